@@ -1,0 +1,77 @@
+/** Static types. `json` is `dyn` for the checker, with the promise that it is JSON.parse output. */
+export type Type =
+  | { readonly kind: SimpleKind }
+  | { readonly kind: 'list'; readonly element: Type }
+  | { readonly kind: 'map'; readonly key: Type; readonly value: Type }
+  | { readonly kind: 'optional'; readonly element: Type }
+  | { readonly kind: 'type'; readonly of: Type }
+  | StructType
+  | { readonly kind: 'param'; readonly name: string }
+
+export type SimpleKind =
+  | 'dyn'
+  | 'json'
+  | 'null'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration'
+  | 'ip'
+  | 'cidr'
+
+/** Attributes of the host: the fields are known, each with a type and whether it is always set. */
+export interface StructType {
+  readonly kind: 'struct'
+  readonly name: string
+  readonly fields: ReadonlyMap<string, Field>
+}
+
+export interface Field {
+  readonly type: Type
+  /** When the field has a value: `always`, or words for the reader: `when the client sent SNI`. */
+  readonly set: string
+  readonly doc: string
+}
+
+export const DYN: Type = { kind: 'dyn' }
+export const JSON_VALUE: Type = { kind: 'json' }
+export const NULL: Type = { kind: 'null' }
+export const BOOL: Type = { kind: 'bool' }
+export const INT: Type = { kind: 'int' }
+export const UINT: Type = { kind: 'uint' }
+export const DOUBLE: Type = { kind: 'double' }
+export const STRING: Type = { kind: 'string' }
+export const BYTES: Type = { kind: 'bytes' }
+export const TIMESTAMP: Type = { kind: 'timestamp' }
+export const DURATION: Type = { kind: 'duration' }
+export const IP: Type = { kind: 'ip' }
+export const CIDR: Type = { kind: 'cidr' }
+
+export function listOf(element: Type): Type {
+  return { kind: 'list', element }
+}
+
+export function mapOf(key: Type, value: Type): Type {
+  return { kind: 'map', key, value }
+}
+
+export function optionalOf(element: Type): Type {
+  return { kind: 'optional', element }
+}
+
+export function typeOf(of: Type): Type {
+  return { kind: 'type', of }
+}
+
+/** A type parameter of a function's signature: `list(A)`. */
+export function param(name: string): Type {
+  return { kind: 'param', name }
+}
+
+export function isDynamic(type: Type): boolean {
+  return type.kind === 'dyn' || type.kind === 'json'
+}

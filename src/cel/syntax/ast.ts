@@ -1,0 +1,155 @@
+import { DYN, type Type } from '../check/types.ts'
+import type { Value } from '../values/value.ts'
+
+/** UTF-16 offsets into the expression's text, end exclusive. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * What the parser makes and the checker completes: `type` of each node, and the resolution of
+ * names (`Ident.variable`, `Call.declaration`). Macros have nodes of their own instead of CEL's
+ * generic fold, so that each can be run, explained and indexed for what it is.
+ */
+export type Expr =
+  | Literal
+  | Ident
+  | Select
+  | Index
+  | Call
+  | Logic
+  | Not
+  | Conditional
+  | ListExpr
+  | MapExpr
+  | MessageExpr
+  | Comprehension
+  | Bind
+  | OptMap
+
+interface Node extends Span {
+  type: Type
+}
+
+export interface Literal extends Node {
+  readonly kind: 'literal'
+  readonly value: Value
+}
+
+export interface Ident extends Node {
+  readonly kind: 'ident'
+  /** As written; a leading dot (`.x`, absolute) is kept. */
+  readonly name: string
+}
+
+/** `x.field`, `x.?field`, and `has(x.field)` where `test` is set. */
+export interface Select extends Node {
+  readonly kind: 'select'
+  readonly operand: Expr
+  readonly field: string
+  readonly optional: boolean
+  readonly test: boolean
+}
+
+/** `x[i]` and `x[?i]`. */
+export interface Index extends Node {
+  readonly kind: 'index'
+  readonly operand: Expr
+  readonly index: Expr
+  readonly optional: boolean
+}
+
+/** A function, a method, or an operator other than the ones with nodes of their own (`_+_`). */
+export interface Call extends Node {
+  readonly kind: 'call'
+  readonly name: string
+  readonly target: Expr | undefined
+  readonly args: readonly Expr[]
+}
+
+export interface Logic extends Node {
+  readonly kind: 'and' | 'or'
+  readonly left: Expr
+  readonly right: Expr
+}
+
+export interface Not extends Node {
+  readonly kind: 'not'
+  readonly operand: Expr
+}
+
+export interface Conditional extends Node {
+  readonly kind: 'conditional'
+  readonly condition: Expr
+  readonly then: Expr
+  readonly else: Expr
+}
+
+export interface ListExpr extends Node {
+  readonly kind: 'list'
+  readonly elements: readonly ListElement[]
+}
+
+export interface ListElement {
+  readonly value: Expr
+  /** `[?x]`: left out where x is none. */
+  readonly optional: boolean
+}
+
+export interface MapExpr extends Node {
+  readonly kind: 'map'
+  readonly entries: readonly MapEntry[]
+}
+
+export interface MapEntry {
+  readonly key: Expr
+  readonly value: Expr
+  readonly optional: boolean
+}
+
+/** `pkg.Message{field: value}`: parsed, so that the checker can say that there are no messages. */
+export interface MessageExpr extends Node {
+  readonly kind: 'message'
+  readonly name: string
+}
+
+export type Macro =
+  | 'all'
+  | 'exists'
+  | 'existsOne'
+  | 'map'
+  | 'filter'
+  | 'transformList'
+  | 'transformMap'
+  | 'transformMapEntry'
+
+export interface Comprehension extends Node {
+  readonly kind: 'comprehension'
+  readonly macro: Macro
+  readonly range: Expr
+  /** The element (of a map: the key). With `second`: the index or key. */
+  readonly first: string
+  readonly second: string | undefined
+  readonly filter: Expr | undefined
+  readonly body: Expr
+}
+
+/** `cel.bind(name, value, body)` */
+export interface Bind extends Node {
+  readonly kind: 'bind'
+  readonly name: string
+  readonly value: Expr
+  readonly body: Expr
+}
+
+/** `x.optMap(v, body)` and, where `flat`, `x.optFlatMap(v, body)`. */
+export interface OptMap extends Node {
+  readonly kind: 'optMap'
+  readonly target: Expr
+  readonly name: string
+  readonly body: Expr
+  readonly flat: boolean
+}
+
+export const UNCHECKED = DYN

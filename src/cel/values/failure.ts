@@ -1,0 +1,13 @@
+/**
+ * The reason of the latest error. Library functions answer `undefined` on error and leave the
+ * reason here: a store of two words instead of an error object, read only by explain mode, which
+ * looks right after the call that failed.
+ */
+export const failure: { reason: string; detail: unknown } = { reason: '', detail: undefined }
+
+/** `return fail('division by zero')`; `detail` is shown behind the reason. */
+export function fail(reason: string, detail?: unknown): undefined {
+  failure.reason = reason
+  failure.detail = detail
+  return undefined
+}

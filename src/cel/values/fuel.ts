@@ -1,0 +1,17 @@
+/**
+ * What one evaluation may still spend. Loops and functions whose work grows with their input
+ * charge for it; loops stop when nothing is left, and an expression that spent more than its
+ * bound is an error whatever its value (see emit/). Only metered expressions reset and look at it.
+ */
+export const fuel = { left: 0 }
+
+/** One unit is about one loop turn or 16 bytes copied: some ten nanoseconds. */
+export function charge(units: number): void {
+  fuel.left -= units
+}
+
+/** No single value grows beyond these, whatever fuel is left: an error, before it is allocated. */
+export const LARGEST_STRING = 1 << 20
+export const LARGEST_LIST = 1 << 17
+
+export const DEFAULT_FUEL = 100_000

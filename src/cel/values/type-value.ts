@@ -1,0 +1,8 @@
+/** What `type(x)` answers and what a type name in an expression denotes. */
+export class TypeValue {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
