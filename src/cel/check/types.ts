@@ -2,7 +2,7 @@
 export type Type =
   | { readonly kind: SimpleKind }
   | { readonly kind: 'list'; readonly element: Type }
-  | { readonly kind: 'map'; readonly key: Type; readonly value: Type }
+  | MapType
   | { readonly kind: 'optional'; readonly element: Type }
   | { readonly kind: 'type'; readonly of: Type }
   | StructType
@@ -22,6 +22,16 @@ export type SimpleKind =
   | 'duration'
   | 'ip'
   | 'cidr'
+
+export interface MapType {
+  readonly kind: 'map'
+  readonly key: Type
+  readonly value: Type
+  /** Header names: keys are looked up in lower case, and constant ones are folded at load. */
+  readonly caseless?: true
+  /** The promise that values are plain objects as JSON.parse makes them: claims. */
+  readonly plain?: true
+}
 
 /** Attributes of the host: the fields are known, each with a type and whether it is always set. */
 export interface StructType {

@@ -82,8 +82,8 @@ export interface Not extends Node {
 export interface Conditional extends Node {
   readonly kind: 'conditional'
   readonly condition: Expr
-  readonly then: Expr
-  readonly else: Expr
+  readonly whenTrue: Expr
+  readonly whenFalse: Expr
 }
 
 export interface ListExpr extends Node {

@@ -1,0 +1,59 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
+import { setFlagsFromString } from 'node:v8'
+import { cel } from './cel.ts'
+import { type Report, renderReport } from './report.ts'
+
+/** Each is a section of RESULTS.md. */
+const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([['cel', cel]])
+
+const RESULTS = new URL('RESULTS.md', import.meta.url)
+
+// On few cores the compiler's thread starves, and code stays cold for as long as a bench runs.
+setFlagsFromString('--no-concurrent-recompilation')
+
+const asked = process.argv.slice(2)
+const unknown = asked.filter((name) => !BENCHES.has(name))
+if (unknown.length > 0) {
+  console.error(`no bench ${unknown.join(', ')}; there is: ${[...BENCHES.keys()].join(', ')}`)
+  process.exit(1)
+}
+for (const [name, bench] of BENCHES) {
+  if (asked.length > 0 && !asked.includes(name)) continue
+  const section = `## ${name}\n\n${circumstances()}\n\n${renderReport(await bench())}\n`
+  console.log(section)
+  writeFileSync(RESULTS, replaceSection(name, section))
+}
+
+function circumstances(): string {
+  const machine = `${cpus().length} × ${cpus()[0]?.model ?? 'unknown CPU'}`
+  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
+  const date = new Date().toISOString().slice(0, 10)
+  return `${date}, commit ${commit()}, ${machine}, ${memory}, Node ${process.version}.`
+}
+
+function commit(): string {
+  try {
+    const git = (...args: string[]) => execFileSync('git', args, { encoding: 'utf8' }).trim()
+    const changed = git('status', '--porcelain') === '' ? '' : ' with changes'
+    return `${git('rev-parse', '--short', 'HEAD')}${changed}`
+  } catch {
+    return 'unknown'
+  }
+}
+
+/** The other sections stay as they are. */
+function replaceSection(name: string, section: string): string {
+  const title =
+    '# Benchmark results\n\nWritten by `npm run bench`; each section by its own bench.\n'
+  const text = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : title
+  const parts = text.split(/^(?=## )/m)
+  const at = parts.findIndex((part) => part.startsWith(`## ${name}\n`))
+  if (at === -1) parts.push(section)
+  else parts[at] = section
+  return parts
+    .map((part) => part.trimEnd())
+    .join('\n\n')
+    .concat('\n')
+}

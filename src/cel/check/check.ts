@@ -1,0 +1,434 @@
+import type {
+  Call,
+  Comprehension,
+  Expr,
+  Ident,
+  ListExpr,
+  MapExpr,
+  Select,
+  Span,
+} from '../syntax/ast.ts'
+import { Uint } from '../values/number.ts'
+import { TypeValue } from '../values/type-value.ts'
+import type { Value } from '../values/value.ts'
+import { checkCall } from './calls.ts'
+import { candidates, type Environment } from './environment.ts'
+import { checkEqual, checkMember } from './equality.ts'
+import { fold } from './fold.ts'
+import { nearest } from './nearest.ts'
+import { fieldType, indexType, rangeTypes } from './shapes.ts'
+import { type Access, children, invalid, type LocalTerm, type Term } from './term.ts'
+import { TYPE_NAMES } from './type-names.ts'
+import * as T from './types.ts'
+import { Substitution, showType } from './unify.ts'
+
+/** A message about a part of an expression; ../compile.ts makes a Diagnostic of it. */
+export interface Finding extends Span {
+  readonly code: string
+  readonly severity: 'error' | 'warning'
+  readonly message: string
+  readonly hint?: string
+}
+
+export interface Checked {
+  readonly term: Term
+  readonly findings: readonly Finding[]
+}
+
+/** Resolves names and types. Where `strict` is false all types are dyn and nothing is reported. */
+export function check(expr: Expr, environment: Environment, strict = true): Checked {
+  const checker = new Checker(environment, strict)
+  const term = checker.check(expr)
+  checker.settle(term)
+  return { term, findings: checker.findings }
+}
+
+export class Checker {
+  readonly environment: Environment
+  readonly strict: boolean
+  readonly types = new Substitution()
+  readonly findings: Finding[] = []
+  readonly #scopes: LocalTerm[] = []
+  #slots = 0
+
+  constructor(environment: Environment, strict: boolean) {
+    this.environment = environment
+    this.strict = strict
+  }
+
+  report(
+    code: string,
+    at: Span,
+    message: string,
+    hint?: string,
+    severity: 'error' | 'warning' = 'error',
+  ) {
+    if (!this.strict) return
+    if (
+      this.findings.some(
+        (known) => known.code === code && known.start === at.start && known.end === at.end,
+      )
+    )
+      return
+    const place = { code, severity, message, start: at.start, end: at.end }
+    this.findings.push(hint === undefined ? place : { ...place, hint })
+  }
+
+  check(expr: Expr): Term {
+    const term = this.#term(expr)
+    return this.strict ? term : ({ ...term, type: T.DYN } as Term)
+  }
+
+  #term(expr: Expr): Term {
+    const { start, end } = expr
+    switch (expr.kind) {
+      case 'literal':
+        return { kind: 'constant', value: expr.value, type: literalType(expr.value), start, end }
+      case 'ident':
+        return this.#ident(expr)
+      case 'select':
+        return this.#select(expr)
+      case 'index': {
+        const operand = this.check(expr.operand)
+        const index = this.check(expr.index)
+        if (index.kind === 'constant' && typeof index.value === 'string') {
+          return this.#field(operand, index.value, expr.optional ? 'optional' : 'get', expr)
+        }
+        const type = indexType(this, operand, index, expr.optional, expr)
+        return { kind: 'index', operand, index, optional: expr.optional, type, start, end }
+      }
+      case 'call':
+        return this.#call(expr)
+      case 'and':
+      case 'or': {
+        const left = this.#condition(expr.left, expr.kind === 'and' ? '&&' : '||')
+        const right = this.#condition(expr.right, expr.kind === 'and' ? '&&' : '||')
+        return fold({ kind: expr.kind, left, right, type: T.BOOL, start, end })
+      }
+      case 'not':
+        return fold({
+          kind: 'not',
+          operand: this.#condition(expr.operand, '!'),
+          type: T.BOOL,
+          start,
+          end,
+        })
+      case 'conditional': {
+        const condition = this.#condition(expr.condition, '?')
+        const whenTrue = this.check(expr.whenTrue)
+        const whenFalse = this.check(expr.whenFalse)
+        const type = this.#branches(expr, whenTrue, whenFalse)
+        return fold({ kind: 'conditional', condition, whenTrue, whenFalse, type, start, end })
+      }
+      case 'list':
+        return this.#list(expr)
+      case 'map':
+        return this.#map(expr)
+      case 'message':
+        this.report(
+          'PC0114',
+          expr,
+          `there are no message types, and so no ${expr.name}`,
+          'write a map: {"key": value}',
+        )
+        return invalid('unknown message type', expr)
+      case 'comprehension':
+        return this.#loop(expr)
+      case 'bind': {
+        const value = this.check(expr.value)
+        return this.#scoped(expr.name, value.type, expr, (local) => {
+          const body = this.check(expr.body)
+          return { kind: 'bind', local, value, body, type: body.type, start, end }
+        })
+      }
+      case 'optMap': {
+        const target = this.check(expr.target)
+        const known = this.types.shallow(target.type)
+        if (known.kind !== 'optional' && !T.isDynamic(known)) {
+          this.report(
+            'PC0106',
+            expr.target,
+            `optMap needs an optional, not ${showType(known)}`,
+            'write x.?field or optional.of(x)',
+          )
+        }
+        const element = known.kind === 'optional' ? known.element : T.DYN
+        return this.#scoped(expr.name, element, expr, (local) => {
+          const body = this.check(expr.body)
+          const type = expr.flat ? body.type : T.optionalOf(body.type)
+          return { kind: 'optMap', target, local, body, flat: expr.flat, type, start, end }
+        })
+      }
+    }
+  }
+
+  #ident(expr: Ident): Term {
+    const local = this.#local(expr.name)
+    if (local !== undefined) return { ...local, start: expr.start, end: expr.end }
+    return this.#named(expr.name, expr) ?? this.#unknown(expr.name, expr)
+  }
+
+  #local(name: string): LocalTerm | undefined {
+    return this.#scopes.findLast((local) => local.name === name)
+  }
+
+  /** The variable or type that this dotted name denotes. */
+  #named(name: string, { start, end }: Span): Term | undefined {
+    for (const candidate of candidates(this.environment.container, name)) {
+      const variable = this.environment.variables.get(candidate)
+      if (variable !== undefined) {
+        return { kind: 'variable', name: candidate, type: variable.type, start, end }
+      }
+      const type = TYPE_NAMES.get(candidate)
+      if (type !== undefined) {
+        const value = new TypeValue(candidate)
+        return { kind: 'constant', value, type: T.typeOf(type), start, end }
+      }
+    }
+    return undefined
+  }
+
+  #unknown(name: string, at: Span): Term {
+    const elsewhere = this.environment.elsewhere.get(name)
+    if (elsewhere !== undefined) {
+      this.report('PC0104', at, `\`${name}\` is never set ${this.environment.name}`, elsewhere)
+    } else {
+      const near = nearest(name, [
+        ...this.environment.variables.keys(),
+        ...this.#scopes.map((l) => l.name),
+      ])
+      const known = [...this.environment.variables.keys()].join(', ')
+      const hint = near === undefined ? `known here: ${known}` : `did you mean \`${near}\`?`
+      this.report('PC0103', at, `unknown variable \`${name}\``, hint)
+    }
+    return invalid(`unknown variable ${name}`, at)
+  }
+
+  #select(expr: Select): Term {
+    const qualified = expr.optional || expr.test ? undefined : this.#qualified(expr)
+    if (qualified !== undefined) return qualified
+    const access = expr.test ? 'test' : expr.optional ? 'optional' : 'get'
+    return this.#field(this.check(expr.operand), expr.field, access, expr)
+  }
+
+  /** `operand.name`, and `operand['name']`, which is the same. */
+  #field(operand: Term, name: string, access: Access, at: Span): Term {
+    const { start, end } = at
+    const known = this.types.shallow(operand.type)
+    const field = known.kind === 'map' && known.caseless ? name.toLowerCase() : name
+    const found = fieldType(this, operand, field, at)
+    if (access === 'test')
+      return { kind: 'field', operand, field, access, type: T.BOOL, start, end }
+    const isOptional = access === 'optional' || known.kind === 'optional'
+    const type = isOptional ? T.optionalOf(found) : found
+    return { kind: 'field', operand, field, access, type, start, end }
+  }
+
+  /** `a.b.c` may be the name of one variable; the longest name wins, but for locals. */
+  #qualified(expr: Select): Term | undefined {
+    const name = this.spelled(expr)
+    return name === undefined ? undefined : this.#named(name, expr)
+  }
+
+  /** The dotted name that this expression spells, unless it starts with a local. */
+  spelled(expr: Expr): string | undefined {
+    if (expr.kind === 'ident') return this.#local(expr.name) === undefined ? expr.name : undefined
+    if (expr.kind !== 'select' || expr.optional || expr.test) return undefined
+    const operand = this.spelled(expr.operand)
+    return operand === undefined ? undefined : `${operand}.${expr.field}`
+  }
+
+  #call(expr: Call): Term {
+    const { start, end, name } = expr
+    if (name === '_==_' || name === '_!=_') {
+      const sides = expr.args.map((arg) => this.check(arg)) as [Term, Term]
+      const [left, right] = checkEqual(this, ...sides, expr)
+      const type = T.BOOL
+      return fold({ kind: 'equal', left, right, negated: name === '_!=_', type, start, end })
+    }
+    if (name === '@in') {
+      const sides = expr.args.map((arg) => this.check(arg)) as [Term, Term]
+      const [element, container] = checkMember(this, ...sides, expr)
+      return fold({ kind: 'member', element, container, type: T.BOOL, start, end })
+    }
+    return checkCall(this, expr)
+  }
+
+  /** An operand of a logical operator. */
+  #condition(expr: Expr, operator: string): Term {
+    const term = this.check(expr)
+    if (!this.types.assignable(term.type, T.BOOL)) {
+      const message = `\`${operator}\` needs a condition, not ${showType(this.types.resolve(term.type))}`
+      this.report('PC0106', term, message, 'compare it with something: x == …')
+    }
+    return term
+  }
+
+  #branches(at: Span, whenTrue: Term, whenFalse: Term): T.Type {
+    if (this.types.tentatively(() => this.types.assignable(whenTrue.type, whenFalse.type))) {
+      return this.types.join(whenTrue.type, whenFalse.type)
+    }
+    const [a, b] = [whenTrue, whenFalse].map((term) => showType(this.types.resolve(term.type)))
+    this.report('PC0106', at, `the two results differ in type: ${a} and ${b}`, 'make one dyn(…)')
+    return T.DYN
+  }
+
+  #list(expr: ListExpr): Term {
+    const { start, end } = expr
+    let type: T.Type | undefined
+    const elements = expr.elements.map(({ value, optional }) => {
+      const term = this.check(value)
+      const element = optional ? this.#unwrapped(term) : term.type
+      type = type === undefined ? element : this.types.join(type, element)
+      return { value: term, optional }
+    })
+    return fold({
+      kind: 'list',
+      elements,
+      type: T.listOf(type ?? this.types.unknown()),
+      start,
+      end,
+    })
+  }
+
+  #map(expr: MapExpr): Term {
+    const { start, end } = expr
+    let keys: T.Type | undefined
+    let values: T.Type | undefined
+    const entries = expr.entries.map(({ key, value, optional }) => {
+      const keyTerm = this.check(key)
+      const valueTerm = this.check(value)
+      keys = keys === undefined ? keyTerm.type : this.types.join(keys, keyTerm.type)
+      const found = optional ? this.#unwrapped(valueTerm) : valueTerm.type
+      values = values === undefined ? found : this.types.join(values, found)
+      return { key: keyTerm, value: valueTerm, optional }
+    })
+    const type = T.mapOf(keys ?? this.types.unknown(), values ?? this.types.unknown())
+    return fold({ kind: 'map', entries, type, start, end })
+  }
+
+  /** The type inside the optional that `?x` in a list or map needs. */
+  #unwrapped(term: Term): T.Type {
+    const known = this.types.shallow(term.type)
+    if (known.kind === 'optional') return known.element
+    if (!T.isDynamic(known)) {
+      this.report(
+        'PC0106',
+        term,
+        `\`?\` needs an optional, not ${showType(known)}`,
+        'write optional.of(x)',
+      )
+    }
+    return T.DYN
+  }
+
+  #loop(expr: Comprehension): Term {
+    const { start, end, macro } = expr
+    const range = this.check(expr.range)
+    const [first, second] = rangeTypes(this, range, expr.second !== undefined)
+    return this.#scoped(expr.first, first, expr, (firstLocal) => {
+      const inner = (secondLocal: LocalTerm | undefined): Term => {
+        const filter = expr.filter === undefined ? undefined : this.#condition(expr.filter, macro)
+        const isTest =
+          macro === 'all' || macro === 'exists' || macro === 'existsOne' || macro === 'filter'
+        const body = isTest ? this.#condition(expr.body, macro) : this.check(expr.body)
+        const type = this.#loopType(macro, first, range, body)
+        return {
+          kind: 'loop',
+          macro,
+          range,
+          first: firstLocal,
+          second: secondLocal,
+          filter,
+          body,
+          type,
+          start,
+          end,
+        }
+      }
+      return expr.second === undefined
+        ? inner(undefined)
+        : this.#scoped(expr.second, second, expr, inner)
+    })
+  }
+
+  #loopType(macro: Comprehension['macro'], first: T.Type, range: Term, body: Term): T.Type {
+    switch (macro) {
+      case 'all':
+      case 'exists':
+      case 'existsOne':
+        return T.BOOL
+      case 'filter':
+        return T.listOf(first)
+      case 'map':
+      case 'transformList':
+        return T.listOf(body.type)
+      case 'transformMap': {
+        const known = this.types.shallow(range.type)
+        return T.mapOf(
+          known.kind === 'map' ? known.key : T.isDynamic(known) ? T.DYN : T.INT,
+          body.type,
+        )
+      }
+      case 'transformMapEntry': {
+        const known = this.types.shallow(body.type)
+        if (known.kind !== 'map' && !T.isDynamic(known)) {
+          this.report(
+            'PC0106',
+            body,
+            'transformMapEntry needs a map of one entry',
+            'write {key: value}',
+          )
+        }
+        return known.kind === 'map' ? known : T.mapOf(T.DYN, T.DYN)
+      }
+    }
+  }
+
+  #scoped(name: string, type: T.Type, at: Span, inside: (local: LocalTerm) => Term): Term {
+    if (this.environment.variables.has(name)) {
+      this.report(
+        'PC0115',
+        at,
+        `\`${name}\` hides the variable of the same name`,
+        'choose another name',
+        'warning',
+      )
+    }
+    const local: LocalTerm = {
+      kind: 'local',
+      name,
+      slot: this.#slots++,
+      type,
+      start: at.start,
+      end: at.start,
+    }
+    this.#scopes.push(local)
+    const term = inside(local)
+    this.#scopes.pop()
+    return term
+  }
+
+  /** Types that became known after a node was made, such as the elements of `[]`, are filled in. */
+  settle(term: Term): void {
+    if (!this.types.open) return
+    ;(term as { type: T.Type }).type = this.types.resolve(term.type)
+    for (const child of children(term)) this.settle(child)
+  }
+}
+
+function literalType(value: Value): T.Type {
+  if (value === null) return T.NULL
+  switch (typeof value) {
+    case 'boolean':
+      return T.BOOL
+    case 'string':
+      return T.STRING
+    case 'bigint':
+      return T.INT
+    case 'number':
+      return Number.isSafeInteger(value) ? T.INT : T.DOUBLE
+  }
+  if (value instanceof Uint) return T.UINT
+  return value instanceof Uint8Array ? T.BYTES : T.DOUBLE
+}

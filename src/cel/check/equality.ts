@@ -1,0 +1,102 @@
+import type { Span } from '../syntax/ast.ts'
+import { parseCidr } from '../values/cidr.ts'
+import { parseIp } from '../values/ip.ts'
+import type { Value } from '../values/value.ts'
+import type { Checker } from './check.ts'
+import type { Term } from './term.ts'
+import * as T from './types.ts'
+import { showType } from './unify.ts'
+
+const NUMERIC = new Set(['int', 'uint', 'double'])
+
+/** `left == right`: types that can never be equal are a mistake. */
+export function checkEqual(
+  checker: Checker,
+  left: Term,
+  right: Term,
+  at: Span,
+): readonly [Term, Term] {
+  const sides = [asAddress(checker, left, right, at), asAddress(checker, right, left, at)] as const
+  if (!comparable(checker, sides[0].type, sides[1].type)) {
+    const [a, b] = sides.map((side) => showType(checker.types.resolve(side.type)))
+    const hint = sides.some((side) => checker.types.shallow(side.type).kind === 'string')
+      ? 'convert one side: string(x), int(x)'
+      : undefined
+    checker.report('PC0108', at, `a ${a} never equals a ${b}`, hint)
+  }
+  return sides
+}
+
+/** `element in container` */
+export function checkMember(
+  checker: Checker,
+  element: Term,
+  container: Term,
+  at: Span,
+): readonly [Term, Term] {
+  const known = checker.types.shallow(container.type)
+  if (known.kind === 'list') {
+    const addressed = addressList(checker, element, container, at)
+    if (addressed !== undefined) return [element, addressed]
+    if (!comparable(checker, element.type, known.element))
+      mismatch(checker, element, known.element, at)
+  } else if (known.kind === 'map') {
+    if (!comparable(checker, element.type, known.key)) mismatch(checker, element, known.key, at)
+  } else if (!T.isDynamic(known) && known.kind !== 'param') {
+    checker.report('PC0106', container, `\`in\` needs a list or a map, not ${showType(known)}`)
+  }
+  return [element, container]
+}
+
+function mismatch(checker: Checker, element: Term, wanted: T.Type, at: Span): void {
+  const [a, b] = [element.type, wanted].map((type) => showType(checker.types.resolve(type)))
+  checker.report('PC0108', at, `a ${a} is never among ${b} values`)
+}
+
+function comparable(checker: Checker, a: T.Type, b: T.Type): boolean {
+  const [left, right] = [checker.types.shallow(a), checker.types.shallow(b)]
+  if (NUMERIC.has(left.kind) && NUMERIC.has(right.kind)) return true
+  if (left.kind === 'null' || right.kind === 'null') return true
+  if (isAddressed(left, right) || isAddressed(right, left)) return true
+  return checker.types.tentatively(
+    () => checker.types.assignable(a, b) || checker.types.assignable(b, a),
+  )
+}
+
+/** An address equals the text of just that address, so these two may be compared. */
+function isAddressed(a: T.Type, b: T.Type): boolean {
+  return a.kind === 'ip' && b.kind === 'string'
+}
+
+/** The constant text that is compared with an address, as an address. */
+function asAddress(checker: Checker, side: Term, other: Term, at: Span): Term {
+  if (checker.types.shallow(other.type).kind !== 'ip') return side
+  if (side.kind !== 'constant' || typeof side.value !== 'string') return side
+  const ip = parseIp(side.value)
+  if (ip === undefined) {
+    reportText(checker, side.value, at)
+    return side
+  }
+  return { ...side, value: ip, type: T.IP }
+}
+
+function addressList(checker: Checker, element: Term, container: Term, at: Span): Term | undefined {
+  if (checker.types.shallow(element.type).kind !== 'ip' || container.kind !== 'constant')
+    return undefined
+  const values = container.value as readonly Value[]
+  const bad = values.find((value) => typeof value === 'string' && parseIp(value) === undefined)
+  if (bad !== undefined) {
+    reportText(checker, bad as string, at)
+    return container
+  }
+  const ips = values.map((value) => (typeof value === 'string' ? (parseIp(value) as Value) : value))
+  return { ...container, value: ips, type: T.listOf(T.IP) }
+}
+
+function reportText(checker: Checker, text: string, at: Span): void {
+  const isRange = parseCidr(text) !== undefined
+  const hint = isRange
+    ? `test the range with cidr('${text}').containsIP(source.address)`
+    : 'an address is written like 10.0.0.7 or 2001:db8::1'
+  checker.report('PC0107', at, 'cannot compare an IP address with a string', hint)
+}

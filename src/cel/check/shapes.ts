@@ -1,0 +1,105 @@
+import type { Span } from '../syntax/ast.ts'
+import type { Checker } from './check.ts'
+import { nearest } from './nearest.ts'
+import type { Term } from './term.ts'
+import * as T from './types.ts'
+import { showType } from './unify.ts'
+
+/** The type of `operand.field`. */
+export function fieldType(checker: Checker, operand: Term, field: string, at: Span): T.Type {
+  const outer = checker.types.shallow(operand.type)
+  const known = outer.kind === 'optional' ? checker.types.shallow(outer.element) : outer
+  switch (known.kind) {
+    case 'dyn':
+    case 'json':
+      return known
+    case 'param':
+      return T.DYN
+    case 'map':
+      if (!checker.types.assignable(T.STRING, known.key)) {
+        checker.report(
+          'PC0111',
+          at,
+          `the keys of this map are ${showType(known.key)}, not names`,
+          `write [${field}]`,
+        )
+      }
+      return known.value
+    case 'struct': {
+      const declared = known.fields.get(field)
+      if (declared !== undefined) return declared.type
+      const near = nearest(field, known.fields.keys())
+      const all = [...known.fields.keys()].join(', ')
+      const hint =
+        near === undefined ? `${known.name} has: ${all}` : `did you mean \`${known.name}.${near}\`?`
+      checker.report('PC0111', at, `\`${known.name}\` has no field \`${field}\``, hint)
+      return T.DYN
+    }
+    default:
+      checker.report('PC0111', at, `a ${showType(known)} has no fields, and so no \`${field}\``)
+      return T.DYN
+  }
+}
+
+/** The type of `operand[index]`. */
+export function indexType(
+  checker: Checker,
+  operand: Term,
+  index: Term,
+  optional: boolean,
+  at: Span,
+): T.Type {
+  const outer = checker.types.shallow(operand.type)
+  const known = outer.kind === 'optional' ? checker.types.shallow(outer.element) : outer
+  const element = elementType(checker, known, index, at)
+  return optional || outer.kind === 'optional' ? T.optionalOf(element) : element
+}
+
+function elementType(checker: Checker, known: T.Type, index: Term, at: Span): T.Type {
+  switch (known.kind) {
+    case 'dyn':
+    case 'json':
+      return known
+    case 'param':
+      return T.DYN
+    case 'list':
+      if (!checker.types.assignable(index.type, T.INT)) {
+        checker.report(
+          'PC0106',
+          index,
+          `a list is indexed by int, not ${showType(checker.types.resolve(index.type))}`,
+        )
+      }
+      return known.element
+    case 'map':
+      if (!checker.types.assignable(index.type, known.key)) {
+        const [got, wanted] = [index.type, known.key].map((type) =>
+          showType(checker.types.resolve(type)),
+        )
+        checker.report('PC0106', index, `the keys of this map are ${wanted}, not ${got}`)
+      }
+      return known.value
+    default:
+      checker.report('PC0106', at, `a ${showType(known)} has no elements`)
+      return T.DYN
+  }
+}
+
+/** The types of a macro's variables: element, or with `two` index and element, or key and value. */
+export function rangeTypes(checker: Checker, range: Term, two: boolean): readonly [T.Type, T.Type] {
+  const known = checker.types.shallow(range.type)
+  switch (known.kind) {
+    case 'json':
+      return [known, known]
+    case 'dyn':
+    case 'param':
+      return [T.DYN, T.DYN]
+    case 'list':
+      return two ? [T.INT, known.element] : [known.element, T.DYN]
+    case 'map':
+      return [known.key, known.value]
+    default:
+      checker.report('PC0106', range, `a macro needs a list or a map, not ${showType(known)}`)
+      return [T.DYN, T.DYN]
+  }
+}

@@ -1,0 +1,189 @@
+import { DYN, isDynamic, listOf, optionalOf, type Type, typeOf } from './types.ts'
+
+/** What type parameters stand for, while one expression is checked. */
+export class Substitution {
+  readonly #bound = new Map<string, Type>()
+  /** Names in the order of binding, so that an attempt can be undone. */
+  readonly #trail: string[] = []
+  #fresh = 0
+
+  /** Whether some node was given a type that may become known only later. */
+  open = false
+
+  /** A type that is not known yet: of the elements of `[]`. */
+  unknown(): Type {
+    this.open = true
+    return this.#param()
+  }
+
+  #param(): Type {
+    return { kind: 'param', name: `_${this.#fresh++}` }
+  }
+
+  /** Parameters of a signature, renamed so that two calls do not share them. */
+  instantiate(types: readonly Type[]): readonly Type[] {
+    if (!types.some(isGeneric)) return types
+    const renamed = new Map<string, Type>()
+    const rename = (type: Type): Type => {
+      if (type.kind !== 'param') return map(type, rename)
+      const known = renamed.get(type.name) ?? this.#param()
+      renamed.set(type.name, known)
+      return known
+    }
+    return types.map(rename)
+  }
+
+  /** Runs `attempt`; what it bound is forgotten where it answers false. */
+  tentatively(attempt: () => boolean): boolean {
+    const before = this.#trail.length
+    if (attempt()) return true
+    for (const name of this.#trail.splice(before)) this.#bound.delete(name)
+    return false
+  }
+
+  /** May a value of type `from` stand where `to` is wanted? Binds parameters on both sides. */
+  assignable(from: Type, to: Type): boolean {
+    const a = this.#shallow(from)
+    const b = this.#shallow(to)
+    if (a === b) return true
+    if (b.kind === 'param') return this.#bind(b.name, a)
+    if (a.kind === 'param') return this.#bind(a.name, b)
+    if (isDynamic(a) || isDynamic(b)) return true
+    if (a.kind === 'null' && NULLABLE.has(b.kind)) return true
+    if (a.kind !== b.kind) return false
+    if (a.kind === 'list' && b.kind === 'list') return this.assignable(a.element, b.element)
+    if (a.kind === 'optional' && b.kind === 'optional') return this.assignable(a.element, b.element)
+    if (a.kind === 'map' && b.kind === 'map') {
+      return this.assignable(a.key, b.key) && this.assignable(a.value, b.value)
+    }
+    if (a.kind === 'struct' && b.kind === 'struct') return a.name === b.name
+    return true
+  }
+
+  /** The type that both fit; dyn where there is none. */
+  join(a: Type, b: Type): Type {
+    if (this.tentatively(() => this.assignable(a, b)))
+      return moreGeneral(this.resolve(a), this.resolve(b))
+    return DYN
+  }
+
+  /** All parameters replaced; those that nothing bound are dyn. */
+  resolve(type: Type): Type {
+    const known = this.#shallow(type)
+    return known.kind === 'param' ? DYN : map(known, (inner) => this.resolve(inner))
+  }
+
+  /** Bound parameters replaced; an unbound one leaves the expression open. */
+  substituted(type: Type): Type {
+    const known = this.#shallow(type)
+    if (known.kind === 'param') this.open = true
+    return map(known, (inner) => this.substituted(inner))
+  }
+
+  /** The type as far as it is known: a parameter only where nothing bound it. */
+  shallow(type: Type): Type {
+    return this.#shallow(type)
+  }
+
+  #shallow(type: Type): Type {
+    let known = type
+    while (known.kind === 'param') {
+      const next = this.#bound.get(known.name)
+      if (next === undefined) return known
+      known = next
+    }
+    return known
+  }
+
+  #bind(name: string, type: Type): boolean {
+    if (type.kind === 'param' && type.name === name) return true
+    if (this.#occurs(name, type)) return false
+    this.#bound.set(name, type)
+    this.#trail.push(name)
+    return true
+  }
+
+  #occurs(name: string, type: Type): boolean {
+    const known = this.#shallow(type)
+    if (known.kind === 'param') return known.name === name
+    let found = false
+    map(known, (inner) => {
+      found ||= this.#occurs(name, inner)
+      return inner
+    })
+    return found
+  }
+}
+
+function isGeneric(type: Type): boolean {
+  switch (type.kind) {
+    case 'param':
+      return true
+    case 'list':
+    case 'optional':
+      return isGeneric(type.element)
+    case 'map':
+      return isGeneric(type.key) || isGeneric(type.value)
+    case 'type':
+      return isGeneric(type.of)
+    default:
+      return false
+  }
+}
+
+const NULLABLE = new Set(['timestamp', 'duration', 'struct', 'ip', 'cidr', 'optional'])
+
+function moreGeneral(a: Type, b: Type): Type {
+  if (isDynamic(a) || a.kind === b.kind) return a
+  if (isDynamic(b)) return b
+  return a.kind === 'null' ? b : a
+}
+
+/** The same type with `change` applied to what it is made of. */
+function map(type: Type, change: (inner: Type) => Type): Type {
+  switch (type.kind) {
+    case 'list': {
+      const element = change(type.element)
+      return element === type.element ? type : listOf(element)
+    }
+    case 'optional': {
+      const element = change(type.element)
+      return element === type.element ? type : optionalOf(element)
+    }
+    case 'map': {
+      const key = change(type.key)
+      const value = change(type.value)
+      if (key === type.key && value === type.value) return type
+      return { ...type, key, value }
+    }
+    case 'type': {
+      const of = change(type.of)
+      return of === type.of ? type : typeOf(of)
+    }
+    default:
+      return type
+  }
+}
+
+/** As users read it: `map(string, dyn)`. */
+export function showType(type: Type): string {
+  switch (type.kind) {
+    case 'json':
+      return 'dyn'
+    case 'null':
+      return 'null'
+    case 'list':
+      return `list(${showType(type.element)})`
+    case 'map':
+      return `map(${showType(type.key)}, ${showType(type.value)})`
+    case 'optional':
+      return `optional(${showType(type.element)})`
+    case 'type':
+      return `type(${showType(type.of)})`
+    case 'struct':
+    case 'param':
+      return type.name
+    default:
+      return type.kind
+  }
+}

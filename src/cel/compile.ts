@@ -1,0 +1,213 @@
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import { check, type Finding } from './check/check.ts'
+import { costOf, MOST_COST } from './check/cost.ts'
+import type { Environment } from './check/environment.ts'
+import { type Read, readsAnything, readsOf } from './check/reads.ts'
+import type { Term } from './check/term.ts'
+import { isDynamic, type Type } from './check/types.ts'
+import { showType } from './check/unify.ts'
+import { closeEvaluate, closePredicate } from './emit/closures.ts'
+import {
+  type Evaluate,
+  generateEvaluate,
+  generatePredicate,
+  type Predicate,
+  type Variables,
+} from './emit/generate.ts'
+import { isMetered } from './emit/metered.ts'
+import { explain } from './explain/explain.ts'
+import type { Explanation } from './explain/explanation.ts'
+import { parse } from './syntax/parse.ts'
+import { DEFAULT_FUEL } from './values/fuel.ts'
+import { show } from './values/show.ts'
+
+export type Backend = 'generated' | 'closures'
+
+export interface CompileOptions {
+  /** Default: generated code where the process may make it, else closures. */
+  readonly backend?: Backend
+  /** False: names are resolved, but types are not checked. */
+  readonly check?: boolean
+  /** The type that the result must have: bool for rules. */
+  readonly expect?: Type
+  /** Where the text stands, or where each offset of it does. */
+  readonly origin?: Origin | ((offset: number) => Origin)
+  /** What one evaluation may cost; see values/fuel.ts. */
+  readonly budget?: number
+  readonly macros?: boolean
+}
+
+export interface Compiled {
+  /** undefined exactly where there is an error among the diagnostics. */
+  readonly expression: Expression | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Text to function, or to the reasons why not. Never throws. */
+export function compile(
+  text: string,
+  environment: Environment,
+  options: CompileOptions = {},
+): Compiled {
+  const { expr, problem } = parse(text, undefined, options.macros)
+  if (expr === undefined) {
+    const message = problem?.message ?? 'syntax error'
+    const at = problem ?? { start: 0, end: text.length }
+    const code = problem?.limit ? 'PC0102' : 'PC0101'
+    const finding = { code, severity: 'error', message, start: at.start, end: at.end } as const
+    const hint = problem?.hint
+    return refused(text, [hint === undefined ? finding : { ...finding, hint }], options)
+  }
+  const { term, findings } = check(expr, environment, options.check ?? true)
+  if (hasError(findings)) return refused(text, findings, options)
+  const all = [...findings, ...judge(term, options)]
+  if (hasError(all)) return refused(text, all, options)
+  const expression = new Expression(text, environment, term, options)
+  return { expression, diagnostics: all.map((finding) => diagnose(text, finding, options)) }
+}
+
+function hasError(findings: readonly Finding[]): boolean {
+  return findings.some((finding) => finding.severity === 'error')
+}
+
+/** One checked expression and the ways to run it; each is made when first asked for. */
+export class Expression {
+  readonly text: string
+  readonly type: Type
+  readonly environment: Environment
+  /** Loops or grows values, and so runs against a budget. */
+  readonly metered: boolean
+  readonly budget: number
+  readonly #options: CompileOptions
+  #term: Term | undefined
+
+  constructor(text: string, environment: Environment, term: Term, options: CompileOptions) {
+    this.text = text
+    this.type = term.type
+    this.environment = environment
+    this.metered = isMetered(term)
+    this.budget = options.budget ?? DEFAULT_FUEL
+    this.#options = options
+    this.#term = term
+  }
+
+  /** The checked tree; made anew where it was released. */
+  get term(): Term {
+    if (this.#term !== undefined) return this.#term
+    const { expr } = parse(this.text, undefined, this.#options.macros)
+    if (expr === undefined)
+      throw new Error(`an expression that compiled no longer parses: ${this.text}`)
+    return check(expr, this.environment, this.#options.check ?? true).term
+  }
+
+  /** Forgets the tree, the larger part of an expression; tools that ask again get a new one. */
+  release(): void {
+    this.#term = undefined
+  }
+
+  get reads(): readonly Read[] {
+    return readsOf(this.term, this.environment)
+  }
+
+  /** Is it definitely true? */
+  predicate(): Predicate {
+    return this.predicatePart(this.term)
+  }
+
+  /** The value; undefined for CEL's error. */
+  evaluate(): Evaluate {
+    return this.evaluatePart(this.term)
+  }
+
+  /** A part of this expression, or parts joined anew, in its back end and with its budget. */
+  predicatePart(term: Term): Predicate {
+    const generated = this.#generates ? generatePredicate(term, this.budget) : undefined
+    return generated ?? closePredicate(term, this.budget, isMetered(term))
+  }
+
+  evaluatePart(term: Term): Evaluate {
+    const generated = this.#generates ? generateEvaluate(term, this.budget) : undefined
+    return generated ?? closeEvaluate(term, this.budget, isMetered(term))
+  }
+
+  /** The value of every sub-expression, and why there is none. */
+  explain(variables: Variables): Explanation {
+    return explain(this.term, variables, this.budget)
+  }
+
+  get #generates(): boolean {
+    return this.#options.backend !== 'closures'
+  }
+}
+
+/** What can be said only of the whole expression. */
+function judge(term: Term, options: CompileOptions): readonly Finding[] {
+  if (options.check === false) return []
+  const findings: Finding[] = []
+  const report = (code: string, severity: Finding['severity'], message: string, hint: string) =>
+    findings.push({ code, severity, message, hint, start: term.start, end: term.end })
+  const { expect } = options
+  if (expect !== undefined && term.type.kind !== expect.kind && !isDynamic(term.type)) {
+    report(
+      'PC0109',
+      'error',
+      `expected ${showType(expect)}, but this is ${showType(term.type)}`,
+      'compare it with something: x == …',
+    )
+  } else if (expect?.kind === 'bool') {
+    if (term.kind === 'constant') {
+      report(
+        'PC0110',
+        'warning',
+        `this is always ${show(term.value)}`,
+        'it does not depend on the request',
+      )
+    } else if (!readsAnything(term)) {
+      report(
+        'PC0110',
+        'warning',
+        'this reads nothing of the request and so is always the same',
+        'name an attribute',
+      )
+    }
+  }
+  if (costOf(term) > MOST_COST) {
+    report(
+      'PC0113',
+      'error',
+      'this may take millions of steps for one request',
+      'loop over less: loops inside loops multiply',
+    )
+  }
+  return findings
+}
+
+function refused(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {
+  return {
+    expression: undefined,
+    diagnostics: findings.map((finding) => diagnose(text, finding, options)),
+  }
+}
+
+function diagnose(text: string, finding: Finding, { origin }: CompileOptions): Diagnostic {
+  const { code, severity, message, hint, start, end } = finding
+  const diagnostic = {
+    code,
+    severity,
+    message,
+    origin: place(text, start, origin),
+    excerpt: { text, start, end },
+  }
+  return hint === undefined ? diagnostic : { ...diagnostic, hint }
+}
+
+function place(text: string, start: number, origin: CompileOptions['origin']): Origin {
+  if (origin === undefined) return { kind: 'object', object: 'expression', field: '' }
+  if (typeof origin === 'function') return origin(start)
+  if (origin.kind !== 'file') return origin
+  const before = text.slice(0, start)
+  const line = before.lastIndexOf('\n')
+  const column = [...before.slice(line + 1)].length
+  if (line < 0) return { ...origin, column: origin.column + column }
+  return { ...origin, line: origin.line + before.split('\n').length - 1, column: column + 1 }
+}

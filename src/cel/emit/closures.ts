@@ -1,0 +1,268 @@
+import type { BindTerm, CallTerm, EqualTerm, MemberTerm, OptMapTerm, Term } from '../check/term.ts'
+import * as operators from '../library/operators.ts'
+import { fuel } from '../values/fuel.ts'
+import { Optional } from '../values/optional.ts'
+import type { Value } from '../values/value.ts'
+import { loopTruth, loopValue } from './closure-loops.ts'
+import type { Evaluate, Predicate, Variables } from './generate.ts'
+import { isIdentity, memberSet } from './inline.ts'
+import { operatorOf } from './operator-table.ts'
+import * as runtime from './runtime.ts'
+
+type Maybe = Value | undefined
+
+/** Values of macros' and binds' variables, by slot. */
+export type Frame = Maybe[]
+export type Run = (variables: Variables, frame: Frame) => Maybe
+export type Test = (variables: Variables, frame: Frame) => boolean
+
+/**
+ * The back end for processes that may not generate code: a function for each term. The same three
+ * writers as ./source.ts, answering functions instead of text.
+ */
+export function closePredicate(term: Term, budget: number, metered: boolean): Predicate {
+  const test = truth(term)
+  if (!metered) return (variables) => test(variables, [])
+  return (variables) => {
+    fuel.left = budget
+    return test(variables, []) && fuel.left >= 0
+  }
+}
+
+export function closeEvaluate(term: Term, budget: number, metered: boolean): Evaluate {
+  const run = value(term)
+  if (!metered) return (variables) => run(variables, [])
+  return (variables) => {
+    fuel.left = budget
+    const result = run(variables, [])
+    return fuel.left < 0 ? undefined : result
+  }
+}
+
+export function value(term: Term): Run {
+  switch (term.kind) {
+    case 'constant': {
+      const constant = term.value
+      return () => constant
+    }
+    case 'invalid':
+      return () => undefined
+    case 'variable': {
+      const { name } = term
+      return (c) => runtime.own(c, name) ?? inherited(c, name)
+    }
+    case 'local': {
+      const { slot } = term
+      return (_, f) => f[slot]
+    }
+    case 'field': {
+      const operand = value(term.operand)
+      const { field } = term
+      if (term.access === 'test') return (c, f) => runtime.testField(operand(c, f), field)
+      if (term.access === 'optional') return (c, f) => runtime.optField(operand(c, f), field)
+      if (term.operand.type.kind === 'struct') return property(operand, field)
+      return (c, f) => runtime.getField(operand(c, f), field)
+    }
+    case 'index': {
+      const [operand, index] = [value(term.operand), value(term.index)]
+      if (term.optional) return (c, f) => runtime.optIndex(operand(c, f), index(c, f))
+      return (c, f) => runtime.getIndex(operand(c, f), index(c, f))
+    }
+    case 'equal':
+      return equalValue(term)
+    case 'member':
+      return memberValue(term)
+    case 'call':
+      return callValue(term)
+    case 'and':
+    case 'or':
+      return logicValue(value(term.left), value(term.right), term.kind === 'or')
+    case 'not': {
+      const operand = value(term.operand)
+      return (c, f) => {
+        const v = operand(c, f)
+        return v === true ? false : v === false ? true : undefined
+      }
+    }
+    case 'conditional': {
+      const [condition, whenTrue, whenFalse] = [term.condition, term.whenTrue, term.whenFalse].map(
+        value,
+      ) as [Run, Run, Run]
+      return (c, f) => {
+        const v = condition(c, f)
+        return v === true ? whenTrue(c, f) : v === false ? whenFalse(c, f) : undefined
+      }
+    }
+    case 'list': {
+      const elements = term.elements.map((element) => value(element.value))
+      const optional = term.elements.map((element) => element.optional)
+      return (c, f) =>
+        runtime.makeList(
+          elements.map((run) => run(c, f)),
+          optional,
+        )
+    }
+    case 'map': {
+      const parts = term.entries.flatMap((entry) => [value(entry.key), value(entry.value)])
+      const optional = term.entries.map((entry) => entry.optional)
+      return (c, f) =>
+        runtime.makeMap(
+          parts.map((run) => run(c, f)),
+          optional,
+        )
+    }
+    case 'loop':
+      return loopValue(term, value)
+    case 'bind':
+      return bindValue(term)
+    case 'optMap':
+      return optMapValue(term)
+  }
+}
+
+export function truth(term: Term): Test {
+  switch (term.kind) {
+    case 'and': {
+      const [left, right] = [truth(term.left), truth(term.right)]
+      return (c, f) => left(c, f) && right(c, f)
+    }
+    case 'or': {
+      const [left, right] = [truth(term.left), truth(term.right)]
+      return (c, f) => left(c, f) || right(c, f)
+    }
+    case 'not':
+      return falsity(term.operand)
+    case 'loop':
+      if (term.macro === 'all' || term.macro === 'exists')
+        return loopTruth(term, true, truth, falsity, value)
+      return is(value(term), true)
+    default:
+      return is(value(term), true)
+  }
+}
+
+export function falsity(term: Term): Test {
+  switch (term.kind) {
+    case 'and': {
+      const [left, right] = [falsity(term.left), falsity(term.right)]
+      return (c, f) => left(c, f) || right(c, f)
+    }
+    case 'or': {
+      const [left, right] = [falsity(term.left), falsity(term.right)]
+      return (c, f) => left(c, f) && right(c, f)
+    }
+    case 'not':
+      return truth(term.operand)
+    case 'loop':
+      if (term.macro === 'all' || term.macro === 'exists')
+        return loopTruth(term, false, truth, falsity, value)
+      return is(value(term), false)
+    default:
+      return is(value(term), false)
+  }
+}
+
+function is(run: Run, wanted: boolean): Test {
+  return (c, f) => run(c, f) === wanted
+}
+
+/** Variables may be computed by getters of the host's object; what Object.prototype has is none. */
+function inherited(variables: Variables, name: string): Maybe {
+  return name in Object.prototype ? undefined : variables[name]
+}
+
+/** A declared field of the host's: any object has it as a property. */
+function property(operand: Run, field: string): Run {
+  return (c, f) => {
+    const v = operand(c, f) as { readonly [name: string]: Value } | undefined
+    return v?.[field]
+  }
+}
+
+function logicValue(left: Run, right: Run, decisive: boolean): Run {
+  return (c, f) => {
+    const a = left(c, f)
+    if (a === decisive) return decisive
+    const b = right(c, f)
+    if (b === decisive) return decisive
+    return a === !decisive && b === !decisive ? !decisive : undefined
+  }
+}
+
+function equalValue({ left, right, negated }: EqualTerm): Run {
+  const [a, b] = [value(left), value(right)]
+  if (right.kind === 'constant' && isIdentity(right.value, left)) {
+    const constant = right.value
+    return (c, f) => {
+      const v = a(c, f)
+      return v === undefined ? undefined : (v === constant) !== negated
+    }
+  }
+  return (c, f) => {
+    const equal = runtime.isEqual(a(c, f), b(c, f))
+    return equal === undefined ? undefined : equal !== negated
+  }
+}
+
+function memberValue({ element, container }: MemberTerm): Run {
+  const [a, b] = [value(element), value(container)]
+  const set = memberSet(element, container)
+  if (set === undefined) return (c, f) => runtime.isMember(a(c, f), b(c, f))
+  return (c, f) => {
+    const v = a(c, f)
+    return v === undefined ? undefined : set.has(v)
+  }
+}
+
+const OPERATORS = operators as unknown as Record<string, (...args: Value[]) => Maybe>
+
+function callValue(term: CallTerm): Run {
+  const { overloads } = term
+  const operator = operatorOf(term)
+  const own = operator === undefined ? undefined : OPERATORS[operator]
+  const target = own ?? (term.exact ? (term.prepared ?? overloads[0]?.call) : undefined)
+  const args = term.args.map(value)
+  if (target === undefined)
+    return (c, f) => runtime.call(overloads, ...args.map((run) => run(c, f)))
+  const [first, second] = args
+  if (args.length === 1 && first !== undefined) {
+    return (c, f) => {
+      const a = first(c, f)
+      return a === undefined ? undefined : target(a)
+    }
+  }
+  if (args.length === 2 && first !== undefined && second !== undefined) {
+    return (c, f) => {
+      const a = first(c, f)
+      if (a === undefined) return undefined
+      const b = second(c, f)
+      return b === undefined ? undefined : target(a, b)
+    }
+  }
+  return (c, f) => {
+    const values = args.map((run) => run(c, f))
+    return values.includes(undefined) ? undefined : target(...(values as Value[]))
+  }
+}
+
+function bindValue(term: BindTerm): Run {
+  const [bound, body] = [value(term.value), value(term.body)]
+  const { slot } = term.local
+  return (c, f) => {
+    f[slot] = bound(c, f)
+    return body(c, f)
+  }
+}
+
+function optMapValue(term: OptMapTerm): Run {
+  const [target, body] = [value(term.target), value(term.body)]
+  const { slot } = term.local
+  const wrap = term.flat ? runtime.flat : runtime.some
+  return (c, f) => {
+    const optional = target(c, f)
+    if (!(optional instanceof Optional)) return undefined
+    if (optional.value === undefined) return Optional.none
+    f[slot] = optional.value
+    return wrap(body(c, f))
+  }
+}

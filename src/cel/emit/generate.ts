@@ -1,0 +1,95 @@
+// HOT PATH: turns terms into JavaScript functions. Guarded by bench/cel.ts; equals ./closures.ts.
+// The only file that may call `new Function`; what reaches it is written by ./source.ts alone.
+
+import type { Term } from '../check/term.ts'
+import * as operators from '../library/operators.ts'
+import { fuel } from '../values/fuel.ts'
+import { Optional } from '../values/optional.ts'
+import type { Value } from '../values/value.ts'
+import * as runtime from './runtime.ts'
+import { Source } from './source.ts'
+
+export type Variables = { readonly [name: string]: Value | undefined }
+export type Predicate = (variables: Variables) => boolean
+export type Evaluate = (variables: Variables) => Value | undefined
+
+const RUNTIME: Record<string, unknown> = {
+  ...pick(runtime, [
+    'getField',
+    'optField',
+    'testField',
+    'getIndex',
+    'optIndex',
+    'isEqual',
+    'isMember',
+  ]),
+  ...pick(runtime, ['call', 'makeList', 'makeMap', 'elementsOf', 'firstOf', 'secondOf', 'grow']),
+  ...pick(runtime, ['addEntry', 'endMap', 'some', 'flat', 'own', 'equals']),
+  ...pick(operators, ['add', 'subtract', 'multiply', 'divide', 'modulo', 'negate']),
+  ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf']),
+  Optional,
+  fuel,
+}
+
+type Template = (...constants: unknown[]) => (variables: Variables) => never
+
+/**
+ * Functions by their source: like rules share one, so that it gets hot. Bounded, since names in
+ * expressions make sources differ; beyond the bound expressions run as closures.
+ */
+const templates = new Map<string, Template>()
+const MOST_TEMPLATES = 2_000
+
+/** undefined where the process may not generate code, or made enough of it. */
+export function generatePredicate(term: Term, budget: number): Predicate | undefined {
+  const source = new Source()
+  const truth = source.truth(term)
+  if (!source.metered) return instantiate(source, `return ${truth}`)
+  const b = source.constant(budget)
+  return instantiate(source, `fuel.left=${b};return ${truth}&&fuel.left>=0`)
+}
+
+export function generateEvaluate(term: Term, budget: number): Evaluate | undefined {
+  const source = new Source()
+  const value = source.value(term)
+  if (!source.metered) return instantiate(source, `return ${value}`)
+  const b = source.constant(budget)
+  return instantiate(source, `fuel.left=${b};const v=${value};return fuel.left<0?undefined:v`)
+}
+
+/** The text that runs, for tests that look for what does not belong there. */
+export function generatedSource(term: Term): string {
+  const source = new Source()
+  return source.whole(`return ${source.truth(term)}`) + source.whole(`return ${source.value(term)}`)
+}
+
+function instantiate<T>(source: Source, body: string): T | undefined {
+  const { constants } = source
+  const parameters = constants.map((_, i) => `k${i}`).join()
+  const text = `return (${parameters}) => {${source.whole(body)}}`
+  let template = templates.get(text)
+  if (template === undefined) {
+    if (!mayGenerate() || templates.size >= MOST_TEMPLATES) return undefined
+    template = new Function(...Object.keys(RUNTIME), text)(...Object.values(RUNTIME)) as Template
+    templates.set(text, template)
+  }
+  return template(...constants) as T
+}
+
+let allowed: boolean | undefined
+
+/** False under --disallow-code-generation-from-strings and under a strict content policy. */
+export function mayGenerate(): boolean {
+  if (allowed === undefined) {
+    try {
+      allowed = new Function('return true')() === true
+    } catch {
+      allowed = false
+    }
+  }
+  return allowed
+}
+
+function pick<T extends object>(from: T, names: readonly (keyof T)[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, from[name]]))
+}

@@ -1,0 +1,33 @@
+import type { CallTerm } from '../check/term.ts'
+
+/** Operators for operands of unknown types: names in ./runtime.ts. */
+const OPERATORS = new Map([
+  ['_+_', 'add'],
+  ['_-_', 'subtract'],
+  ['_*_', 'multiply'],
+  ['_/_', 'divide'],
+  ['_%_', 'modulo'],
+  ['-_', 'negate'],
+  ['_<_', 'less'],
+  ['_<=_', 'lessOrEqual'],
+  ['_>_', 'greater'],
+  ['_>=_', 'greaterOrEqual'],
+  ['size', 'sizeOf'],
+])
+
+export function operatorOf(term: CallTerm): string | undefined {
+  return term.exact ? undefined : OPERATORS.get(term.name)
+}
+
+const COMPARISONS = new Map([
+  ['_<_', '<'],
+  ['_<=_', '<='],
+  ['_>_', '>'],
+  ['_>=_', '>='],
+])
+
+/** JavaScript orders ints, as numbers and as bigints, exactly as CEL does. */
+export function comparisonOf(term: CallTerm): string | undefined {
+  const isInt = term.args.length === 2 && term.args.every((arg) => arg.type.kind === 'int')
+  return isInt ? COMPARISONS.get(term.name) : undefined
+}

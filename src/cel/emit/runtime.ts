@@ -1,0 +1,174 @@
+import type { Overload } from '../library/define.ts'
+import { dispatch } from '../library/dispatch.ts'
+import * as operators from '../library/operators.ts'
+import { equals } from '../values/equal.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_LIST } from '../values/fuel.ts'
+import { CelMap, LiteralMap } from '../values/map.ts'
+import { Optional } from '../values/optional.ts'
+import { Struct } from '../values/struct.ts'
+import type { Value } from '../values/value.ts'
+
+/**
+ * What both back ends call. Arguments may be undefined (CEL's error), and then so is the answer,
+ * but where said otherwise.
+ */
+
+type Maybe = Value | undefined
+
+export function getField(operand: Maybe, field: string): Maybe {
+  if (operand === undefined) return undefined
+  if (operand instanceof CelMap) {
+    const value = operand.get(field)
+    return value === undefined ? fail('no such key', field) : value
+  }
+  if (operand instanceof Optional) return optField(operand, field)
+  return operators.select(operand, field)
+}
+
+/** `operand.?field`, and `operand.field` of an optional: none where the field is absent. */
+export function optField(operand: Maybe, field: string): Maybe {
+  const inner = operand instanceof Optional ? operand.value : operand
+  if (operand === undefined) return undefined
+  if (inner === undefined) return Optional.none
+  const present = operators.hasField(inner, field)
+  if (present === undefined) return undefined
+  return present ? new Optional(operators.select(inner, field)) : Optional.none
+}
+
+export function testField(operand: Maybe, field: string): boolean | undefined {
+  if (operand === undefined) return undefined
+  if (!(operand instanceof Optional)) return operators.hasField(operand, field)
+  return operand.value === undefined ? false : operators.hasField(operand.value, field)
+}
+
+export function getIndex(operand: Maybe, key: Maybe): Maybe {
+  if (operand === undefined || key === undefined) return undefined
+  if (operand instanceof Optional) return optIndex(operand, key)
+  return operators.index(operand, key)
+}
+
+/** `operand[?key]`: none where the key is absent; an error where the operand has no elements. */
+export function optIndex(operand: Maybe, key: Maybe): Maybe {
+  const inner = operand instanceof Optional ? operand.value : operand
+  if (operand === undefined || key === undefined) return undefined
+  if (inner === undefined) return Optional.none
+  if (!isContainer(inner)) return fail('no such overload')
+  const value = operators.index(inner, key)
+  return value === undefined ? Optional.none : new Optional(value)
+}
+
+function isContainer(value: Value): boolean {
+  return Array.isArray(value) || isMap(value)
+}
+
+function isMap(value: Value): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (value instanceof CelMap || value instanceof Struct) return true
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+export function isEqual(a: Maybe, b: Maybe): boolean | undefined {
+  return a === undefined || b === undefined ? undefined : equals(a, b)
+}
+
+export function isMember(element: Maybe, container: Maybe): boolean | undefined {
+  return element === undefined || container === undefined
+    ? undefined
+    : operators.isIn(element, container)
+}
+
+export function call(overloads: readonly Overload[], ...args: Maybe[]): Maybe {
+  if (args.includes(undefined)) return undefined
+  return dispatch(overloads, args as Value[])
+}
+
+/** Elements of a list literal; `optional` has a place for each element, or is absent. */
+export function makeList(values: readonly Maybe[], optional?: readonly boolean[]): Maybe {
+  const list: Value[] = []
+  for (const [i, value] of values.entries()) {
+    if (value === undefined) return undefined
+    if (!optional?.[i]) list.push(value)
+    else if (!(value instanceof Optional)) return fail('no such overload')
+    else if (value.value !== undefined) list.push(value.value)
+  }
+  return list
+}
+
+/** Keys and values of a map literal in turn. */
+export function makeMap(parts: readonly Maybe[], optional?: readonly boolean[]): Maybe {
+  const entries: [Value, Value][] = []
+  for (let i = 0; i < parts.length; i += 2) {
+    const [key, value] = [parts[i], parts[i + 1]]
+    if (key === undefined || value === undefined) return undefined
+    if (!optional?.[i >> 1]) entries.push([key, value])
+    else if (!(value instanceof Optional)) return fail('no such overload')
+    else if (value.value !== undefined) entries.push([key, value.value])
+  }
+  return LiteralMap.of(entries)
+}
+
+/** What a macro loops over: the elements of a list, the keys of a map. */
+export function elementsOf(range: Maybe): readonly Value[] | undefined {
+  if (range === undefined) return undefined
+  if (Array.isArray(range)) return range
+  if (range instanceof CelMap) return [...range.keys()]
+  if (range instanceof Struct || !isMap(range)) return fail('no such overload')
+  return Object.keys(range as object)
+}
+
+/** The second variable of a macro: the element of a list, the value of a map's key. */
+export function secondOf(range: Value, elements: readonly Value[], i: number): Maybe {
+  return Array.isArray(range) ? elements[i] : operators.index(range, elements[i] as Value)
+}
+
+export function firstOf(range: Value, elements: readonly Value[], i: number): Value {
+  return Array.isArray(range) ? i : (elements[i] as Value)
+}
+
+/** Adds to a list that a macro builds; false where it may grow no further. */
+export function grow(list: Value[], value: Value): boolean {
+  if (list.length >= LARGEST_LIST) {
+    fail('the list is too long')
+    return false
+  }
+  charge(1)
+  list.push(value)
+  return true
+}
+
+/** The single entry of the map that transformMapEntry's body makes. */
+export function addEntry(entries: [Value, Value][], made: Maybe): boolean {
+  if (made === undefined) return false
+  const keys =
+    made instanceof CelMap ? [...made.keys()] : isMap(made) ? Object.keys(made as object) : []
+  if (keys.length !== 1) {
+    fail('transformMapEntry needs a map of one entry')
+    return false
+  }
+  const key = keys[0] as Value
+  entries.push([key, operators.index(made, key) as Value])
+  return true
+}
+
+export function endMap(entries: [Value, Value][]): Maybe {
+  return LiteralMap.of(entries)
+}
+
+/** optMap's answer. */
+export function some(value: Maybe): Maybe {
+  return value === undefined ? undefined : new Optional(value)
+}
+
+/** optFlatMap's answer. */
+export function flat(value: Maybe): Maybe {
+  return value === undefined || value instanceof Optional ? value : fail('no such overload')
+}
+
+/** A variable whose name every object inherits. */
+export function own(variables: { readonly [name: string]: Maybe }, name: string): Maybe {
+  return Object.hasOwn(variables, name) ? variables[name] : undefined
+}
+
+export { equals }

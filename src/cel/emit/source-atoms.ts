@@ -1,0 +1,142 @@
+import type { CallTerm, EqualTerm, FieldTerm, IndexTerm, MemberTerm, Term } from '../check/term.ts'
+import { Cidr } from '../values/cidr.ts'
+import { isIdentity, isJson, isProperty, memberSet } from './inline.ts'
+import { comparisonOf, operatorOf } from './operator-table.ts'
+import type { Source } from './source.ts'
+
+export function writeField(s: Source, term: FieldTerm): string {
+  const name = JSON.stringify(term.field)
+  const { operand, access } = term
+  if (access === 'test') return `testField(${s.value(operand)},${name})`
+  if (access === 'optional') return `optField(${s.value(operand)},${name})`
+  if (isProperty(term.operand, term.field)) return `${s.value(operand)}?.[${name}]`
+  return `getField(${s.value(operand)},${name})`
+}
+
+export function writeHas(s: Source, term: FieldTerm): string {
+  if (isProperty(term.operand, term.field))
+    return `${s.value(term.operand)}?.[${JSON.stringify(term.field)}]!==undefined`
+  return `${writeField(s, term)}===true`
+}
+
+export function writeIndex(s: Source, term: IndexTerm): string {
+  const { operand, index, optional } = term
+  const [list, key] = [s.value(operand), s.value(index)]
+  if (optional) return `optIndex(${list},${key})`
+  const isElement = operand.type.kind === 'list' && index.type.kind === 'int'
+  return isElement ? `${list}?.[${key}]` : `getIndex(${list},${key})`
+}
+
+export function writeEqual(s: Source, term: EqualTerm, wanted: boolean): string {
+  const [constant, other] = constantFirst(term)
+  const sign = wanted ? '===' : '!=='
+  if (constant !== undefined && isIdentity(constant.value, other)) {
+    const k = s.literal(constant.value)
+    if (wanted) return `${s.value(other)}===${k}`
+    return s.guarded([other], ([t]) => `${t}!==${k}`, 'false')
+  }
+  if (term.left.type.kind === 'string' && term.right.type.kind === 'string') {
+    return s.guarded([term.left, term.right], ([a, b]) => `${a}${sign}${b}`, 'false')
+  }
+  return `isEqual(${s.value(term.left)},${s.value(term.right)})===${wanted}`
+}
+
+export function writeEqualValue(s: Source, term: EqualTerm): string {
+  const [constant, other] = constantFirst(term)
+  const sign = term.negated ? '!==' : '==='
+  if (constant !== undefined && isIdentity(constant.value, other)) {
+    const k = s.literal(constant.value)
+    return s.guarded([other], ([t]) => `${t}${sign}${k}`, 'undefined')
+  }
+  const not = term.negated ? '!' : ''
+  return s.guarded([term.left, term.right], ([a, b]) => `${not}equals(${a},${b})`, 'undefined')
+}
+
+export function writeMember(s: Source, term: MemberTerm, wanted: boolean): string {
+  const { element, container } = term
+  const set = memberSet(element, container)
+  const not = wanted ? '' : '!'
+  if (set !== undefined) {
+    const k = s.constant(set)
+    if (wanted) return `${k}.has(${s.value(element)})`
+    return s.guarded([element], ([t]) => `!${k}.has(${t})`, 'false')
+  }
+  if (isTextSearch(term)) {
+    const t = s.temporary()
+    const k = s.value(element)
+    const found = `Array.isArray(${t}=${s.value(container)})?${not}${t}.includes(${k})`
+    return `(${found}:isMember(${k},${t})===${wanted})`
+  }
+  return `isMember(${s.value(element)},${s.value(container)})===${wanted}`
+}
+
+export function writeMemberValue(s: Source, term: MemberTerm): string {
+  const set = memberSet(term.element, term.container)
+  if (set === undefined) return `isMember(${s.value(term.element)},${s.value(term.container)})`
+  const k = s.constant(set)
+  return s.guarded([term.element], ([t]) => `${k}.has(${t})`, 'undefined')
+}
+
+export function writeCall(s: Source, term: CallTerm): string {
+  const { args, overloads } = term
+  if (overloads.some((overload) => overload.metered)) s.metered = true
+  const comparison = comparisonOf(term)
+  if (comparison !== undefined) {
+    return s.guarded(args, ([a, b]) => `${a}${comparison}${b}`, 'undefined')
+  }
+  const operator = operatorOf(term)
+  if (operator !== undefined) {
+    return s.guarded(args, (values) => `${operator}(${values.join()})`, 'undefined')
+  }
+  if (!term.exact) {
+    const list = s.constant(overloads)
+    return `call(${[list, ...args.map((arg) => s.value(arg))].join()})`
+  }
+  const f = s.constant(term.prepared ?? overloads[0]?.call)
+  return s.guarded(args, (values) => `${f}(${values.join()})`, 'undefined')
+}
+
+/** Tests that rules use on every request are written in place. */
+export function writeTest(s: Source, term: CallTerm, wanted: boolean): string {
+  const { args, name } = term
+  const not = wanted ? '' : '!'
+  const [receiver, argument] = args
+  if (receiver !== undefined && argument !== undefined && args.length === 2) {
+    if (TEXT_TESTS.has(name) && isText(argument) && (isText(receiver) || isJson(receiver))) {
+      const t = s.temporary()
+      const k = s.value(argument)
+      const isString = `typeof(${t}=${s.value(receiver)})==='string'`
+      const method = name === 'contains' ? 'includes' : name
+      return `(${isString}&&${not}${t}.${method}(${k}))`
+    }
+    if (name === 'containsIP' && receiver.kind === 'constant' && receiver.value instanceof Cidr) {
+      if (argument.type.kind === 'ip') {
+        const k = s.constant(receiver.value)
+        return s.guarded([argument], ([t]) => `${not}${k}.containsIp(${t})`, 'false')
+      }
+    }
+  }
+  const comparison = comparisonOf(term)
+  if (comparison !== undefined) {
+    return s.guarded(args, ([a, b]) => `${not}(${a}${comparison}${b})`, 'false')
+  }
+  return `${writeCall(s, term)}===${wanted}`
+}
+
+const TEXT_TESTS = new Set(['startsWith', 'endsWith', 'contains'])
+
+function isText(term: Term): boolean {
+  return term.type.kind === 'string'
+}
+
+function isTextSearch({ element, container }: MemberTerm): boolean {
+  if (element.kind !== 'constant' || typeof element.value !== 'string') return false
+  if (container.type.kind === 'json') return true
+  if (container.type.kind !== 'list') return false
+  return container.type.element.kind === 'string' || container.type.element.kind === 'json'
+}
+
+function constantFirst({ left, right }: EqualTerm) {
+  if (left.kind === 'constant') return [left, right] as const
+  return right.kind === 'constant' ? ([right, left] as const) : ([undefined, left] as const)
+}

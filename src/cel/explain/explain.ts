@@ -1,0 +1,218 @@
+import { pathOf } from '../check/path.ts'
+import type { CallTerm, LoopTerm, Term } from '../check/term.ts'
+import type { Variables } from '../emit/generate.ts'
+import * as runtime from '../emit/runtime.ts'
+import { dispatch } from '../library/dispatch.ts'
+import { failure } from '../values/failure.ts'
+import { fuel } from '../values/fuel.ts'
+import { CelMap } from '../values/map.ts'
+import { Optional } from '../values/optional.ts'
+import { Struct } from '../values/struct.ts'
+import type { Value } from '../values/value.ts'
+import { explainLoop } from './explain-loop.ts'
+import { answer, broken, type Explanation, failed } from './explanation.ts'
+
+type Maybe = Value | undefined
+
+/**
+ * Evaluates everything, also what a short-circuit would skip, and keeps it. Slow and plain: it
+ * runs for denials and in tools, and it is what the two fast back ends are compared with.
+ */
+export function explain(term: Term, variables: Variables, budget: number): Explanation {
+  fuel.left = budget
+  const explanation = new Explainer(variables).explain(term)
+  if (fuel.left >= 0) return explanation
+  const cause = {
+    kind: 'error',
+    reason: 'the expression costs more than its bound',
+    detail: budget,
+  } as const
+  return { ...explanation, value: undefined, cause }
+}
+
+export class Explainer {
+  readonly #variables: Variables
+  readonly frame: Maybe[] = []
+
+  constructor(variables: Variables) {
+    this.#variables = variables
+  }
+
+  explain(term: Term): Explanation {
+    switch (term.kind) {
+      case 'constant':
+        return answer(term, term.value, [])
+      case 'invalid':
+        return broken(term, term.reason, [])
+      case 'variable': {
+        const value = this.#variable(term.name)
+        return value === undefined ? unset(term, term.name) : answer(term, value, [])
+      }
+      case 'local': {
+        const value = this.frame[term.slot]
+        return value === undefined
+          ? broken(term, `${term.name} is an error`, [])
+          : answer(term, value, [])
+      }
+      case 'field':
+        return this.#field(term)
+      case 'index': {
+        const parts = [this.explain(term.operand), this.explain(term.index)]
+        const get = term.optional ? runtime.optIndex : runtime.getIndex
+        return computed(term, parts, ([operand, index]) => get(operand, index))
+      }
+      case 'equal': {
+        const parts = [this.explain(term.left), this.explain(term.right)]
+        return computed(
+          term,
+          parts,
+          ([a, b]) => runtime.equals(a as Value, b as Value) !== term.negated,
+        )
+      }
+      case 'member': {
+        const parts = [this.explain(term.element), this.explain(term.container)]
+        return computed(term, parts, ([element, container]) => runtime.isMember(element, container))
+      }
+      case 'call':
+        return this.#call(term)
+      case 'and':
+      case 'or':
+        return this.#logic(term, term.kind === 'or')
+      case 'not': {
+        const operand = this.explain(term.operand)
+        if (typeof operand.value === 'boolean') return answer(term, !operand.value, [operand])
+        return operand.value === undefined
+          ? failed(term, [operand])
+          : broken(term, 'not a condition', [operand])
+      }
+      case 'conditional':
+        return this.#conditional(term)
+      case 'list': {
+        const parts = term.elements.map((element) => this.explain(element.value))
+        const optional = term.elements.map((element) => element.optional)
+        return computed(term, parts, (values) => runtime.makeList(values, optional))
+      }
+      case 'map': {
+        const parts = term.entries.flatMap(({ key, value }) => [
+          this.explain(key),
+          this.explain(value),
+        ])
+        const optional = term.entries.map((entry) => entry.optional)
+        return computed(term, parts, (values) => runtime.makeMap(values, optional))
+      }
+      case 'loop':
+        return this.#loop(term)
+      case 'bind': {
+        const bound = this.explain(term.value)
+        this.frame[term.local.slot] = bound.value
+        const body = this.explain(term.body)
+        return body.value === undefined
+          ? failed(term, [bound, body])
+          : answer(term, body.value, [bound, body])
+      }
+      case 'optMap':
+        return this.#optMap(term)
+    }
+  }
+
+  /** Getters of the host's object count; what every object inherits does not. */
+  #variable(name: string): Maybe {
+    const isOwn = Object.hasOwn(this.#variables, name)
+    return isOwn || !(name in Object.prototype) ? this.#variables[name] : undefined
+  }
+
+  #field(term: Extract<Term, { kind: 'field' }>): Explanation {
+    const operand = this.explain(term.operand)
+    if (operand.value === undefined) return failed(term, [operand])
+    const isHost = term.operand.type.kind === 'struct'
+    if (term.access === 'test') {
+      if (isHost) return answer(term, hostField(operand.value, term.field) !== undefined, [operand])
+      return computed(term, [operand], ([value]) => runtime.testField(value, term.field))
+    }
+    if (term.access === 'optional') {
+      return computed(term, [operand], ([value]) => runtime.optField(value, term.field))
+    }
+    const value = isHost
+      ? hostField(operand.value, term.field)
+      : runtime.getField(operand.value, term.field)
+    if (value !== undefined) return answer(term, value, [operand])
+    const path = pathOf(term)
+    if (path === undefined) return broken(term, failure.reason, [operand], failure.detail)
+    if (isHost) return { ...unset(term, path), parts: [operand] }
+    const cause = { kind: 'missing', path, present: membersOf(operand.value) } as const
+    return { term, value: undefined, cause, parts: [operand] }
+  }
+
+  #call(term: CallTerm): Explanation {
+    const parts = term.args.map((arg) => this.explain(arg))
+    return computed(term, parts, (values) => dispatch(term.overloads, values as Value[]))
+  }
+
+  #logic(term: Extract<Term, { kind: 'and' | 'or' }>, decisive: boolean): Explanation {
+    const parts = [this.explain(term.left), this.explain(term.right)]
+    if (parts.some((part) => part.value === decisive)) return answer(term, decisive, parts)
+    if (parts.every((part) => part.value === !decisive)) return answer(term, !decisive, parts)
+    return parts.some((part) => part.value === undefined)
+      ? failed(term, parts)
+      : broken(term, 'not a condition', parts)
+  }
+
+  #conditional(term: Extract<Term, { kind: 'conditional' }>): Explanation {
+    const condition = this.explain(term.condition)
+    if (condition.value === undefined) return failed(term, [condition])
+    if (typeof condition.value !== 'boolean') return broken(term, 'not a condition', [condition])
+    const branch = this.explain(condition.value ? term.whenTrue : term.whenFalse)
+    return branch.value === undefined
+      ? failed(term, [condition, branch])
+      : answer(term, branch.value, [condition, branch])
+  }
+
+  #loop(term: LoopTerm): Explanation {
+    const range = this.explain(term.range)
+    if (range.value === undefined) return failed(term, [range])
+    return explainLoop(this, term, range)
+  }
+
+  #optMap(term: Extract<Term, { kind: 'optMap' }>): Explanation {
+    const target = this.explain(term.target)
+    if (target.value === undefined) return failed(term, [target])
+    if (!(target.value instanceof Optional)) return broken(term, 'not an optional', [target])
+    if (target.value.value === undefined) return answer(term, Optional.none, [target])
+    this.frame[term.local.slot] = target.value.value
+    const body = this.explain(term.body)
+    const wrap = term.flat ? runtime.flat : runtime.some
+    return computed(term, [target, body], ([, value]) => wrap(value))
+  }
+}
+
+function unset(term: Term, variable: string): Explanation {
+  return { term, value: undefined, cause: { kind: 'unset', variable }, parts: [] }
+}
+
+/** The function of the parts' values, where none is an error. */
+function computed(
+  term: Term,
+  parts: readonly Explanation[],
+  compute: (values: readonly Maybe[]) => Maybe,
+): Explanation {
+  if (parts.some((part) => part.value === undefined)) return failed(term, parts)
+  failure.reason = ''
+  failure.detail = undefined
+  const value = compute(parts.map((part) => part.value))
+  return value === undefined
+    ? broken(term, failure.reason, parts, failure.detail)
+    : answer(term, value, parts)
+}
+
+function hostField(value: Value, field: string): Maybe {
+  return (value as { readonly [name: string]: Maybe })[field]
+}
+
+/** Names that are there instead of the one that is missing; names only, never values. */
+function membersOf(value: Value): readonly string[] {
+  const most = 20
+  if (value instanceof CelMap) return [...value.keys()].slice(0, most).map(String)
+  if (value instanceof Struct) return [...value.fieldNames].slice(0, most)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+  return Object.keys(value).slice(0, most)
+}

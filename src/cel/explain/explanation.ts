@@ -1,0 +1,37 @@
+import type { Term } from '../check/term.ts'
+import type { Value } from '../values/value.ts'
+
+/** One sub-expression, what it came to, and why it came to nothing. */
+export interface Explanation {
+  readonly term: Term
+  /** undefined: an error; `cause` says which. */
+  readonly value: Value | undefined
+  readonly cause: Cause | undefined
+  readonly parts: readonly Explanation[]
+  /** A macro's body is explained once per element: the element's variables. */
+  readonly element?: string
+}
+
+export type Cause =
+  | { readonly kind: 'unset'; readonly variable: string }
+  | { readonly kind: 'missing'; readonly path: string; readonly present: readonly string[] }
+  | { readonly kind: 'error'; readonly reason: string; readonly detail: unknown }
+
+export function answer(term: Term, value: Value, parts: readonly Explanation[]): Explanation {
+  return { term, value, cause: undefined, parts }
+}
+
+/** The error of a part is the error of the whole. */
+export function failed(term: Term, parts: readonly Explanation[]): Explanation {
+  const cause = parts.find((part) => part.value === undefined)?.cause
+  return { term, value: undefined, cause, parts }
+}
+
+export function broken(
+  term: Term,
+  reason: string,
+  parts: readonly Explanation[],
+  detail?: unknown,
+): Explanation {
+  return { term, value: undefined, cause: { kind: 'error', reason, detail }, parts }
+}

@@ -1,0 +1,75 @@
+import { equals } from '../values/equal.ts'
+import { charge } from '../values/fuel.ts'
+import { Ip } from '../values/ip.ts'
+import { Double, Uint } from '../values/number.ts'
+import type { Value } from '../values/value.ts'
+
+type Key = string | number | bigint | boolean | null
+
+/** Comparisons of one call: beyond, a list of lists or maps is too long. Some 50 ms. */
+const MOST_COMPARISONS = 1 << 20
+
+/**
+ * A set of values as `==` tells them apart. Numbers, strings and booleans are looked up; only
+ * lists, maps and other objects are compared one by one.
+ */
+export class Elements {
+  readonly #keys = new Set<Key>()
+  readonly #others: Value[] = []
+  #compared = 0
+
+  constructor(values: readonly Value[] = []) {
+    for (const value of values) this.add(value)
+  }
+
+  add(value: Value): void {
+    const key = keyOf(value)
+    if (key === undefined) this.#others.push(value)
+    else this.#keys.add(key)
+  }
+
+  has(value: Value): boolean {
+    const key = keyOf(value)
+    if (key !== undefined && this.#keys.has(key)) return true
+    if (this.#isOneOf(value, this.#others)) return true
+    // The text of an address equals the address.
+    return value instanceof Ip && this.#isOneOf(value, this.#keys as Iterable<Value>)
+  }
+
+  /** The answers of `has` are no longer to be trusted: there was too much to compare. */
+  get exhausted(): boolean {
+    return this.#compared > MOST_COMPARISONS
+  }
+
+  #isOneOf(value: Value, others: Iterable<Value>): boolean {
+    for (const other of others) {
+      charge(1)
+      if (++this.#compared > MOST_COMPARISONS) return false
+      if (equals(value, other)) return true
+    }
+    return false
+  }
+}
+
+/** Equal numbers of different types have one key; undefined for what is no number or text. */
+function keyOf(value: Value): Key | undefined {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+    case 'bigint':
+      return value
+    case 'number':
+      return numberKey(value)
+  }
+  if (value === null) return null
+  if (value instanceof Double) return numberKey(value.value)
+  if (!(value instanceof Uint)) return undefined
+  const small = Number(value.value)
+  return Number.isSafeInteger(small) ? small : value.value
+}
+
+function numberKey(value: number): Key | undefined {
+  // NaN equals nothing, itself included: left to `equals`.
+  if (Number.isNaN(value)) return undefined
+  return Number.isInteger(value) && !Number.isSafeInteger(value) ? BigInt(value) : value + 0
+}

@@ -1,0 +1,56 @@
+import { BYTES, STRING } from '../check/types.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_STRING } from '../values/fuel.ts'
+import { utf8Encode } from '../values/text.ts'
+import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
+
+/** Bytes as text. Encoders take strings too, for the bytes of their UTF-8. */
+export const ENCODERS = defineLibrary('encoders', [
+  encoder('base64.encode', toBase64),
+  encoder('base64Encode', toBase64),
+  fn('base64.decode', global([STRING], BYTES, fromBase64)),
+  fn('base64Decode', global([STRING], BYTES, fromBase64)),
+  encoder('hex.encode', toHex),
+  fn('hex.decode', global([STRING], BYTES, fromHex)),
+])
+
+function encoder(
+  name: string,
+  encode: (bytes: Uint8Array) => string | undefined,
+): FunctionDeclaration {
+  return fn(
+    name,
+    global([BYTES], STRING, encode),
+    global([STRING], STRING, (text: string) => encode(utf8Encode(text))),
+  )
+}
+
+function toBase64(bytes: Uint8Array): string | undefined {
+  charge(bytes.length >> 4)
+  return bytes.length * 4 > LARGEST_STRING * 3 ? fail('string too long') : bytes.toBase64()
+}
+
+/** With or without padding. Line breaks are skipped, as Go does; other space is an error. */
+function fromBase64(text: string): Uint8Array | undefined {
+  charge(text.length >> 4)
+  if (/[ \t\f]/.test(text)) return fail('invalid base64')
+  try {
+    return Uint8Array.fromBase64(text)
+  } catch {
+    return fail('invalid base64')
+  }
+}
+
+function toHex(bytes: Uint8Array): string | undefined {
+  charge(bytes.length >> 4)
+  return bytes.length * 2 > LARGEST_STRING ? fail('string too long') : bytes.toHex()
+}
+
+function fromHex(text: string): Uint8Array | undefined {
+  charge(text.length >> 4)
+  try {
+    return Uint8Array.fromHex(text)
+  } catch {
+    return fail('invalid hex')
+  }
+}

@@ -1,0 +1,33 @@
+import type { Library } from './define.ts'
+import { ENCODERS } from './encoders.ts'
+import { GENERAL } from './general.ts'
+import { HASH } from './hash.ts'
+import { JSON_LIBRARY } from './json.ts'
+import { LISTS } from './lists.ts'
+import { MATH } from './math.ts'
+import { NETWORK } from './network.ts'
+import { OPTIONAL } from './optional.ts'
+import { REGEX } from './regex.ts'
+import { SETS } from './sets.ts'
+import { STANDARD } from './standard.ts'
+import { STRINGS } from './strings.ts'
+import { TIME } from './time.ts'
+import { URL_LIBRARY } from './url.ts'
+
+/** All that an expression can call. Functions of one name add up their overloads in this order. */
+export const LIBRARIES: readonly Library[] = [
+  STANDARD,
+  TIME,
+  NETWORK,
+  STRINGS,
+  MATH,
+  LISTS,
+  SETS,
+  ENCODERS,
+  OPTIONAL,
+  JSON_LIBRARY,
+  URL_LIBRARY,
+  HASH,
+  REGEX,
+  GENERAL,
+]

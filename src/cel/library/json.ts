@@ -1,0 +1,126 @@
+import { BYTES, DYN, JSON_VALUE, STRING } from '../check/types.ts'
+import { Cidr } from '../values/cidr.ts'
+import { Duration } from '../values/duration.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_STRING } from '../values/fuel.ts'
+import { Ip } from '../values/ip.ts'
+import { readJson } from '../values/json-read.ts'
+import { isPlainObject } from '../values/kind.ts'
+import { CelMap } from '../values/map.ts'
+import { Double, Uint } from '../values/number.ts'
+import { Optional } from '../values/optional.ts'
+import { Struct } from '../values/struct.ts'
+import { utf8Decode } from '../values/text.ts'
+import { Timestamp } from '../values/timestamp.ts'
+import { TypeValue } from '../values/type-value.ts'
+import type { Value } from '../values/value.ts'
+import { defineLibrary, fn, global } from './define.ts'
+
+const METERED = { metered: true } as const
+
+export const JSON_LIBRARY = defineLibrary('json', [
+  fn(
+    'json',
+    global([STRING], JSON_VALUE, read, METERED),
+    global([BYTES], JSON_VALUE, readBytes, METERED),
+  ),
+  fn('toJson', global([DYN], STRING, write, METERED)),
+  fn('to_json', global([DYN], STRING, write, METERED)),
+])
+
+function read(text: string): Value | undefined {
+  charge(text.length >> 2)
+  return readJson(text)
+}
+
+function readBytes(bytes: Uint8Array): Value | undefined {
+  charge(bytes.length >> 4)
+  const text = utf8Decode(bytes)
+  return text === undefined ? fail('invalid UTF-8') : read(text)
+}
+
+/**
+ * What was read is written as it was: ints of any size in digits, unlike in protobuf's JSON
+ * (values/json-write.ts), since the text goes on to whoever sent the number.
+ */
+function write(value: Value): string | undefined {
+  const writer: Writer = { text: '', reason: '' }
+  append(writer, value, 0)
+  charge(writer.text.length >> 2)
+  return writer.reason === '' ? writer.text : fail(writer.reason)
+}
+
+interface Writer {
+  text: string
+  /** Why writing ended early. */
+  reason: string
+}
+
+/** As deep as readJson reads and expressions build. */
+const DEEPEST = 200
+
+function append(writer: Writer, value: Value, depth: number): void {
+  if (depth > DEEPEST) writer.reason = 'value is nested too deep'
+  if (writer.text.length > LARGEST_STRING) writer.reason = 'string too long'
+  if (writer.reason !== '') return
+  if (Array.isArray(value)) appendList(writer, value, depth)
+  else if (isPlainObject(value)) appendMembers(writer, Object.entries(value), depth)
+  else if (value instanceof CelMap) appendMembers(writer, entriesOf(value), depth)
+  else if (value instanceof Struct) appendMembers(writer, attributesOf(value), depth)
+  else if (value instanceof Optional) append(writer, value.value ?? null, depth + 1)
+  else writer.text += scalar(value)
+}
+
+function appendList(writer: Writer, list: readonly Value[], depth: number): void {
+  writer.text += '['
+  for (let i = 0; i < list.length && writer.reason === ''; i++) {
+    if (i > 0) writer.text += ','
+    append(writer, list[i] as Value, depth + 1)
+  }
+  writer.text += ']'
+}
+
+function appendMembers(
+  writer: Writer,
+  members: Iterable<readonly [string, Value | undefined]>,
+  depth: number,
+): void {
+  writer.text += '{'
+  let separator = ''
+  for (const [name, value] of members) {
+    if (writer.reason !== '') return
+    if (value === undefined) continue
+    writer.text += `${separator}${JSON.stringify(name)}:`
+    append(writer, value, depth + 1)
+    separator = ','
+  }
+  writer.text += '}'
+}
+
+function* entriesOf(map: CelMap): Iterable<readonly [string, Value | undefined]> {
+  for (const key of map.keys()) {
+    yield [String(key instanceof Uint ? key.value : key), map.get(key)]
+  }
+}
+
+function* attributesOf(struct: Struct): Iterable<readonly [string, Value | undefined]> {
+  const attributes = struct as unknown as { readonly [name: string]: Value | undefined }
+  for (const name of struct.fieldNames) yield [name, attributes[name]]
+}
+
+function scalar(value: Value): string {
+  if (typeof value === 'string') return JSON.stringify(value)
+  if (typeof value === 'number') return number(value)
+  if (value instanceof Double) return number(value.value)
+  if (value instanceof Uint) return String(value.value)
+  if (value instanceof Uint8Array) return `"${value.toBase64()}"`
+  if (value instanceof TypeValue) return JSON.stringify(value.name)
+  if (value instanceof Timestamp || value instanceof Duration) return `"${value.text}"`
+  if (value instanceof Ip || value instanceof Cidr) return `"${value.text}"`
+  return String(value)
+}
+
+/** JSON has no NaN and infinities: their names, as protobuf has it. */
+function number(value: number): string {
+  return Number.isFinite(value) ? JSON.stringify(value) : `"${value}"`
+}

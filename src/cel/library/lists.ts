@@ -1,0 +1,90 @@
+import { DYN, INT, listOf, optionalOf, param } from '../check/types.ts'
+import { compare } from '../values/compare.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_LIST } from '../values/fuel.ts'
+import { typeName } from '../values/kind.ts'
+import type { Int } from '../values/number.ts'
+import { Optional } from '../values/optional.ts'
+import type { Value } from '../values/value.ts'
+import { defineLibrary, fn, global, method } from './define.ts'
+import { Elements } from './elements.ts'
+
+type List = readonly Value[]
+
+const A = param('A')
+const LIST = listOf(A)
+const METERED = { metered: true } as const
+
+/** cel-go's lists extension, but for the macro sortBy. */
+export const LISTS = defineLibrary('lists', [
+  fn('lists.range', global([INT], listOf(INT), range, METERED)),
+  fn('slice', method([LIST, INT, INT], LIST, slice)),
+  fn(
+    'flatten',
+    method([listOf(LIST)], LIST, (list: List) => flatten(list, 1), METERED),
+    method([listOf(DYN)], listOf(DYN), (list: List) => flatten(list, 1), METERED),
+    method([listOf(DYN), INT], listOf(DYN), flatten, METERED),
+  ),
+  fn('sort', method([LIST], LIST, sort, METERED)),
+  fn('distinct', method([LIST], LIST, distinct, METERED)),
+  fn('reverse', method([LIST], LIST, reverse)),
+  fn('first', method([LIST], optionalOf(A), (list: List) => new Optional(list[0]))),
+  fn('last', method([LIST], optionalOf(A), (list: List) => new Optional(list.at(-1)))),
+])
+
+function range(size: Int): List | undefined {
+  if (size < 0) return fail('negative size', size)
+  if (size > LARGEST_LIST) return fail('list too long', size)
+  charge(Number(size))
+  return Array.from({ length: Number(size) }, (_, i) => i)
+}
+
+function slice(list: List, start: Int, end: Int): List | undefined {
+  if (start < 0 || end > list.length) return fail('index out of range', start < 0 ? start : end)
+  if (start > end) return fail('invalid slice range', `start ${start}, end ${end}`)
+  charge((Number(end) - Number(start)) >> 2)
+  return list.slice(Number(start), Number(end))
+}
+
+/** Lists inside the list become its elements, `depth` levels down. */
+function flatten(list: List, depth: Int): List | undefined {
+  if (depth < 0) return fail('negative depth', depth)
+  const flat: Value[] = []
+  const open = [{ list, at: 0 }]
+  for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
+    const value = level.list[level.at++]
+    charge(1)
+    if (value === undefined) open.pop()
+    else if (Array.isArray(value) && open.length <= depth) open.push({ list: value, at: 0 })
+    else if (flat.push(value) > LARGEST_LIST) return fail('list too long')
+  }
+  return flat
+}
+
+/** Elements of one type that has an order. */
+function sort(list: List): List | undefined {
+  const [first] = list
+  if (first === undefined) return list
+  const type = typeName(first)
+  if (compare(first, first) === undefined) return fail('no order', type)
+  if (list.some((value) => typeName(value) !== type)) return fail('elements of different types')
+  charge(list.length * (33 - Math.clz32(list.length)))
+  return list.toSorted((a, b) => compare(a, b) || 0)
+}
+
+/** The first of equal elements stays. */
+function distinct(list: List): List | undefined {
+  charge(list.length)
+  const elements = new Elements()
+  const kept = list.filter((value) => {
+    if (elements.has(value)) return false
+    elements.add(value)
+    return true
+  })
+  return elements.exhausted ? fail('list too long') : kept
+}
+
+function reverse(list: List): List {
+  charge(list.length >> 2)
+  return list.toReversed()
+}

@@ -1,0 +1,292 @@
+import {
+  type Alphabet,
+  alphabetOf,
+  contains,
+  EDGE,
+  letterOf,
+  NEWLINE,
+  OTHER,
+  WORD,
+} from './regex-alphabet.ts'
+import {
+  ASSERT,
+  BEGIN_LINE,
+  BEGIN_TEXT,
+  CAPTURE,
+  CHAR,
+  END_LINE,
+  END_TEXT,
+  JUMP,
+  MATCH,
+  NO_WORD_BOUNDARY,
+  type Program,
+  SPLIT,
+  WORD_BOUNDARY,
+} from './regex-program.ts'
+
+/** In the table of transitions; anything else is the offset of a state's row. */
+const UNKNOWN = 0
+const DEAD = 1
+const MATCHED = 2
+const FIRST_ROW = 3
+
+/** The table and the states' instructions hold 32,768 entries each: 200 KB, whatever the text. */
+const LARGEST_CACHE = 1 << 15
+
+interface State {
+  /** CHAR and ASSERT instructions where threads wait, in order. */
+  readonly waiting: readonly number[]
+  readonly asks: boolean
+  /** What stands before, where an ASSERT waits; else OTHER, since nothing will ask. */
+  readonly before: number
+}
+
+/**
+ * Says whether a pattern matches somewhere in a text. Sets of threads become states when they
+ * are first met; a text that meets no new one costs a table look-up per character. When the
+ * cache is full it starts anew, so that the worst text costs a look at every instruction per
+ * character, and never more memory.
+ */
+export class Automaton {
+  readonly #program: Program
+  readonly #alphabet: Alphabet
+  /** One column per letter, the last one for the end of the text. */
+  readonly #columns: number
+  /** No thread starts behind the first character: the pattern begins with ^. */
+  readonly #anchored: boolean
+
+  #table = new Int32Array(0)
+  #states: State[] = []
+  #rowOf = new Map<string, number>()
+  #held = 0
+  #start = UNKNOWN
+  #fits: boolean | undefined
+
+  readonly #seen: Uint32Array
+  #round = 0
+  /** One bit for each instruction where a thread was found to wait. */
+  readonly #found: Int32Array
+  readonly #stack: number[] = []
+
+  constructor(program: Program) {
+    this.#program = withoutDetours(program)
+    this.#alphabet = alphabetOf(program)
+    this.#columns = this.#alphabet.size + 1
+    this.#seen = new Uint32Array(program.op.length)
+    this.#found = new Int32Array((program.op.length + 31) >> 5)
+    this.#anchored = this.#onlyAtStart()
+  }
+
+  matches(text: string): boolean {
+    const { ascii } = this.#alphabet
+    if (this.#start === UNKNOWN) this.#start = this.#begin()
+    let table = this.#table
+    let row = this.#start
+    for (let i = 0; row >= FIRST_ROW && i < text.length; i++) {
+      let code = text.charCodeAt(i)
+      if (code >= 0xd800 && code < 0xdc00) {
+        code = text.codePointAt(i) as number
+        if (code > 0xffff) i++
+      }
+      const letter = code < 128 ? (ascii[code] as number) : letterOf(this.#alphabet, code)
+      const next = table[row + letter] as number
+      if (next === UNKNOWN) {
+        row = this.#advance(row, letter)
+        table = this.#table
+      } else {
+        row = next
+      }
+    }
+    if (row >= FIRST_ROW) {
+      const end = this.#columns - 1
+      row = (table[row + end] as number) || this.#advance(row, end)
+    }
+    return row === MATCHED
+  }
+
+  /** Whether all states that any text can lead to are few enough to be kept at once. */
+  get fits(): boolean {
+    this.#fits ??= this.#explore()
+    return this.#fits
+  }
+
+  /** Entries that the cache holds now. */
+  get cached(): number {
+    return this.#table.length + this.#held
+  }
+
+  #explore(): boolean {
+    this.#forget()
+    this.#start = this.#begin()
+    const states = this.#states
+    for (let index = FIRST_ROW; index < states.length; index++) {
+      for (let letter = 0; letter < this.#columns; letter++) {
+        this.#advance(index * this.#columns, letter)
+        if (this.#states !== states) return false
+      }
+    }
+    return true
+  }
+
+  #begin(): number {
+    this.#round++
+    const matched = this.#spread(this.#program.start)
+    const waiting = this.#collect()
+    return matched ? MATCHED : this.#rowFor(waiting, EDGE)
+  }
+
+  /** Fills one cell of the table: where a state goes with a letter, or at the end of the text. */
+  #advance(row: number, letter: number): number {
+    const states = this.#states
+    const next = this.#next(states[row / this.#columns] as State, letter)
+    // A cache that has started anew no longer has the row that we came from.
+    if (states === this.#states) this.#table[row + letter] = next
+    return next
+  }
+
+  #next(state: State, letter: number): number {
+    const atEnd = letter === this.#alphabet.size
+    const after = atEnd ? EDGE : (this.#alphabet.kinds[letter] as number)
+    let active = state.waiting
+    if (state.asks) {
+      const matched = this.#pass(active, conditions(state.before, after))
+      active = this.#collect()
+      if (matched) return MATCHED
+    }
+    if (atEnd) return DEAD
+
+    const matched = this.#read(active, this.#alphabet.samples[letter] as number)
+    const waiting = this.#collect()
+    if (matched) return MATCHED
+    return waiting.length === 0 ? DEAD : this.#rowFor(waiting, after)
+  }
+
+  /** Takes threads past the conditions that hold; true where one has matched. */
+  #pass(waiting: readonly number[], held: number): boolean {
+    this.#round++
+    for (let i = 0; i < waiting.length; i++) {
+      if (this.#spread(waiting[i] as number, held)) return true
+    }
+    return false
+  }
+
+  /** Takes threads past a character, and starts one behind it; true where one has matched. */
+  #read(active: readonly number[], code: number): boolean {
+    const { arg, out, sets, start } = this.#program
+    this.#round++
+    for (let i = 0; i < active.length; i++) {
+      const pc = active[i] as number
+      if (!contains(sets[arg[pc] as number] as readonly number[], code)) continue
+      if (this.#spread(out[pc] as number)) return true
+    }
+    return !this.#anchored && this.#spread(start)
+  }
+
+  /** The row of a state, which is made where it is not known. */
+  #rowFor(waiting: readonly number[], before: number): number {
+    const asks = waiting.some((pc) => this.#program.op[pc] === ASSERT)
+    const state = { waiting, asks, before: asks ? before : OTHER }
+    const key = String.fromCharCode(state.before, ...waiting)
+    const known = this.#rowOf.get(key)
+    if (known !== undefined) return known
+
+    const full = Math.max(LARGEST_CACHE, this.#columns * 16)
+    const needed = (this.#states.length + 1) * this.#columns
+    if (needed > full || this.#held + waiting.length > LARGEST_CACHE) this.#forget()
+    while (this.#states.length < FIRST_ROW) this.#states.push(state)
+    const row = (this.#states.push(state) - 1) * this.#columns
+    if (row + this.#columns > this.#table.length) {
+      const larger = new Int32Array(Math.min(full, Math.max(8 * this.#columns, 2 * row)))
+      larger.set(this.#table)
+      this.#table = larger
+    }
+    this.#held += waiting.length
+    this.#rowOf.set(key, row)
+    return row
+  }
+
+  #forget(): void {
+    this.#table.fill(UNKNOWN)
+    this.#states = []
+    this.#rowOf = new Map()
+    this.#held = 0
+    this.#start = UNKNOWN
+  }
+
+  /**
+   * Finds the instructions where threads from here wait, and says whether one of them has
+   * matched. Where `held` is not given, threads wait at an ASSERT until its sides are known.
+   */
+  #spread(from: number, held = -1): boolean {
+    const { op, arg, out } = this.#program
+    const seen = this.#seen
+    const round = this.#round
+    const stack = this.#stack
+    for (let pc: number | undefined = from; pc !== undefined; pc = stack.pop()) {
+      if (seen[pc] === round) continue
+      seen[pc] = round
+      const operation = op[pc]
+      if (operation === CHAR || (operation === ASSERT && held < 0)) {
+        this.#found[pc >> 5] = (this.#found[pc >> 5] as number) | (1 << (pc & 31))
+      } else if (operation === SPLIT) {
+        stack.push(arg[pc] as number, out[pc] as number)
+      } else if (operation === ASSERT) {
+        if (((arg[pc] as number) & ~held) === 0) stack.push(out[pc] as number)
+      } else if (operation === MATCH) {
+        stack.length = 0
+        return true
+      }
+    }
+    return false
+  }
+
+  /** The instructions found, in order; the next search begins with none. */
+  #collect(): number[] {
+    const found = this.#found
+    const list: number[] = []
+    for (let word = 0; word < found.length; word++) {
+      for (let bits = found[word] as number; bits !== 0; bits &= bits - 1) {
+        list.push((word << 5) + 31 - Math.clz32(bits & -bits))
+      }
+      found[word] = 0
+    }
+    return list
+  }
+
+  #onlyAtStart(): boolean {
+    const { op, arg, start } = this.#program
+    this.#round++
+    const matched = this.#spread(start)
+    const first = this.#collect()
+    return (
+      !matched &&
+      first.every((pc) => op[pc] === ASSERT && ((arg[pc] as number) & BEGIN_TEXT) !== 0)
+    )
+  }
+}
+
+/** The same program without the instructions that only lead to the next. */
+function withoutDetours(program: Program): Program {
+  const { op, out, arg } = program
+  const arrive = (pc: number) => {
+    let end = pc
+    while (op[end] === JUMP || op[end] === CAPTURE) end = out[end] as number
+    return end
+  }
+  return {
+    ...program,
+    start: arrive(program.start),
+    out: out.map(arrive),
+    arg: arg.map((value, pc) => (op[pc] === SPLIT ? arrive(value) : value)),
+  }
+}
+
+/** The conditions that hold between two characters of these kinds. */
+export function conditions(before: number, after: number): number {
+  let held = (before === WORD) === (after === WORD) ? NO_WORD_BOUNDARY : WORD_BOUNDARY
+  if (before === EDGE) held |= BEGIN_TEXT | BEGIN_LINE
+  if (before === NEWLINE) held |= BEGIN_LINE
+  if (after === EDGE) held |= END_TEXT | END_LINE
+  if (after === NEWLINE) held |= END_LINE
+  return held
+}

@@ -1,0 +1,82 @@
+type Test = (text: string) => boolean
+
+const META = /[\\.+*?()|[\]{}^$]/
+const PUNCTUATION = /[!-/:-@[-`{-~]/
+
+/**
+ * The test of a pattern that is a literal with or without anchors and `.*` at its ends, as most
+ * are that people write for paths and hosts; undefined for all others. Without flags, `^` and `$`
+ * are the ends of the text and `.` is anything but a newline.
+ */
+export function compileLiteral(pattern: string): Test | undefined {
+  const parts = readLiteral(pattern)
+  if (parts === undefined) return undefined
+  const { start, literal, end } = parts
+  // What .* stands for and the literal overlap in newlines only where the literal has some.
+  if ((start === '^.*' || end === '.*$') && literal.includes('\n')) return undefined
+  return TESTS[`${start} ${end}`](literal)
+}
+
+type Start = '' | '^' | '^.*'
+type End = '' | '$' | '.*$'
+
+const TESTS: Record<`${Start} ${End}`, (literal: string) => Test> = {
+  ' ': (literal) => (text) => text.includes(literal),
+  ' $': (literal) => (text) => text.endsWith(literal),
+  ' .*$': (literal) => (text) => {
+    const at = text.lastIndexOf(literal)
+    return at >= 0 && !text.includes('\n', at)
+  },
+  '^ ': (literal) => (text) => text.startsWith(literal),
+  '^ $': (literal) => (text) => text === literal,
+  '^ .*$': (literal) => (text) => text.startsWith(literal) && !text.includes('\n', literal.length),
+  '^.* ': (literal) => (text) => {
+    const at = text.indexOf(literal)
+    return at >= 0 && !isBefore(text, at)
+  },
+  '^.* $': (literal) => (text) =>
+    text.endsWith(literal) && !isBefore(text, text.length - literal.length),
+  '^.* .*$': (literal) => (text) => !text.includes('\n') && text.includes(literal),
+}
+
+/** Whether a newline stands before this offset. */
+function isBefore(text: string, offset: number): boolean {
+  const newline = text.indexOf('\n')
+  return newline >= 0 && newline < offset
+}
+
+function readLiteral(pattern: string) {
+  let at = 0
+  let start: Start = ''
+  if (pattern.startsWith('^')) {
+    start = '^'
+    at = 1
+  }
+  if (pattern.startsWith('.*', at)) {
+    // Where the match may begin anywhere, so may .*.
+    if (start === '^') start = '^.*'
+    at += 2
+  }
+  let literal = ''
+  while (at < pattern.length) {
+    let char = pattern[at] as string
+    if (char === '\\') {
+      char = pattern[at + 1] ?? ''
+      if (!PUNCTUATION.test(char)) return undefined
+      at++
+    } else if (META.test(char)) {
+      break
+    }
+    literal += char
+    at++
+  }
+  const end = ENDS.get(pattern.slice(at))
+  return end === undefined ? undefined : { start, literal, end }
+}
+
+const ENDS: ReadonlyMap<string, End> = new Map([
+  ['', ''],
+  ['.*', ''],
+  ['$', '$'],
+  ['.*$', '.*$'],
+])

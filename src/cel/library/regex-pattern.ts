@@ -1,0 +1,97 @@
+import { fail, failure } from '../values/failure.ts'
+import { charge } from '../values/fuel.ts'
+import { Automaton } from './regex-automaton.ts'
+import { type Captures, findCaptures } from './regex-captures.ts'
+import { compileLiteral } from './regex-literal.ts'
+import { compileProgram, type Program } from './regex-program.ts'
+
+/** A pattern in RE2's syntax, ready for texts. Both answer `fail` for a text that costs too much. */
+export interface Pattern {
+  /** Whether it matches somewhere in the text. */
+  readonly matches: (text: string) => boolean | undefined
+  /** The first match: where it and its groups are; null where there is none. */
+  readonly find: (text: string) => Captures | null | undefined
+  readonly groups: number
+  readonly names: ReadonlyMap<string, number>
+}
+
+const LONGEST_CONSTANT = 10_000
+const LONGEST_DYNAMIC = 1_000
+/** What one text may cost, in instructions looked at: some 80 ms at worst. */
+const LARGEST_WORK = 1 << 22
+const MOST_REMEMBERED = 64
+/** A pattern that is not a constant may come from a client: no more than 5 ms for its classes. */
+const MOST_DYNAMIC_CODE_POINTS = 20_000
+
+/** For a pattern known when the expression is compiled. */
+export function compilePattern(pattern: string): Pattern | undefined {
+  if (pattern.length > LONGEST_CONSTANT) return tooLong()
+  return readPattern(pattern)
+}
+
+const remembered = new Map<string, Pattern | { readonly invalid: unknown }>()
+
+/** For a pattern known when it is used: the latest ones are remembered, wrong ones as well. */
+export function dynamicPattern(pattern: string): Pattern | undefined {
+  if (pattern.length > LONGEST_DYNAMIC) return tooLong()
+  // The same charge whether it is remembered or not: a result must not depend on what ran before.
+  charge(100 + 4 * pattern.length)
+  let known = remembered.get(pattern)
+  if (known === undefined) {
+    known = readPattern(pattern, MOST_DYNAMIC_CODE_POINTS) ?? { invalid: failure.detail }
+  } else {
+    remembered.delete(pattern)
+  }
+  remembered.set(pattern, known)
+  if (remembered.size > MOST_REMEMBERED) {
+    remembered.delete(remembered.keys().next().value as string)
+  }
+  return 'invalid' in known ? fail('invalid regular expression', known.invalid) : known
+}
+
+function tooLong(): undefined {
+  return fail('invalid regular expression', 'expression too long')
+}
+
+function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefined {
+  const literal = compileLiteral(pattern)
+  if (literal !== undefined) {
+    const find = (text: string) => findFirst(compileProgram(pattern), literal, text)
+    return { matches: literal, find, groups: 0, names: new Map() }
+  }
+  const program = compileProgram(pattern, mostCodePoints)
+  if (program === undefined) return undefined
+  const matches = automatonTest(program)
+  const find = (text: string) => findFirst(program, matches, text)
+  return { matches, find, groups: program.groups, names: program.names }
+}
+
+function findFirst(program: Program | undefined, matches: Pattern['matches'], text: string) {
+  const matched = matches(text)
+  if (matched === undefined || program === undefined) return undefined
+  if (!matched) return null
+  const work = text.length * program.op.length
+  charge(work >> 3)
+  return work > LARGEST_WORK ? tooCostly() : (findCaptures(program, text) ?? null)
+}
+
+/**
+ * The cost of a text depends on what the automaton has met before, which must not show: so it is
+ * charged and limited by length alone. Beyond the limit it takes an automaton whose states are
+ * all known, where each character costs a look-up.
+ */
+function automatonTest(program: Program): Pattern['matches'] {
+  const automaton = new Automaton(program)
+  const size = program.op.length
+  return (text) => {
+    const work = text.length * size
+    if (work <= LARGEST_WORK) charge((text.length >> 4) + (work >> 7))
+    else if (automaton.fits) charge(text.length >> 4)
+    else return tooCostly()
+    return automaton.matches(text)
+  }
+}
+
+function tooCostly(): undefined {
+  return fail('text too long for this regular expression')
+}

@@ -1,0 +1,24 @@
+import { BOOL, STRING } from '../check/types.ts'
+import type { Value } from '../values/value.ts'
+import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
+import { compilePattern, dynamicPattern } from './regex-pattern.ts'
+
+/**
+ * `matches`: whether a regular expression in RE2's syntax matches somewhere in the text, in time
+ * proportional to the text whatever the pattern.
+ */
+export const REGEX = defineLibrary('regex', [
+  fn(
+    'matches',
+    method([STRING, STRING], BOOL, matches, { metered: true, prepare }),
+    global([STRING, STRING], BOOL, matches, { metered: true, prepare }),
+  ),
+])
+
+function matches(text: string, pattern: string): boolean | undefined {
+  return dynamicPattern(pattern)?.matches(text)
+}
+
+function prepare([, pattern]: readonly (Value | undefined)[]): Prepared | undefined {
+  return typeof pattern === 'string' ? compilePattern(pattern)?.matches : undefined
+}

@@ -1,0 +1,38 @@
+import { BOOL, listOf, param } from '../check/types.ts'
+import { fail } from '../values/failure.ts'
+import { charge } from '../values/fuel.ts'
+import type { Value } from '../values/value.ts'
+import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
+import { Elements } from './elements.ts'
+
+type List = readonly Value[]
+
+const LIST = listOf(param('A'))
+
+/** cel-go's sets extension: lists as sets, without order and repetition. */
+export const SETS = defineLibrary('sets', [
+  ofLists('sets.contains', contains),
+  ofLists('sets.intersects', intersects),
+  ofLists('sets.equivalent', (a, b) => contains(a, b) && contains(b, a)),
+])
+
+function ofLists(
+  name: string,
+  call: (a: List, b: List) => boolean | undefined,
+): FunctionDeclaration {
+  return fn(name, global([LIST, LIST], BOOL, call, { metered: true }))
+}
+
+function contains(list: List, part: List): boolean | undefined {
+  charge(list.length + part.length)
+  const elements = new Elements(list)
+  const all = part.every((value) => elements.has(value))
+  return elements.exhausted ? fail('list too long') : all
+}
+
+function intersects(a: List, b: List): boolean | undefined {
+  charge(a.length + b.length)
+  const elements = new Elements(a)
+  const some = b.some((value) => elements.has(value))
+  return elements.exhausted ? fail('list too long') : some
+}

@@ -1,0 +1,46 @@
+import { BOOL, BYTES, INT, listOf, mapOf, param, STRING } from '../check/types.ts'
+import { charge } from '../values/fuel.ts'
+import type { Value } from '../values/value.ts'
+import { sizeOf, sizeOfText } from './access.ts'
+import { ARITHMETIC } from './arithmetic.ts'
+import { CONVERSIONS } from './conversions.ts'
+import { defineLibrary, fn, global, method } from './define.ts'
+import { ORDERING } from './ordering.ts'
+
+const LIST = listOf(param('A'))
+const MAP = mapOf(param('A'), param('B'))
+
+/**
+ * CEL's standard functions, but for what other files own: logic, equality, `in` and the reading
+ * of members are the emitter's, the getters of times are in ./time.ts, `matches` in ./regex.ts.
+ */
+export const STANDARD = defineLibrary('standard', [
+  ...ARITHMETIC,
+  ...ORDERING,
+  ...CONVERSIONS,
+  fn(
+    'size',
+    ...[global, method].flatMap((declare) => [
+      declare([STRING], INT, sizeOfText),
+      declare([BYTES], INT, (bytes: Uint8Array) => bytes.length),
+      declare([LIST], INT, (list: readonly Value[]) => list.length),
+      declare([MAP], INT, sizeOf),
+    ]),
+  ),
+  fn('contains', method([STRING, STRING], BOOL, contains)),
+  fn('startsWith', method([STRING, STRING], BOOL, startsWith)),
+  fn('endsWith', method([STRING, STRING], BOOL, endsWith)),
+])
+
+function contains(text: string, part: string): boolean {
+  charge(text.length >> 4)
+  return text.includes(part)
+}
+
+function startsWith(text: string, prefix: string): boolean {
+  return text.startsWith(prefix)
+}
+
+function endsWith(text: string, suffix: string): boolean {
+  return text.endsWith(suffix)
+}

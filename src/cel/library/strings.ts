@@ -1,0 +1,213 @@
+import { INT, listOf, STRING } from '../check/types.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import type { Int } from '../values/number.ts'
+import {
+  codePointAt,
+  codePointIndexOf,
+  codePointLastIndexOf,
+  codePointLength,
+  codePointSlice,
+} from '../values/text.ts'
+import type { Value } from '../values/value.ts'
+import { defineLibrary, fn, global, method } from './define.ts'
+import { FORMAT } from './strings-format.ts'
+
+const METERED = { metered: true } as const
+
+/** cel-go's strings extension. Lengths and indices count code points. */
+export const STRINGS = defineLibrary('strings', [
+  fn('charAt', method([STRING, INT], STRING, charAt)),
+  fn(
+    'indexOf',
+    method([STRING, STRING], INT, (text: string, part: string) => indexOf(text, part, 0)),
+    method([STRING, STRING, INT], INT, indexOf),
+  ),
+  fn(
+    'lastIndexOf',
+    method([STRING, STRING], INT, (text: string, part: string) =>
+      lastIndexOf(text, part, codePointLength(text)),
+    ),
+    method([STRING, STRING, INT], INT, lastIndexOf),
+  ),
+  fn(
+    'join',
+    method([listOf(STRING)], STRING, (list: readonly Value[]) => join(list, ''), METERED),
+    method([listOf(STRING), STRING], STRING, join, METERED),
+  ),
+  fn('lowerAscii', method([STRING], STRING, lowerAscii)),
+  fn('upperAscii', method([STRING], STRING, upperAscii)),
+  fn(
+    'replace',
+    method(
+      [STRING, STRING, STRING],
+      STRING,
+      (text: string, old: string, fresh: string) => replace(text, old, fresh, -1),
+      METERED,
+    ),
+    method([STRING, STRING, STRING, INT], STRING, replace, METERED),
+  ),
+  fn(
+    'split',
+    method(
+      [STRING, STRING],
+      listOf(STRING),
+      (text: string, separator: string) => split(text, separator, -1),
+      METERED,
+    ),
+    method([STRING, STRING, INT], listOf(STRING), split, METERED),
+  ),
+  fn(
+    'substring',
+    method([STRING, INT], STRING, (text: string, start: Int) =>
+      substring(text, start, codePointLength(text)),
+    ),
+    method([STRING, INT, INT], STRING, substring),
+  ),
+  fn('trim', method([STRING], STRING, trim)),
+  fn('reverse', method([STRING], STRING, reverse)),
+  fn('stripPrefix', method([STRING, STRING], STRING, stripPrefix)),
+  fn('stripSuffix', method([STRING, STRING], STRING, stripSuffix)),
+  fn('strings.quote', global([STRING], STRING, quote)),
+  FORMAT,
+])
+
+function charAt(text: string, index: Int): string | undefined {
+  charge(text.length >> 5)
+  return codePointAt(text, Number(index)) ?? fail('index out of range', index)
+}
+
+function indexOf(text: string, part: string, start: Int): number | undefined {
+  charge(text.length >> 4)
+  const from = Number(start)
+  if (from < 0 || from > codePointLength(text)) return fail('index out of range', start)
+  return codePointIndexOf(text, part, from)
+}
+
+function lastIndexOf(text: string, part: string, start: Int): number | undefined {
+  charge(text.length >> 4)
+  const from = Number(start)
+  if (from < 0 || from > codePointLength(text)) return fail('index out of range', start)
+  return codePointLastIndexOf(text, part, from)
+}
+
+function join(list: readonly Value[], separator: string): string | undefined {
+  let length = separator.length * Math.max(0, list.length - 1)
+  for (const element of list) {
+    if (typeof element !== 'string') return fail('no such overload')
+    length += element.length
+  }
+  charge(list.length + (length >> 4))
+  return length > LARGEST_STRING ? fail('string too long') : list.join(separator)
+}
+
+const NOT_ASCII = /[^\0-\x7f]/
+
+function lowerAscii(text: string): string {
+  charge(text.length >> 4)
+  if (!NOT_ASCII.test(text)) return text.toLowerCase()
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
+}
+
+function upperAscii(text: string): string {
+  charge(text.length >> 4)
+  if (!NOT_ASCII.test(text)) return text.toUpperCase()
+  return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
+}
+
+/** `limit` is the most replacements to make, all where negative. */
+function replace(text: string, old: string, fresh: string, limit: Int): string | undefined {
+  if (old === '') return interleave(text, fresh, limit)
+  charge(text.length >> 4)
+  let result = ''
+  let from = 0
+  for (let left = Number(limit); left !== 0; left--) {
+    const at = text.indexOf(old, from)
+    if (at < 0) break
+    charge(1 + (fresh.length >> 4))
+    result += text.slice(from, at) + fresh
+    from = at + old.length
+    if (result.length > LARGEST_STRING) return fail('string too long')
+  }
+  result += text.slice(from)
+  return result.length > LARGEST_STRING ? fail('string too long') : result
+}
+
+/** Nothing is found before each character and at the end. */
+function interleave(text: string, fresh: string, limit: Int): string | undefined {
+  const places = codePointLength(text) + 1
+  const count = limit < 0 ? places : Math.min(Number(limit), places)
+  const length = text.length + count * fresh.length
+  charge(places + (length >> 4))
+  if (length > LARGEST_STRING) return fail('string too long')
+  let result = ''
+  let left = count
+  for (const character of text) result += (left-- > 0 ? fresh : '') + character
+  return left > 0 ? result + fresh : result
+}
+
+/** `limit` is the most parts to make, the last being the rest; all where negative. */
+function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
+  if (limit === 0) return []
+  const parts = separator === '' ? characters(text) : text.split(separator, LARGEST_LIST + 1)
+  if (parts === undefined || parts.length > LARGEST_LIST) return fail('list too long')
+  charge(parts.length + (text.length >> 4))
+  if (limit < 0 || parts.length <= limit) return parts
+  const rest = parts.splice(Number(limit) - 1)
+  parts.push(rest.join(separator))
+  return parts
+}
+
+function characters(text: string): string[] | undefined {
+  return codePointLength(text) > LARGEST_LIST ? undefined : [...text]
+}
+
+function substring(text: string, start: Int, end: Int): string | undefined {
+  charge(text.length >> 5)
+  if (start > end) return fail('invalid substring range', `start ${start}, end ${end}`)
+  const part = codePointSlice(text, Number(start), Number(end))
+  return part ?? fail('index out of range', start < 0 ? start : end)
+}
+
+/** What Unicode calls White_Space; String.trim differs in U+0085 and U+FEFF. */
+const SPACE = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+
+function trim(text: string): string {
+  charge(text.length >> 4)
+  let start = 0
+  let end = text.length
+  while (start < end && SPACE.test(text[start] as string)) start++
+  while (end > start && SPACE.test(text[end - 1] as string)) end--
+  return text.slice(start, end)
+}
+
+function reverse(text: string): string {
+  charge(text.length >> 2)
+  return [...text].reverse().join('')
+}
+
+function stripPrefix(text: string, prefix: string): string {
+  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+}
+
+function stripSuffix(text: string, suffix: string): string {
+  return text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text
+}
+
+const ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['\x07', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+  ['\\', '\\\\'],
+  ['"', '\\"'],
+])
+
+function quote(text: string): string | undefined {
+  charge(text.length >> 3)
+  const escaped = text.replace(/[\x07-\r"\\]/g, (character) => ESCAPES.get(character) as string)
+  return escaped.length > LARGEST_STRING ? fail('string too long') : `"${escaped}"`
+}

@@ -1,0 +1,111 @@
+import { DYN, listOf, mapOf, STRING } from '../check/types.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { CelMap } from '../values/map.ts'
+import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
+import type { JsonObject, Value } from '../values/value.ts'
+import { plain } from './decimal.ts'
+import { defineLibrary, fn, global, method } from './define.ts'
+
+const METERED = { metered: true } as const
+
+export const URL_LIBRARY = defineLibrary('url', [
+  fn('url.encode', global([STRING], STRING, encode)),
+  fn('url.decode', global([STRING], STRING, decode)),
+  fn('url.path', global([STRING], STRING, path)),
+  fn('url.query', global([STRING, STRING], listOf(STRING), query, METERED)),
+  fn('query', method([STRING, STRING], listOf(STRING), query, METERED)),
+  fn('form.encode', global([mapOf(STRING, DYN)], STRING, formEncode, METERED)),
+  fn('form.decode', global([STRING], mapOf(STRING, DYN), formDecode, METERED)),
+])
+
+/** All but RFC 3986's unreserved characters. */
+function encode(text: string): string | undefined {
+  charge(text.length >> 3)
+  if (!text.isWellFormed()) return fail('invalid text')
+  const encoded = encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return encoded.length > LARGEST_STRING ? fail('string too long') : encoded
+}
+
+/** An error where an escape is incomplete or the bytes are not UTF-8. */
+function decode(text: string): string | undefined {
+  charge(text.length >> 3)
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return fail('invalid percent-encoding')
+  }
+}
+
+const ORIGIN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/]*/
+
+/** The path as it is written, of a URL or of a path with a query. */
+function path(url: string): string {
+  charge(url.length >> 5)
+  const before = url.replace(/[?#][^]*$/, '')
+  const origin = ORIGIN.exec(before)
+  return origin === null ? before : before.slice(origin[0].length) || '/'
+}
+
+/**
+ * All values of a parameter, read as browsers and servers do: `+` is a space, and an escape that
+ * is wrong stands for itself. It is never an error, so that a client cannot make a Deny rule
+ * fail by adding one.
+ */
+function query(url: string, name: string): readonly string[] | undefined {
+  const [beforeFragment = ''] = url.split('#', 1)
+  const at = beforeFragment.indexOf('?')
+  const fields = at < 0 ? [] : readFields(beforeFragment.slice(at + 1))
+  return fields?.filter(([key]) => key === name).map(([, value]) => value)
+}
+
+function formDecode(text: string): JsonObject | undefined {
+  const fields = readFields(text)
+  if (fields === undefined) return undefined
+  const values = new Map<string, string[]>()
+  for (const [name, value] of fields) {
+    const known = values.get(name)
+    if (known === undefined) values.set(name, [value])
+    else known.push(value)
+  }
+  const single = ([name, all]: [string, string[]]) => [name, all.length > 1 ? all : all[0]] as const
+  // fromEntries defines properties: a field named __proto__ stays a field.
+  return Object.fromEntries(Array.from(values, single)) as JsonObject
+}
+
+function readFields(text: string): [string, string][] | undefined {
+  charge(text.length >> 1)
+  // A leading question mark would be dropped.
+  const fields = [...new URLSearchParams(`&${text}`)]
+  return fields.length > LARGEST_LIST ? fail('list too long') : fields
+}
+
+/** Values are text, numbers or booleans, or lists of these for a field given more than once. */
+function formEncode(map: JsonObject | CelMap): string | undefined {
+  const fields = new URLSearchParams()
+  let length = 0
+  for (const key of map instanceof CelMap ? map.keys() : Object.keys(map)) {
+    const value = map instanceof CelMap ? map.get(key) : map[key as string]
+    for (const one of Array.isArray(value) ? value : [value]) {
+      const name = fieldText(key)
+      const text = fieldText(one)
+      if (name === undefined || text === undefined) return fail('no such overload')
+      length += name.length + text.length + 2
+      if (length > LARGEST_STRING) return fail('string too long')
+      fields.append(name, text)
+    }
+  }
+  const encoded = fields.toString()
+  charge(encoded.length >> 1)
+  return encoded.length > LARGEST_STRING ? fail('string too long') : encoded
+}
+
+function fieldText(value: Value | undefined): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'boolean' || (value !== undefined && isInt(value))) return String(value)
+  if (value instanceof Uint) return String(value.value)
+  return value !== undefined && isDouble(value) ? plain(doubleValue(value)) : undefined
+}

@@ -1,0 +1,234 @@
+import type { Term } from '../check/term.ts'
+import type { Evaluate, Predicate, Variables } from '../emit/generate.ts'
+import type { Cidr } from '../values/cidr.ts'
+import type { Value } from '../values/value.ts'
+import { type Atom, atomOf, conjunction, operands } from './atoms.ts'
+import {
+  type Bucket,
+  CidrLookup,
+  ElementLookup,
+  EqualLookup,
+  type Matcher,
+  PrefixLookup,
+} from './lookups.ts'
+
+/** One way for a rule to match: all of `conjuncts` are definitely true. */
+export interface Alternative {
+  readonly rule: number
+  readonly conjuncts: readonly Term[]
+}
+
+/** Compiles what the index leaves over. */
+export interface Emit {
+  predicate(term: Term, rule: number): Predicate
+  read(term: Term): Evaluate
+}
+
+export interface Counts {
+  indexed: number
+  linear: number
+}
+
+/** Fewer alternatives than this are tested one by one: a look-up would cost as much. */
+const WORTH_INDEXING = 3
+
+export function alternatives(rule: number, term: Term): readonly Alternative[] {
+  return operands(term, 'or').map((part) => ({ rule, conjuncts: operands(part, 'and') }))
+}
+
+/** A matcher for "any of these is true": look-ups for what they have in common, the rest in turn. */
+export function compileAny(all: readonly Alternative[], emit: Emit, counts?: Counts): Matcher {
+  const rest: Alternative[] = []
+  const groups = choose(all, rest)
+  const lookups: Matcher[] = []
+  for (const { atom, members } of groups) {
+    if (members.length < WORTH_INDEXING) {
+      for (const { alternative } of members) rest.push(alternative)
+      continue
+    }
+    lookups.push(lookup(atom, members, emit))
+    if (counts !== undefined) counts.indexed += members.length
+  }
+  if (counts !== undefined) counts.linear += rest.length
+  return join(
+    lookups,
+    rest.map((alternative) => linear(alternative, emit)),
+  )
+}
+
+interface Member {
+  readonly alternative: Alternative
+  readonly atom: Atom
+  /** What is left to test behind the look-up. */
+  readonly left: readonly Term[]
+}
+
+/** The conjuncts of one kind over one attribute: what one look-up can answer. */
+interface Group {
+  readonly atom: Atom
+  /** How many alternatives have a conjunct with this key. */
+  readonly keys: Map<Value, number>
+  total: number
+  readonly members: Member[]
+}
+
+interface Candidate {
+  readonly at: number
+  readonly atom: Atom
+  readonly group: Group
+}
+
+/**
+ * Puts each alternative into the group of the conjunct that leaves the smallest bucket, else into
+ * `rest`. Of equals the cheaper look-up wins, then the one that more alternatives share.
+ */
+function choose(all: readonly Alternative[], rest: Alternative[]): readonly Group[] {
+  const groups = {
+    equal: new Map(),
+    element: new Map(),
+    cidr: new Map(),
+    prefix: new Map(),
+  } as Groups
+  const candidates = all.map((alternative) => candidatesOf(alternative, groups))
+  for (const [i, alternative] of all.entries()) {
+    const best = smallest(candidates[i] as readonly Candidate[])
+    if (best === undefined) rest.push(alternative)
+    else {
+      const left = alternative.conjuncts.filter((_, at) => at !== best.at)
+      best.group.members.push({ alternative, atom: best.atom, left })
+    }
+  }
+  return Object.values(groups).flatMap((byPath) => [...byPath.values()])
+}
+
+type Groups = Record<Atom['kind'], Map<string, Group>>
+
+function candidatesOf(alternative: Alternative, groups: Groups): readonly Candidate[] {
+  const found: Candidate[] = []
+  for (const [at, conjunct] of alternative.conjuncts.entries()) {
+    const atom = atomOf(conjunct)
+    if (atom === undefined) continue
+    const byPath = groups[atom.kind]
+    let group = byPath.get(atom.path)
+    if (group === undefined) {
+      group = { atom, keys: new Map(), total: 0, members: [] }
+      byPath.set(atom.path, group)
+    }
+    group.total++
+    for (const key of atom.keys) {
+      const id = keyId(key)
+      group.keys.set(id, (group.keys.get(id) ?? 0) + 1)
+    }
+    found.push({ at, atom, group })
+  }
+  return found
+}
+
+const CHEAPEST_FIRST = { equal: 0, element: 1, cidr: 2, prefix: 3 } as const
+
+function smallest(candidates: readonly Candidate[]): Candidate | undefined {
+  let best: Candidate | undefined
+  let bestSize = 0
+  for (const candidate of candidates) {
+    let size = 0
+    for (const key of candidate.atom.keys) {
+      size = Math.max(size, candidate.group.keys.get(keyId(key)) ?? 0)
+    }
+    if (
+      best === undefined ||
+      size < bestSize ||
+      (size === bestSize && isCheaper(candidate, best))
+    ) {
+      best = candidate
+      bestSize = size
+    }
+  }
+  return best
+}
+
+function isCheaper(a: Candidate, b: Candidate): boolean {
+  const order = CHEAPEST_FIRST[a.atom.kind] - CHEAPEST_FIRST[b.atom.kind]
+  return order < 0 || (order === 0 && a.group.total > b.group.total)
+}
+
+/** Networks written alike or with other host bits are one key. */
+function keyId(key: Value): Value {
+  if (typeof key !== 'object' || key === null) return key
+  const { ip, prefixLength, m3 } = key as Cidr
+  return ip.family === 4
+    ? prefixLength * 2 ** 32 + ((ip.w3 & m3) >>> 0)
+    : (key as Cidr).masked().text
+}
+
+const LOOKUPS = {
+  equal: EqualLookup,
+  element: ElementLookup,
+  prefix: PrefixLookup,
+  cidr: CidrLookup,
+}
+
+function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
+  const byKey = new Map<Value, { readonly key: Value; readonly members: Member[] }>()
+  for (const member of members) {
+    for (const key of member.atom.keys) {
+      const id = keyId(key)
+      const known = byKey.get(id)
+      if (known === undefined) byKey.set(id, { key, members: [member] })
+      else known.members.push(member)
+    }
+  }
+  const buckets = new Map<Value, Bucket>()
+  for (const { key, members: own } of byKey.values()) buckets.set(key, bucket(own, emit))
+  return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets)
+}
+
+function bucket(members: readonly Member[], emit: Emit): Bucket {
+  const done = members.find((member) => member.left.length === 0)
+  if (done !== undefined) return done.alternative.rule
+  const left = members.map(({ alternative, left: conjuncts }) => ({
+    rule: alternative.rule,
+    conjuncts,
+  }))
+  return left.length === 1 ? linear(left[0] as Alternative, emit) : compileAny(left, emit)
+}
+
+class Linear implements Matcher {
+  readonly #rule: number
+  readonly #test: Predicate
+
+  constructor(rule: number, test: Predicate) {
+    this.#rule = rule
+    this.#test = test
+  }
+
+  match(variables: Variables): number {
+    return this.#test(variables) ? this.#rule : -1
+  }
+}
+
+function linear({ rule, conjuncts }: Alternative, emit: Emit): Matcher {
+  const term = conjunction(conjuncts)
+  return new Linear(rule, term === undefined ? () => true : emit.predicate(term, rule))
+}
+
+class Several implements Matcher {
+  readonly #matchers: readonly Matcher[]
+
+  constructor(matchers: readonly Matcher[]) {
+    this.#matchers = matchers
+  }
+
+  match(variables: Variables): number {
+    const matchers = this.#matchers
+    for (let i = 0; i < matchers.length; i++) {
+      const found = (matchers[i] as Matcher).match(variables)
+      if (found >= 0) return found
+    }
+    return -1
+  }
+}
+
+function join(lookups: readonly Matcher[], rest: readonly Matcher[]): Matcher {
+  const all = [...lookups, ...rest]
+  return all.length === 1 ? (all[0] as Matcher) : new Several(all)
+}

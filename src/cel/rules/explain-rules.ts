@@ -1,0 +1,81 @@
+import type { Variables } from '../emit/generate.ts'
+import type { Explanation } from '../explain/explanation.ts'
+import { type Miss, nearestMiss } from '../explain/miss.ts'
+import type { Action, Rule } from './rule-set.ts'
+
+/** One rule, what each of its parts came to, and what would have to differ for it to match. */
+export interface RuleExplanation {
+  /** The rule's place in the set. */
+  readonly rule: number
+  readonly action: Action
+  readonly explanation: Explanation
+  readonly isTrue: boolean
+  readonly misses: readonly Miss[]
+}
+
+export interface Verdict {
+  readonly allowed: boolean
+  /** The rule that decided; absent where no Allow matched, or where nothing stood against it. */
+  readonly deciding: RuleExplanation | undefined
+  readonly cause: 'matched' | 'false' | 'error' | 'unset' | 'no-allow-match' | 'no-rules'
+  /** Where no Allow matched: the Allow rule that came nearest. */
+  readonly nearest: RuleExplanation | undefined
+  /** In order of evaluation: Deny, Require, Allow. */
+  readonly rules: readonly RuleExplanation[]
+}
+
+const ORDER = { Deny: 0, Require: 1, Allow: 2 } as const
+
+/** The same decision as RuleSet.decide, told in full. Every rule is evaluated. */
+export function explainRules(rules: readonly Rule[], variables: Variables): Verdict {
+  const all = rules
+    .map((rule, i) => explainRule(rule, i, variables))
+    .sort((a, b) => ORDER[a.action] - ORDER[b.action] || a.rule - b.rule)
+  const of = (action: Action) => all.filter((rule) => rule.action === action)
+  const denied = of('Deny').find((rule) => rule.isTrue || isOverBound(rule))
+  if (denied !== undefined) return verdict(false, denied, denied.isTrue ? 'matched' : 'error', all)
+  const unmet = of('Require').find((rule) => !rule.isTrue)
+  if (unmet !== undefined) return verdict(false, unmet, causeOf(unmet), all)
+  const allows = of('Allow')
+  if (allows.length === 0) return verdict(true, undefined, 'no-rules', all)
+  const allowed = allows.find((rule) => rule.isTrue)
+  if (allowed !== undefined) return verdict(true, allowed, 'matched', all)
+  return { ...verdict(false, undefined, 'no-allow-match', all), nearest: nearest(allows) }
+}
+
+function verdict(
+  allowed: boolean,
+  deciding: RuleExplanation | undefined,
+  cause: Verdict['cause'],
+  rules: readonly RuleExplanation[],
+): Verdict {
+  return { allowed, deciding, cause, nearest: undefined, rules }
+}
+
+function explainRule(
+  { action, expression }: Rule,
+  rule: number,
+  variables: Variables,
+): RuleExplanation {
+  const explanation = expression.explain(variables)
+  const isTrue = explanation.value === true
+  return { rule, action, explanation, isTrue, misses: nearestMiss(explanation) }
+}
+
+/** A Deny rule that the request made too costly denies; see ./rule-set.ts. */
+function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
+  return cause?.kind === 'error' && cause.reason === 'the expression costs more than its bound'
+}
+
+function causeOf({ explanation }: RuleExplanation): Verdict['cause'] {
+  if (explanation.value !== undefined) return 'false'
+  return explanation.cause?.kind === 'error' ? 'error' : 'unset'
+}
+
+/** The fewest misses; of equals the first. */
+function nearest(rules: readonly RuleExplanation[]): RuleExplanation | undefined {
+  return rules.reduce<RuleExplanation | undefined>(
+    (best, rule) => (best === undefined || rule.misses.length < best.misses.length ? rule : best),
+    undefined,
+  )
+}

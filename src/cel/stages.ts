@@ -1,0 +1,190 @@
+import type { Environment, Variable } from './check/environment.ts'
+import * as T from './check/types.ts'
+import { environment } from './environment.ts'
+
+/** The places of the configuration where expressions run, each with the attributes it has. */
+export type Stage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm' | 'log'
+
+const CERTIFICATE = 'when the client presented a certificate that was verified'
+const JSON_MAP: T.Type = { kind: 'map', key: T.STRING, value: T.JSON_VALUE, plain: true }
+const HEADERS: T.Type = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true }
+
+const source = struct('source', {
+  address: [T.IP, 'always', 'the peer that the gateway sees: an IP address, not a string'],
+  port: [T.INT, 'always', 'the port of the peer'],
+  rawAddress: [T.IP, 'always', 'the address of the socket, before PROXY protocol or trusted hops'],
+  rawPort: [T.INT, 'always', 'the port of the socket'],
+  identity: [T.STRING, 'when the certificate names a SPIFFE id', 'the SPIFFE id of the client'],
+  subject: [T.STRING, CERTIFICATE, 'the distinguished name of the certificate'],
+  subjectCn: [T.STRING, CERTIFICATE, 'the common name of the certificate'],
+  subjectAltNames: [
+    T.listOf(T.STRING),
+    CERTIFICATE,
+    'the DNS, IP and URI names of the certificate',
+  ],
+  issuer: [T.STRING, CERTIFICATE, 'the distinguished name of the issuer'],
+  fingerprint: [T.STRING, CERTIFICATE, 'SHA-256 of the certificate in hexadecimal'],
+})
+
+const destination = struct('destination', {
+  address: [T.IP, 'always', 'the address that the client connected to'],
+  port: [T.INT, 'always', 'the port that the client connected to'],
+  hostname: [
+    T.STRING,
+    'on listeners with protocol TLS, when the client sent SNI; never on HTTP and HTTPS listeners',
+    'the TLS server name',
+  ],
+})
+
+const request = struct('request', {
+  method: [T.STRING, 'always', 'GET, POST, …'],
+  path: [T.STRING, 'always', 'the path without the query, normalised: the one that is forwarded'],
+  pathAndQuery: [T.STRING, 'always', 'the path with the query'],
+  query: [T.STRING, 'always', 'the query without `?`; empty where there is none'],
+  uri: [T.STRING, 'always', 'scheme, host, path and query'],
+  host: [T.STRING, 'always', 'the host that was asked for, in lower case, without the port'],
+  scheme: [T.STRING, 'always', 'http or https'],
+  version: [T.STRING, 'always', 'HTTP/1.1 or HTTP/2'],
+  headers: [HEADERS, 'always', 'by name, in any case; repeated headers join with ", "'],
+  startTime: [T.TIMESTAMP, 'always', 'when the request arrived'],
+  id: [T.STRING, 'always', 'the id of the request: the one that `portcullis why` takes'],
+  body: [T.BYTES, 'when an expression reads it and it fits the buffer', 'the body of the request'],
+})
+
+const response = struct('response', {
+  code: [T.INT, 'always', 'the HTTP status'],
+  headers: [HEADERS, 'always', 'by name, in any case'],
+  grpcStatus: [T.INT, 'on gRPC answers', 'the status in the trailers'],
+  bytes: [T.INT, 'always', 'the length of the body that was sent'],
+  duration: [T.DURATION, 'always', 'from the first byte of the request to the last of the answer'],
+  flags: [T.STRING, 'always', 'why the gateway answered by itself; empty where it did not'],
+})
+
+const place = struct('proxy', {
+  gateway: [T.STRING, 'always', 'the name of the gateway'],
+  listener: [T.STRING, 'always', 'the name of the listener'],
+  route: [T.STRING, 'once a route was chosen', 'the name of the route'],
+})
+
+const backend = struct('backend', {
+  name: [T.STRING, 'always', 'the name of the backend'],
+  type: [T.STRING, 'always', 'static, service, ai, mcp or dynamic'],
+  protocol: [T.STRING, 'always', 'http, tcp, llm, mcp or a2a'],
+  provider: [T.STRING, 'on AI backends', 'the name of the provider that was chosen'],
+})
+
+const part = struct('part', {
+  target: [T.STRING, 'always', 'the server that offers it'],
+  name: [T.STRING, 'always', 'its name on that server'],
+})
+
+const tool = struct('tool', {
+  target: [T.STRING, 'always', 'the server that offers it'],
+  name: [T.STRING, 'always', 'its name on that server'],
+  arguments: [JSON_MAP, 'when the tool is called; unknown when tools are listed', 'the arguments'],
+})
+
+const mcp = struct('mcp', {
+  methodName: [T.STRING, 'always', 'tools/call, resources/read, …'],
+  sessionId: [T.STRING, 'in a session', 'the id of the session'],
+  tool: [tool, 'on tools', 'the tool'],
+  prompt: [part, 'on prompts', 'the prompt'],
+  resource: [part, 'on resources', 'the resource'],
+})
+
+const llm = struct('llm', {
+  requestModel: [T.STRING, 'when the request names a model', 'the model that the client asked for'],
+  responseModel: [T.STRING, 'in answers', 'the model that answered'],
+  provider: [T.STRING, 'once a provider was chosen', 'the name of the provider'],
+  streaming: [T.BOOL, 'always', 'whether the client asked for a stream'],
+  params: [JSON_MAP, 'always', 'temperature, max_tokens and the other parameters'],
+  prompt: [T.JSON_VALUE, 'when the request has messages', 'the messages'],
+  inputTokens: [T.INT, 'when counted or told by the provider', 'tokens of the request'],
+  outputTokens: [T.INT, 'in answers', 'tokens of the answer'],
+  totalTokens: [T.INT, 'in answers', 'tokens in all'],
+  cost: [T.DOUBLE, 'in answers, when the model is in the catalog', 'dollars'],
+})
+
+const CONNECTION = [
+  variable('source', source, 'always', 'the client'),
+  variable('destination', destination, 'always', 'the address that was connected to'),
+]
+
+const TRAFFIC = [
+  ...CONNECTION,
+  variable('request', request, 'always', 'the request'),
+  variable(
+    'jwt',
+    JSON_MAP,
+    'after jwtAuthentication of this policy, or of an enclosing level, verified a token',
+    'the claims',
+  ),
+  variable('apiKey', JSON_MAP, 'after apiKey authentication', 'the metadata of the key'),
+  variable(
+    'basicAuth',
+    struct('basicAuth', { username: [T.STRING, 'always', 'who signed in'] }),
+    'after basicAuth',
+    'the user',
+  ),
+  variable('extauthz', JSON_MAP, 'after extAuthz', 'the metadata that the service answered'),
+  variable('proxy', place, 'always', 'where in the gateway the request is'),
+]
+
+const BACKEND = [...TRAFFIC, variable('backend', backend, 'always', 'the backend that was chosen')]
+const MCP = [...BACKEND, variable('mcp', mcp, 'always', 'the MCP message')]
+const LLM = [...BACKEND, variable('llm', llm, 'always', 'the model request')]
+
+const LOG = [
+  ...TRAFFIC,
+  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
+  variable('mcp', mcp, 'on MCP traffic', 'the MCP message'),
+  variable('llm', llm, 'on LLM traffic', 'the model request'),
+  variable('response', response, 'always', 'the answer'),
+]
+
+const DECLARED = {
+  connection: ['in network authorization', CONNECTION],
+  traffic: ['in traffic policies', TRAFFIC],
+  backend: ['in backend policies', BACKEND],
+  mcp: ['in MCP authorization', MCP],
+  llm: ['in LLM policies', LLM],
+  log: ['in logs', LOG],
+} as const satisfies Record<Stage, readonly [string, readonly Variable[]]>
+
+/** The environment of each stage. */
+export const STAGES: Readonly<Record<Stage, Environment>> = {
+  connection: stage('connection'),
+  traffic: stage('traffic'),
+  backend: stage('backend'),
+  mcp: stage('mcp'),
+  llm: stage('llm'),
+  log: stage('log'),
+}
+
+function stage(name: Stage): Environment {
+  const [place, variables] = DECLARED[name]
+  const own = new Set<string>(variables.map((known) => known.name))
+  const elsewhere = new Map<string, string>()
+  for (const [where, others] of Object.values(DECLARED)) {
+    for (const other of others) {
+      if (!own.has(other.name) && !elsewhere.has(other.name)) {
+        elsewhere.set(other.name, `it is set ${where}`)
+      }
+    }
+  }
+  return environment({ name: place, variables, elsewhere })
+}
+
+function variable(name: string, type: T.Type, set: string, doc: string): Variable {
+  return { name, type, set, doc }
+}
+
+function struct(
+  name: string,
+  fields: Record<string, readonly [type: T.Type, set: string, doc: string]>,
+): T.Type {
+  const entries = Object.entries(fields).map(
+    ([field, [type, set, doc]]) => [field, { type, set, doc }] as const,
+  )
+  return { kind: 'struct', name, fields: new Map(entries) }
+}

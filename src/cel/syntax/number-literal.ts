@@ -1,0 +1,44 @@
+import { double, int, uint } from '../values/number.ts'
+import type { Value } from '../values/value.ts'
+import type { Problem } from './lexer.ts'
+
+const NUMBER =
+  /0[xX]([0-9a-fA-F]+)([uU]?)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)([uU]?)/y
+
+/** 2^63 is no int, but `-9223372036854775808` is: the parser negates this one itself. */
+export const LEAST_INT_MAGNITUDE = 2n ** 63n
+
+/** Reads `12`, `0x1f`, `3u`, `.5`, `6.02e23`; the sign is the parser's. */
+export function readNumber(text: string, at: number): { value: Value; end: number } | Problem {
+  NUMBER.lastIndex = at
+  const match = NUMBER.exec(text)
+  if (match === null) return { message: 'not a number', start: at, end: at + 1 }
+  const [all, hex, hexUnsigned, float, decimal, unsigned] = match
+  const end = at + all.length
+  if (/[\w]/.test(text[end] ?? '')) {
+    return { message: 'a number runs into a name', start: at, end: end + 1 }
+  }
+  const value =
+    float !== undefined
+      ? double(Number(float))
+      : integer(
+          hex === undefined ? (decimal as string) : `0x${hex}`,
+          (hexUnsigned || unsigned) !== '' && (hexUnsigned || unsigned) !== undefined,
+        )
+  if (value === undefined) {
+    return {
+      message: 'this number does not fit in 64 bits',
+      start: at,
+      end,
+      hint: 'write a double: 1e20',
+    }
+  }
+  return { value, end }
+}
+
+function integer(digits: string, unsigned: boolean): Value | undefined {
+  if (!unsigned && digits.length < 16 && !digits.startsWith('0x')) return Number(digits)
+  const value = BigInt(digits)
+  if (unsigned) return uint(value)
+  return value === LEAST_INT_MAGNITUDE ? value : int(value)
+}

@@ -1,0 +1,93 @@
+import type { Type } from '../check/types.ts'
+import { Cidr } from './cidr.ts'
+import { Duration } from './duration.ts'
+import { Ip } from './ip.ts'
+import { CelMap } from './map.ts'
+import { Double, isDouble, isInt, Uint } from './number.ts'
+import { Optional } from './optional.ts'
+import { Struct } from './struct.ts'
+import { Timestamp } from './timestamp.ts'
+import { TypeValue } from './type-value.ts'
+import type { JsonObject, Value } from './value.ts'
+
+/** The name of the value's type as CEL writes it: what `type(value)` denotes. */
+export function typeName(value: Value): string {
+  switch (typeof value) {
+    case 'string':
+      return 'string'
+    case 'number':
+      return Number.isSafeInteger(value) ? 'int' : 'double'
+    case 'boolean':
+      return 'bool'
+    case 'bigint':
+      return 'int'
+  }
+  if (value === null) return 'null_type'
+  if (Array.isArray(value)) return 'list'
+  if (isPlainObject(value) || value instanceof CelMap) return 'map'
+  if (value instanceof Uint8Array) return 'bytes'
+  if (value instanceof Struct) return value.structName
+  if (value instanceof Uint) return 'uint'
+  if (value instanceof Double) return 'double'
+  if (value instanceof Timestamp) return 'google.protobuf.Timestamp'
+  if (value instanceof Duration) return 'google.protobuf.Duration'
+  if (value instanceof Ip) return 'net.IP'
+  if (value instanceof Cidr) return 'net.CIDR'
+  if (value instanceof Optional) return 'optional_type'
+  if (value instanceof TypeValue) return 'type'
+  return 'dyn'
+}
+
+/** Whether an overload that declares this parameter takes the value. Elements are not looked at. */
+export function accepts(type: Type, value: Value): boolean {
+  switch (type.kind) {
+    case 'dyn':
+    case 'json':
+    case 'param':
+      return true
+    case 'string':
+      return typeof value === 'string'
+    case 'int':
+      return isInt(value)
+    case 'uint':
+      return value instanceof Uint
+    case 'double':
+      return isDouble(value)
+    case 'bool':
+      return typeof value === 'boolean'
+    case 'null':
+      return value === null
+    case 'bytes':
+      return value instanceof Uint8Array
+    case 'list':
+      return Array.isArray(value)
+    case 'map':
+      return isMap(value)
+    case 'timestamp':
+      return value instanceof Timestamp
+    case 'duration':
+      return value instanceof Duration
+    case 'ip':
+      return value instanceof Ip
+    case 'cidr':
+      return value instanceof Cidr
+    case 'optional':
+      return value instanceof Optional
+    case 'type':
+      return value instanceof TypeValue
+    case 'struct':
+      return value instanceof Struct && value.structName === type.name
+  }
+}
+
+/** A map of either form. */
+export function isMap(value: Value): value is JsonObject | CelMap {
+  return isPlainObject(value) || value instanceof CelMap
+}
+
+/** JSON's objects, and such as were made to look like them; never an instance of a class. */
+export function isPlainObject(value: Value): value is JsonObject {
+  if (typeof value !== 'object' || value === null) return false
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}

@@ -1,0 +1,14 @@
+import { CEL_CODES } from './codes/cel.ts'
+import type { CodeGroup, CodeRecord } from './codes/define.ts'
+import { GENERAL_CODES } from './codes/general.ts'
+
+/** Every code that a Diagnostic may carry, in the order of the numbers. */
+export const CATALOGUE: readonly CodeGroup[] = [GENERAL_CODES, CEL_CODES]
+
+const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(
+  CATALOGUE.flatMap((group) => group.codes.map((record) => [record.code, record])),
+)
+
+export function describeCode(code: string): CodeRecord | undefined {
+  return BY_CODE.get(code)
+}

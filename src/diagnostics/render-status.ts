@@ -1,0 +1,79 @@
+import type { Diagnostic, Severity } from './diagnostic.ts'
+import { renderOrigin } from './render.ts'
+import { visible } from './text-cells.ts'
+
+/** The largest `message` of a Kubernetes condition that an API server accepts: 32 KiB. */
+export const LONGEST_STATUS = 32 * 1024
+/** What we write into a condition: enough for the first mistakes, and still readable in a table. */
+export const LONGEST_CONDITION = 1024
+
+export interface StatusOptions {
+  /** The object whose status it is: its own name in front of each field says nothing. */
+  readonly object?: string
+  /** Bytes of UTF-8, which is never less than the characters that Kubernetes counts. */
+  readonly limit?: number
+}
+
+/**
+ * For Kubernetes status: one line, errors first, never longer than the limit.
+ * `spec.traffic.…[0]:1:8: cannot compare an IP address with a string (PC0107; test the range …)`
+ */
+export function renderStatus(
+  diagnostics: readonly Diagnostic[],
+  { object, limit = LONGEST_CONDITION }: StatusOptions = {},
+): string {
+  const ordered = diagnostics.toSorted((a, b) => RANK[a.severity] - RANK[b.severity])
+  const parts = ordered.map((diagnostic) => renderPart(diagnostic, object))
+  let line = ''
+  for (const [index, part] of parts.entries()) {
+    const next = line === '' ? part : `${line}; ${part}`
+    const left = parts.length - index
+    // Room for the words that say how many are left out must remain at every step but the last.
+    const tail = left === 1 ? '' : andMore(left - 1)
+    if (byteLength(next + tail) > limit) {
+      if (line === '') return cut(part, limit - byteLength(tail)) + tail
+      return line + andMore(left)
+    }
+    line = next
+  }
+  return line
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
+
+function renderPart({ code, message, origin, excerpt, hint }: Diagnostic, object?: string): string {
+  const place =
+    origin.kind === 'object' && origin.object === object && origin.field !== ''
+      ? origin.field
+      : renderOrigin(origin)
+  const inside = excerpt === undefined || origin.kind === 'file' ? '' : placeInside(excerpt)
+  const way = hint === undefined ? '' : `; ${hint}`
+  return visible(`${place}${inside}: ${message} (${code}${way})`)
+}
+
+/** Line and column within the field's text, counted as file places are: from 1, in code points. */
+function placeInside({ text, start }: { readonly text: string; readonly start: number }): string {
+  const lines = text.slice(0, start).split(/\r\n|\n|\r/)
+  return `:${lines.length}:${[...(lines.at(-1) ?? '')].length + 1}`
+}
+
+function andMore(count: number): string {
+  return `; and ${count} more`
+}
+
+function byteLength(text: string): number {
+  return new TextEncoder().encode(text).length
+}
+
+/** At most `limit` bytes, cut between characters and marked as cut. */
+function cut(text: string, limit: number): string {
+  if (byteLength(text) <= limit) return text
+  let kept = ''
+  let bytes = byteLength('…')
+  for (const character of text) {
+    bytes += byteLength(character)
+    if (bytes > limit) break
+    kept += character
+  }
+  return `${kept}…`
+}

@@ -1,0 +1,88 @@
+import type { Diagnostic } from './diagnostic.ts'
+import { type Present, type Result, refusal, success } from './result.ts'
+
+/** What readers are given to speak with: `report({ code: 'PC0107', … })`. */
+export type Report = (diagnostic: Diagnostic) => void
+
+export interface Collector {
+  readonly report: Report
+  /** What was reported, in the order of the places where it was written. */
+  diagnostics(): readonly Diagnostic[]
+  hasErrors(): boolean
+  /** The value with all that was reported; `undefined` only after an error was. */
+  result<T extends Present>(value: T | undefined): Result<T>
+}
+
+/**
+ * Input is not trusted: a file of a million mistakes must not become a million messages. Errors
+ * push out warnings, so that the bound never turns an invalid input into a valid one.
+ */
+export function collector(limit = 1000): Collector {
+  const seen = new Set<string>()
+  const kept: Diagnostic[] = []
+  let errors = 0
+  let leftOut = 0
+  let last: Diagnostic | undefined
+
+  const report: Report = (diagnostic) => {
+    // Two readers of one text often meet the same mistake.
+    const key = identity(diagnostic)
+    if (seen.has(key)) return
+    const isError = diagnostic.severity === 'error'
+    if (kept.length >= limit) {
+      leftOut++
+      last = diagnostic
+      if (!isError || errors === kept.length) return
+      kept.splice(kept.findLastIndex(isNoError), 1)
+    }
+    if (isError) errors++
+    seen.add(key)
+    kept.push(diagnostic)
+  }
+
+  const diagnostics = (): readonly Diagnostic[] => {
+    const ordered = kept.toSorted(byPlace)
+    return last === undefined ? ordered : [...ordered, furtherMessages(leftOut, last)]
+  }
+
+  return {
+    report,
+    diagnostics,
+    hasErrors: () => errors > 0,
+    result<T extends Present>(value: T | undefined): Result<T> {
+      return value === undefined ? refusal(diagnostics()) : success(value, diagnostics())
+    },
+  }
+}
+
+function isNoError({ severity }: Diagnostic): boolean {
+  return severity !== 'error'
+}
+
+function furtherMessages(count: number, last: Diagnostic): Diagnostic {
+  return {
+    code: 'PC0001',
+    severity: 'info',
+    message:
+      count === 1 ? 'one further message is left out' : `${count} further messages are left out`,
+    origin: last.origin,
+    hint: 'mend the first ones and check again: often they share one cause',
+  }
+}
+
+function identity({ code, message, origin, excerpt }: Diagnostic): string {
+  return JSON.stringify([code, message, origin, excerpt?.start, excerpt?.end])
+}
+
+/** By file, then line and column. Objects have no order of their own: they keep the reported one. */
+function byPlace(a: Diagnostic, b: Diagnostic): number {
+  if (a.origin.kind !== 'file' || b.origin.kind !== 'file') {
+    return rank(a) - rank(b)
+  }
+  if (a.origin.file !== b.origin.file) return a.origin.file < b.origin.file ? -1 : 1
+  return a.origin.line - b.origin.line || a.origin.column - b.origin.column
+}
+
+function rank({ origin }: Diagnostic): number {
+  return origin.kind === 'file' ? 0 : 1
+}

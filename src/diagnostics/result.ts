@@ -1,0 +1,55 @@
+import type { Diagnostic } from './diagnostic.ts'
+
+/**
+ * What a reader of user input answers: a value to go on with, or none, and in both cases all that
+ * there is to say. A value may come with errors: what is invalid has then become a part that fails
+ * closed, and the rest keeps serving. Without a value there is at least one error.
+ */
+export type Result<T extends Present> =
+  | { readonly value: T; readonly diagnostics: readonly Diagnostic[] }
+  | { readonly value: undefined; readonly diagnostics: readonly Diagnostic[] }
+
+/** `undefined` says that there is no value, so it cannot be one. */
+export type Present = NonNullable<unknown> | null
+
+export function success<T extends Present>(
+  value: T,
+  diagnostics: readonly Diagnostic[] = [],
+): Result<T> {
+  return { value, diagnostics }
+}
+
+export function refusal(diagnostics: readonly Diagnostic[]): Result<never> {
+  if (!hasErrors(diagnostics)) throw new Error('a result without a value must say why')
+  return { value: undefined, diagnostics }
+}
+
+export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
+  return diagnostics.some((diagnostic) => diagnostic.severity === 'error')
+}
+
+/** The next stage, where the first one gave a value; diagnostics of both, in order. */
+export function andThen<T extends Present, U extends Present>(
+  result: Result<T>,
+  next: (value: T) => Result<U>,
+): Result<U> {
+  if (result.value === undefined) return { value: undefined, diagnostics: result.diagnostics }
+  const { value, diagnostics } = next(result.value)
+  const both = [...result.diagnostics, ...diagnostics]
+  return value === undefined
+    ? { value: undefined, diagnostics: both }
+    : { value, diagnostics: both }
+}
+
+/** A list of values where each one has a value; the diagnostics of all, not only of the first. */
+export function all<T extends Present>(results: readonly Result<T>[]): Result<readonly T[]> {
+  const values: T[] = []
+  const diagnostics: Diagnostic[] = []
+  for (const result of results) {
+    diagnostics.push(...result.diagnostics)
+    if (result.value !== undefined) values.push(result.value)
+  }
+  return values.length === results.length
+    ? { value: values, diagnostics }
+    : { value: undefined, diagnostics }
+}

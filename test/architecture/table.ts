@@ -1,0 +1,83 @@
+import type { Exception } from './rule.ts'
+
+/** All schemas of policies and protocols, and nothing else of these folders. */
+export const SCHEMAS = 'schemas of policies and protocols'
+export const EXPLAIN = 'program (explain only)'
+
+/** What the two special entries stand for. */
+export const SPECIAL: Readonly<Record<string, RegExp>> = {
+  [SCHEMAS]: /^src\/(policies|protocols)\/(.+\/)?schema\.ts$/,
+  [EXPLAIN]: /^src\/program\/explain\.ts$/,
+}
+
+export interface ImportRow {
+  readonly folders: readonly string[]
+  readonly mayImport: readonly string[] | 'all'
+}
+
+/** Who may import whom among the folders of src; ARCHITECTURE.md shows the same table. */
+export const IMPORT_TABLE: readonly ImportRow[] = [
+  { folders: ['diagnostics', 'telemetry'], mayImport: [] },
+  { folders: ['cel', 'model'], mayImport: ['diagnostics'] },
+  { folders: ['exchange'], mayImport: ['cel', 'model'] },
+  { folders: ['wire'], mayImport: ['exchange', 'telemetry'] },
+  { folders: ['upstream'], mayImport: ['wire', 'exchange', 'model', 'telemetry'] },
+  { folders: ['policies', 'protocols'], mayImport: ['exchange', 'model', 'cel', 'diagnostics'] },
+  {
+    folders: ['program'],
+    mayImport: ['policies', 'protocols', 'upstream', 'exchange', 'model', 'cel', 'diagnostics'],
+  },
+  { folders: ['xds'], mayImport: ['model', 'diagnostics'] },
+  { folders: ['sources'], mayImport: ['xds', SCHEMAS, 'model', 'diagnostics'] },
+  {
+    folders: ['proxy'],
+    mayImport: ['program', 'wire', 'upstream', 'exchange', 'model', 'telemetry'],
+  },
+  {
+    folders: ['admin'],
+    mayImport: ['sources', EXPLAIN, 'model', 'telemetry', 'diagnostics'],
+  },
+  {
+    folders: ['controller'],
+    mayImport: ['xds', SCHEMAS, 'cel', 'model', 'diagnostics', 'telemetry'],
+  },
+  { folders: ['cli'], mayImport: 'all' },
+]
+
+/** Folders of equals, which meet in Exchange and never import each other. */
+export const SIBLINGS: readonly string[] = ['src/policies']
+
+/** They also run in the browser: the UI checks expressions with the proxy's own checker. */
+export const BROWSER_SAFE = /^src\/(cel|model|diagnostics)\/|^src\/.+\/schema\.ts$/
+
+/** The one place where text becomes code. */
+export const CODE_GENERATOR = 'src/cel/emit/generate.ts'
+
+export const LONGEST_FILE = 400
+
+/** Folders whose files the rules look at. */
+export const ROOTS: readonly string[] = ['src', 'bin', 'ui/src', 'tools', 'bench', 'test']
+
+/** Names that say nothing of what is inside. */
+export const EMPTY_NAMES: readonly string[] = [
+  'util',
+  'utils',
+  'helper',
+  'helpers',
+  'common',
+  'core',
+  'lib',
+  'misc',
+  'types',
+]
+
+/** What may break a rule, and why. */
+export const EXCEPTIONS = {
+  length: [],
+  name: [
+    { path: 'src/cel/check/types.ts', reason: 'the static types of CEL: a word of the language' },
+  ],
+  defaultExport: [
+    { path: 'tools/test-reporter.ts', reason: 'node:test takes a reporter by its default export' },
+  ],
+} as const satisfies Readonly<Record<string, readonly Exception[]>>

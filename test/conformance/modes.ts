@@ -1,0 +1,124 @@
+import { DYN, type Type } from '../../src/cel/check/types.ts'
+import { compile, type Environment, type Expression, environment } from '../../src/cel/index.ts'
+import { canonical, canonicalType } from './canonical.ts'
+import type { SpecTest } from './cel-spec.ts'
+import { BATCH, freshGenerator, type Generator } from './generator.ts'
+
+/** Every way to run one expression; `type` is what the checker deduced. */
+export const MODES = [
+  'value, generated',
+  'predicate, generated',
+  'value, closures',
+  'predicate, closures',
+  'explain',
+  'type',
+] as const
+
+export type Mode = (typeof MODES)[number]
+
+export interface Outcome {
+  readonly test: SpecTest
+  /** undefined: passed. A mode that does not apply to the test is absent. */
+  readonly modes: ReadonlyMap<Mode, string | undefined>
+  /** The code of the diagnostic that says beforehand what cel-go finds only when it evaluates. */
+  readonly refused: string | undefined
+}
+
+export async function runSpecTests(tests: readonly SpecTest[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = []
+  for (let from = 0; from < tests.length; from += BATCH) {
+    const generator = await freshGenerator()
+    const batch = tests.slice(from, from + BATCH)
+    outcomes.push(...batch.map((test) => runSpecTest(test, generator)))
+  }
+  return outcomes
+}
+
+function runSpecTest(test: SpecTest, generator: Generator): Outcome {
+  const { expression, problem, code } = prepare(test)
+  const modes = new Map<Mode, string | undefined>()
+  const compare = (mode: Mode, expected: string, run: (expression: Expression) => string) => {
+    const got = expression === undefined ? 'error' : attempt(() => run(expression))
+    const why = problem === undefined ? '' : ` (${problem})`
+    modes.set(mode, got === expected ? undefined : `expected ${expected}, got ${got}${why}`)
+  }
+  if (!test.checkOnly) {
+    const { bindings } = test
+    const wanted = test.expected.kind === 'value' ? canonical(test.expected.value) : 'error'
+    // Nothing to decide where nothing compiled: then the predicate fares as the value does.
+    const truth = expression === undefined ? wanted : String(wanted === 'true')
+    const { evaluate, predicate } = generator
+    compare('value, generated', wanted, (e) => canonical(evaluate(e)(bindings)))
+    compare('value, closures', wanted, (e) => canonical(e.evaluate()(bindings)))
+    compare('predicate, generated', truth, (e) => String(predicate(e)(bindings)))
+    compare('predicate, closures', truth, (e) => String(e.predicate()(bindings)))
+    compare('explain', wanted, (e) => canonical(e.explain(bindings).value))
+  }
+  const type = expectedType(test)
+  const refusal = expression === undefined && test.expected.kind === 'error' ? code : undefined
+  if (type !== undefined && refusal === undefined)
+    compare('type', type, (e) => canonicalType(e.type))
+  return { test, modes, refused: type === undefined ? undefined : refusal }
+}
+
+/** What the test says, else what cel-go deduced: nothing where cel-go refuses the expression. */
+function expectedType(test: SpecTest): string | undefined {
+  if (test.expected.kind !== 'error' && test.expected.type !== undefined) {
+    return canonicalType(test.expected.type)
+  }
+  // cel-go writes `type` for the type of an unknown type.
+  const type = test.reference.type?.replaceAll(/\btype\b(?!\()/g, 'type(dyn)')
+  return test.checked ? type : undefined
+}
+
+interface Prepared {
+  readonly expression: Expression | undefined
+  readonly problem?: string
+  readonly code?: string
+}
+
+function prepare(test: SpecTest): Prepared {
+  try {
+    const options = { backend: 'closures', check: test.checked } as const
+    const { expression, diagnostics } = compile(test.expression, environmentOf(test), options)
+    const error = diagnostics.find((diagnostic) => diagnostic.severity === 'error')
+    if ((error === undefined) !== (expression !== undefined)) {
+      return { expression: undefined, problem: 'an expression and an error, or neither' }
+    }
+    if (error === undefined) return { expression }
+    return { expression, problem: `${error.code} ${error.message}`, code: error.code }
+  } catch (thrown) {
+    return { expression: undefined, problem: `compile threw ${thrown}`, code: 'threw' }
+  }
+}
+
+function attempt(run: () => string): string {
+  try {
+    return run()
+  } catch (thrown) {
+    return `an exception: ${thrown instanceof Error ? thrown.stack : thrown}`
+  }
+}
+
+const environments = new Map<string, Environment>()
+
+function environmentOf(test: SpecTest): Environment {
+  const key = JSON.stringify([test.container, test.checked, [...test.variables], test.functions])
+  let env = environments.get(key)
+  if (env === undefined) {
+    env = environment({
+      name: 'cel-spec',
+      container: test.container,
+      variables: [...test.variables].map(([name, type]) =>
+        declare(name, test.checked ? type : DYN),
+      ),
+      functions: [...test.functions],
+    })
+    environments.set(key, env)
+  }
+  return env
+}
+
+function declare(name: string, type: Type) {
+  return { name, type, set: 'always', doc: '' }
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { describe, it } from 'node:test'
+
+const ROOT = join(import.meta.dirname, '..')
+const pages = globSync(['*.md', '{docs,examples,charts,bench,src}/**/*.md'], { cwd: ROOT }).sort()
+
+describe('the documentation', () => {
+  for (const page of pages) {
+    it(`${page} links to pages and headings that exist`, () => {
+      assert.deepEqual(brokenLinks(page, readFileSync(join(ROOT, page), 'utf8')), [])
+    })
+  }
+
+  it('finds a broken link', () => {
+    const text = '[a](ARCHITECTURE.md) [b](no.md#x) [c](README.md#nowhere) `[d](no.md)`'
+    assert.deepEqual(brokenLinks('README.md', text), ['no.md#x', 'README.md#nowhere'])
+  })
+
+  for (const line of ['npm ci && npm start', 'npm ci && npm test']) {
+    it(`README.md has the line "${line}"`, () => {
+      assert.ok(readFileSync(join(ROOT, 'README.md'), 'utf8').split('\n').includes(line))
+    })
+  }
+
+  it('DEVELOPMENT.md describes every npm script', () => {
+    const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+    const text = readFileSync(join(ROOT, 'DEVELOPMENT.md'), 'utf8')
+    const isDescribed = (name: string) => text.match(`\\n\\| \`npm (run )?${name}\\b`) !== null
+    assert.deepEqual(
+      Object.keys(scripts).filter((name) => !isDescribed(name)),
+      [],
+    )
+  })
+})
+
+/** Relative links of the page that lead nowhere; code is not looked at. */
+function brokenLinks(page: string, text: string): readonly string[] {
+  const prose = text.replaceAll(/^```.*?^```/gms, '').replaceAll(/`[^`\n]*`/g, '')
+  const links = [...prose.matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link)
+  return links.filter((link) => {
+    if (/^[a-z]+:/.test(link)) return false
+    const [path = '', heading] = link.split('#')
+    const target = path === '' ? join(ROOT, page) : join(ROOT, dirname(page), path)
+    if (!existsSync(target)) return true
+    return heading !== undefined && !headingsOf(target).includes(heading)
+  })
+}
+
+/** As GitHub makes them: lower case, spaces to hyphens, punctuation gone. */
+function headingsOf(file: string): readonly string[] {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}

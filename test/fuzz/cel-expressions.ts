@@ -1,0 +1,248 @@
+import fc from 'fast-check'
+import { anyDouble, anyInt, anyString, anyUint, literal } from './cel-values.ts'
+
+type Text = fc.Arbitrary<string>
+
+/**
+ * Well-typed expressions as texts, over the variables of cel-values.ts. A macro binds a name that
+ * is a variable of the same type, so that any text of a type fits wherever that type is wanted.
+ */
+export function anyExpression(): Text {
+  return fc.oneof(
+    { weight: 5, arbitrary: GRAMMAR.bool },
+    { weight: 2, arbitrary: GRAMMAR.int },
+    { weight: 2, arbitrary: GRAMMAR.string },
+    { weight: 1, arbitrary: GRAMMAR.uint },
+    { weight: 1, arbitrary: GRAMMAR.double },
+    { weight: 1, arbitrary: GRAMMAR.bytes },
+    { weight: 1, arbitrary: GRAMMAR.timestamp },
+    { weight: 1, arbitrary: GRAMMAR.duration },
+    { weight: 1, arbitrary: GRAMMAR.ints },
+    { weight: 1, arbitrary: GRAMMAR.strings },
+    { weight: 1, arbitrary: GRAMMAR.dyn },
+  )
+}
+
+/** Fills the holes (`$`) of a template in order. */
+function form(template: string, ...parts: readonly Text[]): Text {
+  const pieces = template.split('$')
+  return fc
+    .tuple(...parts)
+    .map((texts) => pieces.map((piece, at) => piece + (texts[at] ?? '')).join(''))
+}
+
+function among(...texts: readonly string[]): Text {
+  return fc.constantFrom(...texts)
+}
+
+const COMPARED = among('==', '!=', '<', '<=', '>', '>=')
+const EQUATED = among('==', '!=')
+const ARITHMETIC = among('+', '-', '*', '/', '%')
+const ZONES = among('', "'UTC'", "'+02:00'", "'-11:30'", "'America/New_York'", "'Asia/Kathmandu'")
+const DATE_PARTS = among(
+  ...`FullYear Month DayOfYear DayOfMonth Date DayOfWeek Hours Minutes Seconds Milliseconds`.split(
+    ' ',
+  ),
+)
+const PATTERNS = among(
+  "'^a'",
+  "'b$'",
+  "'a+b*'",
+  "'[a-c]{2}'",
+  "'^(a|b)+$'",
+  "'.'",
+  "'\\\\d+'",
+  "'(?i)A'",
+)
+
+const NUMERALS = among(
+  "'12'",
+  "'-7'",
+  "'0'",
+  "'9223372036854775807'",
+  "'1.5'",
+  "'1e3'",
+  "'-0'",
+  "'x'",
+)
+const INSTANTS = among(
+  "'2020-02-29T12:34:56.789Z'",
+  "'1969-12-31T23:59:59.999999999-07:00'",
+  "'0001-01-01T00:00:00Z'",
+  "'9999-12-31T23:59:59Z'",
+  "'2021-02-29T00:00:00Z'",
+  '0',
+  '-1',
+  '253402300799',
+)
+const SPANS = among("'1h30m'", "'-1.5s'", "'0'", "'1us'", "'100000h'", "'1d'", "'2562047h'")
+
+const GRAMMAR = fc.letrec<Record<Kind, string>>((tie) => {
+  const bool = tie('bool')
+  const int = tie('int')
+  const uint = tie('uint')
+  const double = tie('double')
+  const string = tie('string')
+  const bytes = tie('bytes')
+  const timestamp = tie('timestamp')
+  const duration = tie('duration')
+  const ints = tie('ints')
+  const strings = tie('strings')
+  const map = tie('map')
+  const dyn = tie('dyn')
+  // One depth for all kinds together, or each would grow anew inside the other.
+  const depthIdentifier = fc.createDepthIdentifier()
+  const grown = { depthIdentifier, maxDepth: 5, depthSize: 'small', withCrossShrink: true } as const
+  const choose = (...texts: [Text, ...Text[]]) => fc.oneof(grown, ...texts)
+  // Positions, texts to convert: mostly ones that succeed, or every second result is an error.
+  const place = fc.oneof({ weight: 4, arbitrary: among('0', '1', '2', '-1') }, int)
+  const numeral = fc.oneof({ weight: 4, arbitrary: NUMERALS }, string)
+  const instant = fc.oneof({ weight: 4, arbitrary: INSTANTS }, string)
+  const span = fc.oneof({ weight: 4, arbitrary: SPANS }, string)
+  const divided = fc.oneof({ weight: 2, arbitrary: among('3', '-7', '10') }, int)
+  const ternary = (kind: Text) => form('($ ? $ : $)', bool, kind, kind)
+  return {
+    bool: choose(
+      among('true', 'false', 'p'),
+      form('($ $ $)', int, COMPARED, int),
+      form('($ $ $)', uint, COMPARED, uint),
+      form('($ $ $)', double, COMPARED, double),
+      form('($ $ $)', string, COMPARED, string),
+      form('($ $ $)', bytes, COMPARED, bytes),
+      form('($ $ $)', timestamp, COMPARED, timestamp),
+      form('($ $ $)', duration, COMPARED, duration),
+      form('($ $ $)', bool, COMPARED, bool),
+      form('($ $ $)', ints, EQUATED, ints),
+      form('($ $ $)', strings, EQUATED, strings),
+      form('($ $ $)', map, EQUATED, map),
+      form('($ $ $)', dyn, EQUATED, dyn),
+      form('($ $ $)', int, among('<', '<=', '>', '>='), double),
+      form('($ $ $)', uint, among('<', '<=', '>', '>='), int),
+      form('($ && $)', bool, bool),
+      form('($ || $)', bool, bool),
+      form('($ && $)', bool, bool),
+      form('($ || $)', bool, bool),
+      form('!$', bool),
+      ternary(bool),
+      form('$.$($)', string, among('startsWith', 'endsWith', 'contains'), string),
+      form('$.matches($)', string, PATTERNS),
+      form('($ in $)', int, ints),
+      form('($ in $)', string, strings),
+      form('($ in $)', string, map),
+      form('($ in [$, $])', string, string, string),
+      form('has(m.$)', among('a', 'b', 'zz')),
+      form('has(j.$)', among('a', 'b', 'a.b', 'a.a', 'sub')),
+      form('$.$(i, $)', ints, among('all', 'exists', 'exists_one'), bool),
+      form('$.$(s, $)', strings, among('all', 'exists', 'exists_one'), bool),
+      form('$.$(s, $)', map, among('all', 'exists', 'exists_one'), bool),
+      form('(type($) == $)', dyn, among('int', 'string', 'bool', 'list', 'map', 'null_type')),
+      form('bool($)', fc.oneof(among("'true'", "'false'", "'T'", "'0'"), string)),
+      form('(unset == $)', string),
+    ),
+    int: choose(
+      fc.oneof(among('i', 'i2'), anyInt.map(literal)),
+      form('($ $ $)', int, ARITHMETIC, int),
+      form('($ $ $)', int, among('/', '%', '+', '-'), divided),
+      form('-($)', int),
+      form('int($)', fc.oneof(uint, double, numeral, timestamp)),
+      form('size($)', fc.oneof(string, bytes, ints, strings, map)),
+      form('$[$]', ints, place),
+      form('$[$]', map, string),
+      form('m.$', among('a', 'b', 'zz')),
+      ternary(int),
+      form('$.indexOf($)', string, string),
+      form('$.get$($)', timestamp, DATE_PARTS, ZONES),
+      form('$.get$()', duration, among('Hours', 'Minutes', 'Seconds', 'Milliseconds')),
+    ),
+    uint: choose(
+      fc.oneof(among('u'), anyUint.map(literal)),
+      form('($ $ $)', uint, ARITHMETIC, uint),
+      form('uint($)', fc.oneof(int, double, numeral)),
+      ternary(uint),
+    ),
+    double: choose(
+      fc.oneof(among('d'), anyDouble.map(literal)),
+      form('($ $ $)', double, among('+', '-', '*', '/'), double),
+      form('-($)', double),
+      form('double($)', fc.oneof(int, uint, numeral)),
+      ternary(double),
+    ),
+    string: choose(
+      fc.oneof(among('s', 's2'), anyString.map(literal)),
+      form('($ + $)', string, string),
+      form('string($)', fc.oneof(int, uint, bool, bytes, timestamp, duration, double)),
+      form('$.charAt($)', string, place),
+      form('$.substring($)', string, place),
+      form('$.substring($, $)', string, place, place),
+      form('$.replace($, $)', string, string, string),
+      form('$.$()', string, among('lowerAscii', 'upperAscii', 'trim')),
+      form('$[$]', strings, place),
+      form('$.join($)', strings, string),
+      ternary(string),
+    ),
+    bytes: choose(
+      fc.oneof(among('b'), form("b'$'", among('', 'a', '\\xff\\x00', 'é'))),
+      form('($ + $)', bytes, bytes),
+      form('bytes($)', string),
+      ternary(bytes),
+    ),
+    timestamp: choose(
+      fc.oneof(among('t', 't2', "timestamp('2020-02-29T23:59:59.999999999Z')")),
+      form('($ $ $)', timestamp, among('+', '-'), duration),
+      form('timestamp($)', instant),
+      ternary(timestamp),
+    ),
+    duration: choose(
+      fc.oneof(among('r', "duration('1h30m0.5s')", "duration('-1ns')")),
+      form('($ $ $)', duration, among('+', '-'), duration),
+      form('($ - $)', timestamp, timestamp),
+      form('duration($)', span),
+      ternary(duration),
+    ),
+    ints: choose(
+      fc.oneof(among('li', '[1, 2, 3]'), form('[$]', int)),
+      form('[$, $]', int, int),
+      form('($ + $)', ints, ints),
+      form('$.filter(i, $)', ints, bool),
+      form('$.map(i, $)', ints, int),
+      form('$.map(i, $, $)', ints, bool, int),
+      form('$.map(s, m[s])', map),
+      ternary(ints),
+    ),
+    strings: choose(
+      fc.oneof(among('ls', "['a', 'b']"), form('[$]', string)),
+      form('($ + $)', strings, strings),
+      form('$.split($)', string, string),
+      form('$.filter(s, $)', strings, bool),
+      form('$.map(s, $)', strings, string),
+      form('$.map(i, $)', ints, string),
+      ternary(strings),
+    ),
+    map: choose(
+      among('m', "{'a': 1, 'b': -1}"),
+      form('{$: $}', string, int),
+      form('{$: $, $: $}', string, int, string, int),
+      ternary(map),
+    ),
+    dyn: choose(
+      among('j.a', 'j.b', 'j.a.b', 'j["c"]', 'j.sub', 'dyn(null)', 'j.a[0]', 'j.a["b"]'),
+      form('dyn($)', fc.oneof(int, uint, double, string, bool, bytes, ints, strings, map)),
+      form('dyn([dyn($), $])', int, string),
+      form('dyn({$: $})', int, double),
+    ),
+  }
+})
+
+type Kind =
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration'
+  | 'ints'
+  | 'strings'
+  | 'map'
+  | 'dyn'

@@ -1,0 +1,12 @@
+/**
+ * How much is fuzzed: FUZZ_RUNS in all (CI: 20,000; nightly: 1,000,000), of which each property
+ * takes its share. Without it the runs are few and always the same, so that the unit tier never
+ * fails by chance. A failure prints its seed; FUZZ_SEED repeats it.
+ */
+export function fuzz(share: number): { readonly numRuns: number; readonly seed: number } {
+  const { FUZZ_RUNS: runs, FUZZ_SEED: seed } = process.env
+  const inAll = runs === undefined ? 2_000 : Number(runs)
+  const fallback = runs === undefined ? 26 : Date.now() % 0x7fffffff
+  const chosen = seed === undefined ? fallback : Number(seed)
+  return { numRuns: Math.max(1, Math.round(inAll * share)), seed: chosen }
+}

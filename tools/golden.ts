@@ -1,0 +1,22 @@
+import { join } from 'node:path'
+import { errorPages } from './error-pages.ts'
+import { applyChanges, findChanges, type Generator } from './generated.ts'
+import { importTable } from './import-table.ts'
+
+/** Everything that is generated and kept in the repository. */
+export const GENERATORS: readonly Generator[] = [errorPages, importTable]
+
+const ROOT = join(import.meta.dirname, '..')
+
+/** `npm run golden` writes what is out of step; with `--check` it only says so, and exits 1. */
+function run(checkOnly: boolean): void {
+  const changes = findChanges(ROOT, GENERATORS)
+  for (const { kind, path } of changes) console.log(`${kind}: ${path}`)
+  if (changes.length === 0) console.log('all generated files are in step')
+  else if (checkOnly) {
+    console.log('run `npm run golden` and commit what it writes')
+    process.exitCode = 1
+  } else applyChanges(ROOT, changes)
+}
+
+if (import.meta.main) run(process.argv.includes('--check'))
