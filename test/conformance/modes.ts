@@ -4,7 +4,10 @@ import { canonical, canonicalType } from './canonical.ts'
 import type { SpecTest } from './cel-spec.ts'
 import { BATCH, freshGenerator, type Generator } from './generator.ts'
 
-/** Every way to run one expression; `type` is what the checker deduced. */
+/**
+ * Every way to run one expression; then what the checker deduces, against what the test says and
+ * against what cel-go deduces, of which it may be less sure (`dyn`) but not of another mind.
+ */
 export const MODES = [
   'value, generated',
   'predicate, generated',
@@ -12,6 +15,7 @@ export const MODES = [
   'predicate, closures',
   'explain',
   'type',
+  'type of cel-go',
 ] as const
 
 export type Mode = (typeof MODES)[number]
@@ -54,21 +58,21 @@ function runSpecTest(test: SpecTest, generator: Generator): Outcome {
     compare('predicate, closures', truth, (e) => String(e.predicate()(bindings)))
     compare('explain', wanted, (e) => canonical(e.explain(bindings).value))
   }
-  const type = expectedType(test)
   const refusal = expression === undefined && test.expected.kind === 'error' ? code : undefined
-  if (type !== undefined && refusal === undefined)
-    compare('type', type, (e) => canonicalType(e.type))
-  return { test, modes, refused: type === undefined ? undefined : refusal }
+  const { type } = test.expected
+  if (type !== undefined) compare('type', canonicalType(type), (e) => canonicalType(e.type))
+  // cel-go writes `type` for the type of an unknown type.
+  const theirs = test.reference.type?.replaceAll(/\btype\b(?!\()/g, 'type(dyn)')
+  if (!test.checked || theirs === undefined) return { test, modes, refused: undefined }
+  if (refusal === undefined) compare('type of cel-go', theirs, (e) => generalised(e.type, theirs))
+  return { test, modes, refused: refusal }
 }
 
-/** What the test says, else what cel-go deduced: nothing where cel-go refuses the expression. */
-function expectedType(test: SpecTest): string | undefined {
-  if (test.expected.kind !== 'error' && test.expected.type !== undefined) {
-    return canonicalType(test.expected.type)
-  }
-  // cel-go writes `type` for the type of an unknown type.
-  const type = test.reference.type?.replaceAll(/\btype\b(?!\()/g, 'type(dyn)')
-  return test.checked ? type : undefined
+/** `theirs` where our type is the same or only less precise, else ours. */
+function generalised(type: Type, theirs: string): string {
+  const ours = canonicalType(type)
+  const pattern = RegExp.escape(ours).replaceAll(/(?<!\w)(?:dyn|\\x64yn)(?!\w)/g, '.+')
+  return new RegExp(`^${pattern}$`).test(theirs) ? theirs : ours
 }
 
 interface Prepared {

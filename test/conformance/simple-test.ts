@@ -66,6 +66,6 @@ export interface JsonValue {
 
 /** Errors match any error; `type` alone is a test of the checker. */
 export type Expected =
-  | { readonly kind: 'error' }
+  | { readonly kind: 'error'; readonly type?: undefined }
   | { readonly kind: 'type'; readonly type: Type }
   | { readonly kind: 'value'; readonly value: Value; readonly type?: Type }

@@ -5,7 +5,7 @@ import { compile, environment } from '../../src/cel/index.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
 import { anyExpression } from './cel-expressions.ts'
 import { anyBindings, literal, VARIABLES } from './cel-values.ts'
-import { knownDifference } from './known-differences.ts'
+import { BUFBUILD, knownDifference } from './known-differences.ts'
 import { runPeer } from './peer.ts'
 import { fuzz } from './runs.ts'
 
@@ -23,25 +23,34 @@ describe('well-typed expressions', () => {
   const runs = fuzz(0.4)
 
   it(`${runs.numRuns} of them: all modes agree with each other and with @bufbuild/cel`, async () => {
+    let agreed = 0
+    let known = 0
+    let refused = 0
     await inBatches(runs, (generator, parameters) => {
       const property = fc.property(anyExpression(), anyBindings(), (text, bindings) => {
         const { expression, diagnostics } = compile(text, ENVIRONMENT, { backend: 'closures' })
         if (expression === undefined) {
-          // What always fails is refused when it is loaded, wherever it stands in the expression.
+          // What always fails, or may cost too much, is refused when it is loaded.
+          const errors = diagnostics.filter(({ severity }) => severity === 'error')
           assert.deepEqual(
-            diagnostics.filter(({ code }) => code !== 'PC0112'),
+            errors.filter(({ code }) => code !== 'PC0112' && code !== 'PC0113'),
             [],
           )
+          refused++
           return
         }
         const { result, disagreement } = runAllModes(expression, generator, bindings)
         assert.equal(disagreement, undefined, context(bindings))
         const peer = runPeer(text, bindings)
-        if (peer === result || knownDifference(text, result, peer) !== undefined) return
-        assert.equal(result, peer, context(bindings))
+        if (peer === result) agreed++
+        else if (knownDifference(BUFBUILD, text) !== undefined) known++
+        else assert.equal(result, peer, context(bindings))
       })
       fc.assert(property, parameters)
     })
+    const share = (count: number) => count / (agreed + known + refused)
+    assert.ok(share(known) < 0.08, `${known} known differences hide too much`)
+    assert.ok(share(refused) < 0.08, `${refused} were refused`)
   })
 })
 

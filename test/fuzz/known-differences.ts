@@ -14,6 +14,11 @@ export const BUFBUILD: readonly Difference[] = [
     reason: 'CEL counts code points; and replacing the empty string inserts between all of them',
   },
   {
+    name: 'strings are ordered by UTF-16 units',
+    where: /[<>]=? .*(?:\bs2?\b|')|(?:\bs2?\b|').* [<>]/,
+    reason: 'CEL orders them by code point: U+FFFF is before U+1F600',
+  },
+  {
     name: 'doubles and instants in JavaScript notation',
     where: /string\(/,
     reason: "string(1e-7) is '1e-07', and half a second is '.5', not '.500'",

@@ -1,13 +1,4 @@
-import type {
-  Call,
-  Comprehension,
-  Expr,
-  Ident,
-  ListExpr,
-  MapExpr,
-  Select,
-  Span,
-} from '../syntax/ast.ts'
+import type { Call, Expr, Ident, ListExpr, MapExpr, Select, Span } from '../syntax/ast.ts'
 import { Uint } from '../values/number.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { Value } from '../values/value.ts'
@@ -15,8 +6,9 @@ import { checkCall } from './calls.ts'
 import { candidates, type Environment } from './environment.ts'
 import { checkEqual, checkMember } from './equality.ts'
 import { fold } from './fold.ts'
+import { checkLoop } from './loops.ts'
 import { nearest } from './nearest.ts'
-import { fieldType, indexType, rangeTypes } from './shapes.ts'
+import { fieldType, indexType } from './shapes.ts'
 import { type Access, children, invalid, type LocalTerm, type Term } from './term.ts'
 import { TYPE_NAMES } from './type-names.ts'
 import * as T from './types.ts'
@@ -64,12 +56,9 @@ export class Checker {
     severity: 'error' | 'warning' = 'error',
   ) {
     if (!this.strict) return
-    if (
-      this.findings.some(
-        (known) => known.code === code && known.start === at.start && known.end === at.end,
-      )
-    )
-      return
+    const isKnown = (known: Finding) =>
+      known.code === code && known.start === at.start && known.end === at.end
+    if (this.findings.some(isKnown)) return
     const place = { code, severity, message, start: at.start, end: at.end }
     this.findings.push(hint === undefined ? place : { ...place, hint })
   }
@@ -91,7 +80,8 @@ export class Checker {
       case 'index': {
         const operand = this.check(expr.operand)
         const index = this.check(expr.index)
-        if (index.kind === 'constant' && typeof index.value === 'string') {
+        const isList = this.types.shallow(operand.type).kind === 'list'
+        if (index.kind === 'constant' && typeof index.value === 'string' && !isList) {
           return this.#field(operand, index.value, expr.optional ? 'optional' : 'get', expr)
         }
         const type = indexType(this, operand, index, expr.optional, expr)
@@ -101,20 +91,20 @@ export class Checker {
         return this.#call(expr)
       case 'and':
       case 'or': {
-        const left = this.#condition(expr.left, expr.kind === 'and' ? '&&' : '||')
-        const right = this.#condition(expr.right, expr.kind === 'and' ? '&&' : '||')
+        const left = this.condition(expr.left, expr.kind === 'and' ? '&&' : '||')
+        const right = this.condition(expr.right, expr.kind === 'and' ? '&&' : '||')
         return fold({ kind: expr.kind, left, right, type: T.BOOL, start, end })
       }
       case 'not':
         return fold({
           kind: 'not',
-          operand: this.#condition(expr.operand, '!'),
+          operand: this.condition(expr.operand, '!'),
           type: T.BOOL,
           start,
           end,
         })
       case 'conditional': {
-        const condition = this.#condition(expr.condition, '?')
+        const condition = this.condition(expr.condition, '?')
         const whenTrue = this.check(expr.whenTrue)
         const whenFalse = this.check(expr.whenFalse)
         const type = this.#branches(expr, whenTrue, whenFalse)
@@ -133,10 +123,10 @@ export class Checker {
         )
         return invalid('unknown message type', expr)
       case 'comprehension':
-        return this.#loop(expr)
+        return checkLoop(this, expr)
       case 'bind': {
         const value = this.check(expr.value)
-        return this.#scoped(expr.name, value.type, expr, (local) => {
+        return this.scoped(expr.name, value.type, expr, (local) => {
           const body = this.check(expr.body)
           return { kind: 'bind', local, value, body, type: body.type, start, end }
         })
@@ -153,7 +143,7 @@ export class Checker {
           )
         }
         const element = known.kind === 'optional' ? known.element : T.DYN
-        return this.#scoped(expr.name, element, expr, (local) => {
+        return this.scoped(expr.name, element, expr, (local) => {
           const body = this.check(expr.body)
           const type = expr.flat ? body.type : T.optionalOf(body.type)
           return { kind: 'optMap', target, local, body, flat: expr.flat, type, start, end }
@@ -254,8 +244,8 @@ export class Checker {
     return checkCall(this, expr)
   }
 
-  /** An operand of a logical operator. */
-  #condition(expr: Expr, operator: string): Term {
+  /** An operand of a logical operator or the test of a macro. */
+  condition(expr: Expr, operator: string): Term {
     const term = this.check(expr)
     if (!this.types.assignable(term.type, T.BOOL)) {
       const message = `\`${operator}\` needs a condition, not ${showType(this.types.resolve(term.type))}`
@@ -322,70 +312,8 @@ export class Checker {
     return T.DYN
   }
 
-  #loop(expr: Comprehension): Term {
-    const { start, end, macro } = expr
-    const range = this.check(expr.range)
-    const [first, second] = rangeTypes(this, range, expr.second !== undefined)
-    return this.#scoped(expr.first, first, expr, (firstLocal) => {
-      const inner = (secondLocal: LocalTerm | undefined): Term => {
-        const filter = expr.filter === undefined ? undefined : this.#condition(expr.filter, macro)
-        const isTest =
-          macro === 'all' || macro === 'exists' || macro === 'existsOne' || macro === 'filter'
-        const body = isTest ? this.#condition(expr.body, macro) : this.check(expr.body)
-        const type = this.#loopType(macro, first, range, body)
-        return {
-          kind: 'loop',
-          macro,
-          range,
-          first: firstLocal,
-          second: secondLocal,
-          filter,
-          body,
-          type,
-          start,
-          end,
-        }
-      }
-      return expr.second === undefined
-        ? inner(undefined)
-        : this.#scoped(expr.second, second, expr, inner)
-    })
-  }
-
-  #loopType(macro: Comprehension['macro'], first: T.Type, range: Term, body: Term): T.Type {
-    switch (macro) {
-      case 'all':
-      case 'exists':
-      case 'existsOne':
-        return T.BOOL
-      case 'filter':
-        return T.listOf(first)
-      case 'map':
-      case 'transformList':
-        return T.listOf(body.type)
-      case 'transformMap': {
-        const known = this.types.shallow(range.type)
-        return T.mapOf(
-          known.kind === 'map' ? known.key : T.isDynamic(known) ? T.DYN : T.INT,
-          body.type,
-        )
-      }
-      case 'transformMapEntry': {
-        const known = this.types.shallow(body.type)
-        if (known.kind !== 'map' && !T.isDynamic(known)) {
-          this.report(
-            'PC0106',
-            body,
-            'transformMapEntry needs a map of one entry',
-            'write {key: value}',
-          )
-        }
-        return known.kind === 'map' ? known : T.mapOf(T.DYN, T.DYN)
-      }
-    }
-  }
-
-  #scoped(name: string, type: T.Type, at: Span, inside: (local: LocalTerm) => Term): Term {
+  /** Checks `inside` with a local variable in scope. */
+  scoped(name: string, type: T.Type, at: Span, inside: (local: LocalTerm) => Term): Term {
     if (this.environment.variables.has(name)) {
       this.report(
         'PC0115',

@@ -14,7 +14,7 @@ export function fieldType(checker: Checker, operand: Term, field: string, at: Sp
     case 'json':
       return known
     case 'param':
-      return T.DYN
+      return checker.types.unknown()
     case 'map':
       if (!checker.types.assignable(T.STRING, known.key)) {
         checker.report(
@@ -61,7 +61,7 @@ function elementType(checker: Checker, known: T.Type, index: Term, at: Span): T.
     case 'json':
       return known
     case 'param':
-      return T.DYN
+      return checker.types.unknown()
     case 'list':
       if (!checker.types.assignable(index.type, T.INT)) {
         checker.report(

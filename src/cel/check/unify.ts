@@ -1,4 +1,4 @@
-import { DYN, isDynamic, listOf, optionalOf, type Type, typeOf } from './types.ts'
+import { DYN, isDynamic, listOf, mapOf, optionalOf, type Type, typeOf } from './types.ts'
 
 /** What type parameters stand for, while one expression is checked. */
 export class Substitution {
@@ -62,9 +62,9 @@ export class Substitution {
 
   /** The type that both fit; dyn where there is none. */
   join(a: Type, b: Type): Type {
-    if (this.tentatively(() => this.assignable(a, b)))
-      return moreGeneral(this.resolve(a), this.resolve(b))
-    return DYN
+    const fits =
+      this.tentatively(() => this.assignable(a, b)) || this.tentatively(() => this.assignable(b, a))
+    return fits ? moreGeneral(this.substituted(a), this.substituted(b)) : DYN
   }
 
   /** All parameters replaced; those that nothing bound are dyn. */
@@ -133,10 +133,18 @@ function isGeneric(type: Type): boolean {
 
 const NULLABLE = new Set(['timestamp', 'duration', 'struct', 'ip', 'cidr', 'optional'])
 
+/** Of two types that fit each other: the one that holds the values of both. */
 function moreGeneral(a: Type, b: Type): Type {
-  if (isDynamic(a) || a.kind === b.kind) return a
-  if (isDynamic(b)) return b
-  return a.kind === 'null' ? b : a
+  if (isDynamic(a) || isDynamic(b)) return DYN
+  if (a.kind === 'null') return b
+  if (a.kind === 'list' && b.kind === 'list') return listOf(moreGeneral(a.element, b.element))
+  if (a.kind === 'optional' && b.kind === 'optional') {
+    return optionalOf(moreGeneral(a.element, b.element))
+  }
+  if (a.kind === 'map' && b.kind === 'map') {
+    return mapOf(moreGeneral(a.key, b.key), moreGeneral(a.value, b.value))
+  }
+  return a
 }
 
 /** The same type with `change` applied to what it is made of. */

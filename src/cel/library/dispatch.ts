@@ -4,7 +4,10 @@ import type { Value } from '../values/value.ts'
 import type { Overload } from './define.ts'
 
 /** Calls the overload whose parameters these values fit; an error where there is none. */
-export function dispatch(overloads: readonly Overload[], args: readonly Value[]): Value | undefined {
+export function dispatch(
+  overloads: readonly Overload[],
+  args: readonly Value[],
+): Value | undefined {
   for (const overload of overloads) if (fits(overload, args)) return overload.call(...args)
   return fail('no such overload')
 }

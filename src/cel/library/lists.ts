@@ -15,7 +15,7 @@ const A = param('A')
 const LIST = listOf(A)
 const METERED = { metered: true } as const
 
-/** cel-go's lists extension, but for the macro sortBy. */
+/** cel-go's lists extension. `list.sortBy(x, key)` is a macro for `@sortByKeys`. */
 export const LISTS = defineLibrary('lists', [
   fn('lists.range', global([INT], listOf(INT), range, METERED)),
   fn('slice', method([LIST, INT, INT], LIST, slice)),
@@ -25,11 +25,18 @@ export const LISTS = defineLibrary('lists', [
     method([listOf(DYN)], listOf(DYN), (list: List) => flatten(list, 1), METERED),
     method([listOf(DYN), INT], listOf(DYN), flatten, METERED),
   ),
-  fn('sort', method([LIST], LIST, sort, METERED)),
+  fn('sort', method([LIST], LIST, (list: List) => sortByKeys(list, list), METERED)),
+  fn('@sortByKeys', global([LIST, listOf(param('B'))], LIST, sortByKeys, METERED)),
   fn('distinct', method([LIST], LIST, distinct, METERED)),
   fn('reverse', method([LIST], LIST, reverse)),
-  fn('first', method([LIST], optionalOf(A), (list: List) => new Optional(list[0]))),
-  fn('last', method([LIST], optionalOf(A), (list: List) => new Optional(list.at(-1)))),
+  fn(
+    'first',
+    method([LIST], optionalOf(A), (list: List) => new Optional(list[0])),
+  ),
+  fn(
+    'last',
+    method([LIST], optionalOf(A), (list: List) => new Optional(list.at(-1))),
+  ),
 ])
 
 function range(size: Int): List | undefined {
@@ -61,15 +68,18 @@ function flatten(list: List, depth: Int): List | undefined {
   return flat
 }
 
-/** Elements of one type that has an order. */
-function sort(list: List): List | undefined {
-  const [first] = list
-  if (first === undefined) return list
+/** In the order of the keys, one for each element, all of one type that has an order. */
+function sortByKeys(list: List, keys: List): List | undefined {
+  const [first] = keys
+  if (first === undefined || keys.length !== list.length) return list
   const type = typeName(first)
   if (compare(first, first) === undefined) return fail('no order', type)
-  if (list.some((value) => typeName(value) !== type)) return fail('elements of different types')
+  if (keys.some((key) => typeName(key) !== type)) return fail('keys of different types')
   charge(list.length * (33 - Math.clz32(list.length)))
-  return list.toSorted((a, b) => compare(a, b) || 0)
+  const places = list.map((_, place) => place)
+  // Where a key is NaN there is no order to keep.
+  places.sort((a, b) => compare(keys[a] as Value, keys[b] as Value) || 0)
+  return places.map((place) => list[place] as Value)
 }
 
 /** The first of equal elements stays. */

@@ -1,8 +1,17 @@
-import { BOOL, DOUBLE, DYN, INT, listOf, type Type, UINT } from '../check/types.ts'
+import { BOOL, DOUBLE, DYN, INT, listOf, UINT } from '../check/types.ts'
 import { compare } from '../values/compare.ts'
 import { fail } from '../values/failure.ts'
 import { charge } from '../values/fuel.ts'
-import { type Double, double, doubleValue, type Int, int, isDouble, isInt, Uint } from '../values/number.ts'
+import {
+  type Double,
+  double,
+  doubleValue,
+  type Int,
+  int,
+  isDouble,
+  isInt,
+  Uint,
+} from '../values/number.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 
@@ -50,19 +59,24 @@ export const MATH = defineLibrary('math', [
   shift('math.bitShiftRight', (value, by) => value >> by),
 ])
 
-/** Numbers, any mix of types, or one list of them. The first of equal ones is the answer. */
+/**
+ * Numbers, any mix of types, or one list of them. The first of equal ones is the answer. Numbers
+ * of one type have overloads of their own, so that the type of the answer is known.
+ */
 function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
   const call = (...args: readonly Value[]) => {
     const only = args.length === 1 ? args[0] : undefined
     return furthest(Array.isArray(only) ? only : args, sign)
   }
-  const numbers = (type: Type) => global([type], type, call, { variadic: true })
-  const list = (type: Type) => global([listOf(type)], type, call)
+  const types = [INT, UINT, DOUBLE]
   return fn(
     name,
-    ...[INT, UINT, DOUBLE].flatMap((type) => [numbers(type), list(type)]),
-    list(DYN),
-    numbers(DYN),
+    ...types.map((type) => global([type], type, call, { variadic: true })),
+    ...types.map((type) => global([listOf(type)], type, call)),
+    ...types.flatMap((first) =>
+      types.filter((type) => type !== first).map((second) => global([first, second], DYN, call)),
+    ),
+    global([DYN, DYN, DYN], DYN, call, { variadic: true }),
   )
 }
 

@@ -30,7 +30,9 @@ export const OPTIONAL = defineLibrary('optional', [
   ),
   fn(
     'value',
-    method([OPTIONAL_A], A, ({ value }: Optional) => value ?? absent(value)),
+    method([OPTIONAL_A], A, ({ value }: Optional) =>
+      value === undefined ? fail('optional.none() has no value') : value,
+    ),
   ),
   fn(
     'or',
@@ -50,11 +52,6 @@ export const OPTIONAL = defineLibrary('optional', [
 
 function of(value: Value): Optional {
   return new Optional(value)
-}
-
-/** null is a value. */
-function absent(value: null | undefined): null | undefined {
-  return value === null ? null : fail('optional.none() has no value')
 }
 
 function unwrap(list: readonly Value[]): readonly Value[] | undefined {

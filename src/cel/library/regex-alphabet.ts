@@ -1,4 +1,11 @@
-import { ASSERT, BEGIN_LINE, END_LINE, NO_WORD_BOUNDARY, type Program, WORD_BOUNDARY } from './regex-program.ts'
+import {
+  ASSERT,
+  BEGIN_LINE,
+  END_LINE,
+  NO_WORD_BOUNDARY,
+  type Program,
+  WORD_BOUNDARY,
+} from './regex-program.ts'
 
 /** What stands before or behind a place in the text, as far as conditions ask. */
 export const OTHER = 0

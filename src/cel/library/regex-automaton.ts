@@ -259,8 +259,7 @@ export class Automaton {
     const matched = this.#spread(start)
     const first = this.#collect()
     return (
-      !matched &&
-      first.every((pc) => op[pc] === ASSERT && ((arg[pc] as number) & BEGIN_TEXT) !== 0)
+      !matched && first.every((pc) => op[pc] === ASSERT && ((arg[pc] as number) & BEGIN_TEXT) !== 0)
     )
   }
 }

@@ -126,4 +126,3 @@ function foldedRanges(code: number): readonly number[] {
   folded.set(code, ranges)
   return ranges
 }
-

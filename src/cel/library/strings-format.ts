@@ -11,8 +11,8 @@ import { compareText, utf8Decode, utf8Encode } from '../values/text.ts'
 import { Timestamp } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { JsonObject, Value } from '../values/value.ts'
-import { fn, method, type Prepared } from './define.ts'
 import { fixed, plain, scientific } from './decimal.ts'
+import { fn, method, type Prepared } from './define.ts'
 
 /** `'%s has %d'.format(['a', 1])`, with the clauses %s %d %f %e %b %o %x %X and %%. */
 export const FORMAT = fn(
@@ -80,7 +80,10 @@ function readTemplate(template: string): readonly (string | Clause)[] | undefine
   return parts
 }
 
-const CLAUSES: ReadonlyMap<string, (precision: number) => Clause> = new Map([
+const CLAUSES: ReadonlyMap<string, (precision: number) => Clause> = new Map<
+  string,
+  (precision: number) => Clause
+>([
   ['s', () => (value: Value) => textOf(value, 0)],
   ['d', () => decimal],
   ['f', (precision) => number('fixed-point', (value) => fixed(value, precision))],

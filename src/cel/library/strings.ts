@@ -208,6 +208,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 
 function quote(text: string): string | undefined {
   charge(text.length >> 3)
-  const escaped = text.replace(/[\x07-\r"\\]/g, (character) => ESCAPES.get(character) as string)
+  let escaped = ''
+  for (const character of text) escaped += ESCAPES.get(character) ?? character
   return escaped.length > LARGEST_STRING ? fail('string too long') : `"${escaped}"`
 }

@@ -6,50 +6,67 @@ import { defineLibrary, type FunctionDeclaration, fn, method, type Overload } fr
 
 /** The getters of timestamps and durations. */
 export const TIME = defineLibrary('time', [
-  calendar('getFullYear', ({ year }) => year),
+  getter(
+    'getFullYear',
+    on(({ year }) => year),
+  ),
   // Months and days count from zero but for getDate: so the language says.
-  calendar('getMonth', ({ month }) => month - 1),
-  calendar('getDate', ({ day }) => day),
-  calendar('getDayOfMonth', ({ day }) => day - 1),
-  calendar('getDayOfWeek', ({ dayOfWeek }) => dayOfWeek),
-  calendar('getDayOfYear', ({ dayOfYear }) => dayOfYear - 1),
-  calendar(
+  getter(
+    'getMonth',
+    on(({ month }) => month - 1),
+  ),
+  getter(
+    'getDate',
+    on(({ day }) => day),
+  ),
+  getter(
+    'getDayOfMonth',
+    on(({ day }) => day - 1),
+  ),
+  getter(
+    'getDayOfWeek',
+    on(({ dayOfWeek }) => dayOfWeek),
+  ),
+  getter(
+    'getDayOfYear',
+    on(({ dayOfYear }) => dayOfYear - 1),
+  ),
+  getter(
     'getHours',
-    ({ hour }) => hour,
-    spent((d) => Math.trunc(d.wholeSeconds() / 3600) + 0),
+    on(({ hour }) => hour),
+    whole(3600),
   ),
-  calendar(
+  getter(
     'getMinutes',
-    ({ minute }) => minute,
-    spent((d) => Math.trunc(d.wholeSeconds() / 60) + 0),
+    on(({ minute }) => minute),
+    whole(60),
   ),
-  calendar(
+  getter(
     'getSeconds',
-    ({ second }) => second,
-    spent((d) => d.wholeSeconds()),
+    on(({ second }) => second),
+    whole(1),
   ),
-  fn(
+  getter(
     'getMilliseconds',
-    method([TIMESTAMP], INT, milliseconds),
-    method([TIMESTAMP, STRING], INT, (time: Timestamp, zone: string) =>
-      timeZone(zone) === undefined ? undefined : milliseconds(time),
-    ),
+    ({ nanos }) => Math.floor(nanos / 1_000_000),
     // cel-spec's test wants the milliseconds within the second; cel-go answers all of them.
-    spent((duration) => duration.milliseconds()),
+    method([DURATION], INT, (duration: Duration) => duration.milliseconds()),
   ),
 ])
 
+/** What clocks `offset` seconds east of Greenwich show. */
+type Read = (time: Timestamp, offset: number) => number
+
+function on(read: (calendar: Calendar) => number): Read {
+  return (time, offset) => read(calendarAt(time.seconds, offset))
+}
+
 /** A getter of timestamps, in UTC or in a zone; `more` is what the name means for others. */
-function calendar(
-  name: string,
-  read: (calendar: Calendar) => number,
-  ...more: readonly Overload[]
-): FunctionDeclaration {
-  const readIn = (time: Timestamp, zone: TimeZone) =>
-    read(calendarAt(time.seconds, zone(time.seconds)))
+function getter(name: string, read: Read, ...more: readonly Overload[]): FunctionDeclaration {
+  const readIn = (time: Timestamp, zone: TimeZone) => read(time, zone(time.seconds))
   return fn(
     name,
-    method([TIMESTAMP], INT, (time: Timestamp) => read(calendarAt(time.seconds, 0))),
+    method([TIMESTAMP], INT, (time: Timestamp) => read(time, 0)),
     method(
       [TIMESTAMP, STRING],
       INT,
@@ -69,10 +86,7 @@ function calendar(
   )
 }
 
-function spent(read: (duration: Duration) => number): Overload {
-  return method([DURATION], INT, read)
-}
-
-function milliseconds(time: Timestamp): number {
-  return Math.floor(time.nanos / 1_000_000)
+/** The whole of a duration in units of so many seconds, toward zero. */
+function whole(unit: number): Overload {
+  return method([DURATION], INT, (d: Duration) => Math.trunc(d.wholeSeconds() / unit) + 0)
 }

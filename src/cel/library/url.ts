@@ -45,7 +45,7 @@ const ORIGIN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/]*/
 /** The path as it is written, of a URL or of a path with a query. */
 function path(url: string): string {
   charge(url.length >> 5)
-  const before = url.replace(/[?#][^]*$/, '')
+  const [before = ''] = url.split(/[?#]/, 1)
   const origin = ORIGIN.exec(before)
   return origin === null ? before : before.slice(origin[0].length) || '/'
 }

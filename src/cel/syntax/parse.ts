@@ -1,6 +1,5 @@
-import { Double } from '../values/number.ts'
-import type { Value } from '../values/value.ts'
 import { type Expr, type ListElement, type MapEntry, UNCHECKED } from './ast.ts'
+import { balance, isSignable, negated, PRECEDENCE, qualifiedName, RESERVED } from './grammar.ts'
 import { Lexer, type Problem, type TokenKind } from './lexer.ts'
 import { expandMacro } from './macros.ts'
 import { LEAST_INT_MAGNITUDE } from './number-literal.ts'
@@ -31,29 +30,6 @@ export function parse(text: string, limits = LIMITS, macros = true): Parsed {
   const problem = parser.problem
   return problem === undefined ? { expr, problem } : { expr: undefined, problem }
 }
-
-const RESERVED = new Set(
-  `as break const continue else for function if import let loop package namespace return var void
-   while`.split(/\s+/),
-)
-
-const RELATION = 3
-const PRECEDENCE = new Map<TokenKind, number>([
-  ['||', 1],
-  ['&&', 2],
-  ['==', RELATION],
-  ['!=', RELATION],
-  ['<', RELATION],
-  ['<=', RELATION],
-  ['>', RELATION],
-  ['>=', RELATION],
-  ['in', RELATION],
-  ['+', 4],
-  ['-', 4],
-  ['*', 5],
-  ['/', 5],
-  ['%', 5],
-])
 
 class Parser {
   readonly #lexer: Lexer
@@ -180,7 +156,7 @@ class Parser {
         this.#raise(Math.max(height, this.#height))
         const end = this.#lexer.before
         expr = { kind: 'index', operand: expr, index, optional, type: UNCHECKED, start: from, end }
-      } else if (this.#lexer.kind === '{' && isQualifiedName(expr)) {
+      } else if (this.#lexer.kind === '{' && qualifiedName(expr) !== '') {
         expr = this.#message(expr)
       } else return expr
     }
@@ -394,33 +370,4 @@ class Parser {
     const message = `the expression has more than ${this.#limits.nodes} parts`
     this.#lexer.fail(message, start, this.#lexer.end, { limit: true })
   }
-}
-
-function balance(operands: readonly Expr[], kind: 'and' | 'or', from: number, to: number): Expr {
-  if (to - from === 1) return operands[from] as Expr
-  const middle = (from + to) >> 1
-  const left = balance(operands, kind, from, middle)
-  const right = balance(operands, kind, middle, to)
-  return { kind, left, right, type: UNCHECKED, start: left.start, end: right.end }
-}
-
-function isSignable(value: Value): value is number | bigint | Double {
-  return typeof value === 'number' || typeof value === 'bigint' || value instanceof Double
-}
-
-function negated(value: number | bigint | Double): Value {
-  if (value instanceof Double) return new Double(-value.value)
-  return value === 0 ? 0 : -value
-}
-
-/** The dotted name that this expression spells, or '' where it is none. */
-function qualifiedName(expr: Expr): string {
-  if (expr.kind === 'ident') return expr.name
-  if (expr.kind !== 'select' || expr.optional || expr.test) return ''
-  const operand = qualifiedName(expr.operand)
-  return operand === '' ? '' : `${operand}.${expr.field}`
-}
-
-function isQualifiedName(expr: Expr): boolean {
-  return qualifiedName(expr) !== ''
 }

@@ -1,0 +1,139 @@
+import { DYN, JSON_VALUE, mapOf, param, STRING } from '../check/types.ts'
+import { fail } from '../values/failure.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { readJson } from '../values/json-read.ts'
+import { CelMap, LiteralMap } from '../values/map.ts'
+import { utf8Decode } from '../values/text.ts'
+import type { JsonObject, Value } from '../values/value.ts'
+import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
+import type { Captures } from './regex-captures.ts'
+import { compilePattern, dynamicPattern, type Pattern } from './regex-pattern.ts'
+
+type AnyMap = JsonObject | CelMap
+
+const MAP = mapOf(param('A'), param('B'))
+const METERED = { metered: true } as const
+const REPLACE = { metered: true, prepare: prepareReplace } as const
+
+export const GENERAL = defineLibrary('general', [
+  fn('merge', method([MAP, MAP], MAP, merge, METERED), global([MAP, MAP], MAP, merge, METERED)),
+  fn(
+    'regexReplace',
+    method([STRING, STRING, STRING], STRING, regexReplace, REPLACE),
+    global([STRING, STRING, STRING], STRING, regexReplace, REPLACE),
+  ),
+  fn(
+    'fail',
+    global([STRING], DYN, (message: string) => fail('fail() called', message)),
+  ),
+  fn('unvalidatedJwtPayload', global([STRING], JSON_VALUE, unvalidatedJwtPayload, METERED)),
+])
+
+/** Keys of the second map win; they keep the place of the first's. */
+function merge(a: AnyMap, b: AnyMap): AnyMap | undefined {
+  const size = sizeOf(a) + sizeOf(b)
+  charge(size)
+  if (size > LARGEST_LIST) return fail('map too large')
+  // Spread defines properties: a key named __proto__ stays a key.
+  if (!(a instanceof CelMap) && !(b instanceof CelMap)) return { ...a, ...b }
+  const entries: [Value, Value][] = []
+  for (const [key, value] of entriesOf(a)) {
+    const other = getFrom(b, key)
+    entries.push([key, other === undefined ? value : other])
+  }
+  for (const [key, value] of entriesOf(b)) {
+    if (getFrom(a, key) === undefined) entries.push([key, value])
+  }
+  return LiteralMap.of(entries)
+}
+
+function sizeOf(map: AnyMap): number {
+  return map instanceof CelMap ? map.size : Object.keys(map).length
+}
+
+function getFrom(map: AnyMap, key: Value): Value | undefined {
+  if (map instanceof CelMap) return map.get(key)
+  return typeof key === 'string' && Object.hasOwn(map, key) ? map[key] : undefined
+}
+
+function* entriesOf(map: AnyMap): Iterable<[Value, Value]> {
+  for (const key of map instanceof CelMap ? map.keys() : Object.keys(map)) {
+    const value = getFrom(map, key)
+    if (value !== undefined) yield [key, value]
+  }
+}
+
+/**
+ * The first match is replaced. In the replacement `$1`, `${1}` and `${name}` stand for groups and
+ * `$$` for a dollar sign; a group that took no part is empty.
+ */
+function regexReplace(text: string, pattern: string, replacement: string): string | undefined {
+  return replaceFirst(dynamicPattern(pattern), text, replacement)
+}
+
+function prepareReplace([, pattern]: readonly (Value | undefined)[]): Prepared | undefined {
+  if (typeof pattern !== 'string') return undefined
+  const compiled = compilePattern(pattern)
+  if (compiled === undefined) return undefined
+  return (text: string, _: string, replacement: string) => replaceFirst(compiled, text, replacement)
+}
+
+function replaceFirst(
+  pattern: Pattern | undefined,
+  text: string,
+  replacement: string,
+): string | undefined {
+  const found = pattern?.find(text)
+  if (pattern === undefined || found === undefined) return undefined
+  if (found === null) return text
+  const [start = 0, end = 0] = found
+  const parts = [
+    text.slice(0, start),
+    ...expand(replacement, pattern, text, found),
+    text.slice(end),
+  ]
+  const length = parts.reduce((sum, part) => sum + part.length, 0)
+  charge(parts.length + (length >> 4))
+  return length > LARGEST_STRING ? fail('string too long') : parts.join('')
+}
+
+const REFERENCE = /\$(?:(\$)|([0-9A-Za-z_]+)|\{([0-9A-Za-z_]+)\})/g
+
+/** Not yet joined: repeated, a group can be more than there is room for. */
+function* expand(
+  replacement: string,
+  pattern: Pattern,
+  text: string,
+  found: Captures,
+): Iterable<string> {
+  let from = 0
+  for (const match of replacement.matchAll(REFERENCE)) {
+    yield replacement.slice(from, match.index)
+    from = match.index + match[0].length
+    const name = match[2] ?? match[3]
+    yield name === undefined ? '$' : groupText(name, pattern, text, found)
+  }
+  yield replacement.slice(from)
+}
+
+function groupText(name: string, pattern: Pattern, text: string, found: Captures): string {
+  const group = /^[0-9]{1,5}$/.test(name) ? Number(name) : pattern.names.get(name)
+  const start = group === undefined ? undefined : found[2 * group]
+  if (start === undefined || start < 0 || group === undefined) return ''
+  return text.slice(start, found[2 * group + 1])
+}
+
+/** The claims of a JSON Web Token that nobody has verified: fit for logs, never for decisions. */
+function unvalidatedJwtPayload(token: string): Value | undefined {
+  charge(token.length >> 2)
+  const [, payload, signature, more] = token.split('.', 4)
+  if (payload === undefined || signature === undefined || more !== undefined) {
+    return fail('invalid token')
+  }
+  try {
+    const text = utf8Decode(Uint8Array.fromBase64(payload, { alphabet: 'base64url' }))
+    return text === undefined ? fail('invalid token') : readJson(text)
+  } catch {
+    return fail('invalid token')
+  }
+}
