@@ -168,7 +168,7 @@ const GRAMMAR = fc.letrec<Record<Kind, string>>((tie) => {
       ternary(double),
     ),
     string: choose(
-      fc.oneof(among('s', 's2'), anyString.map(literal)),
+      fc.oneof(among('s', 's2', 's', 's2', 'unset'), anyString.map(literal)),
       form('($ + $)', string, string),
       form('string($)', fc.oneof(int, uint, bool, bytes, timestamp, duration, double)),
       form('$.charAt($)', string, place),

@@ -16,6 +16,7 @@ export type Evaluate = (variables: Variables) => Value | undefined
 const RUNTIME: Record<string, unknown> = {
   ...pick(runtime, [
     'getField',
+    'getHeader',
     'optField',
     'testField',
     'getIndex',

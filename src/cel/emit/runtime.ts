@@ -4,9 +4,9 @@ import * as operators from '../library/operators.ts'
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
 import { charge, LARGEST_LIST } from '../values/fuel.ts'
+import { isPlainObject } from '../values/kind.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
-import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'
 
 /**
@@ -17,56 +17,31 @@ import type { Value } from '../values/value.ts'
 type Maybe = Value | undefined
 
 export function getField(operand: Maybe, field: string): Maybe {
-  if (operand === undefined) return undefined
-  if (operand instanceof CelMap) {
-    const value = operand.get(field)
-    return value === undefined ? fail('no such key', field) : value
-  }
-  if (operand instanceof Optional) return optField(operand, field)
-  return operators.select(operand, field)
+  return operand === undefined ? undefined : operators.select(operand, field)
+}
+
+/** A header: the host's view comes first. */
+export function getHeader(headers: Maybe, name: string): Maybe {
+  return headers instanceof CelMap ? headers.get(name) : getField(headers, name)
 }
 
 /** `operand.?field`, and `operand.field` of an optional: none where the field is absent. */
 export function optField(operand: Maybe, field: string): Maybe {
-  const inner = operand instanceof Optional ? operand.value : operand
-  if (operand === undefined) return undefined
-  if (inner === undefined) return Optional.none
-  const present = operators.hasField(inner, field)
-  if (present === undefined) return undefined
-  return present ? new Optional(operators.select(inner, field)) : Optional.none
+  return operand === undefined ? undefined : operators.optionalSelect(operand, field)
 }
 
 export function testField(operand: Maybe, field: string): boolean | undefined {
-  if (operand === undefined) return undefined
-  if (!(operand instanceof Optional)) return operators.hasField(operand, field)
-  return operand.value === undefined ? false : operators.hasField(operand.value, field)
+  return operand === undefined ? undefined : operators.hasField(operand, field)
 }
 
 export function getIndex(operand: Maybe, key: Maybe): Maybe {
-  if (operand === undefined || key === undefined) return undefined
-  if (operand instanceof Optional) return optIndex(operand, key)
-  return operators.index(operand, key)
+  return operand === undefined || key === undefined ? undefined : operators.index(operand, key)
 }
 
 /** `operand[?key]`: none where the key is absent; an error where the operand has no elements. */
 export function optIndex(operand: Maybe, key: Maybe): Maybe {
-  const inner = operand instanceof Optional ? operand.value : operand
   if (operand === undefined || key === undefined) return undefined
-  if (inner === undefined) return Optional.none
-  if (!isContainer(inner)) return fail('no such overload')
-  const value = operators.index(inner, key)
-  return value === undefined ? Optional.none : new Optional(value)
-}
-
-function isContainer(value: Value): boolean {
-  return Array.isArray(value) || isMap(value)
-}
-
-function isMap(value: Value): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (value instanceof CelMap || value instanceof Struct) return true
-  const prototype = Object.getPrototypeOf(value)
-  return prototype === Object.prototype || prototype === null
+  return operators.optionalIndex(operand, key)
 }
 
 export function isEqual(a: Maybe, b: Maybe): boolean | undefined {
@@ -114,8 +89,7 @@ export function elementsOf(range: Maybe): readonly Value[] | undefined {
   if (range === undefined) return undefined
   if (Array.isArray(range)) return range
   if (range instanceof CelMap) return [...range.keys()]
-  if (range instanceof Struct || !isMap(range)) return fail('no such overload')
-  return Object.keys(range as object)
+  return isPlainObject(range) ? Object.keys(range) : fail('no such overload')
 }
 
 /** The second variable of a macro: the element of a list, the value of a map's key. */
@@ -142,7 +116,11 @@ export function grow(list: Value[], value: Value): boolean {
 export function addEntry(entries: [Value, Value][], made: Maybe): boolean {
   if (made === undefined) return false
   const keys =
-    made instanceof CelMap ? [...made.keys()] : isMap(made) ? Object.keys(made as object) : []
+    made instanceof CelMap
+      ? [...made.keys()]
+      : isPlainObject(made)
+        ? Object.keys(made as object)
+        : []
   if (keys.length !== 1) {
     fail('transformMapEntry needs a map of one entry')
     return false

@@ -10,7 +10,8 @@ export function writeField(s: Source, term: FieldTerm): string {
   if (access === 'test') return `testField(${s.value(operand)},${name})`
   if (access === 'optional') return `optField(${s.value(operand)},${name})`
   if (isProperty(term.operand, term.field)) return `${s.value(operand)}?.[${name}]`
-  return `getField(${s.value(operand)},${name})`
+  const isHeader = operand.type.kind === 'map' && operand.type.caseless === true
+  return `${isHeader ? 'getHeader' : 'getField'}(${s.value(operand)},${name})`
 }
 
 export function writeHas(s: Source, term: FieldTerm): string {

@@ -111,10 +111,16 @@ function attributeOf(struct: Struct, field: string): Value | undefined {
   return (struct as unknown as { readonly [name: string]: Value | undefined })[field]
 }
 
-/** Counted here for loops that search lists again and again. */
+/** Charged for the sake of loops that search lists again and again. */
 function isElement(value: Value, list: readonly Value[]): boolean {
   charge(list.length >> 2)
-  for (let i = 0; i < list.length; i++) if (equals(value, list[i] as Value)) return true
+  if (typeof value === 'string' && list.includes(value)) return true
+  for (let i = 0; i < list.length; i++) {
+    const element = list[i] as Value
+    if (typeof element !== 'string' || typeof value !== 'string') {
+      if (equals(value, element)) return true
+    }
+  }
   return false
 }
 

@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { BOOL } from '../check/types.ts'
+import { compile, type Expression } from '../compile.ts'
+import { STAGES } from '../stages.ts'
+import { parseIp } from '../values/ip.ts'
+import type { Value } from '../values/value.ts'
+import { explainRules } from './explain-rules.ts'
+import { type Action, compileRules, type Rule } from './rule-set.ts'
+
+type Backend = 'generated' | 'closures'
+type Written = readonly [action: Action, text: string]
+
+function rulesOf(written: readonly Written[], backend: Backend = 'generated'): Rule[] {
+  return written.map(([action, text]) => {
+    const { expression, diagnostics } = compile(text, STAGES.traffic, { backend, expect: BOOL })
+    assert.ok(expression, `${text}: ${diagnostics[0]?.message}`)
+    return { action, expression: expression as Expression }
+  })
+}
+
+interface Request {
+  readonly claims: Record<string, Value> | undefined
+  readonly path: string
+  readonly method: string
+  readonly headers: Record<string, string>
+  readonly address: string
+}
+
+function variablesOf({ claims, path, method, headers, address }: Request) {
+  return {
+    jwt: claims,
+    request: { path, method, headers },
+    source: { address: parseIp(address) },
+  } as unknown as Record<string, Value | undefined>
+}
+
+const REQUEST: Request = {
+  claims: { sub: 'alice', groups: ['eng'] },
+  path: '/api/v1/users',
+  method: 'GET',
+  headers: { 'x-internal': 'true' },
+  address: '10.0.0.7',
+}
+
+describe('a rule set', () => {
+  const alice: Written = ['Allow', "jwt.sub == 'alice'"]
+  const internal: Written = ['Require', "request.headers['x-internal'] == 'true'"]
+  const admin: Written = ['Deny', "request.path.startsWith('/admin')"]
+  const external = { headers: {} }
+  const bob = { claims: { sub: 'bob' } }
+  for (const [title, rules, request, allowed, cause] of [
+    ['without rules admits', [], {}, true, 'no-rules'],
+    ['Allow and Require, both met', [alice, internal], {}, true, 'matched'],
+    ['Allow matches, Require does not', [alice, internal], external, false, 'unset'],
+    ['Require is met, no Allow matches', [alice, internal], bob, false, 'no-allow-match'],
+    ['neither', [alice, internal], { ...bob, ...external }, false, 'unset'],
+    ['only Require, met', [internal], bob, true, 'no-rules'],
+    ['Deny overrides a matching Allow', [alice, admin], { path: '/admin/x' }, false, 'matched'],
+    ['only Deny, not matching, admits', [admin], {}, true, 'no-rules'],
+    ['a Deny that errors does not fire', [['Deny', "jwt.group != 'eng'"]], {}, true, 'no-rules'],
+    ['a Require that errors denies', [['Require', "jwt.group == 'eng'"]], {}, false, 'unset'],
+    [
+      'a Require without jwt denies',
+      [['Require', "jwt.sub == 'x'"]],
+      { claims: undefined },
+      false,
+      'unset',
+    ],
+    [
+      'a Require that is false denies',
+      [['Require', "request.method == 'POST'"]],
+      {},
+      false,
+      'false',
+    ],
+    [
+      'a Require that fails denies',
+      [['Require', '1 / size(request.path.substring(99)) == 1']],
+      {},
+      false,
+      'error',
+    ],
+    [
+      'an Allow that errors does not admit',
+      [['Allow', "jwt.group == 'eng'"]],
+      {},
+      false,
+      'no-allow-match',
+    ],
+  ] as const satisfies readonly (readonly [
+    string,
+    readonly Written[],
+    Partial<Request>,
+    boolean,
+    string,
+  ])[]) {
+    it(`${title}: ${allowed ? 'admitted' : 'denied'} (${cause})`, () => {
+      const variables = variablesOf({ ...REQUEST, ...request })
+      for (const backend of ['generated', 'closures'] as const) {
+        const all = rulesOf(rules, backend)
+        assert.equal(compileRules(all).decide(variables), allowed)
+        assert.equal(compileRules(all, { index: false }).decide(variables), allowed)
+        const verdict = explainRules(all, variables)
+        assert.equal(verdict.allowed, allowed)
+        assert.equal(verdict.cause, cause)
+      }
+    })
+  }
+
+  it('says which rule decided, and which Allow came nearest', () => {
+    const rules = rulesOf([
+      ['Allow', "jwt.sub == 'bob' && request.method == 'POST'"],
+      ['Allow', "jwt.sub == 'alice' && request.path == '/x'"],
+      ['Deny', "request.path == '/secret'"],
+    ])
+    const set = compileRules(rules)
+    const denied = variablesOf({ ...REQUEST, path: '/secret' })
+    assert.deepEqual(set.deciding(denied), { allowed: false, action: 'Deny', rule: 2 })
+    const verdict = explainRules(rules, variablesOf(REQUEST))
+    assert.equal(verdict.nearest?.rule, 1)
+    const [miss] = verdict.nearest?.misses ?? []
+    assert.equal(
+      rules[1]?.expression.text.slice(miss?.atom.term.start, miss?.atom.term.end),
+      "request.path == '/x'",
+    )
+  })
+
+  it('a Deny rule that a request makes too costly denies', () => {
+    const groups = Array.from({ length: 400 }, (_, i) => `g${i}`)
+    const text = 'jwt.groups.exists(a, jwt.groups.exists(b, a + b == "x"))'
+    const rules = rulesOf([['Deny', text]])
+    const variables = variablesOf({ ...REQUEST, claims: { groups } })
+    assert.equal(compileRules(rules).decide(variables), false)
+    assert.equal(explainRules(rules, variables).cause, 'error')
+    const few = variablesOf({ ...REQUEST, claims: { groups: ['a'] } })
+    assert.equal(compileRules(rules).decide(few), true)
+  })
+
+  it('counts what look-ups answer and what runs in turn', () => {
+    const names = ['a', 'b', 'c', 'd']
+    const set = compileRules(
+      rulesOf([
+        ...names.map((name) => ['Allow', `jwt.sub == '${name}'`] as const),
+        ...names.map(
+          (name) => ['Allow', `request.path.startsWith('/${name}') && has(jwt.x)`] as const,
+        ),
+        ['Allow', "request.path.endsWith('.ico') || jwt.sub == 'e'"],
+      ]),
+    )
+    assert.deepEqual(set.counts, { indexed: 9, linear: 1 })
+  })
+})
+
+const text = fc.constantFrom('a', 'b', 'ab', 'abc', '', 'é', 'constructor')
+const address = fc.constantFrom(
+  '10.0.0.7',
+  '10.1.0.1',
+  '192.168.0.1',
+  '2001:db8::1',
+  '2001:db8:1::1',
+)
+const network = fc.constantFrom(
+  '10.0.0.0/8',
+  '10.0.0.0/16',
+  '10.0.0.7/32',
+  '0.0.0.0/0',
+  '::/0',
+  '2001:db8::/32',
+  '2001:db8::/48',
+  '2001:db8::1/128',
+  '10.9.9.9/9',
+)
+
+const atom = fc.oneof(
+  text.map((t) => `jwt.sub == '${t}'`),
+  text.map((t) => `'${t}' == jwt.team`),
+  text.map((t) => `jwt.team != '${t}'`),
+  fc.integer({ min: 0, max: 3 }).map((n) => `jwt.level == ${n}`),
+  fc.integer({ min: 0, max: 3 }).map((n) => `jwt.level > ${n}`),
+  fc.array(text, { maxLength: 3 }).map((all) => `jwt.sub in [${all.map((t) => `'${t}'`).join()}]`),
+  text.map((t) => `'${t}' in jwt.groups`),
+  text.map((t) => `jwt.groups.exists(g, g == '${t}')`),
+  text.map((t) => `jwt.groups.all(g, g != '${t}')`),
+  text.map((t) => `request.path.startsWith('/${t}')`),
+  text.map((t) => `jwt.sub.startsWith('${t}')`),
+  text.map((t) => `request.headers['x-${t}'] == '${t}'`),
+  network.map((n) => `cidr('${n}').containsIP(source.address)`),
+  address.map((a) => `source.address == '${a}'`),
+  fc
+    .array(address, { minLength: 1, maxLength: 3 })
+    .map((all) => `source.address in [${all.map((a) => `'${a}'`).join()}]`),
+  fc.constantFrom('has(jwt.sub)', 'request.method == "GET"', 'true', 'false', 'jwt.level / 0 == 1'),
+)
+
+const expression = fc.letrec<{ any: string }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    atom,
+    fc.tuple(tie('any'), tie('any')).map(([a, b]) => `(${a} && ${b})`),
+    fc.tuple(tie('any'), tie('any')).map(([a, b]) => `(${a} || ${b})`),
+    tie('any').map((a) => `!(${a})`),
+    fc.tuple(tie('any'), tie('any'), tie('any')).map(([a, b, c]) => `(${a} ? ${b} : ${c})`),
+  ),
+})).any
+
+const ruleSets = fc.array(
+  fc.tuple(fc.constantFrom<Action>('Deny', 'Require', 'Allow', 'Allow'), expression),
+  {
+    maxLength: 24,
+  },
+)
+
+const claim = fc.oneof(text, fc.integer({ min: 0, max: 3 }), fc.constant(null), fc.boolean())
+
+const requests: fc.Arbitrary<Request> = fc.record({
+  claims: fc.option(
+    fc.record(
+      {
+        sub: claim,
+        team: claim,
+        level: claim,
+        groups: fc.oneof(fc.array(claim, { maxLength: 3 }), claim),
+      },
+      { requiredKeys: [] },
+    ) as fc.Arbitrary<Record<string, Value>>,
+    { nil: undefined },
+  ),
+  path: text.map((t) => `/${t}`),
+  method: fc.constantFrom('GET', 'POST'),
+  headers: fc.dictionary(
+    text.map((t) => `x-${t}`),
+    text,
+    { maxKeys: 3 },
+  ),
+  address,
+})
+
+describe('on random rule sets and requests', () => {
+  const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2_000) / 5
+  it('the index, the linear scan, closures and explain decide alike', () => {
+    fc.assert(
+      fc.property(ruleSets, fc.array(requests, { minLength: 1, maxLength: 6 }), (written, all) => {
+        const rules = rulesOf(written)
+        const indexed = compileRules(rules)
+        const others = [
+          compileRules(rules, { index: false }),
+          compileRules(rulesOf(written, 'closures')),
+          compileRules(rulesOf(written, 'closures'), { index: false }),
+        ]
+        for (const request of all) {
+          const variables = variablesOf(request)
+          const decision = indexed.decide(variables)
+          for (const other of others) assert.equal(other.decide(variables), decision)
+          assert.equal(explainRules(rules, variables).allowed, decision)
+          const deciding = indexed.deciding(variables)
+          assert.equal(deciding.allowed, decision)
+          if (deciding.action === 'Deny' || (deciding.action === 'Allow' && decision)) {
+            assert.equal(rules[deciding.rule]?.expression.predicate()(variables), true)
+          }
+        }
+      }),
+      { numRuns },
+    )
+  })
+})
