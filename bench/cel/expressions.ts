@@ -1,7 +1,7 @@
 import { compile, type Expression, environment } from '../../src/cel/index.ts'
 import { parseCidr } from '../../src/cel/values/cidr.ts'
 import type { Ip } from '../../src/cel/values/ip.ts'
-import { type Contender, contender, type Figure, interleave, sink } from '../measure.ts'
+import { type Contender, type Figure, interleave } from '../measure.ts'
 import { nanoseconds, ratio, type Table, type Target } from '../report.ts'
 import type { CelGo } from './cel-go.ts'
 import {
@@ -12,6 +12,7 @@ import {
   VARIABLES,
   type Variables,
 } from './contexts.ts'
+import { decider } from './decider.ts'
 import { PEERS } from './peers.ts'
 
 interface Sample {
@@ -98,15 +99,17 @@ async function measureAll(go: CelGo | undefined, contexts: readonly Context[]): 
   for (const sample of SAMPLES) {
     const contenders: Contender[] = []
     const expected = sample.name === 'e6' ? 0 : contexts.length
-    const add = (name: string, decide: (context: never) => boolean, ready: readonly unknown[]) => {
-      const count = ready.filter((each) => decide(each as never)).length
+    const add = async <T>(name: string, decide: (context: T) => boolean, ready: readonly T[]) => {
+      const count = ready.filter(decide).length
       if (count !== expected) throw new Error(`${name} decides ${sample.name} wrong: ${count}`)
-      contenders.push(contender(name, turns(decide, ready)))
+      contenders.push(await decider(name, decide, ready))
     }
     const own = contexts.map(toVariables)
-    for (const [name, decide] of ours(sample.text)) add(name, decide, own)
-    add('by hand', sample.byHand as (context: never) => boolean, own)
-    for (const peer of PEERS) add(peer.name, peer.compile(sample.text), contexts.map(peer.prepare))
+    for (const [name, decide] of ours(sample.text)) await add(name, decide, own)
+    await add('by hand', sample.byHand as (variables: object) => boolean, own)
+    for (const peer of PEERS) {
+      await add(peer.name, peer.compile(sample.text), contexts.map(peer.prepare))
+    }
     if (go !== undefined) {
       await go.load(sample.name, [sample.text])
       await go.contexts(sample.name, contexts)
@@ -120,7 +123,7 @@ async function measureAll(go: CelGo | undefined, contexts: readonly Context[]): 
 }
 
 function ours(text: string): [string, (variables: Variables) => boolean][] {
-  const generated = compiled(text, 'generated')
+  const generated = compiled(text)
   const evaluate = generated.evaluate()
   return [
     [PREDICATE, generated.predicate()],
@@ -129,32 +132,14 @@ function ours(text: string): [string, (variables: Variables) => boolean][] {
   ]
 }
 
-export const ENVIRONMENT = environment({ name: 'bench', variables: VARIABLES })
+type Backend = 'generated' | 'closures'
 
-export function compiled(text: string, backend: 'generated' | 'closures'): Expression {
+const ENVIRONMENT = environment({ name: 'bench', variables: VARIABLES })
+
+export function compiled(text: string, backend: Backend = 'generated'): Expression {
   const { expression, diagnostics } = compile(text, ENVIRONMENT, { backend })
   if (expression === undefined) throw new Error(`${text}: ${diagnostics[0]?.message}`)
   return expression
-}
-
-/** The loop is made anew for each contender: shared, it would call through one slow site. */
-function turns(decide: (context: never) => boolean, contexts: readonly unknown[]) {
-  const loop = new Function(
-    'decide',
-    'contexts',
-    'sink',
-    `const last = contexts.length - 1
-     let at = 0
-     return (times) => {
-       let count = 0
-       for (let i = 0; i < times; i++) {
-         if (decide(contexts[at])) count++
-         at = at === last ? 0 : at + 1
-       }
-       sink.count += count
-     }`,
-  )
-  return loop(decide, contexts, sink) as (times: number) => void
 }
 
 function table(title: string, figures: Figures): Table {

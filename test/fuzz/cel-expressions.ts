@@ -123,6 +123,8 @@ const GRAMMAR = fc.letrec<Record<Kind, string>>((tie) => {
       form('($ && $)', bool, bool),
       form('($ || $)', bool, bool),
       form('!$', bool),
+      form('!$', bool),
+      form('!$', bool),
       ternary(bool),
       form('$.$($)', string, among('startsWith', 'endsWith', 'contains'), string),
       form('$.matches($)', string, PATTERNS),

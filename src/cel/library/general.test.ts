@@ -14,15 +14,31 @@ const call = caller(GENERAL)
 const map = (...entries: [Value, Value][]) => LiteralMap.of(entries) as LiteralMap
 
 function entries(value: Value | undefined): [Value, Value][] {
-  if (value instanceof LiteralMap) return [...value.keys()].map((key) => [key, value.get(key) as Value])
+  if (value instanceof LiteralMap)
+    return [...value.keys()].map((key) => [key, value.get(key) as Value])
   return Object.entries(value as Record<string, Value>)
 }
 
 describe('merge', () => {
   for (const [a, b, expected] of [
-    [{ a: 2 }, { b: 3 }, [['a', 2], ['b', 3]]],
+    [
+      { a: 2 },
+      { b: 3 },
+      [
+        ['a', 2],
+        ['b', 3],
+      ],
+    ],
     [{ a: 2 }, { a: null }, [['a', null]]],
-    [map(['a', 2], ['b', 1]), { a: 3, c: 4 }, [['a', 3], ['b', 1], ['c', 4]]],
+    [
+      map(['a', 2], ['b', 1]),
+      { a: 3, c: 4 },
+      [
+        ['a', 3],
+        ['b', 1],
+        ['c', 4],
+      ],
+    ],
     [{ a: 2 }, map(['a', null]), [['a', null]]],
     [map([1, 'x']), map([new Uint(1n), 'y']), [[1, 'y']]],
     [{}, {}, []],
@@ -51,12 +67,12 @@ describe('regexReplace', () => {
     ['/id/1234/data', '/id/[0-9]*/', '/id/{id}/', '/id/{id}/data'],
     ['blah id=1234 bar', 'id=(.+?) ', '[$1] ', 'blah [1234] bar'],
     ['a1b2', '[0-9]', 'x', 'axb2'],
-    ['john smith', '(?P<first>\\w+) (?P<last>\\w+)', '${last}, $first', 'smith, john'],
+    ['john smith', '(?P<first>\\w+) (?P<last>\\w+)', `\${last}, $first`, 'smith, john'],
     ['ab', '(a)(x)?', '<$1$2$3$none>', '<a>b'],
     ['ab', 'a', '$$1', '$1b'],
     ['ab', 'a', '$', '$b'],
     ['ab', '(a)', '$1x', 'b'],
-    ['ab', '(a)', '${1}x', 'axb'],
+    ['ab', '(a)', `\${1}x`, 'axb'],
     ['ab', '(a)(b)', '$2$1$0', 'baab'],
     ['abab', 'ab$', 'x', 'abx'],
     ['abc', '', '-', '-abc'],
@@ -89,17 +105,33 @@ describe('regexReplace', () => {
   })
 
   it('replaces what the platform replaces, where both know the syntax', () => {
-    const piece = fc.constantFrom('a', 'b', '(a)', '(b|ab)', '(a+?)', '.', '[^b]', '(?:ab)*', '(b)?', '^', '$', 'a{2}', 'é', '\\b')
+    const piece = fc.constantFrom(
+      'a',
+      'b',
+      '(a)',
+      '(b|ab)',
+      '(a+?)',
+      '.',
+      '[^b]',
+      '(?:ab)*',
+      '(b)?',
+      '^',
+      '$',
+      'a{2}',
+      'é',
+      '\\b',
+    )
     const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'é', ' ', '😀'), maxLength: 10 })
     fc.assert(
       fc.property(fc.array(piece, { minLength: 1, maxLength: 5 }), texts, (pieces, text) => {
         const pattern = pieces.join('')
-        const expected = text.replace(new RegExp(pattern, 'u'), '<$&>')
+        // Not the flag u: with it V8 14 does not find /[^b]$/ in '😀'.
+        const expected = text.replace(new RegExp(pattern, 'v'), '<$&>')
         assert.equal(call('regexReplace', text, pattern, '<$0>'), expected)
-        const groups = new RegExp(`${pattern}|`, 'u').exec('')?.length ?? 1
+        const groups = new RegExp(`${pattern}|`, 'v').exec('')?.length ?? 1
         if (groups < 2) return
-        const own = call('regexReplace', text, pattern, '<${1}>')
-        assert.equal(own, text.replace(new RegExp(pattern, 'u'), '<$1>'))
+        const own = call('regexReplace', text, pattern, `<\${1}>`)
+        assert.equal(own, text.replace(new RegExp(pattern, 'v'), '<$1>'))
       }),
       { numRuns: 1000 },
     )

@@ -12,10 +12,10 @@ export function blocksOf(bytes: Uint8Array, littleEndian: boolean): DataView {
   return view
 }
 
-export function digestOf(words: Uint32Array, littleEndian: boolean): Uint8Array {
+export function digestOf(words: Int32Array, littleEndian: boolean): Uint8Array {
   const digest = new Uint8Array(words.length * 4)
   const view = new DataView(digest.buffer)
-  for (const [i, word] of words.entries()) view.setUint32(i * 4, word, littleEndian)
+  for (const [i, word] of words.entries()) view.setInt32(i * 4, word, littleEndian)
   return digest
 }
 

@@ -1,7 +1,7 @@
 import { blocksOf, digestOf, rotate } from './hash-blocks.ts'
 
 /** FIPS 180-4. */
-const INITIAL = Uint32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0)
+const INITIAL = Int32Array.of(0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0)
 const schedule = new Int32Array(80)
 
 export function sha1(bytes: Uint8Array): Uint8Array {
@@ -11,14 +11,18 @@ export function sha1(bytes: Uint8Array): Uint8Array {
   return digestOf(state, false)
 }
 
-function digestBlock(blocks: DataView, at: number, state: Uint32Array): void {
+function digestBlock(blocks: DataView, at: number, state: Int32Array): void {
   const w = schedule
   for (let i = 0; i < 16; i++) w[i] = blocks.getInt32(at + i * 4)
   for (let i = 16; i < 80; i++) {
     const mixed = (w[i - 3] as number) ^ (w[i - 8] as number) ^ (w[i - 14] as number)
     w[i] = rotate(mixed ^ (w[i - 16] as number), 1)
   }
-  let [a, b, c, d, e] = state as unknown as [number, number, number, number, number]
+  let a = state[0] as number
+  let b = state[1] as number
+  let c = state[2] as number
+  let d = state[3] as number
+  let e = state[4] as number
   for (let i = 0; i < 80; i++) {
     const sum = (rotate(a, 5) + round(i, b, c, d) + e + (w[i] as number)) | 0
     e = d
@@ -27,8 +31,11 @@ function digestBlock(blocks: DataView, at: number, state: Uint32Array): void {
     b = a
     a = sum
   }
-  const after = [a, b, c, d, e]
-  for (let i = 0; i < 5; i++) state[i] = (state[i] as number) + (after[i] as number)
+  state[0] = (state[0] as number) + a
+  state[1] = (state[1] as number) + b
+  state[2] = (state[2] as number) + c
+  state[3] = (state[3] as number) + d
+  state[4] = (state[4] as number) + e
 }
 
 function round(i: number, b: number, c: number, d: number): number {

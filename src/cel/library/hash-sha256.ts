@@ -3,7 +3,7 @@ import { blocksOf, digestOf, rotate } from './hash-blocks.ts'
 /** FIPS 180-4: the fractions of the cube roots of the first 64 primes. */
 const CONSTANTS = new Int32Array(64)
 /** …and of the square roots of the first eight. */
-const INITIAL = new Uint32Array(8)
+const INITIAL = new Int32Array(8)
 
 for (let candidate = 2, count = 0; count < 64; candidate++) {
   if (!isPrime(candidate)) continue
@@ -30,7 +30,7 @@ export function sha256(bytes: Uint8Array): Uint8Array {
   return digestOf(state, false)
 }
 
-function digestBlock(blocks: DataView, at: number, state: Uint32Array): void {
+function digestBlock(blocks: DataView, at: number, state: Int32Array): void {
   const w = schedule
   for (let i = 0; i < 16; i++) w[i] = blocks.getInt32(at + i * 4)
   for (let i = 16; i < 64; i++) {
@@ -40,7 +40,14 @@ function digestBlock(blocks: DataView, at: number, state: Uint32Array): void {
     const s1 = rotate(late, 15) ^ rotate(late, 13) ^ (late >>> 10)
     w[i] = ((w[i - 16] as number) + s0 + (w[i - 7] as number) + s1) | 0
   }
-  let [a, b, c, d, e, f, g, h] = state as unknown as Eight
+  let a = state[0] as number
+  let b = state[1] as number
+  let c = state[2] as number
+  let d = state[3] as number
+  let e = state[4] as number
+  let f = state[5] as number
+  let g = state[6] as number
+  let h = state[7] as number
   for (let i = 0; i < 64; i++) {
     const s1 = rotate(e, 26) ^ rotate(e, 21) ^ rotate(e, 7)
     const choice = (e & f) ^ (~e & g)
@@ -56,8 +63,12 @@ function digestBlock(blocks: DataView, at: number, state: Uint32Array): void {
     b = a
     a = (t1 + s0 + majority) | 0
   }
-  const after = [a, b, c, d, e, f, g, h]
-  for (let i = 0; i < 8; i++) state[i] = (state[i] as number) + (after[i] as number)
+  state[0] = (state[0] as number) + a
+  state[1] = (state[1] as number) + b
+  state[2] = (state[2] as number) + c
+  state[3] = (state[3] as number) + d
+  state[4] = (state[4] as number) + e
+  state[5] = (state[5] as number) + f
+  state[6] = (state[6] as number) + g
+  state[7] = (state[7] as number) + h
 }
-
-type Eight = [number, number, number, number, number, number, number, number]

@@ -28,7 +28,10 @@ describe('hashes', () => {
         for (const name of NAMES) {
           const expected = createHash(name).update(data).digest('hex')
           assert.equal(call(`${name}.encode`, data), expected)
-          assert.equal(Buffer.from(call(`hash.${name}`, data) as Uint8Array).toString('hex'), expected)
+          assert.equal(
+            Buffer.from(call(`hash.${name}`, data) as Uint8Array).toString('hex'),
+            expected,
+          )
           assert.equal(call(`${name}.encode`, text), createHash(name).update(text).digest('hex'))
         }
       }),

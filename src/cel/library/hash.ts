@@ -19,8 +19,8 @@ export const HASH = defineLibrary('hash', [
   ...digest('md5', md5),
 ])
 
-/** A block of 64 bytes takes some 300 ns. */
-const UNITS_PER_BLOCK = 30
+/** A block of 64 bytes takes some 400 ns. */
+const UNITS_PER_BLOCK = 40
 
 function digest(name: string, compute: Digest): readonly FunctionDeclaration[] {
   const metered = { metered: true } as const

@@ -42,8 +42,22 @@ describe('lists', () => {
     ['sort', [[1, new Double(2)]], undefined],
     ['sort', [[[1, 2]]], undefined],
     ['sort', [[null]], undefined],
-    ['@sortByKeys', [['a', 'b', 'c'], [2, 1, 2]], ['b', 'a', 'c']],
-    ['@sortByKeys', [[1, 2], [1, 'a']], undefined],
+    [
+      '@sortByKeys',
+      [
+        ['a', 'b', 'c'],
+        [2, 1, 2],
+      ],
+      ['b', 'a', 'c'],
+    ],
+    [
+      '@sortByKeys',
+      [
+        [1, 2],
+        [1, 'a'],
+      ],
+      undefined,
+    ],
     ['distinct', [[1, 2, 2, 3, 3, 3]], [1, 2, 3]],
     ['distinct', [[1, new Uint(1n), new Double(1), 'b', 'b']], [1, 'b']],
     ['distinct', [[{ a: [1] }, { a: [new Uint(1n)] }, []]], [{ a: [1] }, []]],

@@ -25,7 +25,10 @@ export const LISTS = defineLibrary('lists', [
     method([listOf(DYN)], listOf(DYN), (list: List) => flatten(list, 1), METERED),
     method([listOf(DYN), INT], listOf(DYN), flatten, METERED),
   ),
-  fn('sort', method([LIST], LIST, (list: List) => sortByKeys(list, list), METERED)),
+  fn(
+    'sort',
+    method([LIST], LIST, (list: List) => sortByKeys(list, list), METERED),
+  ),
   fn('@sortByKeys', global([LIST, listOf(param('B'))], LIST, sortByKeys, METERED)),
   fn('distinct', method([LIST], LIST, distinct, METERED)),
   fn('reverse', method([LIST], LIST, reverse)),

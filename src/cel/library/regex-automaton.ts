@@ -30,8 +30,14 @@ const DEAD = 1
 const MATCHED = 2
 const FIRST_ROW = 3
 
-/** The table and the states' instructions hold 32,768 entries each: 200 KB, whatever the text. */
+/** Numbers that a pattern may keep, in its table and its states: up to 300 KB, whatever the text. */
 const LARGEST_CACHE = 1 << 15
+/** But room for this many states. */
+const FEWEST_STATES = 16
+/** What a state takes besides its row and its instructions. */
+const STATE_OVERHEAD = 16
+/** Instructions to look at when asked for all states: some 40 ms. */
+const MOST_EXPLORED = 1 << 20
 
 interface State {
   /** CHAR and ASSERT instructions where threads wait, in order. */
@@ -54,6 +60,7 @@ export class Automaton {
   readonly #columns: number
   /** No thread starts behind the first character: the pattern begins with ^. */
   readonly #anchored: boolean
+  readonly #largest: number
 
   #table = new Int32Array(0)
   #states: State[] = []
@@ -75,6 +82,8 @@ export class Automaton {
     this.#seen = new Uint32Array(program.op.length)
     this.#found = new Int32Array((program.op.length + 31) >> 5)
     this.#anchored = this.#onlyAtStart()
+    const largestState = this.#columns + program.op.length + STATE_OVERHEAD
+    this.#largest = Math.max(LARGEST_CACHE, FEWEST_STATES * largestState)
   }
 
   matches(text: string): boolean {
@@ -84,11 +93,14 @@ export class Automaton {
     let row = this.#start
     for (let i = 0; row >= FIRST_ROW && i < text.length; i++) {
       let code = text.charCodeAt(i)
-      if (code >= 0xd800 && code < 0xdc00) {
+      let letter: number
+      if (code < 128) {
+        letter = ascii[code] as number
+      } else {
         code = text.codePointAt(i) as number
         if (code > 0xffff) i++
+        letter = letterOf(this.#alphabet, code)
       }
-      const letter = code < 128 ? (ascii[code] as number) : letterOf(this.#alphabet, code)
       const next = table[row + letter] as number
       if (next === UNKNOWN) {
         row = this.#advance(row, letter)
@@ -110,16 +122,19 @@ export class Automaton {
     return this.#fits
   }
 
-  /** Entries that the cache holds now. */
+  /** How much the cache holds now, in numbers. */
   get cached(): number {
-    return this.#table.length + this.#held
+    return this.#held
   }
 
   #explore(): boolean {
     this.#forget()
     this.#start = this.#begin()
     const states = this.#states
+    let work = 0
     for (let index = FIRST_ROW; index < states.length; index++) {
+      work += this.#columns * ((states[index] as State).waiting.length + 1)
+      if (work > MOST_EXPLORED) return false
       for (let letter = 0; letter < this.#columns; letter++) {
         this.#advance(index * this.#columns, letter)
         if (this.#states !== states) return false
@@ -129,7 +144,7 @@ export class Automaton {
   }
 
   #begin(): number {
-    this.#round++
+    this.#newRound()
     const matched = this.#spread(this.#program.start)
     const waiting = this.#collect()
     return matched ? MATCHED : this.#rowFor(waiting, EDGE)
@@ -163,7 +178,7 @@ export class Automaton {
 
   /** Takes threads past the conditions that hold; true where one has matched. */
   #pass(waiting: readonly number[], held: number): boolean {
-    this.#round++
+    this.#newRound()
     for (let i = 0; i < waiting.length; i++) {
       if (this.#spread(waiting[i] as number, held)) return true
     }
@@ -173,7 +188,7 @@ export class Automaton {
   /** Takes threads past a character, and starts one behind it; true where one has matched. */
   #read(active: readonly number[], code: number): boolean {
     const { arg, out, sets, start } = this.#program
-    this.#round++
+    this.#newRound()
     for (let i = 0; i < active.length; i++) {
       const pc = active[i] as number
       if (!contains(sets[arg[pc] as number] as readonly number[], code)) continue
@@ -190,17 +205,16 @@ export class Automaton {
     const known = this.#rowOf.get(key)
     if (known !== undefined) return known
 
-    const full = Math.max(LARGEST_CACHE, this.#columns * 16)
-    const needed = (this.#states.length + 1) * this.#columns
-    if (needed > full || this.#held + waiting.length > LARGEST_CACHE) this.#forget()
+    const needed = this.#columns + waiting.length + STATE_OVERHEAD
+    if (this.#held + needed > this.#largest) this.#forget()
+    this.#held += needed
     while (this.#states.length < FIRST_ROW) this.#states.push(state)
     const row = (this.#states.push(state) - 1) * this.#columns
     if (row + this.#columns > this.#table.length) {
-      const larger = new Int32Array(Math.min(full, Math.max(8 * this.#columns, 2 * row)))
+      const larger = new Int32Array(Math.max(8 * this.#columns, 2 * row))
       larger.set(this.#table)
       this.#table = larger
     }
-    this.#held += waiting.length
     this.#rowOf.set(key, row)
     return row
   }
@@ -240,6 +254,13 @@ export class Automaton {
     return false
   }
 
+  #newRound(): void {
+    this.#round++
+    if (this.#round < 2 ** 31) return
+    this.#seen.fill(0)
+    this.#round = 1
+  }
+
   /** The instructions found, in order; the next search begins with none. */
   #collect(): number[] {
     const found = this.#found
@@ -255,7 +276,7 @@ export class Automaton {
 
   #onlyAtStart(): boolean {
     const { op, arg, start } = this.#program
-    this.#round++
+    this.#newRound()
     const matched = this.#spread(start)
     const first = this.#collect()
     return (

@@ -7,7 +7,7 @@ export const SPLIT = 1
 export const JUMP = 2
 export const CAPTURE = 3
 export const ASSERT = 4
-export const FAIL = 5
+const FAIL = 5
 export const MATCH = 6
 export const CHAR = 7
 

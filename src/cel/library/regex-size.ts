@@ -73,13 +73,14 @@ export function regexSize(pattern: string): RegexSize {
         grow((group.atom + 1) * most + 2, at + repeat[0].length)
       }
     } else {
-      atom(1, at + 1)
+      // What stands on a side of | may be nothing, which is an instruction too.
+      atom(char === '|' ? 2 : 1, at + 1)
     }
   }
   while (outer.length > 0) group.size += (outer.pop() as Group).size
   const tables = TABLE * (pattern.match(/\\[pP]/g)?.length ?? 0)
   const codePoints = FOLDS.test(pattern) ? spanned + 2 * tables : tables
-  return { instructions: group.size + 2, codePoints }
+  return { instructions: group.size + 3, codePoints }
 }
 
 /** Behind `(`, `(?:`, `(?i:`, `(?P<name>`; of `(?i)` before the bracket that closes it. */

@@ -9,6 +9,7 @@ import { Automaton } from './regex-automaton.ts'
 import { compileLiteral } from './regex-literal.ts'
 import { compilePattern, dynamicPattern } from './regex-pattern.ts'
 import { compileProgram, LARGEST_PROGRAM, type Program } from './regex-program.ts'
+import { regexSize } from './regex-size.ts'
 
 const [overload] = REGEX.functions[0]?.overloads ?? []
 if (overload?.prepare === undefined) throw new Error('matches is not prepared')
@@ -151,12 +152,12 @@ describe('the cost of regular expressions', () => {
           for (let i = 0; i < 10; i++) assert.equal(matches(long), false)
         })
       })
-      // 20 ns a character is several times what it takes; quadratic would be minutes.
+      // 200 ns a character is many times what it takes; quadratic would be minutes.
       assert.ok((times[1] as number) < 10 * 100_000 * 2e-4, `${times[1]} ms`)
     })
   }
 
-  it('keeps at most 65,536 entries for a pattern, whatever the texts', () => {
+  it('keeps at most 32,768 numbers for a pattern, whatever the texts', () => {
     const greedy = automaton('(a|b)*a(a|b){13}c')
     let random = 1
     let most = 0
@@ -169,7 +170,7 @@ describe('the cost of regular expressions', () => {
       assert.equal(greedy.matches(text), false)
       most = Math.max(most, greedy.cached)
     }
-    assert.ok(most > 10_000 && most <= 65_536, String(most))
+    assert.ok(most > 30_000 && most <= 32_768, String(most))
     assert.equal(greedy.fits, false)
   })
 
@@ -210,6 +211,33 @@ const { pattern: patterns } = fc.letrec<{ pattern: string }>((tie) => ({
 const texts = fc.string({
   unit: fc.constantFrom('a', 'b', 'A', 'k', '\u212a', '1', '\n', ' ', 'é', '😀', '_', '-'),
   maxLength: 12,
+})
+
+describe('the size of a pattern', () => {
+  it('is never estimated below that of its program', () => {
+    fc.assert(
+      fc.property(patterns, (pattern) => {
+        const { op } = compileProgram(pattern) as Program
+        assert.ok(regexSize(pattern).instructions >= op.length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  for (const [pattern, instructions] of [
+    ['\\Q(a{9}){9}\\E', 20],
+    ['[]a{9}]{9}', 40],
+    ['[^]{9}]', 10],
+    ['[[:alpha:]{9}]', 10],
+    ['\\x{10FFFF}\\p{Greek}', 10],
+    ['(?P<name>a{9})', 40],
+    ['a{,9}b{c}', 20],
+  ] as const) {
+    it(`${pattern} is not taken for more than ${instructions} instructions`, () => {
+      assert.ok(regexSize(pattern).instructions <= instructions)
+      assert.ok(regexSize(pattern).instructions >= (compileProgram(pattern)?.op.length ?? 99))
+    })
+  }
 })
 
 describe('the automaton', () => {

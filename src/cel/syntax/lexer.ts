@@ -154,7 +154,7 @@ export class Lexer {
       124: 'or is ||',
     }
     const hint = hints[code]
-    const width = code >= 0xd800 && code <= 0xdbff ? 2 : 1
+    const width = (this.text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
     const shown = JSON.stringify(this.text.slice(at, at + width))
     this.fail(`unexpected character ${shown}`, at, at + width, hint === undefined ? {} : { hint })
   }

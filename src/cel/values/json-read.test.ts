@@ -82,6 +82,18 @@ describe('readJson', () => {
       assert.deepEqual(readJson(text, { duplicates: 'refuse' }), value))
   }
 
+  it('a name that was read before does not change how another is read', () => {
+    for (const text of [
+      '{"a": 1, "\\\\": 2}',
+      '{"a": 1, "\\u0062": 2}',
+      '{"a": 1, "\\"": 2}',
+      '{"a": 1, "\\\\": 2}',
+    ]) {
+      readJson(text)
+      assert.deepEqual(readJson('{"a": 1, "\\u0062": 2}'), { a: 1, b: 2 }, `after ${text}`)
+    }
+  })
+
   it('equals a plain reader on any JSON', () => {
     fc.assert(
       fc.property(DOCUMENT, (text) => {
@@ -123,18 +135,18 @@ const { document: DOCUMENT } = fc.letrec<{ document: string }>((tie) => ({
   ),
 }))
 
-/** What it should be, the slow way: numbers become strings with a mark before they are read. */
+/** What it should be, the slow way: numbers and strings become marks before the text is read. */
 function plain(text: string): Value | undefined {
+  const strings: string[] = []
   const marked = text.replace(
     /("(?:[^"\\]|\\.)*")|(-?[0-9][0-9.eE+-]*)/g,
     (_, string: string | undefined, number: string) =>
-      string === undefined ? `"n${number}"` : `"s${string.slice(1)}`,
+      string === undefined ? `"n${number}"` : `"s${strings.push(JSON.parse(string)) - 1}"`,
   )
-  let wellFormed = true
   const unmark = (value: unknown): Value => {
     if (typeof value === 'string') {
-      wellFormed &&= value.isWellFormed()
-      return value.startsWith('s') ? value.slice(1) : plainNumber(value.slice(1))
+      const rest = value.slice(1)
+      return value.startsWith('s') ? (strings[Number(rest)] as string) : plainNumber(rest)
     }
     if (Array.isArray(value)) return value.map(unmark)
     if (typeof value !== 'object' || value === null) return value as Value
@@ -143,7 +155,7 @@ function plain(text: string): Value | undefined {
     )
   }
   const value = unmark(JSON.parse(marked))
-  return wellFormed ? value : undefined
+  return strings.every((string) => string.isWellFormed()) ? value : undefined
 }
 
 function plainNumber(text: string): Value {

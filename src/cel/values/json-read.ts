@@ -1,4 +1,5 @@
 import { fail } from './failure.ts'
+import { parsePlainJson } from './json-plain.ts'
 import { isPlainObject } from './kind.ts'
 import { int, Uint } from './number.ts'
 import type { Value } from './value.ts'
@@ -26,7 +27,9 @@ const DEEPEST = 200
 export function readJson(text: string, options: JsonReadOptions = {}): Value | undefined {
   const shape = shapeOf(text)
   if (shape === undefined) return fail('JSON is nested too deep')
-  const value = parse(text, UNUSUAL_NUMBER.test(text))
+  const value = shape.escapedNames
+    ? (parsePlainJson(text, plainNumber) as Value | undefined)
+    : parse(text, UNUSUAL_NUMBER.test(text))
   if (value === undefined) return fail('invalid JSON')
   if (HALF_PAIR.test(text) || !text.isWellFormed()) {
     if (!isWellFormed(value)) return fail('invalid JSON', 'half of a surrogate pair')
@@ -50,6 +53,10 @@ function parse(text: string, exact: boolean): Value | undefined {
   }
 }
 
+function plainNumber(source: string): unknown {
+  return exactly('', Number(source), { source })
+}
+
 function exactly(_: string, value: unknown, context?: { readonly source?: string }): unknown {
   if (value === 0) return 0
   const source = context?.source
@@ -67,6 +74,8 @@ function wide(digits: string): Value | undefined {
 interface Shape {
   /** Colons outside of strings: one for each member of an object. */
   readonly members: number
+  /** A member's name is written with a backslash; see ./json-plain.ts. */
+  readonly escapedNames: boolean
 }
 
 const QUOTE = 34
@@ -74,15 +83,20 @@ const BACKSLASH = 92
 
 /** One pass over the text, before it is parsed: undefined where it is nested too deep. */
 function shapeOf(text: string): Shape | undefined {
+  const mayEscape = text.includes('\\')
   let members = 0
   let depth = 0
+  let escapedNames = false
+  let string = 0
   for (let at = 0; at < text.length; at++) {
     switch (text.charCodeAt(at)) {
       case QUOTE:
+        string = at
         at = endOfString(text, at)
         break
       case 58: // :
         members++
+        if (mayEscape && text.slice(string, at).includes('\\')) escapedNames = true
         break
       case 91: // [
       case 123: // {
@@ -94,7 +108,7 @@ function shapeOf(text: string): Shape | undefined {
         break
     }
   }
-  return { members }
+  return { members, escapedNames }
 }
 
 function endOfString(text: string, start: number): number {

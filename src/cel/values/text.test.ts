@@ -13,7 +13,9 @@ import {
   utf8Encode,
 } from './text.ts'
 
-const texts = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '日', '\uffff', '\ue000', '😀', '🐱') })
+const texts = fc.string({
+  unit: fc.constantFrom('a', 'b', 'é', '日', '\uffff', '\ue000', '😀', '🐱'),
+})
 
 describe('texts by code points', () => {
   it('have the length and the characters of their spread', () => {
@@ -52,7 +54,10 @@ describe('texts by code points', () => {
           .flatMap((_, at) => (search.every((c, i) => characters[at + i] === c) ? [at] : []))
         const first = start > characters.length ? -1 : found.find((at) => at >= start)
         assert.equal(codePointIndexOf(text, part, start), first ?? -1)
-        assert.equal(codePointLastIndexOf(text, part, start), found.findLast((at) => at <= start) ?? -1)
+        assert.equal(
+          codePointLastIndexOf(text, part, start),
+          found.findLast((at) => at <= start) ?? -1,
+        )
       }),
     )
   })
@@ -74,7 +79,13 @@ describe('texts by code points', () => {
     )
   })
 
-  for (const bytes of [[0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0xe2, 0x82]]) {
+  for (const bytes of [
+    [0xff],
+    [0xc0, 0x80],
+    [0xed, 0xa0, 0x80],
+    [0xf4, 0x90, 0x80, 0x80],
+    [0xe2, 0x82],
+  ]) {
     it(`are not ${bytes.map((byte) => byte.toString(16)).join(' ')}`, () => {
       assert.equal(utf8Decode(Uint8Array.from(bytes)), undefined)
     })

@@ -1,0 +1,166 @@
+import { compileRules, type RuleSet } from '../../src/cel/rules/rule-set.ts'
+import { type Figure, interleave } from '../measure.ts'
+import { nanoseconds, ratio, type Table, type Target } from '../report.ts'
+import type { CelGo } from './cel-go.ts'
+import { type Context, context, toVariables } from './contexts.ts'
+import { decider } from './decider.ts'
+import { compiled } from './expressions.ts'
+
+/** Rules of one shape, and requests that just rule n allows. */
+interface Form {
+  readonly name: string
+  readonly rule: (n: number) => string
+  readonly hit: (n: number) => Context
+}
+
+const BY_SUBJECT: Form = {
+  name: 'jwt.sub ==',
+  rule: (n) => `jwt.sub == 'user-${n}'`,
+  hit: (n) => request(n, { sub: `user-${n}` }),
+}
+
+const BY_PREFIX: Form = {
+  name: 'startsWith && team',
+  rule: (n) => `request.path.startsWith('/api/svc-${n}/') && jwt.team == 'team-${n}'`,
+  hit: (n) => request(n, { path: `/api/svc-${n}/items`, team: `team-${n}` }),
+}
+
+const BY_NETWORK: Form = {
+  name: 'cidr',
+  rule: (n) => `cidr('${network(n)}.0/24').containsIP(source.address)`,
+  hit: (n) => request(n, { address: `${network(n)}.${(n % 254) + 1}` }),
+}
+
+const PARTS = [BY_SUBJECT, BY_PREFIX, BY_NETWORK] as const
+
+const MIX: Form = {
+  name: 'mix of 3',
+  rule: (n) => (PARTS[n % 3] as Form).rule(n),
+  hit: (n) => (PARTS[n % 3] as Form).hit(n),
+}
+
+/** 24 bits from 10.0.0 on. */
+function network(n: number): string {
+  return `${10 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`
+}
+
+/** Whatever is not given matches no rule. */
+function request(n: number, given: Parameters<typeof context>[0]): Context {
+  return context(
+    { sub: 'nobody', team: 'none', path: '/other', address: '203.0.113.9', ...given },
+    n % 16,
+  )
+}
+
+const FORMS: readonly Form[] = [BY_SUBJECT, BY_PREFIX, BY_NETWORK, MIX]
+const SIZES = [10, 1_000, 10_000, 100_000]
+const LARGEST = 100_000
+
+const HIT = 'index, hit'
+const MISS = 'index, miss'
+const LINEAR = 'linear, miss'
+const GO_HIT = 'cel-go linear, hit'
+const GO_MISS = 'cel-go linear, miss'
+const COLUMNS = [HIT, MISS, LINEAR, GO_HIT, GO_MISS]
+
+export async function benchRules(go: CelGo | undefined) {
+  const rows: string[][] = []
+  const targets: Target[] = []
+  for (const form of FORMS) {
+    for (const size of SIZES) {
+      const figures = await measure(go, form, size)
+      const p10 = (name: string) => figures.get(name)?.p10 ?? Number.NaN
+      const [hits, misses] = [p10(GO_HIT) / p10(HIT), p10(GO_MISS) / p10(MISS)]
+      const cells = COLUMNS.map((name) => nanoseconds(p10(name)))
+      rows.push([form.name, size.toLocaleString('en-US'), ...cells, ratio(hits), ratio(misses)])
+      targets.push(...judge(form, size, p10(HIT), p10(MISS), hits))
+    }
+  }
+  const table: Table = {
+    title: 'Allow rules, one decision (CPU time, p10)',
+    columns: ['form', 'rules', ...COLUMNS, 'cel-go / index, hit', 'cel-go / index, miss'],
+    rows,
+  }
+  return { tables: [table], targets }
+}
+
+function judge(form: Form, size: number, hit: number, miss: number, against: number): Target[] {
+  if (size === 10 && form === MIX) {
+    const slower = Math.max(hit, miss)
+    const measured = nanoseconds(slower)
+    return [{ what: '10 mixed rules', wanted: '< 300 ns', measured, met: slower < 300 }]
+  }
+  if (size !== LARGEST) return []
+  const what = `100,000 rules, ${form.name}, hit`
+  const found = [{ what, wanted: '< 1 µs', measured: nanoseconds(hit), met: hit < 1_000 }]
+  if (Number.isNaN(against)) return found
+  const wanted = '≥ 10,000 x'
+  found.push({
+    what: `${what}, against cel-go's`,
+    wanted,
+    measured: ratio(against),
+    met: against >= 10_000,
+  })
+  return found
+}
+
+async function measure(
+  go: CelGo | undefined,
+  form: Form,
+  size: number,
+): Promise<Map<string, Figure>> {
+  const texts = Array.from({ length: size }, (_, n) => form.rule(n))
+  const hits = picked(size).map((n) => form.hit(n))
+  const misses = hits.map((_, i) => request(i, {}))
+  const own = { hits: hits.map(toVariables), misses: misses.map(toVariables) }
+  const indexed = ruleSet(texts, true)
+  const linear = ruleSet(texts, false)
+  verify(indexed, linear, own)
+  const contenders = [
+    await decider(HIT, indexed.decide, own.hits),
+    await decider(MISS, indexed.decide, own.misses),
+    await decider(LINEAR, linear.decide, own.misses),
+  ]
+  if (go !== undefined) {
+    for (const [name, contexts] of [
+      [GO_HIT, hits],
+      [GO_MISS, misses],
+    ] as const) {
+      await go.load(name, texts)
+      await go.contexts(name, contexts.slice(0, 512))
+      contenders.push(go.contender(name, name))
+    }
+  }
+  const figures = await interleave(contenders, { slices: size > 1_000 ? 10 : 20 })
+  for (const name of [GO_HIT, GO_MISS]) await go?.drop(name)
+  return figures
+}
+
+function ruleSet(texts: readonly string[], index: boolean): RuleSet {
+  const rules = texts.map((text) => ({ action: 'Allow', expression: compiled(text) }) as const)
+  return compileRules(rules, { index })
+}
+
+/** Up to 4,096 rules, spread over all of them in an order that no cache foresees. */
+function picked(size: number): number[] {
+  return Array.from({ length: Math.min(4_096, size) }, (_, i) => ((i + 1) * 48_271) % size)
+}
+
+function verify(
+  indexed: RuleSet,
+  linear: RuleSet,
+  { hits, misses }: Readonly<Record<'hits' | 'misses', ReturnType<typeof toVariables>[]>>,
+): void {
+  for (const [name, set] of Object.entries({ indexed, linear })) {
+    const wrong = [
+      ...hits.slice(0, 64).filter((each) => !set.decide(each)),
+      ...misses.slice(0, 64).filter((each) => set.decide(each)),
+    ]
+    if (wrong.length > 0) throw new Error(`${name} decides ${wrong.length} requests wrong`)
+  }
+}
+
+/** What a child process loads: see ./load.ts. */
+export function mixedRules(size: number): string[] {
+  return Array.from({ length: size }, (_, n) => MIX.rule(n))
+}
