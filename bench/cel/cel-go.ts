@@ -32,20 +32,21 @@ export class CelGo {
     await this.#ask({ do: 'contexts', name, contexts })
   }
 
+  /** Forgets a set of expressions. */
   async drop(name: string): Promise<void> {
     await this.#ask({ do: 'drop', name })
   }
 
   /** How many of `times` decisions are true. */
-  async count(name: string, times: number): Promise<number> {
-    return (await this.#ask({ do: 'slice', name, times })).true
+  async count(name: string, over: string, times: number): Promise<number> {
+    return (await this.#ask({ do: 'slice', name, over, times })).true
   }
 
-  contender(title: string, name: string): Contender {
-    return {
-      name: title,
-      slice: async (times) => (await this.#ask({ do: 'slice', name, times })).ns,
+  contender(title: string, name: string, over: string): Contender {
+    const slice = async (times: number) => {
+      return (await this.#ask({ do: 'slice', name, over, times })).ns
     }
+    return { name: title, slice }
   }
 
   async stop(): Promise<void> {

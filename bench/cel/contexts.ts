@@ -60,10 +60,15 @@ export function context(varied: Varied, order: number): Context {
     'x-request-id': jti,
   }
   return {
-    jwt: rotated(claims, order),
-    request: { method: 'GET', path, headers: rotated(headers, order) },
+    jwt: asRead(rotated(claims, order)),
+    request: asRead({ method: 'GET', path, headers: rotated(headers, order) }),
     source: { address: varied.address ?? '10.1.2.3' },
   }
+}
+
+/** Strings as they come off the wire: flat, not the ropes that concatenation makes. */
+function asRead<T>(data: T): T {
+  return JSON.parse(JSON.stringify(data))
 }
 
 function rotated<T extends object>(members: T, by: number): T {

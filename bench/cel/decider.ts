@@ -1,4 +1,5 @@
 import { type Contender, contender } from '../measure.ts'
+import type { turns } from './turns.ts'
 
 let instances = 0
 
@@ -11,6 +12,6 @@ export async function decider<T>(
   decide: (context: T) => boolean,
   contexts: readonly T[],
 ): Promise<Contender> {
-  const { turns }: typeof import('./turns.ts') = await import(`./turns.ts?instance=${instances++}`)
-  return contender(name, turns(decide, contexts))
+  const own: { turns: typeof turns } = await import(`./turns.ts?instance=${instances++}`)
+  return contender(name, own.turns(decide, contexts))
 }

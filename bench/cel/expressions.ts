@@ -112,10 +112,10 @@ async function measureAll(go: CelGo | undefined, contexts: readonly Context[]): 
     }
     if (go !== undefined) {
       await go.load(sample.name, [sample.text])
-      await go.contexts(sample.name, contexts)
-      const count = await go.count(sample.name, contexts.length)
+      await go.contexts('contexts', contexts)
+      const count = await go.count(sample.name, 'contexts', contexts.length)
       if (count !== expected) throw new Error(`cel-go decides ${sample.name} otherwise: ${count}`)
-      contenders.push(go.contender(CEL_GO, sample.name))
+      contenders.push(go.contender(CEL_GO, sample.name, 'contexts'))
     }
     figures.set(sample.name, await interleave(contenders))
   }

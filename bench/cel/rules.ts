@@ -122,17 +122,16 @@ async function measure(
     await decider(LINEAR, linear.decide, own.misses),
   ]
   if (go !== undefined) {
-    for (const [name, contexts] of [
-      [GO_HIT, hits],
-      [GO_MISS, misses],
-    ] as const) {
-      await go.load(name, texts)
-      await go.contexts(name, contexts.slice(0, 512))
-      contenders.push(go.contender(name, name))
-    }
+    await go.load('rules', texts)
+    await go.contexts('misses', misses.slice(0, 256))
+    // Rules in the middle: what a hit anywhere costs on average.
+    const middle = Array.from({ length: 4 }, (_, i) => form.hit(Math.floor(size / 2) - 2 + i))
+    await go.contexts('hits', middle)
+    contenders.push(go.contender(GO_HIT, 'rules', 'hits'))
+    contenders.push(go.contender(GO_MISS, 'rules', 'misses'))
   }
   const figures = await interleave(contenders, { slices: size > 1_000 ? 10 : 20 })
-  for (const name of [GO_HIT, GO_MISS]) await go?.drop(name)
+  await go?.drop('rules')
   return figures
 }
 

@@ -153,6 +153,10 @@ const GRAMMAR = fc.letrec<Record<Kind, string>>((tie) => {
       form('m.$', among('a', 'b', 'zz')),
       ternary(int),
       form('$.indexOf($)', string, string),
+      // Where a list is not of one type, its elements are of none.
+      form('(1 + ($ + [dyn($)])[$])', ints, fc.oneof(int, string), place),
+      form('(1 + [$, dyn($)][$])', int, fc.oneof(int, string), place),
+      form('(1 + (p ? $ : dyn($)))', int, fc.oneof(int, string)),
       form('$.get$($)', timestamp, DATE_PARTS, ZONES),
       form('$.get$()', duration, among('Hours', 'Minutes', 'Seconds', 'Milliseconds')),
     ),

@@ -30,7 +30,7 @@ describe('hostile texts', () => {
 
   it(`${runs.numRuns} of them: none throws, hangs or points outside itself`, async () => {
     await inBatches(runs, (generator, parameters) => {
-      const property = fc.property(mutatedText(), (text) => {
+      const property = fc.property(mutatedText(), ({ text }) => {
         const slow = watchdog.watch(text, () => examine(text, generator))
         assert.equal(slow, undefined)
       })

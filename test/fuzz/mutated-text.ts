@@ -78,14 +78,30 @@ const REPEATED: readonly (readonly [open: string, close: string])[] = [
   ['((', ')'],
 ]
 
-export function mutatedText(): fc.Arbitrary<string> {
-  return fc.oneof(
+/** A text that is shown cut where it is long, lest one failure fill the log. */
+export class HostileText {
+  readonly text: string
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  [fc.toStringMethod](): string {
+    const { text } = this
+    if (text.length <= 400) return JSON.stringify(text)
+    return `${JSON.stringify(text.slice(0, 200))} … ${JSON.stringify(text.slice(-100))}, ${text.length} in all`
+  }
+}
+
+export function mutatedText(): fc.Arbitrary<HostileText> {
+  const text = fc.oneof(
     { weight: 6, arbitrary: mutation() },
     { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
     { weight: 2, arbitrary: fc.array(fragment(), { maxLength: 25 }).map((all) => all.join('')) },
     { weight: 1, arbitrary: repeated() },
     { weight: 4, arbitrary: combined() },
   )
+  return text.map((given) => new HostileText(given))
 }
 
 function fragment(): fc.Arbitrary<string> {

@@ -1,6 +1,6 @@
 /**
- * How much is fuzzed: FUZZ_RUNS in all (CI: 20,000; nightly: 1,000,000), of which each property
- * takes its share. Without it the runs are few and always the same, so that the unit tier never
+ * How much is fuzzed: FUZZ_RUNS in all (20,000 in CI; many times that by nightly.ts), of which
+ * each property takes its share. Without it the runs are few and always the same, so that the unit tier never
  * fails by chance. A failure prints its seed; FUZZ_SEED repeats it.
  */
 export function fuzz(share: number): { readonly numRuns: number; readonly seed: number } {

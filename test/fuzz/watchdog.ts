@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 /** Longest text that the watchdog can name, in bytes. */
 const ROOM = 1 << 18
 /** Milliseconds of CPU that one text may take in all modes together, compiling included. */
-const LIMIT = 500
+const LIMIT = 3_000
 /** Seconds after which a text counts as a hang. */
 const HANG = 30
 

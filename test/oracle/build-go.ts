@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 export type Built =
   | { readonly program: string }
-  /** Why there is none: no Go here, or no way to its modules. */
+  /** There is no Go here; in other words. */
   | { readonly missing: string }
 
 /** Builds the Go module in `folder` as `.cache/<name>`; Go's own cache makes a second time quick. */
@@ -18,5 +18,6 @@ export function buildGo(folder: URL, name: string): Built {
     encoding: 'utf8',
   })
   if (error !== undefined) return { missing: `no Go: ${error.message}` }
-  return status === 0 ? { program } : { missing: `go build failed: ${stderr.trim()}` }
+  if (status !== 0) throw new Error(`go build failed: ${stderr.trim()}`)
+  return { program }
 }

@@ -16,6 +16,7 @@ import (
 type command struct {
 	Do       string            `json:"do"`
 	Name     string            `json:"name"`
+	Over     string            `json:"over"`
 	Exprs    []string          `json:"exprs"`
 	Contexts []json.RawMessage `json:"contexts"`
 	Times    int               `json:"times"`
@@ -27,14 +28,16 @@ type reply struct {
 	Error       string `json:"error,omitempty"`
 }
 
-// A set of expressions and the contexts that it is evaluated over in turn.
-type set struct {
-	programs []cel.Program
-	contexts []cel.Activation
-	next     int
+// Requests that are evaluated in turn.
+type contexts struct {
+	all  []cel.Activation
+	next int
 }
 
-var sets = map[string]*set{}
+var (
+	programs = map[string][]cel.Program{}
+	requests = map[string]*contexts{}
+)
 
 func main() {
 	env, err := cel.NewEnv(
@@ -75,23 +78,21 @@ func obey(env *cel.Env, asked command) (reply, error) {
 	case "load":
 		return load(env, asked)
 	case "drop":
-		delete(sets, asked.Name)
+		delete(programs, asked.Name)
 		return reply{}, nil
 	case "contexts":
-		contexts, err := readContexts(asked.Contexts)
-		if err == nil {
-			sets[asked.Name].contexts, sets[asked.Name].next = contexts, 0
-		}
+		all, err := readContexts(asked.Contexts)
+		requests[asked.Name] = &contexts{all: all}
 		return reply{}, err
 	case "slice":
-		return slice(sets[asked.Name], asked.Times), nil
+		return slice(programs[asked.Name], requests[asked.Over], asked.Times), nil
 	}
 	return reply{}, fmt.Errorf("no such command: %s", asked.Do)
 }
 
 func load(env *cel.Env, asked command) (reply, error) {
 	before := cpu()
-	loaded := &set{programs: make([]cel.Program, 0, len(asked.Exprs))}
+	loaded := make([]cel.Program, 0, len(asked.Exprs))
 	for _, text := range asked.Exprs {
 		checked, issues := env.Compile(text)
 		if issues.Err() != nil {
@@ -101,23 +102,23 @@ func load(env *cel.Env, asked command) (reply, error) {
 		if err != nil {
 			return reply{}, err
 		}
-		loaded.programs = append(loaded.programs, program)
+		loaded = append(loaded, program)
 	}
-	sets[asked.Name] = loaded
+	programs[asked.Name] = loaded
 	return reply{Nanoseconds: cpu() - before}, nil
 }
 
-// slice decides `times` times, each with the next context: true where any expression is.
-func slice(of *set, times int) reply {
+// slice decides `times` times, each for the next request: true where any expression is.
+func slice(set []cel.Program, over *contexts, times int) reply {
 	matched := 0
 	before := cpu()
 	for i := 0; i < times; i++ {
-		context := of.contexts[of.next]
-		if of.next++; of.next == len(of.contexts) {
-			of.next = 0
+		request := over.all[over.next]
+		if over.next++; over.next == len(over.all) {
+			over.next = 0
 		}
-		for _, program := range of.programs {
-			value, _, err := program.Eval(context)
+		for _, program := range set {
+			value, _, err := program.Eval(request)
 			if err == nil && value.Value() == true {
 				matched++
 				break

@@ -3,7 +3,7 @@ import { dispatch } from '../library/dispatch.ts'
 import * as operators from '../library/operators.ts'
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST } from '../values/fuel.ts'
+import { charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
 import { isPlainObject } from '../values/kind.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
@@ -20,9 +20,11 @@ export function getField(operand: Maybe, field: string): Maybe {
   return operand === undefined ? undefined : operators.select(operand, field)
 }
 
-/** A header: the host's view comes first. */
+/** A header: the host's view, or names in lower case. */
 export function getHeader(headers: Maybe, name: string): Maybe {
-  return headers instanceof CelMap ? headers.get(name) : getField(headers, name)
+  if (headers instanceof CelMap) return headers.get(name)
+  if (headers === undefined || !Object.hasOwn(headers as object, name)) return undefined
+  return (headers as { readonly [name: string]: Value })[name]
 }
 
 /** `operand.?field`, and `operand.field` of an optional: none where the field is absent. */
@@ -104,7 +106,7 @@ export function firstOf(range: Value, elements: readonly Value[], i: number): Va
 /** Adds to a list that a macro builds; false where it may grow no further. */
 export function grow(list: Value[], value: Value): boolean {
   if (list.length >= LARGEST_LIST) {
-    fail('the list is too long')
+    overBound('list too long')
     return false
   }
   charge(1)

@@ -7,7 +7,14 @@ import type { Source } from './source.ts'
 export function writeField(s: Source, term: FieldTerm): string {
   const name = JSON.stringify(term.field)
   const { operand, access } = term
-  if (access === 'test') return `testField(${s.value(operand)},${name})`
+  if (access === 'test') {
+    // Of a JSON value that is no object has() is an error, so only these two can do without asking.
+    const isFields = operand.type.kind === 'struct' || operand.type.kind === 'map'
+    if (isFields && isProperty(operand, term.field)) {
+      return s.guarded([operand], ([t]) => `${t}[${name}]!==undefined`, 'undefined')
+    }
+    return `testField(${s.value(operand)},${name})`
+  }
   if (access === 'optional') return `optField(${s.value(operand)},${name})`
   if (isProperty(term.operand, term.field)) return `${s.value(operand)}?.[${name}]`
   const isHeader = operand.type.kind === 'map' && operand.type.caseless === true
@@ -81,6 +88,8 @@ export function writeMemberValue(s: Source, term: MemberTerm): string {
 export function writeCall(s: Source, term: CallTerm): string {
   const { args, overloads } = term
   if (overloads.some((overload) => overload.metered)) s.metered = true
+  const inPlace = textTest(s, term) ?? networkTest(s, term)
+  if (inPlace !== undefined) return `(${inPlace.guards}?${inPlace.code}:undefined)`
   const comparison = comparisonOf(term)
   if (comparison !== undefined) {
     return s.guarded(args, ([a, b]) => `${a}${comparison}${b}`, 'undefined')
@@ -99,29 +108,44 @@ export function writeCall(s: Source, term: CallTerm): string {
 
 /** Tests that rules use on every request are written in place. */
 export function writeTest(s: Source, term: CallTerm, wanted: boolean): string {
-  const { args, name } = term
   const not = wanted ? '' : '!'
-  const [receiver, argument] = args
-  if (receiver !== undefined && argument !== undefined && args.length === 2) {
-    if (TEXT_TESTS.has(name) && isText(argument) && (isText(receiver) || isJson(receiver))) {
-      const t = s.temporary()
-      const k = s.value(argument)
-      const isString = `typeof(${t}=${s.value(receiver)})==='string'`
-      const method = name === 'contains' ? 'includes' : name
-      return `(${isString}&&${not}${t}.${method}(${k}))`
-    }
-    if (name === 'containsIP' && receiver.kind === 'constant' && receiver.value instanceof Cidr) {
-      if (argument.type.kind === 'ip') {
-        const k = s.constant(receiver.value)
-        return s.guarded([argument], ([t]) => `${not}${k}.containsIp(${t})`, 'false')
-      }
-    }
-  }
+  const inPlace = textTest(s, term) ?? networkTest(s, term)
+  if (inPlace !== undefined) return `(${inPlace.guards}&&${not}${inPlace.code})`
   const comparison = comparisonOf(term)
   if (comparison !== undefined) {
-    return s.guarded(args, ([a, b]) => `${not}(${a}${comparison}${b})`, 'false')
+    return s.guarded(term.args, ([a, b]) => `${not}(${a}${comparison}${b})`, 'false')
   }
   return `${writeCall(s, term)}===${wanted}`
+}
+
+interface InPlace {
+  /** True where no operand is an error or of another type. */
+  readonly guards: string
+  readonly code: string
+}
+
+/** `text.startsWith('a')` and its like, on strings and on JSON that must be looked at first. */
+function textTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
+  const [receiver, argument] = args
+  if (receiver === undefined || argument === undefined || !TEXT_TESTS.has(name)) return undefined
+  if (!isText(argument) || !(isText(receiver) || isJson(receiver))) return undefined
+  const t = s.temporary()
+  const isString = `typeof(${t}=${s.value(receiver)})==='string'`
+  const { value, test } = s.operand(argument)
+  const method = name === 'contains' ? 'includes' : name
+  const guards = test === undefined ? isString : `${isString}&&${test}`
+  return { guards, code: `${t}.${method}(${value})` }
+}
+
+function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
+  const [receiver, argument] = args
+  if (name !== 'containsIP' || receiver?.kind !== 'constant' || argument?.type.kind !== 'ip') {
+    return undefined
+  }
+  if (!(receiver.value instanceof Cidr)) return undefined
+  const k = s.constant(receiver.value)
+  const { value, test } = s.operand(argument)
+  return { guards: test ?? 'true', code: `${k}.containsIp(${value})` }
 }
 
 const TEXT_TESTS = new Set(['startsWith', 'endsWith', 'contains'])

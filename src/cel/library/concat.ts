@@ -1,5 +1,4 @@
-import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 
 // `+` of what has a length: the only way in the standard functions to make a larger value out of
@@ -8,13 +7,13 @@ import type { Value } from '../values/value.ts'
 export function addStrings(a: string, b: string): string | undefined {
   const length = a.length + b.length
   charge(length >> 4)
-  return length > LARGEST_STRING ? fail('string too long') : a + b
+  return length > LARGEST_STRING ? overBound('string too long') : a + b
 }
 
 export function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array | undefined {
   const length = a.length + b.length
   charge(length >> 4)
-  if (length > LARGEST_STRING) return fail('bytes too long')
+  if (length > LARGEST_STRING) return overBound('bytes too long')
   const sum = new Uint8Array(length)
   sum.set(a)
   sum.set(b, a.length)
@@ -24,5 +23,5 @@ export function addBytes(a: Uint8Array, b: Uint8Array): Uint8Array | undefined {
 export function addLists(a: readonly Value[], b: readonly Value[]): readonly Value[] | undefined {
   const length = a.length + b.length
   charge(length >> 1)
-  return length > LARGEST_LIST ? fail('list too long') : a.concat(b)
+  return length > LARGEST_LIST ? overBound('list too long') : a.concat(b)
 }

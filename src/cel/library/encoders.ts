@@ -1,6 +1,6 @@
 import { BYTES, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_STRING } from '../values/fuel.ts'
+import { charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 
@@ -27,7 +27,7 @@ function encoder(
 
 function toBase64(bytes: Uint8Array): string | undefined {
   charge(bytes.length >> 4)
-  return bytes.length * 4 > LARGEST_STRING * 3 ? fail('string too long') : bytes.toBase64()
+  return bytes.length * 4 > LARGEST_STRING * 3 ? overBound('string too long') : bytes.toBase64()
 }
 
 /** With or without padding. Line breaks are skipped, as Go does; other space is an error. */
@@ -43,7 +43,7 @@ function fromBase64(text: string): Uint8Array | undefined {
 
 function toHex(bytes: Uint8Array): string | undefined {
   charge(bytes.length >> 4)
-  return bytes.length * 2 > LARGEST_STRING ? fail('string too long') : bytes.toHex()
+  return bytes.length * 2 > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
 }
 
 function fromHex(text: string): Uint8Array | undefined {

@@ -1,7 +1,7 @@
 import { DYN, INT, listOf, optionalOf, param } from '../check/types.ts'
 import { compare } from '../values/compare.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST } from '../values/fuel.ts'
+import { charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
 import type { Int } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
@@ -44,7 +44,7 @@ export const LISTS = defineLibrary('lists', [
 
 function range(size: Int): List | undefined {
   if (size < 0) return fail('negative size', size)
-  if (size > LARGEST_LIST) return fail('list too long', size)
+  if (size > LARGEST_LIST) return overBound('list too long', size)
   charge(Number(size))
   return Array.from({ length: Number(size) }, (_, i) => i)
 }
@@ -66,7 +66,7 @@ function flatten(list: List, depth: Int): List | undefined {
     charge(1)
     if (value === undefined) open.pop()
     else if (Array.isArray(value) && open.length <= depth) open.push({ list: value, at: 0 })
-    else if (flat.push(value) > LARGEST_LIST) return fail('list too long')
+    else if (flat.push(value) > LARGEST_LIST) return overBound('list too long')
   }
   return flat
 }
@@ -94,7 +94,7 @@ function distinct(list: List): List | undefined {
     elements.add(value)
     return true
   })
-  return elements.exhausted ? fail('list too long') : kept
+  return elements.exhausted ? overBound('list too long') : kept
 }
 
 function reverse(list: List): List {

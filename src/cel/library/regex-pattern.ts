@@ -1,5 +1,5 @@
 import { fail, failure } from '../values/failure.ts'
-import { charge } from '../values/fuel.ts'
+import { charge, overBound } from '../values/fuel.ts'
 import { Automaton } from './regex-automaton.ts'
 import { type Captures, findCaptures } from './regex-captures.ts'
 import { compileLiteral } from './regex-literal.ts'
@@ -93,5 +93,5 @@ function automatonTest(program: Program): Pattern['matches'] {
 }
 
 function tooCostly(): undefined {
-  return fail('text too long for this regular expression')
+  return overBound('text too long for this regular expression')
 }

@@ -1,6 +1,5 @@
 import { BOOL, listOf, param } from '../check/types.ts'
-import { fail } from '../values/failure.ts'
-import { charge } from '../values/fuel.ts'
+import { charge, overBound } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 import { Elements } from './elements.ts'
@@ -27,12 +26,12 @@ function contains(list: List, part: List): boolean | undefined {
   charge(list.length + part.length)
   const elements = new Elements(list)
   const all = part.every((value) => elements.has(value))
-  return elements.exhausted ? fail('list too long') : all
+  return elements.exhausted ? overBound('list too long') : all
 }
 
 function intersects(a: List, b: List): boolean | undefined {
   charge(a.length + b.length)
   const elements = new Elements(a)
   const some = b.some((value) => elements.has(value))
-  return elements.exhausted ? fail('list too long') : some
+  return elements.exhausted ? overBound('list too long') : some
 }

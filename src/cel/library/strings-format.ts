@@ -2,7 +2,7 @@ import { DYN, listOf, STRING } from '../check/types.ts'
 import { Cidr } from '../values/cidr.ts'
 import { Duration } from '../values/duration.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_STRING } from '../values/fuel.ts'
+import { charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { Ip } from '../values/ip.ts'
 import { isMap, typeName } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
@@ -50,7 +50,7 @@ function fill(parts: readonly (string | Clause)[], values: readonly Value[]): st
     }
     if (text === undefined) return undefined
     charge(1 + (text.length >> 4))
-    if (result.length + text.length > LARGEST_STRING) return fail('string too long')
+    if (result.length + text.length > LARGEST_STRING) return overBound('string too long')
     result += text
   }
   return result
@@ -131,7 +131,7 @@ function hexadecimal(value: Value): string | undefined {
   if (!(bytes instanceof Uint8Array)) {
     return integerOf(value)?.toString(16) ?? refuse('hexadecimal', value)
   }
-  return 2 * bytes.length > LARGEST_STRING ? fail('string too long') : bytes.toHex()
+  return 2 * bytes.length > LARGEST_STRING ? overBound('string too long') : bytes.toHex()
 }
 
 /** As deep as readJson reads and expressions build. */
@@ -183,7 +183,7 @@ function enclose<T>(
     const text = show(member)
     if (text === undefined) return undefined
     length += text.length
-    if (length > LARGEST_STRING) return fail('string too long')
+    if (length > LARGEST_STRING) return overBound('string too long')
     shown.push(text)
   }
   return `${open}${shown.join(', ')}${close}`

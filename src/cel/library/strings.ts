@@ -1,6 +1,6 @@
 import { INT, listOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import type { Int } from '../values/number.ts'
 import {
   codePointAt,
@@ -98,7 +98,7 @@ function join(list: readonly Value[], separator: string): string | undefined {
     length += element.length
   }
   charge(list.length + (length >> 4))
-  return length > LARGEST_STRING ? fail('string too long') : list.join(separator)
+  return length > LARGEST_STRING ? overBound('string too long') : list.join(separator)
 }
 
 const NOT_ASCII = /[^\0-\x7f]/
@@ -127,10 +127,10 @@ function replace(text: string, old: string, fresh: string, limit: Int): string |
     charge(1 + (fresh.length >> 4))
     result += text.slice(from, at) + fresh
     from = at + old.length
-    if (result.length > LARGEST_STRING) return fail('string too long')
+    if (result.length > LARGEST_STRING) return overBound('string too long')
   }
   result += text.slice(from)
-  return result.length > LARGEST_STRING ? fail('string too long') : result
+  return result.length > LARGEST_STRING ? overBound('string too long') : result
 }
 
 /** Nothing is found before each character and at the end. */
@@ -139,7 +139,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
   const count = limit < 0 ? places : Math.min(Number(limit), places)
   const length = text.length + count * fresh.length
   charge(places + (length >> 4))
-  if (length > LARGEST_STRING) return fail('string too long')
+  if (length > LARGEST_STRING) return overBound('string too long')
   let result = ''
   let left = count
   for (const character of text) result += (left-- > 0 ? fresh : '') + character
@@ -150,7 +150,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
   const parts = separator === '' ? characters(text) : text.split(separator, LARGEST_LIST + 1)
-  if (parts === undefined || parts.length > LARGEST_LIST) return fail('list too long')
+  if (parts === undefined || parts.length > LARGEST_LIST) return overBound('list too long')
   charge(parts.length + (text.length >> 4))
   if (limit < 0 || parts.length <= limit) return parts
   const rest = parts.splice(Number(limit) - 1)
@@ -210,5 +210,5 @@ function quote(text: string): string | undefined {
   charge(text.length >> 3)
   let escaped = ''
   for (const character of text) escaped += ESCAPES.get(character) ?? character
-  return escaped.length > LARGEST_STRING ? fail('string too long') : `"${escaped}"`
+  return escaped.length > LARGEST_STRING ? overBound('string too long') : `"${escaped}"`
 }

@@ -1,6 +1,6 @@
 import { DYN, listOf, mapOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING } from '../values/fuel.ts'
+import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
 import type { JsonObject, Value } from '../values/value.ts'
@@ -27,7 +27,7 @@ function encode(text: string): string | undefined {
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   )
-  return encoded.length > LARGEST_STRING ? fail('string too long') : encoded
+  return encoded.length > LARGEST_STRING ? overBound('string too long') : encoded
 }
 
 /** An error where an escape is incomplete or the bytes are not UTF-8. */
@@ -80,7 +80,7 @@ function readFields(text: string): [string, string][] | undefined {
   charge(text.length >> 1)
   // A leading question mark would be dropped.
   const fields = [...new URLSearchParams(`&${text}`)]
-  return fields.length > LARGEST_LIST ? fail('list too long') : fields
+  return fields.length > LARGEST_LIST ? overBound('list too long') : fields
 }
 
 /** Values are text, numbers or booleans, or lists of these for a field given more than once. */
@@ -94,13 +94,13 @@ function formEncode(map: JsonObject | CelMap): string | undefined {
       const text = fieldText(one)
       if (name === undefined || text === undefined) return fail('no such overload')
       length += name.length + text.length + 2
-      if (length > LARGEST_STRING) return fail('string too long')
+      if (length > LARGEST_STRING) return overBound('string too long')
       fields.append(name, text)
     }
   }
   const encoded = fields.toString()
   charge(encoded.length >> 1)
-  return encoded.length > LARGEST_STRING ? fail('string too long') : encoded
+  return encoded.length > LARGEST_STRING ? overBound('string too long') : encoded
 }
 
 function fieldText(value: Value | undefined): string | undefined {

@@ -2,7 +2,8 @@ import type { Term } from '../check/term.ts'
 import type { Evaluate, Predicate, Variables } from '../emit/generate.ts'
 import type { Cidr } from '../values/cidr.ts'
 import type { Value } from '../values/value.ts'
-import { type Atom, atomOf, conjunction, operands } from './atoms.ts'
+import { isTested, testAtom } from './atom-tests.ts'
+import { type Atom, atomOf, conjunction, operands, type Subject } from './atoms.ts'
 import {
   type Bucket,
   CidrLookup,
@@ -15,13 +16,20 @@ import {
 /** One way for a rule to match: all of `conjuncts` are definitely true. */
 export interface Alternative {
   readonly rule: number
-  readonly conjuncts: readonly Term[]
+  readonly conjuncts: readonly Conjunct[]
+}
+
+/** A part of a rule; one that is an atom and all there is of its rule needs no term. */
+interface Conjunct {
+  readonly term: Term | undefined
+  readonly atom: Atom | undefined
 }
 
 /** Compiles what the index leaves over. */
 export interface Emit {
-  predicate(term: Term, rule: number): Predicate
-  read(term: Term): Evaluate
+  /** The conjuncts of a rule, or the whole rule. */
+  predicate(term: Term | undefined, rule: number): Predicate
+  read(subject: Subject): Evaluate
 }
 
 export interface Counts {
@@ -32,27 +40,51 @@ export interface Counts {
 /** Fewer alternatives than this are tested one by one: a look-up would cost as much. */
 const WORTH_INDEXING = 3
 
-export function alternatives(rule: number, term: Term): readonly Alternative[] {
-  return operands(term, 'or').map((part) => ({ rule, conjuncts: operands(part, 'and') }))
+/** Splits `a || b` into alternatives and each into conjuncts, keeping no more than is needed. */
+export function alternatives(
+  rule: number,
+  term: Term,
+  subjects: Map<string, Subject>,
+): readonly Alternative[] {
+  const parts = operands(term, 'or')
+  return parts.map((part) => {
+    const terms = operands(part, 'and')
+    const isWhole = parts.length === 1 && terms.length === 1
+    const conjuncts = terms.map((own) => {
+      const atom = shared(atomOf(own), subjects)
+      return { atom, term: isWhole && atom !== undefined ? undefined : own }
+    })
+    return { rule, conjuncts }
+  })
+}
+
+/** The same atom with the subject that was met first, so that the others can be forgotten. */
+function shared(atom: Atom | undefined, subjects: Map<string, Subject>): Atom | undefined {
+  if (atom === undefined) return undefined
+  const { kind, subject, keys } = atom
+  const known = subjects.get(subject.path)
+  if (known !== undefined) return { kind, subject: known, keys }
+  subjects.set(subject.path, subject)
+  return atom
 }
 
 /** A matcher for "any of these is true": look-ups for what they have in common, the rest in turn. */
 export function compileAny(all: readonly Alternative[], emit: Emit, counts?: Counts): Matcher {
-  const rest: Alternative[] = []
-  const groups = choose(all, rest)
+  const others: Alternative[] = []
+  const groups = choose(all, others)
   const lookups: Matcher[] = []
   for (const { atom, members } of groups) {
     if (members.length < WORTH_INDEXING) {
-      for (const { alternative } of members) rest.push(alternative)
+      for (const { alternative } of members) others.push(alternative)
       continue
     }
     lookups.push(lookup(atom, members, emit))
     if (counts !== undefined) counts.indexed += members.length
   }
-  if (counts !== undefined) counts.linear += rest.length
+  if (counts !== undefined) counts.linear += others.length
   return join(
     lookups,
-    rest.map((alternative) => linear(alternative, emit)),
+    others.map((alternative) => linear(alternative, emit)),
   )
 }
 
@@ -60,7 +92,7 @@ interface Member {
   readonly alternative: Alternative
   readonly atom: Atom
   /** What is left to test behind the look-up. */
-  readonly left: readonly Term[]
+  readonly left: readonly Conjunct[]
 }
 
 /** The conjuncts of one kind over one attribute: what one look-up can answer. */
@@ -80,9 +112,9 @@ interface Candidate {
 
 /**
  * Puts each alternative into the group of the conjunct that leaves the smallest bucket, else into
- * `rest`. Of equals the cheaper look-up wins, then the one that more alternatives share.
+ * `others`. Of equals the cheaper look-up wins, then the one that more alternatives share.
  */
-function choose(all: readonly Alternative[], rest: Alternative[]): readonly Group[] {
+function choose(all: readonly Alternative[], others: Alternative[]): readonly Group[] {
   const groups = {
     equal: new Map(),
     element: new Map(),
@@ -92,7 +124,7 @@ function choose(all: readonly Alternative[], rest: Alternative[]): readonly Grou
   const candidates = all.map((alternative) => candidatesOf(alternative, groups))
   for (const [i, alternative] of all.entries()) {
     const best = smallest(candidates[i] as readonly Candidate[])
-    if (best === undefined) rest.push(alternative)
+    if (best === undefined) others.push(alternative)
     else {
       const left = alternative.conjuncts.filter((_, at) => at !== best.at)
       best.group.members.push({ alternative, atom: best.atom, left })
@@ -105,14 +137,13 @@ type Groups = Record<Atom['kind'], Map<string, Group>>
 
 function candidatesOf(alternative: Alternative, groups: Groups): readonly Candidate[] {
   const found: Candidate[] = []
-  for (const [at, conjunct] of alternative.conjuncts.entries()) {
-    const atom = atomOf(conjunct)
+  for (const [at, { atom }] of alternative.conjuncts.entries()) {
     if (atom === undefined) continue
     const byPath = groups[atom.kind]
-    let group = byPath.get(atom.path)
+    let group = byPath.get(atom.subject.path)
     if (group === undefined) {
       group = { atom, keys: new Map(), total: 0, members: [] }
-      byPath.set(atom.path, group)
+      byPath.set(atom.subject.path, group)
     }
     group.total++
     for (const key of atom.keys) {
@@ -168,17 +199,20 @@ const LOOKUPS = {
 }
 
 function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
-  const byKey = new Map<Value, { readonly key: Value; readonly members: Member[] }>()
+  const byKey = new Map<Value, { readonly key: Value; members: Member | Member[] }>()
   for (const member of members) {
     for (const key of member.atom.keys) {
       const id = keyId(key)
       const known = byKey.get(id)
-      if (known === undefined) byKey.set(id, { key, members: [member] })
-      else known.members.push(member)
+      if (known === undefined) byKey.set(id, { key, members: member })
+      else if (Array.isArray(known.members)) known.members.push(member)
+      else known.members = [known.members, member]
     }
   }
   const buckets = new Map<Value, Bucket>()
-  for (const { key, members: own } of byKey.values()) buckets.set(key, bucket(own, emit))
+  for (const { key, members: own } of byKey.values()) {
+    buckets.set(key, Array.isArray(own) ? bucket(own, emit) : single(own, emit))
+  }
   return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets)
 }
 
@@ -189,7 +223,32 @@ function bucket(members: readonly Member[], emit: Emit): Bucket {
     rule: alternative.rule,
     conjuncts,
   }))
-  return left.length === 1 ? linear(left[0] as Alternative, emit) : compileAny(left, emit)
+  return compileAny(left, emit)
+}
+
+function single({ alternative: { rule }, left }: Member, emit: Emit): Bucket {
+  return rest({ rule, conjuncts: left }, emit)
+}
+
+/** Atoms first, each a few loads; then what needs a function of its own. */
+function rest({ rule, conjuncts }: Alternative, emit: Emit): Bucket {
+  const others = conjuncts.filter(({ atom }) => atom === undefined || !isTested(atom))
+  let bucket: Bucket = rule
+  if (others.length > 0) {
+    bucket = new Linear(rule, emit.predicate(conjunction(others.map(({ term }) => term)), rule))
+  }
+  for (const { atom } of conjuncts) {
+    if (atom !== undefined && isTested(atom)) {
+      bucket = testAtom(atom.kind, emit.read(atom.subject), atom.keys[0] as Value, bucket)
+    }
+  }
+  return bucket
+}
+
+function linear(alternative: Alternative, emit: Emit): Matcher {
+  const { rule, conjuncts } = alternative
+  const term = conjunction(conjuncts.map((conjunct) => conjunct.term))
+  return new Linear(rule, emit.predicate(term, rule))
 }
 
 class Linear implements Matcher {
@@ -204,11 +263,6 @@ class Linear implements Matcher {
   match(variables: Variables): number {
     return this.#test(variables) ? this.#rule : -1
   }
-}
-
-function linear({ rule, conjuncts }: Alternative, emit: Emit): Matcher {
-  const term = conjunction(conjuncts)
-  return new Linear(rule, term === undefined ? () => true : emit.predicate(term, rule))
 }
 
 class Several implements Matcher {
@@ -228,7 +282,7 @@ class Several implements Matcher {
   }
 }
 
-function join(lookups: readonly Matcher[], rest: readonly Matcher[]): Matcher {
-  const all = [...lookups, ...rest]
+function join(lookups: readonly Matcher[], others: readonly Matcher[]): Matcher {
+  const all = [...lookups, ...others]
   return all.length === 1 ? (all[0] as Matcher) : new Several(all)
 }

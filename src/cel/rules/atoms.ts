@@ -7,14 +7,19 @@ import { Ip } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 
 /**
- * A conjunct that a look-up can answer for many rules at once: the value at `path` is one of
+ * A conjunct that a look-up can answer for many rules at once: the value of `subject` is one of
  * `keys` (`equal`), holds one of them (`element`), begins with one (`prefix`), lies in one (`cidr`).
  */
 export interface Atom {
   readonly kind: 'equal' | 'element' | 'prefix' | 'cidr'
-  readonly path: string
-  readonly subject: Term
+  readonly subject: Subject
   readonly keys: readonly Value[]
+}
+
+/** An attribute: many rules share one. */
+export interface Subject {
+  readonly path: string
+  readonly term: Term
 }
 
 /** `a || b` is as good as two rules; `a && b` as good as a list of conjuncts. */
@@ -23,17 +28,12 @@ export function operands(term: Term, kind: 'and' | 'or'): readonly Term[] {
   return [...operands(term.left, kind), ...operands(term.right, kind)]
 }
 
-export function conjunction(terms: readonly Term[]): Term | undefined {
-  return terms.length === 0
-    ? undefined
-    : terms.reduce((left, right) => ({
-        kind: 'and',
-        left,
-        right,
-        type: BOOL,
-        start: left.start,
-        end: right.end,
-      }))
+/** undefined where a term is missing, since it is all of its rule. */
+export function conjunction(terms: readonly (Term | undefined)[]): Term | undefined {
+  return terms.reduce((left, right) => {
+    if (left === undefined || right === undefined) return undefined
+    return { kind: 'and', left, right, type: BOOL, start: left.start, end: right.end }
+  })
 }
 
 export function atomOf(term: Term): Atom | undefined {
@@ -54,9 +54,9 @@ export function atomOf(term: Term): Atom | undefined {
   }
 }
 
-function atom(kind: Atom['kind'], subject: Term, keys: readonly Value[]): Atom | undefined {
-  const path = pathOf(subject)
-  return path === undefined ? undefined : { kind, path, subject, keys }
+function atom(kind: Atom['kind'], term: Term, keys: readonly Value[]): Atom | undefined {
+  const path = pathOf(term)
+  return path === undefined ? undefined : { kind, subject: { path, term }, keys }
 }
 
 function equality(subject: Term, constant: Term): Atom | undefined {

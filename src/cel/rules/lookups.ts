@@ -15,7 +15,7 @@ export interface Matcher {
   match(variables: Variables): number
 }
 
-function enter(bucket: Bucket, variables: Variables): number {
+export function enter(bucket: Bucket, variables: Variables): number {
   return typeof bucket === 'number' ? bucket : bucket.match(variables)
 }
 

@@ -1,9 +1,9 @@
-import type { Term } from '../check/term.ts'
 import type { Expression } from '../compile.ts'
-import type { Predicate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Predicate, Variables } from '../emit/generate.ts'
 import { isMetered } from '../emit/metered.ts'
 import { fuel } from '../values/fuel.ts'
-import { alternatives, type Counts, compileAny, type Emit } from './any-set.ts'
+import { type Alternative, alternatives, type Counts, compileAny, type Emit } from './any-set.ts'
+import type { Subject } from './atoms.ts'
 import type { Matcher } from './lookups.ts'
 
 export type Action = 'Deny' | 'Require' | 'Allow'
@@ -37,33 +37,31 @@ export interface RuleSet {
   deciding(variables: Variables): Deciding
 }
 
-export function compileRules(rules: readonly Rule[], options: RuleSetOptions = {}): RuleSet {
+/** Takes rules one at a time and keeps little of each: pass a generator where there are many. */
+export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}): RuleSet {
+  const all: Rule[] = []
   const counts: Counts = { indexed: 0, linear: 0 }
-  const indexed = options.index !== false
-  const denies = matcher(rules, 'Deny', indexed, counts)
-  const allows = matcher(rules, 'Allow', indexed, counts)
-  const requires = requirements(rules)
-  for (const { expression } of rules) expression.release()
-  return {
-    rules,
-    counts,
-    decide(variables) {
-      if (denies !== undefined && denies.match(variables) >= 0) return false
-      for (let i = 0; i < requires.length; i++) {
-        if (!(requires[i] as Requirement).test(variables)) return false
+  const requires = new Map<string, Requirement>()
+  const subjects = new Map<string, Subject>()
+  const found = { Deny: [] as Alternative[], Allow: [] as Alternative[] }
+  for (const rule of rules) {
+    const { action, expression } = rule
+    const number = all.push(rule) - 1
+    // Every requirement must be true, so there is nothing to look up; equal ones are tested once.
+    if (action === 'Require') {
+      const { text } = expression
+      if (!requires.has(text)) requires.set(text, { rule: number, test: expression.predicate() })
+    } else {
+      for (const alternative of alternatives(number, expression.term, subjects)) {
+        found[action].push(alternative)
       }
-      return allows === undefined || allows.match(variables) >= 0
-    },
-    deciding(variables) {
-      const denied = denies === undefined ? -1 : denies.match(variables)
-      if (denied >= 0) return { allowed: false, action: 'Deny', rule: denied }
-      const missing = requires.find((requirement) => !requirement.test(variables))
-      if (missing !== undefined) return { allowed: false, action: 'Require', rule: missing.rule }
-      if (allows === undefined) return { allowed: true, action: undefined, rule: -1 }
-      const allowed = allows.match(variables)
-      return { allowed: allowed >= 0, action: 'Allow', rule: allowed }
-    },
+    }
+    expression.release()
   }
+  const isIndexed = options.index !== false
+  const denies = matcher(all, 'Deny', isIndexed ? found.Deny : undefined, counts)
+  const allows = matcher(all, 'Allow', isIndexed ? found.Allow : undefined, counts)
+  return new CompiledRules(all, counts, denies, [...requires.values()], allows)
 }
 
 interface Requirement {
@@ -71,47 +69,77 @@ interface Requirement {
   readonly test: Predicate
 }
 
-/** Every requirement must be true, so there is nothing to look up; equal ones are tested once. */
-function requirements(rules: readonly Rule[]): readonly Requirement[] {
-  const seen = new Map<string, Requirement>()
-  for (const [rule, { action, expression }] of rules.entries()) {
-    if (action !== 'Require' || seen.has(expression.text)) continue
-    seen.set(expression.text, { rule, test: expression.predicate() })
+class CompiledRules implements RuleSet {
+  readonly rules: readonly Rule[]
+  readonly counts: Readonly<Counts>
+  readonly #denies: Matcher | undefined
+  readonly #requires: readonly Requirement[]
+  readonly #allows: Matcher | undefined
+
+  constructor(
+    rules: readonly Rule[],
+    counts: Counts,
+    denies: Matcher | undefined,
+    requires: readonly Requirement[],
+    allows: Matcher | undefined,
+  ) {
+    this.rules = rules
+    this.counts = counts
+    this.#denies = denies
+    this.#requires = requires
+    this.#allows = allows
   }
-  return [...seen.values()]
+
+  decide(variables: Variables): boolean {
+    if (this.#denies !== undefined && this.#denies.match(variables) >= 0) return false
+    const requires = this.#requires
+    for (let i = 0; i < requires.length; i++) {
+      if (!(requires[i] as Requirement).test(variables)) return false
+    }
+    return this.#allows === undefined || this.#allows.match(variables) >= 0
+  }
+
+  deciding(variables: Variables): Deciding {
+    const denied = this.#denies?.match(variables) ?? -1
+    if (denied >= 0) return { allowed: false, action: 'Deny', rule: denied }
+    const unmet = this.#requires.find((requirement) => !requirement.test(variables))
+    if (unmet !== undefined) return { allowed: false, action: 'Require', rule: unmet.rule }
+    if (this.#allows === undefined) return { allowed: true, action: undefined, rule: -1 }
+    const allowed = this.#allows.match(variables)
+    return { allowed: allowed >= 0, action: 'Allow', rule: allowed }
+  }
 }
 
-/** undefined where there is no rule of this action. */
+/** undefined where there is no rule of this action; without alternatives each rule runs in turn. */
 function matcher(
   rules: readonly Rule[],
-  action: Action,
-  indexed: boolean,
+  action: 'Deny' | 'Allow',
+  found: readonly Alternative[] | undefined,
   counts: Counts,
 ): Matcher | undefined {
-  const own = [...rules.entries()].filter(([, rule]) => rule.action === action)
-  if (own.length === 0) return undefined
   const emit = emitter(rules, action)
-  if (indexed)
-    return compileAny(
-      own.flatMap(([i, rule]) => alternatives(i, rule.expression.term)),
-      emit,
-      counts,
-    )
-  counts.linear += own.length
-  const tests = own.map(([i, { expression }]) => ({
-    rule: i,
-    test: emit.predicate(expression.term, i),
-  }))
+  if (found !== undefined) return found.length === 0 ? undefined : compileAny(found, emit, counts)
+  const tests = [...rules.entries()]
+    .filter(([, rule]) => rule.action === action)
+    .map(([rule]) => ({ rule, test: emit.predicate(undefined, rule) }))
+  counts.linear += tests.length
+  if (tests.length === 0) return undefined
   return { match: (variables) => tests.find(({ test }) => test(variables))?.rule ?? -1 }
 }
 
 function emitter(rules: readonly Rule[], action: Action): Emit {
-  const owner = (rule: number) => (rules[rule] as Rule).expression
-  const first = (rules[0] as Rule).expression
+  const reads = new Map<string, Evaluate>()
   return {
-    read: (term) => first.evaluatePart(term),
-    predicate(term: Term, rule: number) {
-      const test = owner(rule).predicatePart(term)
+    read(subject) {
+      const { path, term } = subject
+      const known = reads.get(path) ?? (rules[0] as Rule).expression.evaluatePart(term)
+      reads.set(path, known)
+      return known
+    },
+    predicate(part, rule) {
+      const { expression } = rules[rule] as Rule
+      const term = part ?? expression.term
+      const test = expression.predicatePart(term)
       if (action !== 'Deny' || !isMetered(term)) return test
       // A Deny rule that a request can make too costly must not become a way around it.
       return (variables) => test(variables) || fuel.left < 0

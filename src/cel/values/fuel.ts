@@ -1,3 +1,5 @@
+import { fail } from './failure.ts'
+
 /**
  * What one evaluation may still spend. Loops and functions whose work grows with their input
  * charge for it; loops stop when nothing is left, and an expression that spent more than its
@@ -8,6 +10,15 @@ export const fuel = { left: 0 }
 /** One unit is about one loop turn or 16 bytes copied: some ten nanoseconds. */
 export function charge(units: number): void {
   fuel.left -= units
+}
+
+/**
+ * The error of an expression that a request made too large: not one that `||` absorbs or that
+ * keeps a Deny rule from firing, but the end of the budget.
+ */
+export function overBound(reason: string, detail?: unknown): undefined {
+  fuel.left = -1
+  return fail(reason, detail)
 }
 
 /** No single value grows beyond these, whatever fuel is left: an error, before it is allocated. */

@@ -1,0 +1,101 @@
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { JsonObject } from './json.ts'
+import type { Attached } from './policy.ts'
+
+export type Backend =
+  | HostBackend
+  | UnixBackend
+  | ServiceBackend
+  | DynamicBackend
+  | AiBackend
+  | McpBackend
+  | InvalidBackend
+
+interface BackendIdentity {
+  readonly name: string
+  readonly origin: Origin
+  readonly policies: readonly Attached[]
+}
+
+/** One or more addresses that serve the same thing. */
+export interface HostBackend extends BackendIdentity {
+  readonly kind: 'host'
+  readonly endpoints: readonly Endpoint[]
+}
+
+export interface Endpoint {
+  /** A name or an IP address, the latter without brackets. */
+  readonly host: string
+  readonly port: number
+  /** Set where it was written as a URL: `https://…` asks for TLS. */
+  readonly scheme?: 'http' | 'https'
+}
+
+export interface UnixBackend extends BackendIdentity {
+  readonly kind: 'unix'
+  readonly path: string
+}
+
+export interface ServiceBackend extends BackendIdentity {
+  readonly kind: 'service'
+  readonly service: string
+  readonly namespace: string
+  readonly port: number
+}
+
+/** The address is computed for each request, or is what the request itself asks for. */
+export interface DynamicBackend extends BackendIdentity {
+  readonly kind: 'dynamic'
+  readonly target?: string
+}
+
+/** Groups are priorities: the next one serves when the one before cannot. */
+export interface AiBackend extends BackendIdentity {
+  readonly kind: 'ai'
+  readonly groups: readonly AiGroup[]
+}
+
+export interface AiGroup {
+  readonly providers: readonly AiProvider[]
+}
+
+export interface AiProvider {
+  readonly name: string
+  readonly origin: Origin
+  /** `openAI`, `anthropic`, …: protocols/llm knows them. */
+  readonly provider: string
+  readonly options: JsonObject
+  readonly policies: readonly Attached[]
+}
+
+export interface McpBackend extends BackendIdentity {
+  readonly kind: 'mcp'
+  readonly targets: readonly McpTarget[]
+  readonly options: JsonObject
+}
+
+export interface McpTarget {
+  readonly name: string
+  readonly origin: Origin
+  readonly transport: 'mcp' | 'sse' | 'stdio' | 'openapi'
+  readonly options: JsonObject
+  readonly policies: readonly Attached[]
+}
+
+/** Answers 500 to what would have been its share. */
+export interface InvalidBackend extends BackendIdentity {
+  readonly kind: 'invalid'
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** What a policy calls: a backend by name, or an address of its own. */
+export type Target =
+  | { readonly kind: 'backend'; readonly backend: string }
+  | ({ readonly kind: 'host' } & Endpoint)
+  | { readonly kind: 'unix'; readonly path: string }
+  | {
+      readonly kind: 'service'
+      readonly service: string
+      readonly namespace: string
+      readonly port: number
+    }

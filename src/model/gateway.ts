@@ -1,0 +1,75 @@
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Material, Secret } from './material.ts'
+import type { Attached } from './policy.ts'
+
+export interface Gateway {
+  readonly name: string
+  readonly origin: Origin
+  readonly listeners: readonly Listener[]
+  readonly policies: readonly Attached[]
+}
+
+export type Protocol = 'HTTP' | 'HTTPS' | 'TLS' | 'TCP'
+
+export type Listener = PlainListener | HttpsListener | TlsListener | InvalidListener
+
+interface ListenerIdentity {
+  /** Unique within its gateway. */
+  readonly name: string
+  readonly origin: Origin
+  /** `api.example.com` or `*.example.com`, in lower case; absent: any name. */
+  readonly hostname?: string
+  readonly policies: readonly Attached[]
+}
+
+export interface PlainListener extends ListenerIdentity {
+  readonly protocol: 'HTTP' | 'TCP'
+  readonly port: number
+}
+
+export interface HttpsListener extends ListenerIdentity {
+  readonly protocol: 'HTTPS'
+  readonly port: number
+  readonly tls: TerminatedTls
+}
+
+export interface TlsListener extends ListenerIdentity {
+  readonly protocol: 'TLS'
+  readonly port: number
+  readonly tls: TerminatedTls | PassedTls
+}
+
+/** Closes every connection that would be its own; without a port it has none. */
+export interface InvalidListener extends ListenerIdentity {
+  readonly protocol: 'Invalid'
+  readonly port?: number
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface TerminatedTls {
+  readonly mode: 'Terminate'
+  readonly certificates: readonly Certificate[]
+  readonly clients?: ClientCertificates
+  readonly minVersion?: TlsVersion
+  readonly maxVersion?: TlsVersion
+  readonly cipherSuites?: readonly string[]
+  readonly keyExchangeGroups?: readonly string[]
+  readonly alpn?: readonly string[]
+}
+
+/** The bytes go on as they come; routes see the server name of the ClientHello. */
+export interface PassedTls {
+  readonly mode: 'Passthrough'
+}
+
+export interface Certificate {
+  readonly cert: Material
+  readonly key: Secret
+}
+
+export interface ClientCertificates {
+  readonly ca: Material
+  readonly mode: 'Require' | 'Optional'
+}
+
+export type TlsVersion = '1.2' | '1.3'

@@ -1,0 +1,63 @@
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Attached } from './policy.ts'
+
+/**
+ * An HTTP route. Of two routes that match equally well the one that stands first in the Model
+ * wins: sources put the older one first.
+ */
+export interface Route {
+  readonly name: string
+  readonly origin: Origin
+  readonly parents: readonly Parent[]
+  /** In lower case, wildcards at the front; none: every name of the listener. */
+  readonly hostnames: readonly string[]
+  readonly rules: readonly RouteRule[]
+  readonly policies: readonly Attached[]
+}
+
+/** The gateway that a route is attached to; without a listener, to all its listeners. */
+export interface Parent {
+  readonly gateway: string
+  readonly listener?: string
+}
+
+export interface RouteRule {
+  readonly name: string
+  readonly origin: Origin
+  /** Any of them; at least one. */
+  readonly matches: readonly Match[]
+  readonly policies: readonly Attached[]
+  readonly action: RouteAction
+}
+
+export type RouteAction =
+  | { readonly kind: 'forward'; readonly backends: readonly BackendRef[] }
+  /** Answers 500 to whatever it matches. */
+  | { readonly kind: 'invalid'; readonly diagnostics: readonly Diagnostic[] }
+
+/** Backends are chosen by weight; the name is that of a Backend of the Model. */
+export interface BackendRef {
+  readonly backend: string
+  readonly weight: number
+  readonly policies: readonly Attached[]
+}
+
+/** All of its parts must hold. */
+export interface Match {
+  readonly path: PathMatch
+  readonly method?: string
+  readonly headers: readonly ValueMatch[]
+  readonly query: readonly ValueMatch[]
+}
+
+export interface PathMatch {
+  /** A prefix ends at a segment: `/a` matches `/a` and `/a/b`, not `/ab`. */
+  readonly kind: 'exact' | 'prefix' | 'regex'
+  readonly value: string
+}
+
+export interface ValueMatch {
+  readonly name: string
+  readonly kind: 'exact' | 'regex'
+  readonly value: string
+}

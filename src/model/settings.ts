@@ -1,0 +1,75 @@
+import type { JsonValue } from './json.ts'
+import type { Material, Secret } from './material.ts'
+
+/**
+ * The process itself: read once, at the start. Only modelCatalog takes effect while it runs.
+ * Times are milliseconds, sizes are bytes.
+ */
+export interface Settings {
+  readonly workers: number | 'auto'
+  readonly enableIpv6: boolean
+  readonly admin: Address
+  readonly stats: Address
+  readonly readiness: Address
+  readonly dns: DnsSettings
+  readonly logging: LoggingSettings
+  readonly metrics: MetricsSettings
+  readonly drain: DrainSettings
+  readonly limits: LimitSettings
+  readonly upstream: UpstreamSettings
+  readonly storage: { readonly mode: 'readonly' | 'database' }
+  readonly database?: { readonly url: Secret; readonly maxConnections: number }
+  readonly session?: { readonly key: Secret }
+  readonly mcp: { readonly sessionTtl: number }
+  readonly modelCatalog: readonly CatalogSource[]
+  /** Names of headers, in lower case, whose values are never written to logs and records. */
+  readonly sensitiveHeaders: readonly string[]
+  readonly standardAttributes: { readonly user?: string; readonly group?: string }
+}
+
+export type Address =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'off' }
+
+export interface DnsSettings {
+  readonly lookupFamily: 'All' | 'Auto' | 'V4Preferred' | 'V4Only' | 'V6Only'
+}
+
+export interface LoggingSettings {
+  readonly format: 'text' | 'json'
+  readonly level: 'error' | 'warn' | 'info' | 'debug' | 'trace'
+}
+
+export interface MetricsSettings {
+  readonly histograms: 'classic' | 'native' | 'both'
+  readonly remove: readonly string[]
+  /** Label → expression. */
+  readonly labels: Readonly<Record<string, string>>
+}
+
+export interface DrainSettings {
+  readonly least: number
+  readonly most: number
+}
+
+export interface LimitSettings {
+  readonly connections: number
+  readonly connectionsPerAddress: number
+}
+
+export interface UpstreamSettings {
+  readonly connectTimeout: number
+  readonly idleTimeout: number
+  readonly maxConnections?: number
+  readonly keepalive: KeepaliveSettings
+}
+
+export interface KeepaliveSettings {
+  readonly enabled: boolean
+  readonly time: number
+  readonly interval: number
+  readonly retries: number
+}
+
+export type CatalogSource = Material | { readonly inline: JsonValue }

@@ -1,0 +1,65 @@
+import * as z from 'zod'
+import { sha256 } from '../../cel/library/hash-sha256.ts'
+import { credentialLocation } from '../credential-location.ts'
+import { choice, scalar } from '../scalars.ts'
+import { oneOfKeys } from '../shapes.ts'
+
+const key = () =>
+  oneOfKeys(
+    z.strictObject({
+      key: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe('The key itself; only its digest is kept.'),
+      keyHash: scalar<string>({
+        what: 'the digest of a key',
+        hint: 'write sha256: and 64 hexadecimal digits',
+        pattern: /^sha256:[0-9a-fA-F]{64}$/,
+        parse: (text) => text.toLowerCase(),
+      })
+        .optional()
+        .describe('The SHA-256 digest of the key.'),
+      metadata: z
+        .record(z.string(), z.json())
+        .default({})
+        .describe('What expressions see as `apiKey`.'),
+      expires: scalar<string>({
+        what: 'a time',
+        hint: 'write it as 2030-01-31T00:00:00Z',
+        pattern: /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})$/,
+        parse: (text) => (Number.isNaN(Date.parse(text)) ? undefined : text),
+      })
+        .optional()
+        .describe('From this time on the key is refused.'),
+      allowedModels: z
+        .array(z.string().min(1).max(256))
+        .max(1024)
+        .optional()
+        .describe('The models that the key may ask for; absent: all.'),
+    }),
+    ['key', 'keyHash'],
+  ).transform(({ key, keyHash, ...rest }) => ({
+    keyHash: keyHash ?? `sha256:${hex(sha256(new TextEncoder().encode(key)))}`,
+    ...rest,
+  }))
+
+export const apiKey = z
+  .strictObject({
+    mode: choice('Strict', 'Optional', 'Permissive')
+      .default('Strict')
+      .describe(
+        'Strict: a known key or 401. Optional: none is fine, an unknown one is 401. Permissive: ' +
+          'an unknown one is ignored.',
+      ),
+    location: credentialLocation('Bearer '),
+    keys: z.array(key()).min(1).max(100_000).describe('The keys that are known.'),
+  })
+  .describe('Accepts API keys; the metadata of the key is `apiKey` in expressions.')
+
+export type ApiKey = z.output<typeof apiKey>
+
+function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

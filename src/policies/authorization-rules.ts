@@ -1,0 +1,112 @@
+import * as z from 'zod'
+import type { Action } from '../cel/index.ts'
+import type { Origin } from '../diagnostics/diagnostic.ts'
+import { choice, expression } from './scalars.ts'
+import { issue, oneOfKeys } from './shapes.ts'
+
+/** What both forms mean: rules in the order in which they are written. */
+export interface Authorization {
+  readonly rules: readonly AuthorizationRule[]
+  /** Audit: decided and recorded, never enforced. */
+  readonly mode: 'Enforce' | 'Audit'
+}
+
+export interface AuthorizationRule {
+  readonly action: Action
+  readonly expression: string
+  /** Where in the policy it was written: `policy.matchExpressions[0]`, `rules[2].deny`. */
+  readonly field: string
+  /** Set by the source, which knows the place. */
+  readonly origin?: Origin
+}
+
+const matchExpressions = () =>
+  z
+    .array(expression('bool'))
+    .min(1)
+    .max(256)
+    .describe('One or more expressions. Allow and Deny need one that is true, Require all.')
+
+const rule = () =>
+  z.union([
+    expression('bool').describe('An Allow rule.'),
+    oneOfKeys(
+      z.strictObject({
+        allow: expression('bool').optional().describe('Admits a request for which it is true.'),
+        require: expression('bool').optional().describe('Refuses a request unless it is true.'),
+        deny: expression('bool').optional().describe('Refuses a request for which it is true.'),
+      }),
+      ['allow', 'require', 'deny'],
+    ),
+  ])
+
+const ACTIONS = { allow: 'Allow', require: 'Require', deny: 'Deny' } as const
+
+/** The block form `{action, policy: {matchExpressions}}` or the short form `{rules: […]}`. */
+export const authorizationRules = () =>
+  z
+    .strictObject({
+      action: choice('Allow', 'Require', 'Deny')
+        .optional()
+        .describe('What a match of the expressions does. With `policy`.'),
+      policy: z
+        .strictObject({ matchExpressions: matchExpressions() })
+        .optional()
+        .describe('The expressions of the action.'),
+      rules: z
+        .array(rule())
+        .min(1)
+        .max(10_000)
+        .optional()
+        .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
+      mode: choice('Enforce', 'Audit')
+        .default('Enforce')
+        .describe('Audit decides and records what it would have done, and lets everything pass.'),
+    })
+    .check(({ value, issues }) => {
+      const { action, policy, rules } = value
+      if (rules !== undefined) {
+        const other = action !== undefined ? 'action' : policy !== undefined ? 'policy' : undefined
+        if (other === undefined) return
+        const hint = 'write `action` and `policy`, or `rules` alone'
+        issues.push(
+          issue(value, `\`rules\` and \`${other}\` exclude each other`, { rule: 'excludes', hint }, [
+            other,
+          ]),
+        )
+      } else if (action === undefined || policy === undefined) {
+        const missing = action === undefined ? 'action' : 'policy'
+        const hint =
+          missing === 'action'
+            ? 'set `action` to Allow, Require or Deny'
+            : 'list the expressions under `policy.matchExpressions`'
+        issues.push(issue(value, `\`${missing}\` is missing`, { rule: 'missing', hint }))
+      }
+    })
+    .transform(({ action, policy, rules, mode }): Authorization => {
+      if (rules !== undefined) return { rules: rules.map(toRule), mode }
+      return {
+        rules: (policy?.matchExpressions ?? []).map((expression, index) => ({
+          action: action as Action,
+          expression,
+          field: `policy.matchExpressions[${index}]`,
+        })),
+        mode,
+      }
+    })
+
+function toRule(
+  rule: string | Readonly<Partial<Record<keyof typeof ACTIONS, string | undefined>>>,
+  index: number,
+): AuthorizationRule {
+  if (typeof rule === 'string') {
+    return { action: 'Allow', expression: rule, field: `rules[${index}]` }
+  }
+  for (const key of Object.keys(ACTIONS) as (keyof typeof ACTIONS)[]) {
+    const expression = rule[key]
+    if (expression !== undefined) {
+      return { action: ACTIONS[key], expression, field: `rules[${index}].${key}` }
+    }
+  }
+  throw new Error('a rule without an expression passed its schema')
+}

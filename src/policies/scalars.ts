@@ -1,0 +1,173 @@
+import * as z from 'zod'
+import { type Annotation, annotate, type ResultType } from './annotations.ts'
+import { issue } from './shapes.ts'
+
+interface ScalarText<T> {
+  /** `a duration`: what a message calls it, with its article. */
+  readonly what: string
+  readonly hint: string
+  /** What an editor can check already. */
+  readonly pattern?: RegExp
+  readonly maxLength?: number
+  /** Undefined: it is none. */
+  readonly parse: (text: string) => T | undefined
+}
+
+/** Text with a form of its own, turned into what it means. */
+export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: ScalarText<T>) {
+  const meta = { title: what.replace(/^an? /, '') }
+  return z
+    .string()
+    .max(maxLength)
+    .meta(pattern === undefined ? meta : { ...meta, pattern: pattern.source })
+    .transform((text, context): T => {
+      const value = pattern?.test(text) === false ? undefined : parse(text)
+      if (value !== undefined) return value
+      context.issues.push(issue(text, `this is not ${what}`, { rule: 'malformed', hint }))
+      return z.NEVER
+    })
+}
+
+function checked(options: Omit<ScalarText<string>, 'parse'> & { readonly pattern: RegExp }) {
+  return scalar<string>({ ...options, parse: (text) => text })
+}
+
+/** One of some words, whatever their case: `Strict` and `strict`; what comes out is canonical. */
+export function choice<const T extends string>(...names: readonly T[]) {
+  const byLowerCase = new Map(names.map((name) => [name.toLowerCase(), name]))
+  const spellings = names.flatMap((name) => [...new Set([name, lowerFirst(name)])])
+  return z
+    .string()
+    .meta({ enum: [...new Set(spellings)] })
+    .transform((text, context): T => {
+      const name = byLowerCase.get(text.toLowerCase())
+      if (name !== undefined) return name
+      context.issues.push({ code: 'invalid_value', values: [...names], input: text })
+      return z.NEVER
+    })
+}
+
+function lowerFirst(name: string): string {
+  return /^[A-Z]+$/.test(name) ? name.toLowerCase() : name.charAt(0).toLowerCase() + name.slice(1)
+}
+
+const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
+
+/** Milliseconds. */
+export const duration = () =>
+  scalar<number>({
+    what: 'a duration',
+    hint: 'write a number and a unit, such as 500ms, 10s or 1m30s',
+    pattern: /^([0-9]{1,9}(\.[0-9]{1,3})?(h|ms|m|s)){1,4}$/,
+    parse: (text) => {
+      let sum = 0
+      for (const [, number, unit] of text.matchAll(/([0-9.]+)(h|ms|m|s)/g)) {
+        sum += Number(number) * (UNITS[unit as string] as number)
+      }
+      return Number.isSafeInteger(Math.round(sum)) ? Math.round(sum) : undefined
+    },
+  })
+
+const MULTIPLES: Readonly<Record<string, number>> = {
+  '': 1,
+  k: 1e3,
+  K: 1e3,
+  M: 1e6,
+  G: 1e9,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+}
+
+/** Bytes: a number, or a number with a unit. */
+export const byteSize = () =>
+  z.union([
+    z.int().min(0).max(Number.MAX_SAFE_INTEGER),
+    scalar<number>({
+      what: 'a size',
+      hint: 'write bytes, or a number and a unit, such as 64Ki, 2Mi or 1G',
+      pattern: /^[0-9]{1,15}(k|K|M|G|Ki|Mi|Gi)?$/,
+      parse: (text) => {
+        const [, number = '', unit = ''] = /^([0-9]+)(.*)$/.exec(text) ?? []
+        const bytes = Number(number) * (MULTIPLES[unit] as number)
+        return Number.isSafeInteger(bytes) ? bytes : undefined
+      },
+    }),
+  ])
+
+export const port = () => z.int().min(1).max(65_535)
+
+const LABEL = '[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?'
+const HOSTNAME = new RegExp(`^(\\*\\.)?(${LABEL}\\.)*${LABEL}\\.?$`, 'i')
+
+/** A name, possibly with `*.` in front; in lower case. */
+export const hostname = () =>
+  scalar<string>({
+    what: 'a hostname',
+    hint: 'write a name such as api.example.com, or *.example.com for all names below it',
+    maxLength: 254,
+    parse: (text) =>
+      text === '*' || HOSTNAME.test(text) ? text.toLowerCase().replace(/\.$/, '') : undefined,
+  })
+
+/** The name of something in this configuration. */
+export const name = () =>
+  checked({
+    what: 'a name',
+    hint: 'letters, digits and . _ - / are fine; begin with a letter or a digit',
+    pattern: /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/,
+    maxLength: 253,
+  })
+
+export const headerName = () =>
+  checked({
+    what: 'the name of a header',
+    hint: "letters, digits and !#$%&'*+-.^_`|~ are allowed (RFC 9110)",
+    pattern: /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
+    maxLength: 256,
+  })
+
+export const headerValue = () =>
+  scalar<string>({
+    what: 'the value of a header',
+    hint: 'line breaks and control characters cannot be sent (RFC 9110)',
+    maxLength: 8192,
+    parse: (text) => {
+      const isClean = [...text].every((c) => c === '\t' || (c >= ' ' && c !== '\x7f'))
+      return isClean && text.trim() === text ? text : undefined
+    },
+  })
+
+export const url = () =>
+  scalar<string>({
+    what: 'a URL',
+    hint: 'write http:// or https://, a host, and a path if need be',
+    pattern: /^https?:\/\/[^\s?#@]+$/,
+    parse: (text) => (URL.canParse(text) ? text : undefined),
+  })
+
+/** A CEL expression; it is compiled for the stage at which it runs. */
+export const expression = (result: ResultType, stage?: Stage) => {
+  const annotation: Annotation =
+    stage === undefined ? { is: 'expression', result } : { is: 'expression', result, stage }
+  return annotate(z.string().min(1).max(16_384).meta({ title: TITLES[result] }), annotation)
+}
+
+type Stage = NonNullable<Extract<Annotation, { is: 'expression' }>['stage']>
+
+const TITLES: Readonly<Record<ResultType, string>> = {
+  bool: 'CEL expression, true or false',
+  string: 'CEL expression, text',
+  any: 'CEL expression',
+}
+
+export const tlsVersion = () =>
+  z.union([
+    z.literal([1.2, 1.3]).transform((version) => (version === 1.2 ? '1.2' : '1.3')),
+    scalar<'1.2' | '1.3'>({
+      what: 'a version of TLS',
+      hint: '1.2 and 1.3 are supported',
+      pattern: /^([Tt][Ll][Ss])?([vV]|_V)?1[._][23]$/,
+      parse: (text) => (text.endsWith('2') ? '1.2' : '1.3'),
+    }),
+  ])

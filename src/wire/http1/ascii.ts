@@ -1,0 +1,52 @@
+export const NUL = 0x00
+export const TAB = 0x09
+export const LF = 0x0a
+export const CR = 0x0d
+export const SPACE = 0x20
+export const HASH = 0x23
+export const PERCENT = 0x25
+export const ASTERISK = 0x2a
+export const COMMA = 0x2c
+export const DASH = 0x2d
+export const DOT = 0x2e
+export const SLASH = 0x2f
+export const ZERO = 0x30
+export const COLON = 0x3a
+export const SEMICOLON = 0x3b
+export const QUESTION = 0x3f
+export const BACKSLASH = 0x5c
+export const UNDERSCORE = 0x5f
+export const DEL = 0x7f
+
+/** What makes an upper-case letter a lower-case one, and leaves digits and dashes alone. */
+export const LOWER = 0x20
+
+const DIGITS = '0123456789'
+const UPPER_LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
+const LOWER_LETTERS = UPPER_LETTERS.toLowerCase()
+
+/** 1 for each `tchar` of RFC 9110 §5.6.2, of which names of fields and methods are made. */
+export const IS_TOKEN: Uint8Array = classOf(
+  `!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`,
+)
+
+/** Each octet as it is, but upper-case letters as lower-case ones. */
+export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  UPPER_LETTERS.includes(String.fromCharCode(octet)) ? octet | LOWER : octet,
+)
+
+/** 1 for each octet that RFC 3986 §2.3 never wants to see encoded. */
+export const IS_UNRESERVED: Uint8Array = classOf(`-._~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`)
+
+/** The value of each hexadecimal digit; 16 for what is none. */
+export const HEX_VALUE: Uint8Array = new Uint8Array(256).fill(16)
+for (let digit = 0; digit < 16; digit++) {
+  HEX_VALUE[digit.toString(16).charCodeAt(0)] = digit
+  HEX_VALUE[digit.toString(16).toUpperCase().charCodeAt(0)] = digit
+}
+
+function classOf(members: string): Uint8Array {
+  const table = new Uint8Array(256)
+  for (const member of members) table[member.charCodeAt(0)] = 1
+  return table
+}

@@ -1,0 +1,104 @@
+import { FOLD, LOWER } from './ascii.ts'
+
+/**
+ * The fields that the gateway itself understands. The kind of a field is found once, while its
+ * name is read; those from HIDDEN on are never copied: they belong to one connection, or are
+ * written by us and only by us.
+ */
+export const PLAIN = 0
+export const DATE = 1
+export const TRAILER = 2
+/** Named by Connection, or forbidden in a trailer section: neither forwarded nor shown. */
+export const HIDDEN = 3
+export const HOST = 4
+export const CONNECTION = 5
+export const CONTENT_LENGTH = 6
+export const TRANSFER_ENCODING = 7
+export const EXPECT = 8
+export const UPGRADE = 9
+export const TE = 10
+
+/** At its kind's number. The last ones have no constant: to know that they are hop-by-hop is all. */
+const KNOWN: readonly string[] = [
+  '',
+  'date',
+  'trailer',
+  '',
+  'host',
+  'connection',
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'te',
+  'keep-alive',
+  'proxy-connection',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'http2-settings',
+]
+
+export const KINDS: number = KNOWN.length
+
+/** For each length the kinds whose names are so long. */
+const BY_LENGTH: readonly (readonly number[])[] = Array.from({ length: 20 }, (_, length) =>
+  KNOWN.flatMap((name, kind) => (name !== '' && name.length === length ? [kind] : [])),
+)
+
+/** The kind of a name that is known to be a token. */
+export function kindOfName(bytes: Uint8Array, from: number, to: number): number {
+  const candidates = to - from < BY_LENGTH.length ? BY_LENGTH[to - from] : undefined
+  if (candidates === undefined) return PLAIN
+  for (let i = 0; i < candidates.length; i++) {
+    const kind = candidates[i] as number
+    if (isName(bytes, from, KNOWN[kind] as string)) return kind
+  }
+  return PLAIN
+}
+
+/** Known names are letters, digits and dashes, and no other `tchar` becomes one of these. */
+function isName(bytes: Uint8Array, from: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    if (((bytes[from + i] as number) | LOWER) !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** Whether `text` from `from` to `to` is `lower` in any case. */
+export function isSameName(text: string, from: number, to: number, lower: string): boolean {
+  if (to - from !== lower.length) return false
+  for (let i = 0; i < lower.length; i++) {
+    if (FOLD[text.charCodeAt(from + i)] !== lower.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** Whether fields of that name are written by ./write.ts on its own account, or not at all. */
+export function isReserved(name: string): boolean {
+  return KNOWN.indexOf(name) > HIDDEN
+}
+
+/**
+ * RFC 9110 §7.6.1: a field that is meant for all recipients is never a connection option. To
+ * honour such an option would let a client take from the upstream what its rules were judged by.
+ */
+export function isEndToEnd(name: string): boolean {
+  return END_TO_END.has(name) || /^(?:content|x-forwarded|sec)-/.test(name)
+}
+
+const END_TO_END: ReadonlySet<string> = new Set(
+  `host transfer-encoding expect connection date authorization cookie set-cookie origin
+   referer forwarded via x-real-ip x-request-id x-original-url x-rewrite-url traceparent tracestate
+   accept accept-encoding cache-control vary etag location range age expires pragma warning
+   user-agent www-authenticate proxy-authenticate proxy-authorization authentication-info
+   max-forwards if-match if-none-match if-modified-since if-unmodified-since if-range
+   last-modified retry-after access-control-allow-origin x-api-key`.split(/\s+/),
+)
+
+/**
+ * RFC 9110 §6.5.1: what frames, routes, authenticates or changes the meaning of a message comes
+ * too late in a trailer section, where it would get past what was decided from the head.
+ */
+export function isForbiddenTrailer(name: string): boolean {
+  return name === 'trailer' || isReserved(name) || isEndToEnd(name)
+}

@@ -1,0 +1,217 @@
+// HOT PATH: one pass over a request head; it allocates its text, the path and little else.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
+// Liberties: one object for all requests of a connection, strings of the last one used again.
+
+import { ASTERISK, SLASH } from './ascii.ts'
+import { EXPECT, HOST, TE } from './field-names.ts'
+import { beginFields, type Fields, fieldValue, readFields } from './fields.ts'
+import { parseAuthority } from './host.ts'
+import {
+  type HeadLimits,
+  isRepeated,
+  isValue,
+  MessageHead,
+  readConnection,
+  readFraming,
+} from './message.ts'
+import { refuse } from './refusals.ts'
+import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
+
+/** RFC 9112 §3.2 */
+export type TargetForm = 'origin' | 'absolute' | 'authority' | 'asterisk'
+
+/**
+ * A request head. One object serves all requests of a connection, one after the other: it is
+ * valid until the next is read into it, and does not need the bytes that it was read from.
+ */
+export class RequestHead extends MessageHead {
+  method = ''
+  form: TargetForm = 'origin'
+  /** Of the absolute form; empty for the others. */
+  scheme: '' | 'http' | 'https' = ''
+  /** As written, `/` where the absolute form has none, `*`, or empty for the authority form. */
+  path = ''
+  /** As written with its question mark, or empty. */
+  query = ''
+  /** In lower case, without port; empty where HTTP/1.0 does not say it. */
+  host = ''
+  /** As written behind the host, or 0. */
+  port = 0
+  /** Whether the client waits for 100 (Continue) before it sends the body. */
+  expectContinue = false
+  /** Whether the client said that it takes trailer fields. */
+  takesTrailers = false
+  /** What host and port were read from. */
+  authority = ''
+  readonly line: RequestLine = new RequestLine()
+  /** Whether the request line is behind us. */
+  inFields = false
+}
+
+/**
+ * Reads a request head from `bytes` between `start` and `end`. Answers the offset behind it, 0
+ * where it needs more bytes, or a refusal for ./refusals.ts. After 0, call it again with the same
+ * head and at least the same bytes from `start` on, which may have moved meanwhile; after anything
+ * else a new head begins.
+ */
+export function readRequestHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  limits: HeadLimits,
+  head: RequestHead,
+): number {
+  // Octets behind the limit are not looked at, so that the verdict is the same in all portions.
+  const seen = Math.min(end, start + limits.head)
+  let at = 1
+  if (!head.inFields) {
+    at = readRequestLine(head.line, bytes, start, seen, limits.target)
+    if (at > 0) {
+      head.inFields = true
+      beginFields(head.fields, at - start)
+    }
+  }
+  if (at > 0) at = readFields(head.fields, bytes, start, seen, limits.fields)
+  if (at === 0) {
+    if (end - start < limits.head) return 0
+    at = refuse('head-too-large')
+  }
+  if (at > 0) {
+    head.fields.text = bytes.toString('latin1', start, at)
+    const verdict = understand(head)
+    if (verdict < 0) at = verdict
+  }
+  beginRequestLine(head.line)
+  head.inFields = false
+  return at
+}
+
+/** What the lines mean together. Answers 1 or a refusal. */
+function understand(head: RequestHead): number {
+  const { line, fields } = head
+  head.minor = line.minor
+  head.method = methodOf(fields.text, line.method, line.methodEnd)
+  let verdict = readHost(head)
+  if (verdict > 0) verdict = readTarget(head)
+  if (verdict > 0) verdict = readFraming(head)
+  if (verdict > 0) verdict = readConnection(head)
+  if (verdict > 0) verdict = readExpect(head)
+  head.takesTrailers = (fields.first[TE] as number) >= 0 && takesTrailers(fields)
+  return verdict
+}
+
+const METHODS: readonly string[] =
+  'GET HEAD POST PUT DELETE PATCH OPTIONS TRACE CONNECT QUERY PROPFIND REPORT SEARCH PURGE'.split(
+    ' ',
+  )
+
+/** The same string for the same method, so that comparing it later compares pointers. */
+function methodOf(text: string, from: number, to: number): string {
+  for (let i = 0; i < METHODS.length; i++) {
+    const method = METHODS[i] as string
+    if (method.length === to - from && text.startsWith(method, from)) return method
+  }
+  return text.substring(from, to)
+}
+
+function readHost(head: RequestHead): number {
+  const { fields } = head
+  const index = fields.first[HOST] as number
+  if (index < 0) {
+    head.host = head.authority = ''
+    head.port = 0
+    // RFC 9112 §3.2: HTTP/1.1 has exactly one.
+    return head.minor === 0 ? 1 : refuse('missing-host')
+  }
+  if (isRepeated(fields, HOST)) return refuse('duplicate-host')
+  const text = fieldValue(fields, index)
+  // One connection mostly speaks to one host.
+  if (text === head.authority && text !== '') return 1
+  const authority = parseAuthority(text)
+  if (authority === undefined) return refuse('bad-host')
+  head.authority = text
+  head.host = authority.host
+  head.port = authority.port
+  return 1
+}
+
+function readTarget(head: RequestHead): number {
+  const { line, fields } = head
+  const { text } = fields
+  const first = text.charCodeAt(line.target)
+  head.scheme = ''
+  head.query = line.query < line.targetEnd ? text.substring(line.query, line.targetEnd) : ''
+  if (head.method === 'CONNECT') return readAuthorityForm(head)
+  if (first === SLASH) {
+    head.form = 'origin'
+    head.path = text.substring(line.target, line.query)
+    return 1
+  }
+  if (first !== ASTERISK) return readAbsoluteForm(head)
+  if (line.targetEnd - line.target !== 1 || head.method !== 'OPTIONS') return refuse('bad-target')
+  head.form = 'asterisk'
+  head.path = '*'
+  return 1
+}
+
+function readAuthorityForm(head: RequestHead): number {
+  const { line, fields } = head
+  const target = fields.text.substring(line.target, line.targetEnd)
+  const authority = parseAuthority(target)
+  if (authority === undefined || authority.port === 0) return refuse('bad-target')
+  head.form = 'authority'
+  head.path = ''
+  return agree(head, target)
+}
+
+function readAbsoluteForm(head: RequestHead): number {
+  const { line, fields } = head
+  const target = fields.text.substring(line.target, line.targetEnd)
+  const found = /^(https?):\/\/([^/?]*)([^?]*)/i.exec(target)
+  if (found === null) return refuse('bad-target')
+  const [, scheme = '', authority = '', path = ''] = found
+  head.scheme = scheme.toLowerCase() === 'https' ? 'https' : 'http'
+  // RFC 9112 §3.2.4: without a path, OPTIONS asks about the server itself.
+  const isServer = path === '' && head.query === '' && head.method === 'OPTIONS'
+  head.form = isServer ? 'asterisk' : 'absolute'
+  head.path = isServer ? '*' : path || '/'
+  return agree(head, authority)
+}
+
+/** Rules, routes and the upstream go by one host: what the target says and Host must be the same. */
+function agree(head: RequestHead, text: string): number {
+  const authority = parseAuthority(text)
+  if (authority === undefined) return refuse('bad-target')
+  const isSilent = (head.fields.first[HOST] as number) < 0
+  if (!isSilent && (authority.host !== head.host || authority.port !== head.port)) {
+    return refuse('host-mismatch')
+  }
+  head.host = authority.host
+  head.port = authority.port
+  return 1
+}
+
+function readExpect(head: RequestHead): number {
+  const { fields } = head
+  const index = fields.first[EXPECT] as number
+  head.expectContinue = false
+  if (index < 0) return 1
+  if (isRepeated(fields, EXPECT) || !isValue(fields, index, '100-continue')) {
+    return refuse('unknown-expectation')
+  }
+  // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored; without a body there is nothing to wait for.
+  head.expectContinue = head.minor === 1 && head.framing !== 'none'
+  return 1
+}
+
+function takesTrailers(fields: Fields): boolean {
+  for (let i = 0; i < fields.count; i++) {
+    if (
+      fields.kinds[i] === TE &&
+      /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i.test(fieldValue(fields, i))
+    ) {
+      return true
+    }
+  }
+  return false
+}

@@ -1,0 +1,166 @@
+// HOT PATH: what requests and responses have in common once their lines are read.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
+// Liberties: the usual values of Connection are compared in place, before anything is split.
+
+import { IS_TOKEN, ZERO } from './ascii.ts'
+import {
+  CONNECTION,
+  CONTENT_LENGTH,
+  HIDDEN,
+  isEndToEnd,
+  isSameName,
+  TRANSFER_ENCODING,
+  UPGRADE,
+} from './field-names.ts'
+import { Fields, fieldValue, hasName } from './fields.ts'
+import { refuse } from './refusals.ts'
+
+/** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
+export type Framing = 'none' | 'length' | 'chunked' | 'close'
+
+export interface HeadLimits {
+  /** Octets of a head, from its first to the empty line. */
+  readonly head: number
+  /** Octets of the request target. */
+  readonly target: number
+  readonly fields: number
+}
+
+export const HEAD_LIMITS: HeadLimits = { head: 32_768, target: 8_192, fields: 100 }
+
+export class MessageHead {
+  readonly fields: Fields = new Fields()
+  /** The version is HTTP/1.`minor`. */
+  minor = 1
+  framing: Framing = 'none'
+  /** The value of Content-Length, or -1. */
+  length = -1
+  /** Whether the sender wants to go on with this connection. */
+  keepAlive = true
+  /** The protocols of Upgrade in lower case where Connection asks for it, or nothing. */
+  upgrade = ''
+  /** What Connection names in lower case, but `close`, `keep-alive` and `upgrade`. */
+  readonly options: string[] = []
+}
+
+/** Sets framing and length from the fields. Answers 1 or a refusal. */
+export function readFraming(head: MessageHead): number {
+  const { fields } = head
+  const length = fields.first[CONTENT_LENGTH] as number
+  const coding = fields.first[TRANSFER_ENCODING] as number
+  head.framing = 'none'
+  head.length = -1
+  if (coding >= 0) {
+    // RFC 9112 §6.3: a message with both is an attack or a mistake; refuse it rather than choose.
+    if (length >= 0) return refuse('both-lengths')
+    // RFC 9112 §6.1: whoever sends this in HTTP/1.0 may not know what it means.
+    if (head.minor === 0) return refuse('transfer-coding-in-http-1.0')
+    if (isRepeated(fields, TRANSFER_ENCODING)) return refuse('duplicate-transfer-encoding')
+    if (!isValue(fields, coding, 'chunked')) return refuse('unknown-transfer-coding')
+    head.framing = 'chunked'
+    return 1
+  }
+  if (length < 0) return 1
+  if (isRepeated(fields, CONTENT_LENGTH)) return refuse('duplicate-content-length')
+  head.length = parseLength(fieldValue(fields, length))
+  if (head.length < 0) return refuse('bad-content-length')
+  head.framing = head.length === 0 ? 'none' : 'length'
+  return 1
+}
+
+/** A decimal number that is exact, or -1. */
+function parseLength(digits: string): number {
+  if (digits.length === 0 || digits.length > 16) return -1
+  let value = 0
+  for (let i = 0; i < digits.length; i++) {
+    const digit = digits.charCodeAt(i) - ZERO
+    if (digit < 0 || digit > 9) return -1
+    value = value * 10 + digit
+  }
+  return value <= Number.MAX_SAFE_INTEGER ? value : -1
+}
+
+/** Sets keepAlive, upgrade and options from the fields. Answers 1 or a refusal. */
+export function readConnection(head: MessageHead): number {
+  const { fields, options } = head
+  const first = fields.first[CONNECTION] as number
+  head.keepAlive = head.minor === 1
+  head.upgrade = ''
+  if (options.length > 0) options.length = 0
+  if (first < 0) return 1
+  if (!isRepeated(fields, CONNECTION)) {
+    if (isValue(fields, first, 'keep-alive')) {
+      head.keepAlive = true
+      return 1
+    }
+    if (isValue(fields, first, 'close')) {
+      head.keepAlive = false
+      return 1
+    }
+  }
+  return readOptions(head)
+}
+
+/** More names than any sender needs; each is looked for among all fields. */
+const MOST_OPTIONS = 16
+
+function readOptions(head: MessageHead): number {
+  const { fields, options } = head
+  const seen = new Set<string>()
+  for (let i = 0; i < fields.count; i++) {
+    if (fields.kinds[i] !== CONNECTION) continue
+    for (const element of fieldValue(fields, i).split(',')) {
+      const option = trimmed(element).toLowerCase()
+      if (!isToken(option) && option !== '') return refuse('bad-connection')
+      seen.add(option)
+    }
+  }
+  seen.delete('')
+  if (seen.size > MOST_OPTIONS) return refuse('bad-connection')
+  // RFC 9112 §9.3: close wins over keep-alive.
+  head.keepAlive = !seen.delete('close') && (head.minor === 1 || seen.has('keep-alive'))
+  seen.delete('keep-alive')
+  if (seen.delete('upgrade')) head.upgrade = protocols(fields)
+  for (const option of seen) {
+    if (isEndToEnd(option)) return refuse('connection-names-end-to-end')
+    options.push(option)
+  }
+  hideOptions(fields, options)
+  return 1
+}
+
+function protocols(fields: Fields): string {
+  const all: string[] = []
+  for (let i = 0; i < fields.count; i++) {
+    if (fields.kinds[i] === UPGRADE) all.push(fieldValue(fields, i))
+  }
+  return all.join(', ').toLowerCase()
+}
+
+/** Rules must not read what the upstream will not get. */
+function hideOptions(fields: Fields, options: readonly string[]): void {
+  for (let i = 0; i < fields.count; i++) {
+    if ((fields.kinds[i] as number) > HIDDEN) continue
+    for (const option of options) if (hasName(fields, i, option)) fields.kinds[i] = HIDDEN
+  }
+}
+
+export function isRepeated(fields: Fields, kind: number): boolean {
+  return (fields.repeated & (1 << kind)) !== 0
+}
+
+/** Whether the value of a field is `lower` in any case. */
+export function isValue(fields: Fields, index: number, lower: string): boolean {
+  const value = fieldValue(fields, index)
+  return isSameName(value, 0, value.length, lower)
+}
+
+export function isToken(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (IS_TOKEN[text.charCodeAt(i)] !== 1) return false
+  return text !== ''
+}
+
+/** Without the spaces and tabs around; `trim` would take more than these. */
+function trimmed(text: string): string {
+  return text.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+}

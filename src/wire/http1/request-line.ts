@@ -1,0 +1,146 @@
+// HOT PATH: the first line of a request, read once however it arrives.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
+// Liberties: counted loops, offsets instead of strings until the head is complete.
+
+import { CR, DEL, HASH, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'
+import { refuseText } from './fields.ts'
+import { type RefusalWord, refuse } from './refusals.ts'
+
+/** Where the reader stands. */
+const AT_START = 0
+const IN_METHOD = 1
+const IN_TARGET = 2
+const AT_VERSION = 3
+const DONE = 4
+
+/** Offsets from the start of the head. */
+export class RequestLine {
+  phase: number = AT_START
+  at = 0
+  method = 0
+  methodEnd = 0
+  target = 0
+  /** Where the first question mark stands, or the end of the target. */
+  query = 0
+  targetEnd = 0
+  minor = 1
+}
+
+export function beginRequestLine(line: RequestLine): void {
+  line.phase = AT_START
+  line.at = 0
+}
+
+const LONGEST_METHOD = 32
+
+/** Answers the offset behind the line, 0 for more bytes, or a refusal. */
+export function readRequestLine(
+  line: RequestLine,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  longestTarget: number,
+): number {
+  let at = start + line.at
+  if (line.phase === AT_START) {
+    if (at === end) return 0
+    // RFC 9112 §2.2: one empty line before a request is an old client's habit.
+    if (bytes[at] === CR) {
+      if (at + 1 === end) return 0
+      if (bytes[at + 1] !== LF) return refuse('bare-cr')
+      at += 2
+    }
+    line.phase = IN_METHOD
+    line.method = at - start
+    line.query = 0
+  }
+  if (line.phase === IN_METHOD) {
+    const from = start + line.method
+    while (at < end && isMethodOctet(bytes[at] as number)) at++
+    if (at - from > LONGEST_METHOD) return refuse('bad-method')
+    if (at === end) return pause(line, at - start)
+    if (bytes[at] !== SPACE) return refuseMethod(bytes[at] as number)
+    if (at === from) return refuse('bad-request-line')
+    line.methodEnd = at - start
+    at++
+    line.target = at - start
+    line.phase = IN_TARGET
+  }
+  if (line.phase === IN_TARGET) {
+    const from = start + line.target
+    let query = line.query
+    for (; at < end; at++) {
+      const octet = bytes[at] as number
+      if (octet <= SPACE || octet >= DEL || octet === HASH) break
+      if (octet === QUESTION && query === 0) query = at - start
+    }
+    line.query = query
+    if (at - from > longestTarget) return refuse('target-too-long')
+    if (at === end) return pause(line, at - start)
+    if (bytes[at] !== SPACE) {
+      return refuseText(bytes[at] as number, bytes[at] === CR ? 'bad-request-line' : 'bad-target')
+    }
+    if (at === from) return refuse('bad-request-line')
+    line.targetEnd = at - start
+    if (query === 0) line.query = line.targetEnd
+    at++
+    line.phase = AT_VERSION
+  }
+  const version = readVersion(bytes, at, end, 'bad-request-line')
+  if (version === 0) return pause(line, at - start)
+  if (version < 0) return version === UNKNOWN && isPreface(line, bytes, start) ? PREFACE : version
+  if (end - at > 8 && bytes[at + 8] !== CR) {
+    return refuseText(bytes[at + 8] as number, 'bad-request-line')
+  }
+  if (end - at < 10) return pause(line, at - start)
+  if (bytes[at + 9] !== LF) return refuse('bare-cr')
+  line.minor = version - 10
+  line.phase = DONE
+  return at + 10
+}
+
+function pause(line: RequestLine, at: number): number {
+  line.at = at
+  return 0
+}
+
+/** No lower-case letters: an upstream that ignores case would see another method than the rules. */
+function isMethodOctet(octet: number): boolean {
+  return IS_TOKEN[octet] === 1 && (octet < 0x61 || octet > 0x7a)
+}
+
+function refuseMethod(octet: number): number {
+  if (IS_TOKEN[octet] === 1) return refuse('bad-method')
+  return refuseText(octet, 'bad-request-line')
+}
+
+/** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */
+function isPreface(line: RequestLine, bytes: Buffer, start: number): boolean {
+  return bytes.toString('latin1', start + line.method, start + line.targetEnd) === 'PRI *'
+}
+
+const UNKNOWN = refuse('unknown-version')
+const PREFACE = refuse('http2-preface')
+
+const PROTOCOL = 'HTTP/1.'
+
+/** Answers 10 or 11 for the version, 0 for more bytes, or a refusal. */
+export function readVersion(
+  bytes: Buffer,
+  at: number,
+  end: number,
+  otherwise: RefusalWord,
+): number {
+  for (let i = 0; i < 8; i++) {
+    if (at + i === end) return 0
+    const octet = bytes[at + i] as number
+    const isFitting = i === 5 || i === 7 ? isDigit(octet) : octet === PROTOCOL.charCodeAt(i)
+    if (!isFitting) return refuseText(octet, otherwise)
+  }
+  const minor = (bytes[at + 7] as number) - ZERO
+  return bytes[at + 5] === 0x31 && minor < 2 ? 10 + minor : UNKNOWN
+}
+
+function isDigit(octet: number): boolean {
+  return octet >= ZERO && octet < ZERO + 10
+}

@@ -1,0 +1,123 @@
+// HOT PATH: one pass over a response head, as strict as with requests: what is refused is a 502.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-response.plain.ts on any input.
+// Liberties: one object for all responses of a connection.
+
+import { CR, LF, SPACE, ZERO } from './ascii.ts'
+import { beginFields, endOfText, readFields, refuseText } from './fields.ts'
+import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
+import { refuse } from './refusals.ts'
+import { readVersion } from './request-line.ts'
+
+/**
+ * A response head. One object serves all responses of a connection, interim ones included: it is
+ * valid until the next is read into it, and does not need the bytes that it was read from.
+ */
+export class ResponseHead extends MessageHead {
+  status = 0
+  reason = ''
+  /** Offsets of the status line, from the start of the head. */
+  reasonAt = 0
+  reasonEnd = 0
+  /** How far the reason was looked at. */
+  at = 0
+  phase: number = AT_STATUS
+}
+
+/** Where the reader stands. */
+const AT_STATUS = 0
+const IN_REASON = 1
+const IN_FIELDS = 2
+
+/** 100 to 199 but 101: more heads follow before the answer itself. */
+export function isInterim(head: ResponseHead): boolean {
+  return head.status < 200 && head.status !== 101
+}
+
+/**
+ * Reads a response head, like readRequestHead reads a request's. `method` is that of the request:
+ * it takes part in the framing (RFC 9112 §6.3).
+ */
+export function readResponseHead(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  limits: HeadLimits,
+  method: string,
+  head: ResponseHead,
+): number {
+  const seen = Math.min(end, start + limits.head)
+  let at = 1
+  if (head.phase !== IN_FIELDS) {
+    at = readStatusLine(bytes, start, seen, head)
+    if (at > 0) {
+      head.phase = IN_FIELDS
+      beginFields(head.fields, at - start)
+    }
+  }
+  if (at > 0) at = readFields(head.fields, bytes, start, seen, limits.fields)
+  if (at === 0) {
+    if (end - start < limits.head) return 0
+    at = refuse('head-too-large')
+  }
+  if (at > 0) {
+    const text = bytes.toString('latin1', start, at)
+    head.fields.text = text
+    head.reason = text.substring(head.reasonAt, head.reasonEnd)
+    const verdict = understand(head, method)
+    if (verdict < 0) at = verdict
+  }
+  head.phase = AT_STATUS
+  return at
+}
+
+/** `HTTP/1.1 200 OK`; the space behind the status may be missing, as it often is. */
+function readStatusLine(bytes: Buffer, start: number, end: number, head: ResponseHead): number {
+  if (head.phase === AT_STATUS) {
+    const version = readVersion(bytes, start, end, 'bad-status-line')
+    if (version <= 0) return version
+    for (let i = 8; i < 12; i++) {
+      if (start + i >= end) return 0
+      const octet = bytes[start + i] as number
+      const digit = octet - ZERO
+      // The first digit is 1 to 5 (RFC 9110 §15).
+      const isFitting =
+        i === 8 ? octet === SPACE : digit >= 0 && digit <= 9 && (i > 9 || (digit > 0 && digit < 6))
+      if (!isFitting) return refuseText(octet, 'bad-status-line')
+    }
+    if (start + 12 === end) return 0
+    const hundreds = (bytes[start + 9] as number) - ZERO
+    const tens = (bytes[start + 10] as number) - ZERO
+    head.status = hundreds * 100 + tens * 10 + (bytes[start + 11] as number) - ZERO
+    head.minor = version - 10
+    const octet = bytes[start + 12] as number
+    if (octet !== SPACE && octet !== CR) return refuseText(octet, 'bad-status-line')
+    head.reasonAt = octet === SPACE ? 13 : 12
+    head.at = head.reasonAt
+    head.phase = IN_REASON
+  }
+  const at = endOfText(bytes, start + head.at, end)
+  head.at = at - start
+  if (at === end) return 0
+  if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-status-line')
+  if (at + 1 === end) return 0
+  if (bytes[at + 1] !== LF) return refuse('bare-cr')
+  head.reasonEnd = at - start
+  return at + 2
+}
+
+function understand(head: ResponseHead, method: string): number {
+  let verdict = readFraming(head)
+  if (verdict > 0) verdict = readConnection(head)
+  if (verdict < 0) return verdict
+  const { status } = head
+  if (status < 200 || status === 204) {
+    // RFC 9112 §6.1 forbids it, and whoever sends it may send chunks too.
+    if (head.framing === 'chunked') return refuse('transfer-coding-without-body')
+    head.framing = 'none'
+  } else if (status === 304 || method === 'HEAD') head.framing = 'none'
+  else if (head.framing === 'none' && head.length < 0) {
+    head.framing = 'close'
+    head.keepAlive = false
+  }
+  return 1
+}

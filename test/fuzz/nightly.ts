@@ -1,0 +1,31 @@
+import { spawnSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/**
+ * The wide tier again and again with other seeds, until FUZZ_RUNS (1,000,000) texts are through.
+ * Each round has a process of its own: code once generated stays in memory for as long as one runs.
+ */
+const ROUND = 20_000
+
+const inAll = Number(process.env['FUZZ_RUNS'] ?? 1_000_000)
+const first = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_000)
+const rounds = Math.ceil(inAll / ROUND)
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const files = globSync(`${folder}*.test.ts`)
+
+let failed = 0
+for (let round = 0; round < rounds; round++) {
+  const seed = first + round * ROUND
+  const env = { ...process.env, FUZZ_RUNS: String(ROUND), FUZZ_SEED: String(seed) }
+  const flags = ['--test', '--test-isolation=none', '--test-reporter=dot']
+  const { status, stdout } = spawnSync(process.execPath, [...flags, ...files], {
+    env,
+    encoding: 'utf8',
+  })
+  if (status === 0) continue
+  failed++
+  console.log(`seed ${seed}\n${stdout}`)
+}
+console.log(`${rounds - failed} passed, ${failed} failed`)
+process.exitCode = failed === 0 ? 0 : 1
