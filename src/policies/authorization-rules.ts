@@ -70,9 +70,12 @@ export const authorizationRules = () =>
         if (other === undefined) return
         const hint = 'write `action` and `policy`, or `rules` alone'
         issues.push(
-          issue(value, `\`rules\` and \`${other}\` exclude each other`, { rule: 'excludes', hint }, [
-            other,
-          ]),
+          issue(
+            value,
+            `\`rules\` and \`${other}\` exclude each other`,
+            { rule: 'excludes', hint },
+            [other],
+          ),
         )
       } else if (action === undefined || policy === undefined) {
         const missing = action === undefined ? 'action' : 'policy'

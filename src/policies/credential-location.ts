@@ -8,7 +8,11 @@ export type CredentialLocation =
   | { readonly kind: 'cookie'; readonly name: string }
   | { readonly kind: 'expression'; readonly expression: string }
 
-const token = () => z.string().regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/).max(256)
+const token = () =>
+  z
+    .string()
+    .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+    .max(256)
 
 /** Where in a request the credential stands. */
 export const credentialLocation = (prefix: string) =>

@@ -57,7 +57,10 @@ export function oneOfKeys<T extends z.ZodType>(schema: T, ...groups: readonly st
  * A strict object whose keys have other spellings too: the file may say `jwtAuth` or
  * `workerThreads`, what comes out has canonical keys only.
  */
-export function aliased<T extends z.ZodRawShape>(shape: T, aliases: Readonly<Record<string, string>>) {
+export function aliased<T extends z.ZodRawShape>(
+  shape: T,
+  aliases: Readonly<Record<string, string>>,
+) {
   const others = Object.entries(aliases).map(([alias, key]) => {
     const schema = shape[key] as z.ZodType
     const inner = isOptional(schema) ? unwrapped(schema) : schema

@@ -6,6 +6,7 @@ import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import type { Checker } from './check.ts'
 import { candidates, type Declared } from './environment.ts'
+import { isKnown } from './known.ts'
 import { nearest } from './nearest.ts'
 import { type CallTerm, invalid, type Term } from './term.ts'
 import { DYN, isDynamic, type Type } from './types.ts'
@@ -98,7 +99,7 @@ function isExact(checker: Checker, overload: Overload, args: readonly Term[]): b
   return args.every((arg, i) => {
     const param = paramAt(overload.params, i)
     if (isDynamic(param) || param.kind === 'param') return true
-    return checker.types.shallow(arg.type).kind === param.kind
+    return checker.types.shallow(arg.type).kind === param.kind && isKnown(arg)
   })
 }
 

@@ -6,6 +6,7 @@ import { checkCall } from './calls.ts'
 import { candidates, type Environment } from './environment.ts'
 import { checkEqual, checkMember } from './equality.ts'
 import { fold } from './fold.ts'
+import { isDeclared, isKnown } from './known.ts'
 import { checkLoop } from './loops.ts'
 import { nearest } from './nearest.ts'
 import { fieldType, indexType } from './shapes.ts'
@@ -126,7 +127,8 @@ export class Checker {
         return checkLoop(this, expr)
       case 'bind': {
         const value = this.check(expr.value)
-        return this.scoped(expr.name, value.type, expr, (local) => {
+        const trust = { known: isKnown(value), declared: isDeclared(value) }
+        return this.scoped(expr.name, value.type, trust, expr, (local) => {
           const body = this.check(expr.body)
           return { kind: 'bind', local, value, body, type: body.type, start, end }
         })
@@ -143,7 +145,7 @@ export class Checker {
           )
         }
         const element = known.kind === 'optional' ? known.element : T.DYN
-        return this.scoped(expr.name, element, expr, (local) => {
+        return this.scoped(expr.name, element, UNKNOWN, expr, (local) => {
           const body = this.check(expr.body)
           const type = expr.flat ? body.type : T.optionalOf(body.type)
           return { kind: 'optMap', target, local, body, flat: expr.flat, type, start, end }
@@ -313,7 +315,13 @@ export class Checker {
   }
 
   /** Checks `inside` with a local variable in scope. */
-  scoped(name: string, type: T.Type, at: Span, inside: (local: LocalTerm) => Term): Term {
+  scoped(
+    name: string,
+    type: T.Type,
+    trust: Pick<LocalTerm, 'known' | 'declared'>,
+    at: Span,
+    inside: (local: LocalTerm) => Term,
+  ): Term {
     if (this.environment.variables.has(name)) {
       this.report(
         'PC0115',
@@ -327,6 +335,7 @@ export class Checker {
       kind: 'local',
       name,
       slot: this.#slots++,
+      ...trust,
       type,
       start: at.start,
       end: at.start,
@@ -344,6 +353,9 @@ export class Checker {
     for (const child of children(term)) this.settle(child)
   }
 }
+
+/** Values inside of what the expression made; see ./known.ts. */
+const UNKNOWN = { known: false, declared: false }
 
 function literalType(value: Value): T.Type {
   if (value === null) return T.NULL

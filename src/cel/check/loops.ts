@@ -1,5 +1,6 @@
 import type { Comprehension, Macro } from '../syntax/ast.ts'
 import type { Checker } from './check.ts'
+import { isDeclared } from './known.ts'
 import { rangeTypes } from './shapes.ts'
 import type { LocalTerm, Term } from './term.ts'
 import * as T from './types.ts'
@@ -11,7 +12,9 @@ export function checkLoop(checker: Checker, expr: Comprehension): Term {
   const { start, end, macro } = expr
   const range = checker.check(expr.range)
   const [firstType, secondType] = rangeTypes(checker, range, expr.second !== undefined)
-  return checker.scoped(expr.first, firstType, expr, (first) => {
+  const isTrusted = isDeclared(range)
+  const trust = { known: isTrusted, declared: isTrusted }
+  return checker.scoped(expr.first, firstType, trust, expr, (first) => {
     const inner = (second: LocalTerm | undefined): Term => {
       const filter = expr.filter === undefined ? undefined : checker.condition(expr.filter, macro)
       const body = TESTS.has(macro) ? checker.condition(expr.body, macro) : checker.check(expr.body)
@@ -19,7 +22,7 @@ export function checkLoop(checker: Checker, expr: Comprehension): Term {
       return { kind: 'loop', macro, range, first, second, filter, body, type, start, end }
     }
     if (expr.second === undefined) return inner(undefined)
-    return checker.scoped(expr.second, secondType, expr, inner)
+    return checker.scoped(expr.second, secondType, trust, expr, inner)
   })
 }
 

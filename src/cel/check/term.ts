@@ -51,6 +51,9 @@ export interface LocalTerm extends Typed {
   readonly kind: 'local'
   readonly name: string
   readonly slot: number
+  /** See ./known.ts. */
+  readonly known: boolean
+  readonly declared: boolean
 }
 
 export type Access = 'get' | 'test' | 'optional'

@@ -1,3 +1,4 @@
+import { isKnown } from '../check/known.ts'
 import type { BindTerm, CallTerm, EqualTerm, MemberTerm, OptMapTerm, Term } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
 import { fuel } from '../values/fuel.ts'
@@ -60,7 +61,8 @@ export function value(term: Term): Run {
       const { field } = term
       if (term.access === 'test') return (c, f) => runtime.testField(operand(c, f), field)
       if (term.access === 'optional') return (c, f) => runtime.optField(operand(c, f), field)
-      if (term.operand.type.kind === 'struct') return property(operand, field)
+      if (term.operand.type.kind === 'struct' && isKnown(term.operand))
+        return property(operand, field)
       return (c, f) => runtime.getField(operand(c, f), field)
     }
     case 'index': {

@@ -1,3 +1,4 @@
+import { isKnown } from '../check/known.ts'
 import type { Term } from '../check/term.ts'
 import type { Value } from '../values/value.ts'
 
@@ -15,9 +16,11 @@ function inheritedNames(...kinds: readonly { readonly prototype: object }[]): Re
 /** May `value.name` be read as a property of this operand, undefined meaning absent? */
 export function isProperty(operand: Term, name: string): boolean {
   const { type } = operand
+  if (!isKnown(operand)) return false
   if (type.kind === 'struct') return true
   if (type.kind === 'map') return type.plain === true && !OBJECT_NAMES.has(name)
-  return type.kind === 'json' && !JSON_NAMES.has(name)
+  // An array would answer '0' with its first element, and a string with its first character.
+  return type.kind === 'json' && !JSON_NAMES.has(name) && !/^[0-9]/.test(name)
 }
 
 /** May a variable of this name be read as a property of the variables object? */
@@ -26,14 +29,15 @@ export function isPlainName(name: string): boolean {
 }
 
 /** Is this operand always the output of JSON.parse (or undefined)? */
-export function isJson({ type }: Term): boolean {
-  return type.kind === 'json' || (type.kind === 'map' && type.plain === true)
+export function isJson(term: Term): boolean {
+  const { type } = term
+  return isKnown(term) && (type.kind === 'json' || (type.kind === 'map' && type.plain === true))
 }
 
 /** Does `===` decide equality of any value of this term's type with the constant? */
 export function isIdentity(constant: Value, other: Term): boolean {
   if (constant === null || typeof constant === 'boolean') return true
-  const { kind } = other.type
+  const kind = isKnown(other) ? other.type.kind : 'dyn'
   if (typeof constant === 'string') return kind === 'string' || isJson(other)
   // JSON has no boxed doubles, and no uint this small.
   if (typeof constant === 'number')

@@ -1,3 +1,4 @@
+import { isKnown } from '../check/known.ts'
 import type { CallTerm } from '../check/term.ts'
 
 /** Operators for operands of unknown types: names in ./runtime.ts. */
@@ -28,6 +29,7 @@ const COMPARISONS = new Map([
 
 /** JavaScript orders ints, as numbers and as bigints, exactly as CEL does. */
 export function comparisonOf(term: CallTerm): string | undefined {
-  const isInt = term.args.length === 2 && term.args.every((arg) => arg.type.kind === 'int')
+  const isInt =
+    term.args.length === 2 && term.args.every((arg) => arg.type.kind === 'int' && isKnown(arg))
   return isInt ? COMPARISONS.get(term.name) : undefined
 }

@@ -1,3 +1,4 @@
+import { isDeclared, isKnown } from '../check/known.ts'
 import type { CallTerm, EqualTerm, FieldTerm, IndexTerm, MemberTerm, Term } from '../check/term.ts'
 import { Cidr } from '../values/cidr.ts'
 import { isIdentity, isJson, isProperty, memberSet } from './inline.ts'
@@ -31,7 +32,8 @@ export function writeIndex(s: Source, term: IndexTerm): string {
   const { operand, index, optional } = term
   const [list, key] = [s.value(operand), s.value(index)]
   if (optional) return `optIndex(${list},${key})`
-  const isElement = operand.type.kind === 'list' && index.type.kind === 'int'
+  const isElement =
+    operand.type.kind === 'list' && index.type.kind === 'int' && isKnown(operand) && isKnown(index)
   return isElement ? `${list}?.[${key}]` : `getIndex(${list},${key})`
 }
 
@@ -43,7 +45,7 @@ export function writeEqual(s: Source, term: EqualTerm, wanted: boolean): string 
     if (wanted) return `${s.value(other)}===${k}`
     return s.guarded([other], ([t]) => `${t}!==${k}`, 'false')
   }
-  if (term.left.type.kind === 'string' && term.right.type.kind === 'string') {
+  if (isText(term.left) && isText(term.right)) {
     return s.guarded([term.left, term.right], ([a, b]) => `${a}${sign}${b}`, 'false')
   }
   return `isEqual(${s.value(term.left)},${s.value(term.right)})===${wanted}`
@@ -139,7 +141,12 @@ function textTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
 
 function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   const [receiver, argument] = args
-  if (name !== 'containsIP' || receiver?.kind !== 'constant' || argument?.type.kind !== 'ip') {
+  if (
+    name !== 'containsIP' ||
+    receiver?.kind !== 'constant' ||
+    argument?.type.kind !== 'ip' ||
+    !isKnown(argument)
+  ) {
     return undefined
   }
   if (!(receiver.value instanceof Cidr)) return undefined
@@ -151,13 +158,13 @@ function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
 const TEXT_TESTS = new Set(['startsWith', 'endsWith', 'contains'])
 
 function isText(term: Term): boolean {
-  return term.type.kind === 'string'
+  return term.type.kind === 'string' && isKnown(term)
 }
 
 function isTextSearch({ element, container }: MemberTerm): boolean {
   if (element.kind !== 'constant' || typeof element.value !== 'string') return false
-  if (container.type.kind === 'json') return true
-  if (container.type.kind !== 'list') return false
+  if (isJson(container)) return true
+  if (container.type.kind !== 'list' || !isDeclared(container)) return false
   return container.type.element.kind === 'string' || container.type.element.kind === 'json'
 }
 

@@ -1,3 +1,4 @@
+import { isKnown } from '../check/known.ts'
 import { pathOf } from '../check/path.ts'
 import type { CallTerm, LoopTerm, Term } from '../check/term.ts'
 import type { Variables } from '../emit/generate.ts'
@@ -124,7 +125,7 @@ export class Explainer {
   #field(term: Extract<Term, { kind: 'field' }>): Explanation {
     const operand = this.explain(term.operand)
     if (operand.value === undefined) return failed(term, [operand])
-    const isHost = term.operand.type.kind === 'struct'
+    const isHost = term.operand.type.kind === 'struct' && isKnown(term.operand)
     if (term.access === 'test') {
       if (isHost) return answer(term, hostField(operand.value, term.field) !== undefined, [operand])
       return computed(term, [operand], ([value]) => runtime.testField(value, term.field))

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { credentialLocation } from '../credential-location.ts'
 import { secret } from '../materials.ts'
-import { aliased, issue, oneOfKeys } from '../shapes.ts'
 import { choice } from '../scalars.ts'
+import { aliased, issue, oneOfKeys } from '../shapes.ts'
 
 /** bcrypt, argon2, SHA-1 of htpasswd, SHA-2 crypt and Apache's MD5; never plain text. */
 const ENTRY = /^[^:\s]+:(\$2[abxy]\$|\$argon2(id|i|d)\$|\{SHA\}|\$[56]\$|\$apr1\$)\S+$/
@@ -14,44 +14,41 @@ const user = () =>
     .meta({ title: 'line of an htpasswd file' })
     .check(({ value, issues }) => {
       if (ENTRY.test(value)) return
+      const message = 'this is not `name:hash` with a hash that is known'
       const hint = 'make one with `htpasswd -nB name`; passwords in plain text are not taken'
-      issues.push(
-        issue(value, 'this is not `name:hash` with a hash that is known', {
-          rule: 'malformed',
-          hint,
-        }),
-      )
+      issues.push(issue(value, message, { rule: 'malformed', hint }))
     })
 
-export const basicAuth = aliased(
-  {
-    htpasswd: secret()
-      .optional()
-      .describe('The users and their hashes, as `htpasswd` writes them: the text or `{file}`.'),
-    users: z
-      .array(user())
-      .min(1)
-      .max(1024)
-      .optional()
-      .describe('The same as a list of lines, in place of `htpasswd`.'),
-    realm: z
-      .string()
-      .regex(/^[^"\\\p{Cc}]*$/u)
-      .max(256)
-      .default('Restricted')
-      .describe('What browsers show when they ask.'),
-    mode: choice('Strict', 'Optional')
-      .default('Strict')
-      .describe('Strict: a known user or 401. Optional: no credentials are fine, bad ones are 401.'),
-    location: credentialLocation('Basic '),
-  },
-  { authorizationLocation: 'location' },
-)
-  .pipe(
-    z.unknown().transform((value) => value as z.output<typeof entries>),
-  )
-  .describe('Accepts users with passwords; the name is `basicAuth.username` in expressions.')
+const shape = {
+  htpasswd: secret()
+    .optional()
+    .describe('The users and their hashes, as `htpasswd` writes them: the text or `{file}`.'),
+  users: z
+    .array(user())
+    .min(1)
+    .max(1024)
+    .optional()
+    .describe('The same as a list of lines, in place of `htpasswd`.'),
+  realm: z
+    .string()
+    .regex(/^[^"\\\p{Cc}]*$/u)
+    .max(256)
+    .default('Restricted')
+    .describe('What browsers show when they ask.'),
+  mode: choice('Strict', 'Optional')
+    .default('Strict')
+    .describe('Strict: a known user or 401. Optional: no credentials are fine, bad ones are 401.'),
+  location: credentialLocation('Basic '),
+}
 
-const entries = oneOfKeys(z.strictObject({}), [])
+export const basicAuth = oneOfKeys(aliased(shape, { authorizationLocation: 'location' }), [
+  'htpasswd',
+  'users',
+])
+  .transform(({ htpasswd, users, ...rest }) => ({
+    ...rest,
+    htpasswd: htpasswd ?? { secret: (users ?? []).join('\n') },
+  }))
+  .describe('Accepts users with passwords; the name is `basicAuth.username` in expressions.')
 
 export type BasicAuth = z.output<typeof basicAuth>

@@ -129,8 +129,7 @@ export const jwtAuthentication = z
       issues.push(issue(value, message, { rule: 'excludes', hint }, [other]))
     } else if (issuer === undefined || jwks === undefined) {
       const hint = 'list `providers`, each with `issuer` and `jwks`'
-      const missing =
-        issuer === jwks ? '`providers`' : issuer === undefined ? '`issuer`' : '`jwks`'
+      const missing = issuer === jwks ? '`providers`' : issuer === undefined ? '`issuer`' : '`jwks`'
       issues.push(issue(value, `${missing} is missing`, { rule: 'missing', hint }))
     }
   })
@@ -138,9 +137,9 @@ export const jwtAuthentication = z
     mode,
     location,
     forward,
-    providers: (
-      providers ?? [{ issuer: issuer as string, jwks: jwks as KeySet, ...rest }]
-    ).map(toProvider),
+    providers: (providers ?? [{ issuer: issuer as string, jwks: jwks as KeySet, ...rest }]).map(
+      toProvider,
+    ),
   }))
   .describe('Verifies JSON Web Tokens; the claims are `jwt` in expressions.')
 

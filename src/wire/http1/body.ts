@@ -2,6 +2,78 @@
 // Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
 // Liberties: one object for all bodies of a connection; a range is two numbers.
 
-import { ChunkReader, beginChunks, readChunks } from './chunked.ts'
+import { BODY_LIMITS, type BodyLimits, beginChunks, ChunkReader, readChunks } from './chunked.ts'
+import type { Fields } from './fields.ts'
 import type { Framing } from './message.ts'
 import { refuse } from './refusals.ts'
+
+/** Reads bodies of every framing. One object serves all bodies of a connection. */
+export class BodyReader {
+  framing: Framing = 'none'
+  isDone = true
+  /** What the last call found, as offsets into its bytes. */
+  from = 0
+  to = 0
+  /** What is still to come of a body whose length is known. */
+  left = 0
+  readonly chunks: ChunkReader = new ChunkReader()
+}
+
+/**
+ * `asWire` is for a chunked body that is sent on chunked: ranges then have the framing too, less
+ * chunk extensions and trailers, so that a segment with many small chunks stays one piece. Such a
+ * body ends with `renderTrailers` of its trailers, where it has any.
+ */
+export function beginBody(
+  body: BodyReader,
+  framing: Framing,
+  length: number,
+  asWire = false,
+): void {
+  body.framing = framing
+  body.isDone = framing === 'none'
+  body.from = 0
+  body.to = 0
+  body.left = framing === 'length' ? length : 0
+  if (framing === 'chunked') beginChunks(body.chunks, asWire)
+}
+
+/**
+ * Reads on from `at`. Answers the offset that it came to, with the range that it found, which may
+ * be empty, or a refusal. Call it until it came to the end or is done.
+ */
+export function readBody(
+  body: BodyReader,
+  bytes: Buffer,
+  at: number,
+  end: number,
+  limits: BodyLimits = BODY_LIMITS,
+): number {
+  body.from = at
+  body.to = at
+  if (body.isDone) return at
+  if (body.framing === 'chunked') {
+    const { chunks } = body
+    const behind = readChunks(chunks, bytes, at, end, limits)
+    body.isDone = chunks.isDone
+    body.from = chunks.from
+    body.to = chunks.to
+    return behind
+  }
+  const length = body.framing === 'length' ? Math.min(end - at, body.left) : end - at
+  body.to = at + length
+  body.left -= body.framing === 'length' ? length : 0
+  body.isDone = body.framing === 'length' && body.left === 0
+  return body.to
+}
+
+/** When the peer has closed its side. Answers 1, or a refusal where the body is not whole. */
+export function endBody(body: BodyReader): number {
+  if (body.framing === 'close') body.isDone = true
+  return body.isDone ? 1 : refuse('truncated-body')
+}
+
+/** The trailer section of a chunked body that had one, once it is done. */
+export function trailersOf(body: BodyReader): Fields | undefined {
+  return body.framing === 'chunked' ? body.chunks.trailers : undefined
+}

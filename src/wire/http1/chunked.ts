@@ -1,0 +1,246 @@
+// HOT PATH: the chunked coding of RFC 9112 §7.1, wherever segments end; data is never copied.
+// Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
+// Liberties: one object for all bodies of a connection; a range is two numbers.
+
+import { CR, HEX_VALUE, LF, SEMICOLON } from './ascii.ts'
+import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
+import {
+  beginFields,
+  endOfText,
+  Fields,
+  fieldName,
+  lineOf,
+  readFields,
+  refuseText,
+} from './fields.ts'
+import { refuse } from './refusals.ts'
+
+export interface BodyLimits {
+  /** Octets of chunk extensions in one body; they mean nothing to us and are dropped. */
+  readonly extensions: number
+  /** Octets of the trailer section. */
+  readonly trailers: number
+  readonly trailerFields: number
+}
+
+export const BODY_LIMITS: BodyLimits = { extensions: 4_096, trailers: 8_192, trailerFields: 32 }
+
+/** Where the reader stands. */
+const IN_SIZE = 0
+const IN_EXTENSION = 1
+const SIZE_LF = 2
+const IN_DATA = 3
+const DATA_CR = 4
+const DATA_LF = 5
+const AT_TRAILERS = 6
+const IN_TRAILERS = 7
+const LAST_LF = 8
+const DONE = 9
+
+export class ChunkReader {
+  /** What the last call found: data, or with `asWire` octets to be sent on as they are. */
+  from = 0
+  to = 0
+  isDone = false
+  /** Whether ranges are to have the framing too, less what must not be sent on. */
+  asWire = false
+  state: number = IN_SIZE
+  /** Of the chunk: its size while that is read, then what is left of it. */
+  size = 0
+  digits = 0
+  extensions = 0
+  /** The trailer section where there is one, its forbidden fields hidden. */
+  trailers: Fields | undefined = undefined
+  section: Buffer | undefined = undefined
+  held = 0
+}
+
+export function beginChunks(reader: ChunkReader, asWire: boolean): void {
+  reader.from = 0
+  reader.to = 0
+  reader.isDone = false
+  reader.asWire = asWire
+  reader.state = IN_SIZE
+  reader.size = 0
+  reader.digits = 0
+  reader.extensions = 0
+  reader.trailers = undefined
+  reader.section = undefined
+  reader.held = 0
+}
+
+/**
+ * Reads on from `at`. Answers the offset that it came to, with the range that it found, or a
+ * refusal. Call it until it came to the end or is done.
+ */
+export function readChunks(
+  reader: ChunkReader,
+  bytes: Buffer,
+  start: number,
+  end: number,
+  limits: BodyLimits,
+): number {
+  let at = start
+  reader.from = start
+  reader.to = start
+  while (at < end) {
+    const octet = bytes[at] as number
+    switch (reader.state) {
+      case IN_SIZE: {
+        const digit = HEX_VALUE[octet] as number
+        if (digit < 16) {
+          reader.size = reader.size * 16 + digit
+          if (reader.size > Number.MAX_SAFE_INTEGER || ++reader.digits > 16) {
+            return refuse('chunk-too-large')
+          }
+        } else if (reader.digits === 0) return refuseText(octet, 'bad-chunk-size')
+        else if (octet === CR) reader.state = SIZE_LF
+        else if (octet === SEMICOLON) {
+          reader.state = IN_EXTENSION
+          if (reader.asWire) return give(reader, start, at, at + 1)
+        } else return refuseText(octet, 'bad-chunk-size')
+        at++
+        break
+      }
+      case IN_EXTENSION: {
+        const stop = endOfText(bytes, at, end)
+        reader.extensions += stop - at
+        if (reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
+        at = stop
+        if (at === end) return give(reader, at, at, at)
+        if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-chunk-extension')
+        reader.state = SIZE_LF
+        // In a range of its own: what was dropped lies before it.
+        if (reader.asWire) return give(reader, at, at + 1, at + 1)
+        at++
+        break
+      }
+      case SIZE_LF:
+        if (octet !== LF) return refuse('bare-cr')
+        reader.state = reader.size === 0 ? AT_TRAILERS : IN_DATA
+        at++
+        break
+      case IN_DATA: {
+        const length = Math.min(end - at, reader.size)
+        reader.size -= length
+        if (reader.size === 0) reader.state = DATA_CR
+        if (!reader.asWire) return give(reader, at, at + length, at + length)
+        at += length
+        break
+      }
+      case DATA_CR:
+        if (octet !== CR) return refuseText(octet, 'bad-chunk-end')
+        reader.state = DATA_LF
+        at++
+        break
+      case DATA_LF:
+        if (octet !== LF) return refuse('bare-cr')
+        reader.state = IN_SIZE
+        reader.digits = 0
+        at++
+        break
+      case AT_TRAILERS:
+        if (octet === CR) {
+          reader.state = LAST_LF
+          at++
+          break
+        }
+        reader.state = IN_TRAILERS
+        if (reader.asWire && at > start) return give(reader, start, at, at)
+        break
+      case IN_TRAILERS:
+        at = readTrailers(reader, bytes, at, end, limits)
+        return at < 0 ? at : give(reader, at, at, at)
+      case LAST_LF:
+        if (octet !== LF) return refuse('bare-cr')
+        finish(reader)
+        return give(reader, reader.asWire ? start : at + 1, at + 1, at + 1)
+      default:
+        return at
+    }
+  }
+  return give(reader, reader.asWire ? start : at, at, at)
+}
+
+function give(reader: ChunkReader, from: number, to: number, at: number): number {
+  reader.from = from
+  reader.to = to
+  return at
+}
+
+function finish(reader: ChunkReader): void {
+  reader.state = DONE
+  reader.isDone = true
+}
+
+/** Trailer sections are rare and small: held together until they are complete. */
+function readTrailers(
+  reader: ChunkReader,
+  bytes: Buffer,
+  at: number,
+  end: number,
+  limits: BodyLimits,
+): number {
+  reader.section ??= Buffer.allocUnsafe(limits.trailers)
+  if (reader.trailers === undefined) {
+    reader.trailers = new Fields()
+    beginFields(reader.trailers, 0)
+  }
+  const before = reader.held
+  const held = before + bytes.copy(reader.section, before, at, end)
+  const read = readFields(reader.trailers, reader.section, 0, held, limits.trailerFields)
+  if (read < 0) return read
+  if (read === 0) {
+    reader.held = held
+    return held === limits.trailers ? refuse('trailers-too-large') : end
+  }
+  reader.trailers.text = reader.section.toString('latin1', 0, read)
+  hideForbidden(reader.trailers)
+  finish(reader)
+  return at + read - before
+}
+
+function hideForbidden(trailers: Fields): void {
+  for (let i = 0; i < trailers.count; i++) {
+    if (isForbiddenTrailer(fieldName(trailers, i).toLowerCase())) trailers.kinds[i] = HIDDEN
+  }
+}
+
+export const CHUNK_END = '\r\n'
+export const LAST_CHUNK = '0\r\n\r\n'
+
+/** The line before the data of a chunk, which is not empty: an empty one would be the last. */
+export function chunkHead(size: number): string {
+  if (!Number.isSafeInteger(size) || size <= 0) throw new RangeError(`a chunk of ${size} octets`)
+  return `${size.toString(16)}\r\n`
+}
+
+/**
+ * Copies a chunk with its framing to `out`, for small ones that share a write with others. Answers
+ * the offset behind it, or 0 where there is too little room.
+ */
+export function writeChunk(
+  out: Buffer,
+  at: number,
+  data: Buffer,
+  from: number,
+  to: number,
+): number {
+  const head = chunkHead(to - from)
+  if (out.length - at < head.length + (to - from) + 2) return 0
+  let behind = at + out.write(head, at, 'latin1')
+  behind += data.copy(out, behind, from, to)
+  out[behind] = CR
+  out[behind + 1] = LF
+  return behind + 2
+}
+
+/** A trailer section less its hidden fields, with the empty line that ends the message. */
+export function renderTrailers(trailers: Fields): string {
+  let text = ''
+  for (let i = 0; i < trailers.count; i++) {
+    if (trailers.kinds[i] === HIDDEN) continue
+    text += trailers.text.substring(lineOf(trailers, i), lineOf(trailers, i + 1))
+  }
+  return `${text}\r\n`
+}

@@ -1,4 +1,4 @@
-import { FOLD, LOWER } from './ascii.ts'
+import { DASH, FOLD, LOWER, UNDERSCORE } from './ascii.ts'
 
 /**
  * The fields that the gateway itself understands. The kind of a field is found once, while its
@@ -45,23 +45,36 @@ const BY_LENGTH: readonly (readonly number[])[] = Array.from({ length: 20 }, (_,
   KNOWN.flatMap((name, kind) => (name !== '' && name.length === length ? [kind] : [])),
 )
 
-/** The kind of a name that is known to be a token. */
+/**
+ * The kind of a name that is known to be a token. `content_length` and the like are hidden: there
+ * are upstreams that do not tell an underscore from a dash.
+ */
 export function kindOfName(bytes: Uint8Array, from: number, to: number): number {
   const candidates = to - from < BY_LENGTH.length ? BY_LENGTH[to - from] : undefined
   if (candidates === undefined) return PLAIN
   for (let i = 0; i < candidates.length; i++) {
     const kind = candidates[i] as number
-    if (isName(bytes, from, KNOWN[kind] as string)) return kind
+    const likeness = compareName(bytes, from, KNOWN[kind] as string)
+    if (likeness !== DIFFERENT) return likeness === SAME ? kind : HIDDEN
   }
   return PLAIN
 }
 
+const DIFFERENT = 0
+const SAME = 1
+const UNDERSCORED = 2
+
 /** Known names are letters, digits and dashes, and no other `tchar` becomes one of these. */
-function isName(bytes: Uint8Array, from: number, name: string): boolean {
+function compareName(bytes: Uint8Array, from: number, name: string): number {
+  let likeness = SAME
   for (let i = 0; i < name.length; i++) {
-    if (((bytes[from + i] as number) | LOWER) !== name.charCodeAt(i)) return false
+    const wanted = name.charCodeAt(i)
+    const octet = bytes[from + i] as number
+    if ((octet | LOWER) === wanted) continue
+    if (octet !== UNDERSCORE || wanted !== DASH) return DIFFERENT
+    likeness = UNDERSCORED
   }
-  return true
+  return likeness
 }
 
 /** Whether `text` from `from` to `to` is `lower` in any case. */

@@ -215,6 +215,15 @@ export function lineOf(fields: Fields, index: number): number {
     : fields.text.length - 2
 }
 
+export function nameOffset(fields: Fields, index: number): number {
+  return fields.offsets[index * STRIDE + NAME] as number
+}
+
+export function nameLength(fields: Fields, index: number): number {
+  const slot = index * STRIDE
+  return (fields.offsets[slot + NAME_END] as number) - (fields.offsets[slot + NAME] as number)
+}
+
 /** Whether the name of a field is `lower` in any case. */
 export function hasName(fields: Fields, index: number, lower: string): boolean {
   const slot = index * STRIDE

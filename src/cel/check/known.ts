@@ -1,0 +1,59 @@
+import type { Term } from './term.ts'
+import type { Type } from './types.ts'
+
+/**
+ * CEL's types are gradual: dyn fits everywhere, so `[1] + [dyn('x')]` is a list(int) that holds a
+ * string. A type is a promise only where the value came straight from the environment or from a
+ * function whose own arguments are known; elsewhere the emitters must look at the value.
+ */
+
+/** Is the value, where there is one, of its static type, as far as its outermost kind? */
+export function isKnown(term: Term): boolean {
+  switch (term.kind) {
+    case 'variable':
+    case 'constant':
+    case 'equal':
+    case 'member':
+    case 'and':
+    case 'or':
+    case 'not':
+    case 'list':
+    case 'map':
+    case 'loop':
+    case 'optMap':
+      return true
+    case 'local':
+      return term.known
+    case 'field':
+    case 'index':
+      return isDeclared(term)
+    case 'call':
+      return term.exact && !isOpen(term.overloads[0]?.result)
+    case 'conditional':
+      return isKnown(term.whenTrue) && isKnown(term.whenFalse)
+    case 'bind':
+      return isKnown(term.body)
+    case 'invalid':
+      return false
+  }
+}
+
+/** Is it a part of a variable, whose whole type the environment promises? */
+export function isDeclared(term: Term): boolean {
+  switch (term.kind) {
+    case 'variable':
+      return true
+    case 'local':
+      return term.declared
+    case 'field':
+      return term.access === 'test' || isDeclared(term.operand)
+    case 'index':
+      return isDeclared(term.operand)
+    default:
+      return false
+  }
+}
+
+function isOpen(type: Type | undefined): boolean {
+  return type === undefined || type.kind === 'param' || type.kind === 'dyn' || type.kind === 'json'
+}

@@ -1,0 +1,19 @@
+import * as z from 'zod'
+import { duration } from '../scalars.ts'
+
+const count = () => z.int().min(1).max(1_000_000)
+
+export const connectionLimits = z
+  .strictObject({
+    maxConnections: count().optional().describe('Connections to each endpoint at once.'),
+    maxPendingRequests: count()
+      .default(1024)
+      .describe('Requests that wait for a connection; what comes beyond gets 503.'),
+    maxRequestsPerConnection: count()
+      .optional()
+      .describe('After so many requests a connection is closed.'),
+    idleTimeout: duration().optional().describe('How long an unused connection is kept.'),
+  })
+  .describe('How many connections and waiting requests a backend may have.')
+
+export type ConnectionLimits = z.output<typeof connectionLimits>

@@ -1,0 +1,97 @@
+import * as z from 'zod'
+import { byteSize, choice, duration, expression, headerName } from '../scalars.ts'
+import { oneOfKeys } from '../shapes.ts'
+import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
+
+const expressions = (what: string) =>
+  z.record(z.string().min(1).max(256), expression('any')).default({}).describe(what)
+
+const grpc = z
+  .strictObject({
+    context: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Fixed context extensions of the check request.'),
+    metadata: expressions('Metadata context of the check request, by expression.'),
+  })
+  .describe("Envoy's ext_authz protocol, version 3.")
+
+const http = z
+  .strictObject({
+    path: expression('string').optional().describe('The path to ask; that of the request.'),
+    redirect: expression('string').optional().describe('Where to send whoever is refused.'),
+    body: expression('string').optional().describe('The body to ask with.'),
+    includeResponseHeaders: z
+      .array(headerName())
+      .max(64)
+      .default([])
+      .describe('Headers of the answer that go to the backend.'),
+    addRequestHeaders: z
+      .record(headerName(), expression('string'))
+      .default({})
+      .describe('Further headers of the question, by expression.'),
+    metadata: expressions('What expressions see as `extauthz`, read from the answer.'),
+  })
+  .describe('A plain HTTP request: 2xx admits.')
+
+const protocol = oneOfKeys(z.strictObject({ grpc: grpc.optional(), http: http.optional() }), [
+  'grpc',
+  'http',
+])
+
+const cache = z
+  .strictObject({
+    key: z.array(expression('any')).min(1).max(16).describe('What answers are remembered by.'),
+    ttl: duration().describe('How long.'),
+    maxEntries: z.int().min(1).max(1_000_000).default(10_000).describe('How many at most.'),
+  })
+  .optional()
+  .describe('Remembers answers, the refusals too.')
+
+const body = z
+  .strictObject({
+    maxRequestBytes: byteSize().default(8192).describe('How much of the body is sent.'),
+    allowPartialMessage: z
+      .boolean()
+      .default(false)
+      .describe('Whether the beginning of a longer body is sent; else it is refused.'),
+    packAsBytes: z.boolean().default(false).describe('Send it as bytes, not as text.'),
+  })
+  .optional()
+  .describe('Sends the body of the request along.')
+
+const failureMode = z
+  .union([
+    choice('Deny', 'Allow'),
+    z.strictObject({
+      denyWithStatus: z.int().min(400).max(599).describe('Deny, with this status.'),
+    }),
+  ])
+  .default('Deny')
+  .describe('What happens when the service cannot be asked.')
+
+export const extAuthz = oneOfKeys(
+  z.strictObject({
+    ...targetShape,
+    protocol: protocol
+      .default({ grpc: { context: {}, metadata: {} } })
+      .describe('How the service is asked.'),
+    failureMode,
+    timeout: duration().default(10_000).describe('How long to wait for an answer.'),
+    includeRequestHeaders: z
+      .array(z.string().regex(/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/))
+      .max(64)
+      .default([])
+      .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),
+    includeRequestBody: body,
+    cache,
+  }),
+  TARGET_KEYS,
+)
+  .transform(({ host, service, backend, ...rest }) => ({
+    target: toTarget({ host, service, backend }),
+    ...rest,
+  }))
+  .describe('Asks a service of your own; it fails closed unless told otherwise.')
+
+export type ExtAuthz = z.output<typeof extAuthz>

@@ -1,0 +1,13 @@
+import * as z from 'zod'
+import { choice } from '../scalars.ts'
+
+export const proxyProtocol = z
+  .strictObject({
+    mode: choice('Strict', 'Optional')
+      .default('Strict')
+      .describe('Strict: connections without the header are closed.'),
+    version: choice('V1', 'V2', 'All').default('V2').describe('Which form of the header is read.'),
+  })
+  .describe("Takes the client's address from the PROXY header of a load balancer in front.")
+
+export type ProxyProtocol = z.output<typeof proxyProtocol>

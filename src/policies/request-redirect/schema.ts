@@ -1,0 +1,16 @@
+import * as z from 'zod'
+import { authority, newPath } from '../rewritten-url.ts'
+import { choice } from '../scalars.ts'
+
+const STATUSES = [301, 302, 303, 307, 308] as const
+
+export const requestRedirect = z
+  .strictObject({
+    scheme: choice('http', 'https').optional().describe('The scheme; that of the request.'),
+    authority: authority().optional().describe('Host and port; those of the request.'),
+    path: newPath().optional().describe('The path; that of the request.'),
+    status: z.literal(STATUSES).default(302).describe('The status of the answer.'),
+  })
+  .describe('Answers with a redirect.')
+
+export type RequestRedirect = z.output<typeof requestRedirect>

@@ -1,0 +1,109 @@
+import type * as z from 'zod'
+import type { Stage } from '../cel/index.ts'
+import type { Level, Section } from '../model/policy.ts'
+import { accessLog } from './access-log/schema.ts'
+import { apiKey } from './api-key/schema.ts'
+import { authorization } from './authorization/schema.ts'
+import { backendTLS } from './backend-tls/schema.ts'
+import { basicAuth } from './basic-auth/schema.ts'
+import { connect } from './connect/schema.ts'
+import { connectionLimits } from './connection-limits/schema.ts'
+import { cors } from './cors/schema.ts'
+import { directResponse } from './direct-response/schema.ts'
+import { extAuthz } from './ext-authz/schema.ts'
+import { frontendHttp } from './frontend-http/schema.ts'
+import { frontendTcp } from './frontend-tcp/schema.ts'
+import { frontendTls } from './frontend-tls/schema.ts'
+import { healthCheck } from './health-check/schema.ts'
+import { http } from './http/schema.ts'
+import { jwtAuthentication } from './jwt-authentication/schema.ts'
+import { loadBalancer } from './load-balancer/schema.ts'
+import { localRateLimit } from './local-rate-limit/schema.ts'
+import { mcpAuthorization } from './mcp-authorization/schema.ts'
+import { networkAuthorization } from './network-authorization/schema.ts'
+import { outlierDetection } from './outlier-detection/schema.ts'
+import { proxyProtocol } from './proxy-protocol/schema.ts'
+import { requestHeaders } from './request-headers/schema.ts'
+import { requestMirror } from './request-mirror/schema.ts'
+import { requestRedirect } from './request-redirect/schema.ts'
+import { responseHeaders } from './response-headers/schema.ts'
+import { retry } from './retry/schema.ts'
+import { tcp } from './tcp/schema.ts'
+import { timeout } from './timeout/schema.ts'
+import { tracing } from './tracing/schema.ts'
+import { urlRewrite } from './url-rewrite/schema.ts'
+
+/** What is known of a kind of policy before anything of it runs. */
+export interface PolicySchema {
+  readonly kind: string
+  /** The key in a file, where it is not the kind itself. */
+  readonly key: string
+  /** Other spellings of the key. */
+  readonly aliases: readonly string[]
+  /** The sections that it may stand in, and the levels that it may be attached at there. */
+  readonly sections: Sections
+  readonly schema: z.ZodType
+  /** The stage of its expressions, where it is not that of the section. */
+  readonly stage?: Stage
+}
+
+type Sections = Readonly<Partial<Record<Section, readonly Level[]>>>
+
+const FRONTEND: Sections = { frontend: ['frontend', 'gateway'] }
+const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
+const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
+const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
+
+/** All kinds, in the order in which they run. */
+export const POLICY_SCHEMAS: readonly PolicySchema[] = [
+  define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'] }),
+  define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp' }),
+  define('frontendTls', FRONTEND, frontendTls, { key: 'tls' }),
+  define('networkAuthorization', FRONTEND, networkAuthorization),
+  define('frontendHttp', FRONTEND, frontendHttp, { key: 'http' }),
+  define('connect', FRONTEND, connect),
+  define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
+  define('tracing', FRONTEND, tracing),
+
+  define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
+  define('cors', TRAFFIC, cors),
+  define('jwtAuthentication', TRAFFIC, jwtAuthentication, { aliases: ['jwtAuth'] }),
+  define('basicAuth', TRAFFIC, basicAuth, { aliases: ['basicAuthentication'] }),
+  define('apiKey', TRAFFIC, apiKey, { aliases: ['apiKeyAuthentication'] }),
+  define('extAuthz', BOTH, extAuthz, { aliases: ['extAuth'] }),
+  define('authorization', BOTH, authorization),
+  define('localRateLimit', TRAFFIC, localRateLimit),
+  define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
+  define('urlRewrite', TRAFFIC, urlRewrite),
+  define('requestRedirect', TRAFFIC, requestRedirect),
+  define('directResponse', TRAFFIC, directResponse),
+  define('requestMirror', TRAFFIC, requestMirror),
+  define('retry', TRAFFIC, retry),
+
+  define('mcpAuthorization', BACKEND, mcpAuthorization, { stage: 'mcp' }),
+  define('loadBalancer', BACKEND, loadBalancer),
+  define('healthCheck', BACKEND, healthCheck),
+  define('outlierDetection', BACKEND, outlierDetection, { aliases: ['health'] }),
+  define('connectionLimits', BACKEND, connectionLimits),
+  define('tcp', BACKEND, tcp),
+  define('backendTLS', BACKEND, backendTLS),
+  define('http', BACKEND, http),
+  define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),
+]
+
+function define(
+  kind: string,
+  sections: Sections,
+  schema: z.ZodType,
+  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'stage'>> = {},
+): PolicySchema {
+  return { kind, key: kind, aliases: [], sections, schema, ...rest }
+}
+
+export { nearest } from '../cel/check/nearest.ts'
+export { type Annotation, annotationOf, findAnnotated } from './annotations.ts'
+export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
+export { fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
+export * from './scalars.ts'
+export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
+export { host, service, target } from './target.ts'

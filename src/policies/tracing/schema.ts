@@ -1,0 +1,38 @@
+import * as z from 'zod'
+import { choice, expression } from '../scalars.ts'
+import { oneOfKeys } from '../shapes.ts'
+import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
+
+const sampling = (what: string) =>
+  z
+    .union([z.boolean().transform(Number), z.number().min(0).max(1), expression('any', 'traffic')])
+    .describe(what)
+
+const attributes = (what: string) =>
+  z.record(z.string().min(1).max(256), expression('any', 'log')).default({}).describe(what)
+
+export const tracing = oneOfKeys(
+  z.strictObject({
+    ...targetShape,
+    protocol: choice('grpc', 'http').default('grpc').describe('The form of OTLP.'),
+    path: z
+      .string()
+      .regex(/^\/\S*$/)
+      .default('/v1/traces')
+      .describe('The path. With `http`.'),
+    randomSampling: sampling('The share of requests that begin a trace.').default(0),
+    clientSampling: sampling("Whether a client's wish to be traced is granted.").default(1),
+    filter: expression('bool', 'log').optional().describe('Only what this is true for is sent.'),
+    attributes: attributes('Further attributes of spans.'),
+    resources: attributes('Attributes of the process.'),
+    remove: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Left out.'),
+  }),
+  TARGET_KEYS,
+)
+  .transform(({ host, service, backend, ...rest }) => ({
+    target: toTarget({ host, service, backend }),
+    ...rest,
+  }))
+  .describe('Sends traces by OTLP.')
+
+export type Tracing = z.output<typeof tracing>

@@ -1,0 +1,158 @@
+// HOT PATH: heads on their way out, made of as few and as long pieces of the received one as can be.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-write.plain.ts on any input.
+// Liberties: an unchanged first line is part of the first piece; counted loops.
+
+import { DEL, SPACE } from './ascii.ts'
+import { type FieldLines, isFieldText, isOfSet, type NameSet, NO_LINES } from './field-lines.ts'
+import { DATE, HIDDEN, HOST, TRAILER } from './field-names.ts'
+import { type Fields, lineOf } from './fields.ts'
+import type { RequestHead } from './head.ts'
+import type { Framing } from './message.ts'
+import { reasonOf } from './reasons.ts'
+import type { ResponseHead } from './response-head.ts'
+
+/*
+ * Heads are strings of one character for each octet, to be written as latin1. Of a received head
+ * all is copied but hop-by-hop fields, what Connection named, and framing: that is written here and
+ * only here, from what the body will really be. There is no Via: RFC 9110 §7.6.3 wants one, but
+ * servers answer differently for it (no compression), and no gateway of our kind sends it; who
+ * wants it adds the line.
+ */
+
+/** What is told of every message that leaves. */
+interface Outgoing {
+  readonly framing: Framing
+  /** Written as Content-Length where the framing is not chunked; -1 for none. */
+  readonly length: number
+  /** Lines that are added. */
+  readonly lines: FieldLines
+  /** The protocol that Upgrade names, or nothing. */
+  readonly upgrade: string
+}
+
+export interface OutgoingRequest extends Outgoing {
+  readonly path: string
+  /** With its question mark, or empty. */
+  readonly query: string
+  /** Empty for the received one. */
+  readonly host: string
+  readonly expectContinue: boolean
+  /** Fields that are not copied. */
+  readonly dropped: NameSet
+}
+
+export interface OutgoingReply extends Outgoing {
+  /** Empty where there is nothing to say: HTTP/1.1 goes on as a rule. */
+  readonly connection: '' | 'close' | 'keep-alive'
+  /** From `dateLine`; for a response that has a date of its own it is not used. */
+  readonly date: FieldLines
+}
+
+export interface OutgoingResponse extends OutgoingReply {
+  /** Fields that are not copied. */
+  readonly dropped: NameSet
+}
+
+/** The head for the upstream; empty where path, query or host are not fit to be written. */
+export function renderRequestHead(head: RequestHead, out: OutgoingRequest): string {
+  const { fields, line } = head
+  const { path, query, host, upgrade } = out
+  if (out.framing === 'close') throw new RangeError('a request cannot end with its connection')
+  const isSameLine =
+    path === head.path && query === head.query && head.form === 'origin' && head.minor === 1
+  if (!isSameLine && !(isVisible(path) && isVisible(query) && path !== '')) return ''
+  if (!isVisible(host) || !isFieldText(upgrade)) return ''
+  const keepsHost = host === '' && (fields.first[HOST] as number) >= 0
+  let from = line.method
+  let text = ''
+  if (!isSameLine || !keepsHost) {
+    from = lineOf(fields, 0)
+    text = `${head.method} ${path}${query} HTTP/1.1\r\n`
+    if (!keepsHost) text += `host: ${host}\r\n`
+  }
+  text += copyFields(fields, from, out.dropped, keepsHost, out.framing === 'chunked')
+  text += framingLine(out)
+  if (out.expectContinue) text += 'expect: 100-continue\r\n'
+  if (upgrade !== '') text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
+  else if (head.takesTrailers) text += 'connection: te\r\nte: trailers\r\n'
+  return `${text}${out.lines}\r\n`
+}
+
+/** A response as the client gets it, interim ones included; empty where it cannot be written. */
+export function renderResponseHead(head: ResponseHead, out: OutgoingResponse): string {
+  const { fields, status } = head
+  if (!isFieldText(out.upgrade)) return ''
+  const isSameLine = head.minor === 1 && fields.text.charCodeAt(12) === SPACE
+  const line = isSameLine ? '' : `HTTP/1.1 ${status} ${head.reason}\r\n`
+  const from = isSameLine ? 0 : lineOf(fields, 0)
+  const copied = copyFields(fields, from, out.dropped, false, out.framing === 'chunked')
+  const hasDate = (fields.first[DATE] as number) >= 0 || status < 200
+  return `${line}${copied}${hasDate ? '' : out.date}${replyLines(status, out)}`
+}
+
+/** The head of an answer of our own; empty where it cannot be written. */
+export function renderReplyHead(status: number, out: OutgoingReply): string {
+  if (!isFieldText(out.upgrade)) return ''
+  const date = status < 200 ? '' : out.date
+  return `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${date}${replyLines(status, out)}`
+}
+
+function replyLines(status: number, out: OutgoingReply): string {
+  const { connection, upgrade } = out
+  // RFC 9110 §8.6: neither an interim answer nor 204 has a length.
+  let text = status < 200 || status === 204 ? '' : framingLine(out)
+  if (upgrade !== '') text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
+  else if (connection !== '' && status >= 200) text += `connection: ${connection}\r\n`
+  return `${text}${out.lines}\r\n`
+}
+
+/** The text from `from` on, less the lines that are not to be copied. */
+function copyFields(
+  fields: Fields,
+  from: number,
+  dropped: NameSet,
+  keepsHost: boolean,
+  keepsTrailer: boolean,
+): string {
+  let text = ''
+  let copied = from
+  for (let i = 0; i < fields.count; i++) {
+    const kind = fields.kinds[i] as number
+    const isKept = kind < HIDDEN ? kind !== TRAILER || keepsTrailer : kind === HOST && keepsHost
+    if (isKept && !isOfSet(dropped, fields, i)) continue
+    const at = lineOf(fields, i)
+    if (at > copied) text += fields.text.substring(copied, at)
+    copied = lineOf(fields, i + 1)
+  }
+  return text + fields.text.substring(copied, lineOf(fields, fields.count))
+}
+
+function framingLine({ framing, length }: Outgoing): string {
+  if (framing === 'chunked') return 'transfer-encoding: chunked\r\n'
+  if (framing === 'length' && !(Number.isSafeInteger(length) && length >= 0)) {
+    throw new RangeError(`a body of ${length} octets`)
+  }
+  return length < 0 ? '' : `content-length: ${length}\r\n`
+}
+
+/** Visible ASCII, or nothing: what a target or a host is made of. */
+function isVisible(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code <= SPACE || code >= DEL) return false
+  }
+  return true
+}
+
+let dated = -1
+let date = NO_LINES
+
+/** The Date of a moment in milliseconds, made once for each second. */
+export function dateLine(now: number): FieldLines {
+  const second = Math.floor(now / 1000)
+  if (second !== dated) {
+    dated = second
+    date = `date: ${new Date(second * 1000).toUTCString()}\r\n` as FieldLines
+  }
+  return date
+}
