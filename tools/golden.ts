@@ -1,10 +1,11 @@
 import { join } from 'node:path'
 import { errorPages } from './error-pages.ts'
+import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
 
 /** Everything that is generated and kept in the repository. */
-export const GENERATORS: readonly Generator[] = [errorPages, importTable]
+export const GENERATORS: readonly Generator[] = [errorPages, expressionReference, importTable]
 
 const ROOT = join(import.meta.dirname, '..')
 

@@ -1,0 +1,77 @@
+import type { Problem } from './yaml-tree.ts'
+
+/** The variables that `${NAME}` stands for. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** A text in which variables are filled in; `sources` leads each unit back to where it was. */
+export interface Expanded {
+  readonly text: string
+  readonly sources: readonly number[]
+}
+
+/**
+ * `${NAME}` and `${NAME:-otherwise}` within a value, `$NAME` where it is the whole value, `$$` for
+ * a dollar. Any other dollar is one: regular expressions and password hashes need no escape.
+ */
+export function expand(
+  text: string,
+  environment: Environment,
+  report: (problem: Problem) => void,
+): Expanded | undefined {
+  if (!text.includes('$')) return undefined
+  const whole = /^\$([A-Z][A-Z0-9_]*)$/.exec(text)
+  let expanded = ''
+  const sources: number[] = []
+  let isChanged = false
+  const put = (piece: string, at: number, length: number) => {
+    isChanged = true
+    for (let i = 0; i < piece.length; i++) sources.push(at)
+    expanded += piece
+    return at + length
+  }
+  const lookUp = (name: string, otherwise: string | undefined, at: number, length: number) => {
+    const value = environment[name]
+    if (value !== undefined && !(value === '' && otherwise !== undefined)) return value
+    if (otherwise !== undefined) return otherwise
+    report({
+      code: 'PC0204',
+      message: `the environment variable ${name} is not set`,
+      hint: `set it, or give a value for when it is not: \${${name}:-value}; $$ is a dollar`,
+      start: at,
+      end: at + length,
+    })
+    return ''
+  }
+  if (whole !== null) {
+    put(lookUp(whole[1] as string, undefined, 0, text.length), 0, text.length)
+    return { text: expanded, sources: [...sources, text.length] }
+  }
+  let at = 0
+  while (at < text.length) {
+    if (text.startsWith('$$', at)) at = put('$', at, 2)
+    else if (text.startsWith('${', at)) {
+      const close = text.indexOf('}', at)
+      const length = (close === -1 ? text.length : close + 1) - at
+      const reference = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}$/.exec(
+        text.slice(at, at + length),
+      )
+      if (reference === null) {
+        report({
+          code: 'PC0205',
+          message: close === -1 ? '`${` is never closed' : 'this is no name of a variable',
+          hint: 'write ${NAME} or ${NAME:-value}; $${ stands for ${ itself',
+          start: at,
+          end: at + length,
+        })
+        at = put('', at, length)
+      } else {
+        const [, name = '', otherwise] = reference
+        at = put(lookUp(name, otherwise, at, length), at, length)
+      }
+    } else {
+      sources.push(at)
+      expanded += text.charAt(at++)
+    }
+  }
+  return isChanged ? { text: expanded, sources: [...sources, text.length] } : undefined
+}

@@ -1,0 +1,41 @@
+import type { ErrorCode, YAMLError } from 'yaml'
+import type { Problem } from './yaml-tree.ts'
+
+/** What the parser found, in words that say what to do. */
+export function describeYamlError({ code, message, pos }: YAMLError): Problem {
+  const [start, end] = pos
+  const [words, hint] = WORDS[code] ?? [message, undefined]
+  const problem = { code: CODES[code] ?? 'PC0202', message: words, start, end }
+  return hint === undefined ? problem : { ...problem, hint }
+}
+
+const CODES: Partial<Record<ErrorCode, string>> = {
+  MULTIPLE_DOCS: 'PC0206',
+  TAG_RESOLVE_FAILED: 'PC0206',
+  NON_STRING_KEY: 'PC0206',
+  RESOURCE_EXHAUSTION: 'PC0206',
+}
+
+const INDENT = 'keys of one mapping, and items of one list, begin in the same column'
+
+const WORDS: Partial<Record<ErrorCode, readonly [message: string, hint?: string]>> = {
+  BAD_INDENT: ['the indentation does not fit what stands around it', INDENT],
+  TAB_AS_INDENT: ['a tab cannot indent YAML', 'use spaces'],
+  MISSING_CHAR: [
+    'something is missing here: a colon, a comma, a quote or a bracket',
+    'a value with `: `, ` #` or a leading special character in it needs quotes',
+  ],
+  UNEXPECTED_TOKEN: ['this does not belong here', INDENT],
+  BLOCK_AS_IMPLICIT_KEY: ['a mapping cannot stand on this line', 'begin it on a line of its own'],
+  MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'is a colon missing behind it?'],
+  BLOCK_IN_FLOW: ['inside of { } and [ ] only { } and [ ] can be used', undefined],
+  BAD_SCALAR_START: ['a value cannot begin with this character', 'put the value in quotes'],
+  BAD_DQ_ESCAPE: [
+    'this is no escape of a double-quoted text',
+    'write \\\\ for a backslash, or use single quotes, which take it as it is',
+  ],
+  BAD_ALIAS: ['this alias has no anchor', 'define it before: &name'],
+  KEY_OVER_1024_CHARS: ['a key is longer than YAML allows', 'is a quote missing before?'],
+  DUPLICATE_KEY: ['a key is given twice'],
+  MULTIPLE_DOCS: ['a file holds one document', 'remove what follows `---`'],
+}

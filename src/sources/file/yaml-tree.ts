@@ -1,0 +1,157 @@
+import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, Scalar } from 'yaml'
+import type { Entry, Node, ScalarNode, Style } from './node.ts'
+import { describeYamlError } from './yaml-errors.ts'
+
+/** Something that is wrong between two offsets of the text. */
+export interface Problem {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  readonly start: number
+  readonly end: number
+}
+
+export interface Tree {
+  /** Undefined for a text that holds nothing, and for one that could not be read at all. */
+  readonly root: Node | undefined
+  readonly problems: readonly Problem[]
+}
+
+/** Aliases are copied out: a few lines of them can stand for more than any memory holds. */
+const MOST_NODES = 2_000_000
+
+export function readYaml(text: string): Tree {
+  const document = parseSafely(text)
+  if (document === undefined) {
+    const message = 'this is nested too deeply to be read'
+    return { root: undefined, problems: [{ code: 'PC0202', message, start: 0, end: 1 }] }
+  }
+  const problems: Problem[] = document.errors.map(describeYamlError)
+  if (problems.length > 0) return { root: undefined, problems }
+  const report = (problem: Problem) => void problems.push(problem)
+  const root = document.contents === null ? undefined : convert(document, report)
+  return { root, problems }
+}
+
+/** The parser recurses: text that is nested deeply enough ends in a full stack. */
+function parseSafely(text: string): Document.Parsed | undefined {
+  try {
+    return parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' })
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}
+
+interface Ranged {
+  readonly range?: readonly [number, number, number] | null | undefined
+}
+
+function convert(document: Document.Parsed, report: (problem: Problem) => void): Node | undefined {
+  let count = 0
+  const open = new Set<unknown>()
+  try {
+    return nodeOf(document.contents, 0)
+  } catch (error) {
+    if (error instanceof RangeError) {
+      const message = 'this is nested too deeply to be read'
+      report({ code: 'PC0202', message, start: 0, end: 1 })
+      return undefined
+    }
+    throw error
+  }
+
+  function nodeOf(node: unknown, fallback: number): Node {
+    const [start = fallback, end = fallback] = (node as Ranged | null)?.range ?? []
+    if (++count > MOST_NODES) {
+      if (count === MOST_NODES + 1) {
+        const message = 'aliases make this document too large'
+        const hint = 'write out what is repeated, or repeat less'
+        report({ code: 'PC0206', message, hint, start, end })
+      }
+      return scalarNode(null, 'plain', start, end)
+    }
+    const { tag } = (node ?? {}) as { readonly tag?: string }
+    if (tag !== undefined && !tag.startsWith('tag:yaml.org,2002:')) {
+      const hint = 'remove the tag'
+      report({ code: 'PC0206', message: `the tag ${tag} has no meaning here`, hint, start, end })
+    }
+    if (isAlias(node)) return aliased(node.resolve(document), start, end)
+    if (isSeq(node)) {
+      const items = node.items.map((item) => nodeOf(item, end))
+      return { kind: 'list', items, start, end }
+    }
+    if (isMap(node)) return { kind: 'mapping', entries: entriesOf(node.items), start, end }
+    if (!isScalar(node)) return scalarNode(null, 'plain', start, start)
+    return scalarNode(node.value, STYLES[node.type ?? 'PLAIN'] ?? 'plain', start, end)
+  }
+
+  function aliased(node: unknown, start: number, end: number): Node {
+    if (node === undefined || open.has(node)) {
+      const message = 'this alias stands for something that contains it'
+      report({ code: 'PC0206', message, hint: 'write out what is meant', start, end })
+      return scalarNode(null, 'plain', start, end)
+    }
+    open.add(node)
+    const target = nodeOf(node, start)
+    open.delete(node)
+    return target
+  }
+
+  function entriesOf(pairs: readonly { readonly key: unknown; readonly value: unknown }[]) {
+    const entries = new Map<string, Entry>()
+    const merged: Entry[] = []
+    for (const { key: keyNode, value } of pairs) {
+      const [keyStart = 0, keyEnd = 0] = (keyNode as Ranged | null)?.range ?? []
+      const key = keyText(keyNode)
+      if (key === undefined || key === '__proto__') {
+        const message = key === undefined ? 'a key must be text' : `\`${key}\` cannot be a key`
+        report({ code: 'PC0206', message, start: keyStart, end: keyEnd })
+        continue
+      }
+      const entry = { key, keyStart, keyEnd, value: nodeOf(value, keyEnd) }
+      if (key === '<<' && isScalar(keyNode) && keyNode.type === Scalar.PLAIN) merge(entry, merged)
+      else if (entries.has(key)) {
+        const message = `\`${key}\` is given twice`
+        const hint = 'only one of them can hold: keep the right one'
+        report({ code: 'PC0203', message, hint, start: keyStart, end: keyEnd })
+      } else entries.set(key, entry)
+    }
+    for (const entry of merged) if (!entries.has(entry.key)) entries.set(entry.key, entry)
+    return [...entries.values()]
+  }
+
+  /** `<<: *defaults`: what the mapping itself says comes first. */
+  function merge({ value, keyStart, keyEnd }: Entry, merged: Entry[]): void {
+    for (const source of value.kind === 'list' ? value.items : [value]) {
+      if (source.kind === 'mapping') merged.push(...source.entries)
+      else {
+        const message = 'only mappings can be merged with `<<`'
+        report({ code: 'PC0206', message, start: keyStart, end: keyEnd })
+      }
+    }
+  }
+}
+
+function keyText(node: unknown): string | undefined {
+  if (!isScalar(node)) return undefined
+  const { value, source } = node
+  if (typeof value === 'string') return value
+  // `404: …` is a number to YAML, and text to whoever wrote it.
+  return typeof value === 'number' || typeof value === 'boolean' ? source : undefined
+}
+
+const STYLES: Readonly<Record<string, Style>> = {
+  [Scalar.PLAIN]: 'plain',
+  [Scalar.QUOTE_SINGLE]: 'single',
+  [Scalar.QUOTE_DOUBLE]: 'double',
+  [Scalar.BLOCK_LITERAL]: 'literal',
+  [Scalar.BLOCK_FOLDED]: 'folded',
+}
+
+function scalarNode(value: unknown, style: Style, start: number, end: number): ScalarNode {
+  const isScalarValue =
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  const plain = isScalarValue ? value : value === null ? null : String(value)
+  return { kind: 'scalar', value: plain, style, start, end }
+}

@@ -1,0 +1,51 @@
+import { isEndToEnd } from '../../src/wire/http1/field-names.ts'
+import {
+  Cursor,
+  fail,
+  type PlainLimits,
+  plainConnection,
+  plainFields,
+  plainFraming,
+  Verdict,
+} from './http1-head.plain.ts'
+
+/** A whole response head from the beginning of the text: what it says, or the word against it. */
+export function plainResponse(text: string, method: string, limits: PlainLimits) {
+  const cursor = new Cursor(text.slice(0, limits.head))
+  try {
+    const { status, reason, minor } = statusLine(cursor)
+    const fields = plainFields(cursor, limits.fields)
+    const framing = plainFraming(fields, minor)
+    const connection = plainConnection(fields, minor, isEndToEnd)
+    const isEmpty = status < 200 || status === 204
+    if (isEmpty && framing.framing === 'chunked') fail('transfer-coding-without-body')
+    if (isEmpty || status === 304 || method === 'HEAD') framing.framing = 'none'
+    else if (framing.framing === 'none' && framing.length < 0) framing.framing = 'close'
+    const keepAlive = connection.keepAlive && framing.framing !== 'close'
+    return { consumed: cursor.at, status, reason, minor, ...framing, ...connection, keepAlive, fields }
+  } catch (error) {
+    if (!(error instanceof Verdict)) throw error
+    return error.word === 'more' && text.length >= limits.head ? 'head-too-large' : error.word
+  }
+}
+
+function statusLine(cursor: Cursor) {
+  const next = (pattern: RegExp): string => {
+    const char = cursor.peek()
+    // What is asked for never fits here: `expect` only finds the word.
+    if (!pattern.test(char)) cursor.expect(' ', 'bad-status-line')
+    cursor.at++
+    return char
+  }
+  for (const char of 'HTTP/') cursor.expect(char, 'bad-status-line')
+  const major = next(/[0-9]/)
+  cursor.expect('.', 'bad-status-line')
+  const minor = next(/[0-9]/)
+  if (major !== '1' || minor > '1') fail('unknown-version')
+  cursor.expect(' ', 'bad-status-line')
+  const status = [/[1-5]/, /[0-9]/, /[0-9]/].map((pattern) => digitOf(cursor, pattern)).join('')
+  if (cursor.peek() !== '\r') cursor.expect(' ', 'bad-status-line')
+  const reason = cursor.take(/[\t\x20-\x7e\x80-\xff]*/)
+  cursor.endOfLine('bad-status-line')
+  return { status: Number(status), reason, minor: Number(minor) }
+}
