@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { compilePattern } from '../cel/library/regex-pattern.ts'
 import { type Annotation, annotate, type ResultType } from './annotations.ts'
 import { issue } from './shapes.ts'
 
@@ -171,3 +172,12 @@ export const tlsVersion = () =>
       parse: (text) => (text.endsWith('2') ? '1.2' : '1.3'),
     }),
   ])
+
+/** Linear in the length of what it reads, whatever it says: RE2 syntax, as in expressions. */
+export const regex = () =>
+  scalar<string>({
+    what: 'a regular expression',
+    hint: 'the syntax is that of RE2: no look-around and no back-references',
+    maxLength: 4096,
+    parse: (text) => (compilePattern(text) === undefined ? undefined : text),
+  })

@@ -43,6 +43,8 @@ export interface PolicySchema {
   /** The sections that it may stand in, and the levels that it may be attached at there. */
   readonly sections: Sections
   readonly schema: z.ZodType
+  /** Those of all policies hold together; of the others, the first at a level holds. */
+  readonly composes: boolean
   /** The stage of its expressions, where it is not that of the section. */
   readonly stage?: Stage
 }
@@ -59,7 +61,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'] }),
   define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp' }),
   define('frontendTls', FRONTEND, frontendTls, { key: 'tls' }),
-  define('networkAuthorization', FRONTEND, networkAuthorization),
+  define('networkAuthorization', FRONTEND, networkAuthorization, { composes: true }),
   define('frontendHttp', FRONTEND, frontendHttp, { key: 'http' }),
   define('connect', FRONTEND, connect),
   define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
@@ -67,11 +69,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
 
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors),
-  define('jwtAuthentication', TRAFFIC, jwtAuthentication, { aliases: ['jwtAuth'] }),
-  define('basicAuth', TRAFFIC, basicAuth, { aliases: ['basicAuthentication'] }),
-  define('apiKey', TRAFFIC, apiKey, { aliases: ['apiKeyAuthentication'] }),
-  define('extAuthz', BOTH, extAuthz, { aliases: ['extAuth'] }),
-  define('authorization', BOTH, authorization),
+  define('jwtAuthentication', TRAFFIC, jwtAuthentication, { aliases: ['jwtAuth'], composes: true }),
+  define('basicAuth', TRAFFIC, basicAuth, { aliases: ['basicAuthentication'], composes: true }),
+  define('apiKey', TRAFFIC, apiKey, { aliases: ['apiKeyAuthentication'], composes: true }),
+  define('extAuthz', BOTH, extAuthz, { aliases: ['extAuth'], composes: true }),
+  define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite),
@@ -80,7 +82,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('requestMirror', TRAFFIC, requestMirror),
   define('retry', TRAFFIC, retry),
 
-  define('mcpAuthorization', BACKEND, mcpAuthorization, { stage: 'mcp' }),
+  define('mcpAuthorization', BACKEND, mcpAuthorization, { stage: 'mcp', composes: true }),
   define('loadBalancer', BACKEND, loadBalancer),
   define('healthCheck', BACKEND, healthCheck),
   define('outlierDetection', BACKEND, outlierDetection, { aliases: ['health'] }),
@@ -95,15 +97,23 @@ function define(
   kind: string,
   sections: Sections,
   schema: z.ZodType,
-  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'stage'>> = {},
+  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'stage'>> = {},
 ): PolicySchema {
-  return { kind, key: kind, aliases: [], sections, schema, ...rest }
+  return { kind, key: kind, aliases: [], sections, schema, composes: false, ...rest }
+}
+
+export function policySchema(kind: string): z.ZodType {
+  const found = POLICY_SCHEMAS.find((policy) => policy.kind === kind)
+  if (found === undefined) throw new Error(`no policy is called ${kind}`)
+  return found.schema
 }
 
 export { nearest } from '../cel/check/nearest.ts'
+export type { Stage } from '../cel/index.ts'
 export { type Annotation, annotationOf, findAnnotated } from './annotations.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
-export { fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
+export { keepalives } from './keepalives.ts'
+export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
 export * from './scalars.ts'
 export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
-export { host, service, target } from './target.ts'
+export { backendName, host, parseHost, service, target } from './target.ts'

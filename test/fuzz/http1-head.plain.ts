@@ -43,14 +43,15 @@ export class Cursor {
     this.at += found.length
     return found
   }
-  /** `char` or what its absence is called. */
-  expect(char: string, otherwise: RefusalWord): void {
+  /** One character that fits, or what its absence is called. */
+  one(pattern: RegExp, otherwise: RefusalWord): string {
     const next = this.peek()
-    if (next !== char) fail(next === '\0' ? 'nul' : next === '\n' ? 'bare-lf' : otherwise)
+    if (!pattern.test(next)) fail(next === '\0' ? 'nul' : next === '\n' ? 'bare-lf' : otherwise)
     this.at++
+    return next
   }
   endOfLine(otherwise: RefusalWord): void {
-    this.expect('\r', otherwise)
+    this.one(/\r/, otherwise)
     if (this.peek() !== '\n') fail('bare-cr')
     this.at++
   }
@@ -66,7 +67,7 @@ export function plainFields(cursor: Cursor, most: number): PlainField[] {
     const name = cursor.take(TOKEN)
     if (name !== '' && /[ \t]/.test(cursor.peek())) fail('space-before-colon')
     if (name === '' && cursor.peek() === ':') fail('bad-header-name')
-    cursor.expect(':', 'bad-header-name')
+    cursor.one(/:/, 'bad-header-name')
     const value = cursor.take(/[\t\x20-\x7e\x80-\xff]*/)
     cursor.endOfLine('bad-header-value')
     fields.push([name, value.replaceAll(/^[ \t]+|[ \t]+$/g, ''), isLookalike(name)])
@@ -116,7 +117,8 @@ export function plainConnection(
     listed.map((option) => option.replaceAll(/^[ \t]+|[ \t]+$/g, '').toLowerCase()),
   )
   options.delete('')
-  for (const option of options) if (!new RegExp(`^${TOKEN.source}$`).test(option)) fail('bad-connection')
+  for (const option of options)
+    if (!new RegExp(`^${TOKEN.source}$`).test(option)) fail('bad-connection')
   if (options.size > 16) fail('bad-connection')
   const keepAlive = !options.has('close') && (minor === 1 || options.has('keep-alive'))
   const upgrade = options.has('upgrade') ? valuesOf(fields, 'upgrade').join(', ').toLowerCase() : ''

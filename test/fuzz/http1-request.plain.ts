@@ -31,27 +31,20 @@ function requestLine(cursor: Cursor, longest: number) {
   if (method.length > 32) fail('bad-method')
   if (/[a-z]/.test(cursor.peek())) fail('bad-method')
   if (method === '' && cursor.peek() === ' ') fail('bad-request-line')
-  cursor.expect(' ', 'bad-request-line')
+  cursor.one(/ /, 'bad-request-line')
   const target = cursor.take(/[\x21\x22\x24-\x7e]*/)
   if (target.length > longest) fail('target-too-long')
   if (target === '' && cursor.peek() === ' ') fail('bad-request-line')
-  cursor.expect(' ', cursor.peek() === '\r' ? 'bad-request-line' : 'bad-target')
-  for (const char of 'HTTP/') cursor.expect(char, 'bad-request-line')
-  const major = digit(cursor)
-  cursor.expect('.', 'bad-request-line')
-  const minor = digit(cursor)
+  cursor.one(/ /, cursor.peek() === '\r' ? 'bad-request-line' : 'bad-target')
+  for (const char of 'HTTP/') cursor.one(RegExp(char), 'bad-request-line')
+  const major = cursor.one(/[0-9]/, 'bad-request-line')
+  cursor.one(/[.]/, 'bad-request-line')
+  const minor = cursor.one(/[0-9]/, 'bad-request-line')
   if (major !== '1' || minor > '1') {
     fail(method === 'PRI' && target === '*' ? 'http2-preface' : 'unknown-version')
   }
   cursor.endOfLine('bad-request-line')
   return { method, target, minor: Number(minor) }
-}
-
-export function digit(cursor: Cursor): string {
-  const found = cursor.peek()
-  if (!/[0-9]/.test(found)) cursor.expect('0', 'bad-request-line')
-  cursor.at++
-  return found
 }
 
 function meaning(line: { method: string; target: string; minor: number }, fields: PlainField[]) {

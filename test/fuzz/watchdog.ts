@@ -4,18 +4,21 @@ import { Worker } from 'node:worker_threads'
 const ROOM = 1 << 18
 /** Milliseconds of CPU that one text may take in all modes together, compiling included. */
 const LIMIT = 3_000
-/** Seconds after which a text counts as a hang. */
-const HANG = 30
+/** Milliseconds after which a text counts as a hang. */
+const HANG = 30_000
+/** In the place of a text's length: none is being watched. */
+const IDLE = -1
 
 /**
  * Watches one text at a time. A slow one is an assertion of the caller's; one that never ends
  * cannot be interrupted from its own thread, so another names it on stderr and kills the process.
  */
-export function startWatchdog() {
+export function startWatchdog(hang = HANG) {
   const shared = new SharedArrayBuffer(8 + ROOM)
   const state = new Int32Array(shared, 0, 2)
   const bytes = new Uint8Array(shared, 8)
-  const worker = new Worker(GUARD, { eval: true, workerData: { shared, HANG } })
+  Atomics.store(state, 1, IDLE)
+  const worker = new Worker(GUARD, { eval: true, workerData: { shared, hang } })
   worker.unref()
   return {
     /** Runs `body`; answers a complaint where it took longer than it may. */
@@ -26,13 +29,16 @@ export function startWatchdog() {
       Atomics.add(state, 0, 1)
       // The least of three: a collection of garbage is not the text's fault.
       let least = Number.POSITIVE_INFINITY
-      for (let attempt = 0; attempt < 3 && least > LIMIT; attempt++) {
-        const before = process.cpuUsage()
-        body()
-        const { user, system } = process.cpuUsage(before)
-        least = Math.min(least, (user + system) / 1000)
+      try {
+        for (let attempt = 0; attempt < 3 && least > LIMIT; attempt++) {
+          const before = process.cpuUsage()
+          body()
+          const { user, system } = process.cpuUsage(before)
+          least = Math.min(least, (user + system) / 1000)
+        }
+      } finally {
+        Atomics.store(state, 1, IDLE)
       }
-      Atomics.store(state, 1, -1)
       return least > LIMIT ? `${least.toFixed(0)} ms of CPU` : undefined
     },
     stop: () => worker.terminate(),
@@ -49,10 +55,10 @@ setInterval(() => {
   const length = Atomics.load(state, 1)
   const now = Atomics.load(state, 0)
   if (now !== turn || length < 0) { turn = now; since = Date.now() }
-  else if (Date.now() - since > workerData.HANG * 1000) {
+  else if (Date.now() - since > workerData.hang) {
     const text = JSON.stringify(Buffer.from(bytes.slice(0, length)).toString())
     require('node:fs').writeSync(2, 'a text that hangs: ' + text + '\\n')
     process.kill(process.pid, 'SIGKILL')
   }
-}, 1000)
+}, workerData.hang / 10)
 `

@@ -1,7 +1,10 @@
-import type { Problem } from './yaml-tree.ts'
+import type { Problem } from './problem.ts'
 
 /** The variables that `${NAME}` stands for. */
 export type Environment = Readonly<Record<string, string | undefined>>
+
+// biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+const HOW_TO_WRITE = 'write ${NAME} or ${NAME:-value}; $${ stands for ${ itself'
 
 /** A text in which variables are filled in; `sources` leads each unit back to where it was. */
 export interface Expanded {
@@ -59,7 +62,7 @@ export function expand(
         report({
           code: 'PC0205',
           message: close === -1 ? '`${` is never closed' : 'this is no name of a variable',
-          hint: 'write ${NAME} or ${NAME:-value}; $${ stands for ${ itself',
+          hint: HOW_TO_WRITE,
           start: at,
           end: at + length,
         })

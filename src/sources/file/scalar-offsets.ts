@@ -29,8 +29,7 @@ const WRITTEN: Readonly<Record<ScalarNode['style'], (text: string, node: ScalarN
 type Unit = (text: string, at: number) => readonly [value: string, length: number]
 
 const plainUnit: Unit = (text, at) => [text.charAt(at), 1]
-const singleUnit: Unit = (text, at) =>
-  text.startsWith("''", at) ? ["'", 2] : [text.charAt(at), 1]
+const singleUnit: Unit = (text, at) => (text.startsWith("''", at) ? ["'", 2] : [text.charAt(at), 1])
 
 const ESCAPES: Readonly<Record<string, string>> = {
   '0': '\0',

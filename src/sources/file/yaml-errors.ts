@@ -1,5 +1,5 @@
 import type { ErrorCode, YAMLError } from 'yaml'
-import type { Problem } from './yaml-tree.ts'
+import type { Problem } from './problem.ts'
 
 /** What the parser found, in words that say what to do. */
 export function describeYamlError({ code, message, pos }: YAMLError): Problem {
@@ -28,7 +28,7 @@ const WORDS: Partial<Record<ErrorCode, readonly [message: string, hint?: string]
   UNEXPECTED_TOKEN: ['this does not belong here', INDENT],
   BLOCK_AS_IMPLICIT_KEY: ['a mapping cannot stand on this line', 'begin it on a line of its own'],
   MULTILINE_IMPLICIT_KEY: ['a key must stand on one line', 'is a colon missing behind it?'],
-  BLOCK_IN_FLOW: ['inside of { } and [ ] only { } and [ ] can be used', undefined],
+  BLOCK_IN_FLOW: ['inside of { } and [ ] only { } and [ ] can be used'],
   BAD_SCALAR_START: ['a value cannot begin with this character', 'put the value in quotes'],
   BAD_DQ_ESCAPE: [
     'this is no escape of a double-quoted text',

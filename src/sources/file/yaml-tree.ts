@@ -1,15 +1,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, Scalar } from 'yaml'
 import type { Entry, Node, ScalarNode, Style } from './node.ts'
+import type { Problem } from './problem.ts'
 import { describeYamlError } from './yaml-errors.ts'
-
-/** Something that is wrong between two offsets of the text. */
-export interface Problem {
-  readonly code: string
-  readonly message: string
-  readonly hint?: string
-  readonly start: number
-  readonly end: number
-}
 
 export interface Tree {
   /** Undefined for a text that holds nothing, and for one that could not be read at all. */

@@ -2,7 +2,7 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-write.plain.ts on any input.
 // Liberties: an unchanged first line is part of the first piece; counted loops.
 
-import { DEL, SPACE } from './ascii.ts'
+import { DEL, SLASH, SPACE } from './ascii.ts'
 import { type FieldLines, isFieldText, isOfSet, type NameSet, NO_LINES } from './field-lines.ts'
 import { DATE, HIDDEN, HOST, TRAILER } from './field-names.ts'
 import { type Fields, lineOf } from './fields.ts'
@@ -60,7 +60,7 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   if (out.framing === 'close') throw new RangeError('a request cannot end with its connection')
   const isSameLine =
     path === head.path && query === head.query && head.form === 'origin' && head.minor === 1
-  if (!isSameLine && !(isVisible(path) && isVisible(query) && path !== '')) return ''
+  if (!isSameLine && !isTarget(path, query)) return ''
   if (!isVisible(host) || !isFieldText(upgrade)) return ''
   const keepsHost = host === '' && (fields.first[HOST] as number) >= 0
   let from = line.method
@@ -118,8 +118,9 @@ function copyFields(
   let copied = from
   for (let i = 0; i < fields.count; i++) {
     const kind = fields.kinds[i] as number
-    const isKept = kind < HIDDEN ? kind !== TRAILER || keepsTrailer : kind === HOST && keepsHost
-    if (isKept && !isOfSet(dropped, fields, i)) continue
+    if (kind < HIDDEN) {
+      if ((kind !== TRAILER || keepsTrailer) && !isOfSet(dropped, fields, i)) continue
+    } else if (kind === HOST && keepsHost) continue
     const at = lineOf(fields, i)
     if (at > copied) text += fields.text.substring(copied, at)
     copied = lineOf(fields, i + 1)
@@ -133,6 +134,11 @@ function framingLine({ framing, length }: Outgoing): string {
     throw new RangeError(`a body of ${length} octets`)
   }
   return length < 0 ? '' : `content-length: ${length}\r\n`
+}
+
+function isTarget(path: string, query: string): boolean {
+  if (!isVisible(path) || !isVisible(query)) return false
+  return (path.charCodeAt(0) === SLASH || path === '*') && (query === '' || query[0] === '?')
 }
 
 /** Visible ASCII, or nothing: what a target or a host is made of. */

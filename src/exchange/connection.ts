@@ -1,0 +1,111 @@
+import type { Ip } from '../cel/values/ip.ts'
+import { Struct } from '../cel/values/struct.ts'
+
+/** What is known of a client by its certificate. */
+export interface ClientCertificate {
+  readonly subject: string
+  readonly subjectCn: string | undefined
+  readonly subjectAltNames: readonly string[]
+  readonly identity: string | undefined
+  readonly issuer: string
+  readonly fingerprint: string
+}
+
+const SOURCE_FIELDS: ReadonlySet<string> = new Set([
+  'address',
+  'port',
+  'rawAddress',
+  'rawPort',
+  'identity',
+  'subject',
+  'subjectCn',
+  'subjectAltNames',
+  'issuer',
+  'fingerprint',
+])
+
+/** `source` in expressions. */
+export class Source extends Struct {
+  override readonly structName: string = 'source'
+  override readonly fieldNames = SOURCE_FIELDS
+  address: Ip
+  port: number
+  readonly rawAddress: Ip
+  readonly rawPort: number
+  certificate: ClientCertificate | undefined = undefined
+
+  constructor(address: Ip, port: number) {
+    super()
+    this.address = address
+    this.port = port
+    this.rawAddress = address
+    this.rawPort = port
+  }
+
+  get identity(): string | undefined {
+    return this.certificate?.identity
+  }
+
+  get subject(): string | undefined {
+    return this.certificate?.subject
+  }
+
+  get subjectCn(): string | undefined {
+    return this.certificate?.subjectCn
+  }
+
+  get subjectAltNames(): readonly string[] | undefined {
+    return this.certificate?.subjectAltNames
+  }
+
+  get issuer(): string | undefined {
+    return this.certificate?.issuer
+  }
+
+  get fingerprint(): string | undefined {
+    return this.certificate?.fingerprint
+  }
+}
+
+const DESTINATION_FIELDS: ReadonlySet<string> = new Set(['address', 'port', 'hostname'])
+
+/** `destination` in expressions. */
+export class Destination extends Struct {
+  override readonly structName: string = 'destination'
+  override readonly fieldNames = DESTINATION_FIELDS
+  readonly address: Ip
+  readonly port: number
+  /** The server name, on listeners of protocol TLS alone. */
+  readonly hostname: string | undefined
+
+  constructor(address: Ip, port: number, hostname: string | undefined) {
+    super()
+    this.address = address
+    this.port = port
+    this.hostname = hostname
+  }
+}
+
+/** One downstream socket: what requests on it have in common. */
+export class Connection {
+  readonly source: Source
+  readonly destination: Destination
+  readonly isEncrypted: boolean
+  /** The server name that the client sent, on whatever listener. */
+  readonly sni: string | undefined
+  readonly openedAt: number
+
+  constructor(
+    source: Source,
+    destination: Destination,
+    isEncrypted: boolean,
+    sni: string | undefined,
+    openedAt: number,
+  ) {
+    this.source = source
+    this.destination = destination
+    this.isEncrypted = isEncrypted
+    this.sni = sni
+    this.openedAt = openedAt
+  }
+}

@@ -1,0 +1,121 @@
+import { Struct } from '../cel/values/struct.ts'
+import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
+import type { JsonObject } from '../cel/values/value.ts'
+import type { Connection, Destination, Source } from './connection.ts'
+import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
+import type { HeaderView } from './header-view.ts'
+
+const REQUEST_FIELDS: ReadonlySet<string> = new Set([
+  'method',
+  'path',
+  'pathAndQuery',
+  'query',
+  'uri',
+  'host',
+  'scheme',
+  'version',
+  'headers',
+  'startTime',
+  'id',
+  'body',
+])
+
+/** `request` in expressions. The path is normalised before anybody reads it. */
+export class RequestAttributes extends Struct {
+  override readonly structName: string = 'request'
+  override readonly fieldNames = REQUEST_FIELDS
+  readonly method: string
+  readonly path: string
+  /** With its question mark, or empty. */
+  readonly search: string
+  readonly host: string
+  readonly scheme: string
+  readonly version: string
+  readonly headers: HeaderView
+  readonly startedAt: number
+  id = ''
+  body: Uint8Array | undefined = undefined
+
+  constructor(
+    method: string,
+    path: string,
+    search: string,
+    host: string,
+    scheme: string,
+    version: string,
+    headers: HeaderView,
+    startedAt: number,
+  ) {
+    super()
+    this.method = method
+    this.path = path
+    this.search = search
+    this.host = host
+    this.scheme = scheme
+    this.version = version
+    this.headers = headers
+    this.startedAt = startedAt
+  }
+
+  get query(): string {
+    return this.search === '' ? '' : this.search.slice(1)
+  }
+
+  get pathAndQuery(): string {
+    return this.path + this.search
+  }
+
+  get uri(): string {
+    return `${this.scheme}://${this.host}${this.path}${this.search}`
+  }
+
+  get startTime(): Timestamp | undefined {
+    return timestampOf(Math.floor(this.startedAt / 1000), (this.startedAt % 1000) * 1_000_000)
+  }
+}
+
+/**
+ * One request and its answer, from the head to the last byte: the only object on the request path
+ * that changes. It is also what expressions read their variables from, so the names of its first
+ * fields are theirs.
+ */
+export class Exchange {
+  readonly source: Source
+  readonly destination: Destination
+  readonly request: RequestAttributes
+  jwt: JsonObject | undefined = undefined
+  apiKey: JsonObject | undefined = undefined
+  basicAuth: JsonObject | undefined = undefined
+  extauthz: JsonObject | undefined = undefined
+  proxy: JsonObject | undefined = undefined
+  backend: JsonObject | undefined = undefined
+  mcp: JsonObject | undefined = undefined
+  llm: JsonObject | undefined = undefined
+  response: JsonObject | undefined = undefined
+
+  readonly connection: Connection
+  /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
+  path: string
+  search: string
+  /** Empty: the host that the client asked for. */
+  host = ''
+  requestEdit: HeaderEdit = NO_EDIT
+  responseEdit: HeaderEdit = NO_EDIT
+  /** The prefix of the path that the route matched, for prefix rewrites and redirects. */
+  matchedPrefix = ''
+
+  /** What became of it, for logs and metrics. */
+  status = 0
+  reason = ''
+  bytesReceived = 0
+  bytesSent = 0
+
+  constructor(connection: Connection, request: RequestAttributes) {
+    this.source = connection.source
+    this.destination = connection.destination
+    this.request = request
+    this.connection = connection
+    this.path = request.path
+    this.search = request.search
+  }
+}

@@ -1,0 +1,8 @@
+import { CelMap } from '../cel/values/map.ts'
+
+/** The headers of a message as rules and routes read them: by name in lower case. */
+export abstract class HeaderView extends CelMap {
+  /** All values of the name as one (cookies with `; `, others with `, `), undefined where absent. */
+  abstract override get(name: unknown): string | undefined
+  abstract override keys(): Iterable<string>
+}

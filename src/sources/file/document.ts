@@ -1,0 +1,156 @@
+import type { Diagnostic, Excerpt, FileOrigin, Severity } from '../../diagnostics/diagnostic.ts'
+import type { Expanded } from './expand.ts'
+import type { Entry, Node, ScalarNode } from './node.ts'
+import { offsetsOf } from './scalar-offsets.ts'
+
+/** What the user wrote: the text, the tree with its places, and the plain value to check. */
+export interface Document {
+  readonly file: string
+  readonly text: string
+  /** Offsets at which lines begin. */
+  readonly lines: readonly number[]
+  readonly root: Node
+  /** Variables filled in. */
+  readonly value: unknown
+  readonly expanded: ReadonlyMap<Node, Expanded>
+}
+
+export type Path = readonly PropertyKey[]
+
+/** Offsets of the text; the end is exclusive. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+}
+
+export interface Message {
+  readonly code: string
+  readonly severity?: Severity
+  readonly message: string
+  readonly hint?: string | undefined
+}
+
+export function diagnosticAt(document: Document, span: Span, message: Message): Diagnostic {
+  const { code, severity = 'error', hint } = message
+  const diagnostic = {
+    code,
+    severity,
+    message: message.message,
+    origin: originAt(document, span.start),
+    excerpt: excerptOf(document, span),
+  }
+  return hint === undefined ? diagnostic : { ...diagnostic, hint }
+}
+
+/** Where a thing begins: at its key where it has one, else at the thing. */
+export function originOf(document: Document, path: Path): FileOrigin {
+  return originAt(document, spanOf(document, path, 'key').start)
+}
+
+export function originAt({ file, text, lines }: Document, offset: number): FileOrigin {
+  const line = lineAt(lines, offset)
+  const start = lines[line - 1] as number
+  // Columns count code points: a pair of surrogates is one.
+  let column = 1
+  for (let at = start; at < offset; at++) if (!isLowSurrogate(text.charCodeAt(at))) column++
+  return { kind: 'file', file, line, column }
+}
+
+/** The span of what stands at the path, or of the nearest that is there above it. */
+export function spanOf(document: Document, path: Path, part: 'key' | 'value'): Span {
+  const { node, entry, isThere } = locate(document, path)
+  const key = entry && { start: entry.keyStart, end: entry.keyEnd }
+  if (part === 'key' && key !== undefined) return key
+  // Of something large its key is shown, or its beginning.
+  if (node.kind === 'scalar') return isThere || key === undefined ? node : key
+  return key ?? { start: node.start, end: Math.min(node.start + 1, node.end) }
+}
+
+/** The origin of an offset within the value of the scalar at the path. */
+export function originInside(document: Document, path: Path): (offset: number) => FileOrigin {
+  const { node, isThere } = locate(document, path)
+  if (node.kind !== 'scalar' || !isThere) return () => originOf(document, path)
+  const back = sourceOffsets(document, node)
+  return (offset) => originAt(document, back?.[Math.min(offset, back.length - 1)] ?? node.start)
+}
+
+/** For each unit of a scalar's value, variables filled in, where it comes from. */
+function sourceOffsets(document: Document, node: ScalarNode): readonly number[] | undefined {
+  const offsets = offsetsOf(node, document.text)
+  const expanded = document.expanded.get(node)
+  if (offsets === undefined || expanded === undefined) return offsets
+  return expanded.sources.map((source) => offsets[source] as number)
+}
+
+export function hasPath(document: Document, path: Path): boolean {
+  return locate(document, path).isThere
+}
+
+/** The plain value at the path; undefined where there is none. */
+export function valueAt(document: Document, path: Path): unknown {
+  let value = document.value
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as Record<PropertyKey, unknown>)[step]
+  }
+  return value
+}
+
+/** Whether what is shown of the value would show a variable's value with it. */
+export function isExpanded(document: Document, path: Path): boolean {
+  return document.expanded.has(locate(document, path).node)
+}
+
+interface Located {
+  readonly node: Node
+  readonly entry: Entry | undefined
+  readonly isThere: boolean
+}
+
+function locate({ root }: Document, path: Path): Located {
+  let node = root
+  let entry: Entry | undefined
+  for (const step of path) {
+    let next: Node | undefined
+    let through: Entry | undefined
+    if (node.kind === 'mapping') {
+      through = node.entries.find(({ key }) => key === step)
+      next = through?.value
+    } else if (node.kind === 'list') next = node.items[Number(step)]
+    if (next === undefined) return { node, entry, isThere: false }
+    node = next
+    entry = through
+  }
+  return { node, entry, isThere: true }
+}
+
+function lineAt(lines: readonly number[], offset: number): number {
+  let low = 0
+  let high = lines.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if ((lines[middle] as number) <= offset) low = middle
+    else high = middle
+  }
+  return low + 1
+}
+
+export function lineStarts(text: string): readonly number[] {
+  const starts = [0]
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1)
+  return starts
+}
+
+/** The line that the span begins on; what it covers of further lines is not shown. */
+function excerptOf({ text, lines }: Document, { start, end }: Span): Excerpt {
+  const line = lineAt(lines, start)
+  const first = lines[line - 1] as number
+  const next = lines[line] ?? text.length + 1
+  const shown = text.slice(first, next - 1).replace(/\r$/, '')
+  const from = Math.min(start - first, shown.length)
+  return { text: shown, start: from, end: Math.max(from, Math.min(end - first, shown.length)) }
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit <= 0xdfff
+}

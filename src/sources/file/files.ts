@@ -1,0 +1,49 @@
+import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
+import { type Document, type Message, originOf, type Path } from './document.ts'
+
+/** A file that the configuration names: it is watched, and a change of it is one of the Model. */
+export interface NamedFile {
+  /** As it is opened. */
+  readonly path: string
+  readonly origin: FileOrigin
+}
+
+/** The text of a file, or why there is none. */
+export type ReadText = (path: string) => { readonly text: string } | { readonly problem: string }
+
+export interface NamedFiles {
+  /** Opens the file that stands at the path of the document; what is wrong, if anything. */
+  read(name: string, at: Path): Message | undefined
+  textOf(name: string): string | undefined
+  /** All that were named, also those that could not be read, in the order of the document. */
+  list(): readonly NamedFile[]
+}
+
+/** `resolve` makes a path of a name: relative ones start at the folder of the document. */
+export function namedFiles(
+  document: Document,
+  resolve: (name: string) => string,
+  readText: ReadText,
+): NamedFiles {
+  const named = new Map<string, NamedFile>()
+  const texts = new Map<string, ReturnType<ReadText>>()
+  return {
+    read(name, at) {
+      const path = resolve(name)
+      if (!named.has(path)) named.set(path, { path, origin: originOf(document, at) })
+      const found = texts.get(path) ?? readText(path)
+      texts.set(path, found)
+      if ('text' in found) return undefined
+      return {
+        code: 'PC0310',
+        message: `the file cannot be read: ${found.problem}`,
+        hint: `relative paths start at the folder of this file: looked for ${path}`,
+      }
+    },
+    textOf(name) {
+      const found = texts.get(resolve(name))
+      return found !== undefined && 'text' in found ? found.text : undefined
+    },
+    list: () => [...named.values()],
+  }
+}

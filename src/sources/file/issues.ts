@@ -1,0 +1,252 @@
+import type * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type IssueParams, nearest } from '../../policies/schema.ts'
+import {
+  type Document,
+  diagnosticAt,
+  hasPath,
+  isExpanded,
+  type Message,
+  type Path,
+  spanOf,
+  valueAt,
+} from './document.ts'
+
+type Issue = z.core.$ZodIssue
+
+export interface IssueContext {
+  readonly document: Document
+  /** Where the value that was checked stands. */
+  readonly path: Path
+  readonly schema: z.core.$ZodType
+  /** Keys that were taken out before the check, and so are no mistakes. */
+  readonly furtherKeys?: readonly string[]
+}
+
+/** What zod found, with a place, in our words and with a way out. */
+export function diagnoseIssues(
+  issues: readonly Issue[],
+  context: IssueContext,
+): readonly Diagnostic[] {
+  return issues.flatMap((issue) => {
+    const path = [...context.path, ...issue.path]
+    switch (issue.code) {
+      case 'unrecognized_keys':
+        return issue.keys.map((key) => unknownKey(key, issue.path, context))
+      case 'invalid_union':
+        return diagnoseUnion(issue, context)
+      case 'invalid_key':
+        return issue.issues.slice(0, 1).map((inner) => say(context, path, 'key', wordsFor(inner)))
+      default:
+        return [diagnoseOne(issue, path, context)]
+    }
+  })
+}
+
+function diagnoseOne(issue: Issue, path: Path, context: IssueContext): Diagnostic {
+  const { document } = context
+  if (issue.code === 'custom') return say(context, path, 'value', wordsFor(issue))
+  if (!hasPath(document, path)) {
+    const key = String(path.at(-1) ?? '')
+    const message = { code: 'PC0211', message: `\`${key}\` is missing`, hint: expectation(issue) }
+    return say(context, path.slice(0, -1), 'value', message)
+  }
+  const value = valueAt(document, path)
+  switch (issue.code) {
+    case 'invalid_type':
+      return say(context, path, 'value', wrongType([issue.expected], value))
+    case 'invalid_value':
+      return say(context, path, 'value', notOneOf(issue.values, value, isExpanded(document, path)))
+    default:
+      return say(context, path, 'value', wordsFor(issue))
+  }
+}
+
+function say(context: IssueContext, path: Path, part: 'key' | 'value', message: Message) {
+  return diagnosticAt(context.document, spanOf(context.document, path, part), message)
+}
+
+function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
+  const known = [
+    ...keysOf(context.schema, at),
+    ...(at.length === 0 ? (context.furtherKeys ?? []) : []),
+  ]
+  const meant = nearest(key, known)
+  const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined
+  return say(context, [...context.path, ...at, key], 'key', {
+    code: 'PC0210',
+    message: `\`${key}\` is not known here`,
+    hint: meant === undefined ? listed : `did you mean \`${meant}\`?`,
+  })
+}
+
+/** The option that the value was probably meant to be; where there is none, all of them. */
+function diagnoseUnion(
+  issue: z.core.$ZodIssueInvalidUnion,
+  context: IssueContext,
+): readonly Diagnostic[] {
+  const path = [...context.path, ...issue.path]
+  const value = valueAt(context.document, path)
+  const likely = issue.errors
+    .filter((option) => !option.some((one) => one.path.length === 0 && isOfOtherType(one, value)))
+    .toSorted((a, b) => a.length - b.length)
+  const [best] = likely
+  if (best !== undefined) {
+    const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as Issue)
+    return diagnoseIssues(inner, context)
+  }
+  if (!hasPath(context.document, path)) {
+    const [first] = issue.errors.flat()
+    if (first !== undefined) return [diagnoseOne(first as Issue, path, context)]
+  }
+  const expected = issue.errors.flat().flatMap((one) => {
+    if (one.code === 'invalid_type') return [one.expected]
+    return one.code === 'invalid_value' ? one.values.map((value) => typeof value) : []
+  })
+  return [say(context, path, 'value', wrongType([...new Set(expected)], value))]
+}
+
+function isOfOtherType(issue: Issue, value: unknown): boolean {
+  if (issue.code === 'invalid_type') return issue.expected !== 'int' || typeof value !== 'number'
+  return (
+    issue.code === 'invalid_value' && !issue.values.some((other) => typeof other === typeof value)
+  )
+}
+
+function wordsFor(issue: Issue): Message {
+  switch (issue.code) {
+    case 'custom': {
+      const params = (issue.params ?? { rule: 'malformed' }) as IssueParams
+      return { code: RULES[params.rule], message: issue.message, hint: params.hint }
+    }
+    case 'too_small':
+    case 'too_big': {
+      const isSmall = issue.code === 'too_small'
+      const bound = Number(isSmall ? issue.minimum : issue.maximum)
+      const limit = `${isSmall ? 'at least' : 'at most'} ${bound.toLocaleString('en')}`
+      const unit = SIZED[issue.origin]
+      if (unit === undefined) return { code: 'PC0214', message: `this must be ${limit}` }
+      if (isSmall && bound === 1) return { code: 'PC0214', message: 'this must not be empty' }
+      const noun = bound === 1 ? unit : `${unit}s`
+      const verb = isSmall ? 'needed' : 'allowed'
+      return { code: 'PC0214', message: `${limit} ${noun} are ${verb} here` }
+    }
+    case 'invalid_format':
+      return {
+        code: 'PC0215',
+        message: 'this does not have the right form',
+        hint: 'pattern' in issue && issue.pattern ? `it must match ${issue.pattern}` : undefined,
+      }
+    default:
+      return { code: 'PC0215', message: 'this value is not valid here' }
+  }
+}
+
+const SIZED: Readonly<Record<string, string>> = {
+  string: 'character',
+  array: 'item',
+  record: 'key',
+  object: 'key',
+}
+
+const RULES: Readonly<Record<IssueParams['rule'], string>> = {
+  missing: 'PC0211',
+  range: 'PC0214',
+  malformed: 'PC0215',
+  excludes: 'PC0216',
+}
+
+function notOneOf(values: readonly unknown[], value: unknown, isSecret: boolean): Message {
+  const names = values.map(String)
+  const meant = typeof value === 'string' && !isSecret ? nearest(value, names) : undefined
+  return {
+    code: 'PC0213',
+    message: `expected ${oneOf(names.map((name) => `\`${name}\``))}`,
+    hint: meant === undefined ? undefined : `did you mean \`${meant}\`?`,
+  }
+}
+
+function wrongType(expected: readonly string[], value: unknown): Message {
+  const names = [...new Set(expected.map((type) => TYPES[type] ?? type))]
+  return {
+    code: 'PC0212',
+    message: `expected ${oneOf(names)}, but this is ${typeName(value)}`,
+    hint: typeHint(expected, value),
+  }
+}
+
+function typeHint(expected: readonly string[], value: unknown): string | undefined {
+  if (value === null) return 'give it a value, or remove the key'
+  if (typeof value === 'string') {
+    const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(value)
+    if (isNumber && expected.some((type) => type === 'number' || type === 'int')) {
+      return 'remove the quotes'
+    }
+    if (expected.includes('boolean') && /^(yes|no|on|off)$/i.test(value)) {
+      return 'write true or false'
+    }
+  }
+  if (expected.includes('string') && (typeof value === 'number' || typeof value === 'boolean')) {
+    return 'put it in quotes'
+  }
+  if (expected.includes('array') && !Array.isArray(value)) return 'begin each item with `- `'
+  return undefined
+}
+
+/** What a missing key would need. */
+function expectation(issue: Issue): string | undefined {
+  if (issue.code === 'invalid_type') return `add it: ${TYPES[issue.expected] ?? issue.expected}`
+  if (issue.code === 'invalid_value') return `add it: ${oneOf(issue.values.map(String))}`
+  return undefined
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  null: 'nothing',
+}
+
+function typeName(value: unknown): string {
+  if (value === null || value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a mapping'
+  if (typeof value === 'boolean') return String(value)
+  return typeof value === 'number' ? 'a number' : 'text'
+}
+
+function oneOf(names: readonly string[]): string {
+  if (names.length < 2) return names.join('')
+  return `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+}
+
+/** The keys that the schema knows at the path. */
+function keysOf(schema: z.core.$ZodType, path: Path): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  const [step, ...rest] = path
+  switch (def.type) {
+    case 'optional':
+    case 'default':
+    case 'readonly':
+      return keysOf(def.innerType, path)
+    case 'pipe':
+      return keysOf(def.in, path)
+    case 'union':
+      return [...new Set(def.options.flatMap((option) => keysOf(option, path)))]
+    case 'array':
+      return step === undefined ? [] : keysOf(def.element, rest)
+    case 'record':
+      return step === undefined ? [] : keysOf(def.valueType, rest)
+    case 'object': {
+      if (step === undefined) return Object.keys(def.shape)
+      const inner = def.shape[String(step)]
+      return inner === undefined ? [] : keysOf(inner, rest)
+    }
+    default:
+      return []
+  }
+}

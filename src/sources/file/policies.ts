@@ -1,0 +1,185 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Attached, Level, Section } from '../../model/policy.ts'
+import {
+  nearest,
+  POLICY_SCHEMAS,
+  type PolicySchema,
+  STAGE_OF_SECTION,
+} from '../../policies/schema.ts'
+import { originOf, type Path, valueAt } from './document.ts'
+import { complain, parseAt, type Reading } from './reading.ts'
+
+export interface PolicyPlace {
+  /** In the order in which a key is looked up: at a route, `traffic` before `backend`. */
+  readonly sections: readonly Section[]
+  readonly level: Level
+  /** What the policy is called that these are fields of. */
+  readonly policy: string
+  /** Of the mapping, the keys that are policies; all of them unless told. */
+  readonly keys?: readonly string[]
+  /** Whoever is not served yet is not told of each part that is not. */
+  readonly isLenient?: boolean
+}
+
+/** The fields of the mapping at the path, each a policy of its own, in the order of execution. */
+export function readPolicies(
+  reading: Reading,
+  path: Path,
+  place: PolicyPlace,
+): readonly Attached[] {
+  const value = valueAt(reading.document, path)
+  if (value === undefined) return []
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const { diagnostics } = parseAt(reading, z.looseObject({}), path)
+    return [invalid(reading, path, 'policies', place, diagnostics)]
+  }
+  const keys = Object.keys(value).filter((key) => place.keys?.includes(key) ?? true)
+  const seen = new Map<string, string>()
+  const attached = keys.flatMap((key): readonly (readonly [number, Attached])[] => {
+    const at = [...path, key]
+    const found = lookUp(key, place)
+    if (found === undefined) {
+      if (place.isLenient && UNSUPPORTED.includes(key)) return []
+      const said = complain(reading, at, unknownKind(key, place), 'key')
+      return [[-1, invalid(reading, at, key, place, [said])]]
+    }
+    const [schema, section] = found
+    const { kind } = schema
+    const twin = seen.get(kind)
+    seen.set(kind, key)
+    if (twin !== undefined) {
+      const message = `\`${twin}\` and \`${key}\` are the same thing, given twice`
+      const said = complain(reading, at, { code: 'PC0216', message, hint: 'keep one' }, 'key')
+      return [[-1, invalid(reading, at, kind, place, [said], section)]]
+    }
+    return [[POLICY_SCHEMAS.indexOf(schema), readOne(reading, at, schema, section, place)]]
+  })
+  return attached.toSorted(([a], [b]) => a - b).map(([, policy]) => policy)
+}
+
+function readOne(
+  reading: Reading,
+  path: Path,
+  { kind, schema, stage }: PolicySchema,
+  section: Section,
+  place: PolicyPlace,
+): Attached {
+  const { value, diagnostics } = parseAt(reading, schema, path, {
+    stage: stage ?? STAGE_OF_SECTION[section],
+  })
+  if (value === undefined) return invalid(reading, path, kind, place, diagnostics, section)
+  const { level, policy } = place
+  const origin = originOf(reading.document, path)
+  return {
+    state: 'valid',
+    kind,
+    section,
+    level,
+    policy,
+    origin,
+    value: placed(reading, path, value),
+  }
+}
+
+function invalid(
+  reading: Reading,
+  path: Path,
+  kind: string,
+  { sections, level, policy }: PolicyPlace,
+  diagnostics: readonly Diagnostic[],
+  section: Section = sections[0] as Section,
+): Attached {
+  const origin = originOf(reading.document, path)
+  return { state: 'invalid', kind, section, level, policy, origin, diagnostics }
+}
+
+/** Rules know where in their policy they were written; here is known where that is. */
+function placed(reading: Reading, path: Path, value: unknown): unknown {
+  const { rules } = value as { readonly rules?: unknown }
+  if (!Array.isArray(rules)) return value
+  const located = rules.map((rule: { readonly field: string }) => {
+    const steps = rule.field.split(/[.[\]]+/).filter((step) => step !== '')
+    const inner = steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+    return { ...rule, origin: originOf(reading.document, [...path, ...inner]) }
+  })
+  return { ...(value as object), rules: located }
+}
+
+function lookUp(key: string, { sections, level }: PolicyPlace) {
+  for (const section of sections) {
+    const found = POLICY_SCHEMAS.find(
+      (schema) => isNamed(schema, key) && schema.sections[section]?.includes(level),
+    )
+    if (found !== undefined) return [found, section] as const
+  }
+  return undefined
+}
+
+function isNamed({ key, aliases }: PolicySchema, name: string): boolean {
+  return key === name || aliases.includes(name)
+}
+
+/** The keys that are policies at a place, other spellings included. */
+export function policyKeys(sections: readonly Section[], level: Level): readonly string[] {
+  return POLICY_SCHEMAS.filter((schema) =>
+    sections.some((section) => schema.sections[section]?.includes(level)),
+  ).flatMap(({ key, aliases }) => [key, ...aliases])
+}
+
+function unknownKind(key: string, { sections, level }: PolicyPlace) {
+  const elsewhere = POLICY_SCHEMAS.filter((schema) => isNamed(schema, key))
+  if (elsewhere.length > 0) {
+    const places = new Set(elsewhere.flatMap(({ sections }) => Object.values(sections).flat()))
+    const hint = `it can stand at: ${[...places].join(', ')}`
+    return { code: 'PC0309', message: `\`${key}\` cannot stand at a ${level}`, hint }
+  }
+  if (UNSUPPORTED.includes(key)) {
+    const hint = 'nothing would enforce it, so it is refused rather than ignored'
+    return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
+  }
+  const meant = nearest(key, policyKeys(sections, level))
+  const hint = meant === undefined ? undefined : `did you mean \`${meant}\`?`
+  return { code: 'PC0210', message: `no policy is called \`${key}\``, hint }
+}
+
+/** Policies that files written for others may name. */
+const UNSUPPORTED: readonly string[] = [
+  'a2a',
+  'ai',
+  'backendAuth',
+  'backendTunnel',
+  'buffer',
+  'csrf',
+  'delay',
+  'extProc',
+  'guardrails',
+  'inferenceRouting',
+  'mcpAuthentication',
+  'mcpGuardrails',
+  'networkExtAuthz',
+  'oidc',
+  'remoteRateLimit',
+  'sessionAffinity',
+  'transformations',
+]
+
+/** The mapping of all policies that may stand at a place, as one schema. */
+export function policiesSchema(sections: readonly Section[], level: Level) {
+  return z.strictObject(policyShape(sections, level))
+}
+
+export function policyShape(sections: readonly Section[], level: Level, kinds?: readonly string[]) {
+  const shape: Record<string, z.ZodType> = {}
+  for (const section of sections) {
+    for (const { kind, key, aliases, schema, ...rest } of POLICY_SCHEMAS) {
+      if (shape[key] !== undefined || !rest.sections[section]?.includes(level)) continue
+      if (kinds !== undefined && !kinds.includes(kind)) continue
+      shape[key] = schema.optional()
+      for (const alias of aliases) {
+        shape[alias] = schema.optional().describe(`The same as \`${key}\`.`)
+      }
+    }
+  }
+  return shape
+}

@@ -1,0 +1,102 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Report } from '../../diagnostics/report.ts'
+import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { checkExpression, fillMaterials, findAnnotated, type Stage } from '../../policies/schema.ts'
+import {
+  type Document,
+  diagnosticAt,
+  type Message,
+  originInside,
+  type Path,
+  spanOf,
+  valueAt,
+} from './document.ts'
+import type { NamedFiles } from './files.ts'
+import { diagnoseIssues } from './issues.ts'
+
+/** One pass over one Document: what its parts are read with. */
+export interface Reading {
+  readonly document: Document
+  readonly report: Report
+  readonly files: NamedFiles
+  /** Backends that were named by something, to be looked up when all are known. */
+  readonly references: BackendReference[]
+}
+
+export interface BackendReference {
+  readonly backend: string
+  readonly path: Path
+}
+
+export interface ParseOptions {
+  /** Where its expressions run. */
+  readonly stage?: Stage
+  /** Keys of the mapping that somebody else reads. */
+  readonly except?: readonly string[]
+}
+
+/**
+ * The value at the path as the schema understands it, or all that is wrong with it: its shape,
+ * its expressions, the files that it names. What is said is reported, too.
+ */
+export function parseAt<S extends z.ZodType>(
+  reading: Reading,
+  schema: S,
+  path: Path,
+  { stage = 'traffic', except = [] }: ParseOptions = {},
+): Result<NonNullable<z.output<S>>> {
+  const { document } = reading
+  const input = without(valueAt(document, path), except)
+  const parsed = z.safeParse(schema, input)
+  const diagnostics = parsed.success
+    ? checkParts(reading, schema, input, path, stage)
+    : diagnoseIssues(parsed.error.issues, { document, path, schema, furtherKeys: except })
+  for (const diagnostic of diagnostics) reading.report(diagnostic)
+  if (!parsed.success || hasErrors(diagnostics)) return refusal(diagnostics)
+  const value = fillMaterials(parsed.data, reading.files.textOf)
+  return success(value as NonNullable<z.output<S>>, diagnostics)
+}
+
+/** A message about the value, or the key, at the path; reported and given back. */
+export function complain(
+  { document, report }: Reading,
+  path: Path,
+  message: Message,
+  part: 'key' | 'value' = 'value',
+): Diagnostic {
+  const diagnostic = diagnosticAt(document, spanOf(document, path, part), message)
+  report(diagnostic)
+  return diagnostic
+}
+
+function checkParts(
+  reading: Reading,
+  schema: z.ZodType,
+  input: unknown,
+  path: Path,
+  stage: Stage,
+): readonly Diagnostic[] {
+  const { document, files, references } = reading
+  return findAnnotated(schema, input).flatMap(({ annotation, path: inner, value }) => {
+    const at = [...path, ...inner]
+    if (typeof value !== 'string') return []
+    if (annotation.is === 'expression') {
+      const { result, stage: own = stage } = annotation
+      return checkExpression(value, own, result, originInside(document, at))
+    }
+    if (annotation.is === 'backend') {
+      references.push({ backend: value, path: at })
+      return []
+    }
+    const problem = files.read(value, at)
+    return problem === undefined
+      ? []
+      : [diagnosticAt(document, spanOf(document, at, 'value'), problem)]
+  })
+}
+
+function without(value: unknown, keys: readonly string[]): unknown {
+  if (keys.length === 0 || typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)))
+}

@@ -1,0 +1,181 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { Backend } from '../../../model/backend.ts'
+import type { BackendRef } from '../../../model/route.ts'
+import {
+  backendName,
+  expression,
+  host,
+  name,
+  oneOfKeys,
+  service,
+} from '../../../policies/schema.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import { policiesSchema, readPolicies } from '../policies.ts'
+import { parseAt, type Reading } from '../reading.ts'
+import { aiSchema, readAi } from './ai.ts'
+import { mcpBackendSchema, readMcpTargets } from './mcp.ts'
+
+const KINDS = ['host', 'hosts', 'service', 'dynamic', 'ai', 'mcp']
+
+const dynamic = z.strictObject({
+  target: expression('string', 'traffic')
+    .optional()
+    .describe('Computes `host:port`; absent: what the request itself asks for.'),
+})
+
+/** What a backend is; `ai` and `mcp` have parts with names, which are read one by one. */
+const simpleKinds = {
+  host: host().optional().describe('host:port, a URL, or unix:/path.'),
+  hosts: z
+    .array(host())
+    .min(1)
+    .max(256)
+    .optional()
+    .describe('Several addresses that serve the same thing.'),
+  service: service().optional().describe('A Kubernetes service.'),
+  dynamic: dynamic.optional().describe('A forward proxy: the address is known per request.'),
+}
+
+const kinds = () => ({
+  ...simpleKinds,
+  ai: aiSchema.optional().describe('An LLM provider, or groups of them.'),
+  mcp: mcpBackendSchema.optional().describe('One or more MCP servers.'),
+})
+
+const policies = () =>
+  policiesSchema(['backend'], 'backend')
+    .optional()
+    .describe('Policies for what is sent to this backend.')
+
+export const backendSchema = oneOfKeys(
+  z.strictObject({
+    name: name().describe('What routes call it.'),
+    ...kinds(),
+    policies: policies(),
+  }),
+  KINDS,
+)
+
+const refHead = {
+  weight: z.int().min(0).max(1_000_000).default(1).describe('Its share among the others.'),
+}
+
+export const backendRefSchema = () =>
+  oneOfKeys(
+    z.strictObject({
+      backend: backendName().optional().describe('The name of a backend.'),
+      ...kinds(),
+      name: name().optional().describe('A name for a backend that is written in place.'),
+      ...refHead,
+      policies: policies(),
+    }),
+    ['backend', ...KINDS],
+  )
+
+/** One entry of `backends`. */
+export function readBackend(reading: Reading, path: Path, fallback: string): Backend {
+  const schema = oneOfKeys(
+    z.strictObject({ name: name(), ...simpleKinds, ai: z.unknown(), mcp: z.unknown() }).partial(),
+    KINDS,
+  )
+  const head = parseAt(reading, schema, path, { stage: 'backend', except: ['policies'] })
+  const named = parseAt(reading, z.looseObject({ name: name() }), path).value?.name ?? fallback
+  const policies = readPolicies(reading, [...path, 'policies'], {
+    sections: ['backend'],
+    level: 'backend',
+    policy: `backend/${named}`,
+  })
+  return toBackend(reading, path, head, { name: named, policies })
+}
+
+interface Refs {
+  readonly refs: readonly BackendRef[]
+  /** Those that are written in place. */
+  readonly backends: readonly Backend[]
+  /** Why the list could not be read. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** `backends` of a route. */
+export function readBackendRefs(reading: Reading, path: Path, route: string): Refs {
+  if (valueAt(reading.document, path) === undefined) {
+    return { refs: [], backends: [], diagnostics: [] }
+  }
+  const list = parseAt(reading, z.array(z.unknown()).max(64), path)
+  const read = (list.value ?? []).map((_, index) =>
+    readBackendRef(reading, [...path, index], `${route}/${index}`),
+  )
+  return {
+    refs: read.map(({ ref }) => ref),
+    backends: read.flatMap(({ backend }) => (backend === undefined ? [] : [backend])),
+    diagnostics: list.diagnostics,
+  }
+}
+
+function readBackendRef(reading: Reading, path: Path, fallback: string) {
+  const schema = oneOfKeys(
+    z
+      .strictObject({
+        backend: backendName(),
+        name: name(),
+        ...simpleKinds,
+        ai: z.unknown(),
+        mcp: z.unknown(),
+      })
+      .partial()
+      .extend(refHead),
+    ['backend', ...KINDS],
+  )
+  const head = parseAt(reading, schema, path, { stage: 'backend', except: ['policies'] })
+  const policies = readPolicies(reading, [...path, 'policies'], {
+    sections: ['backend'],
+    level: 'backend',
+    policy: `route/${fallback}`,
+  })
+  const weight = head.value?.weight ?? 1
+  const known = head.value?.backend
+  if (known !== undefined) return { ref: { backend: known, weight, policies }, backend: undefined }
+  const inPlace = head.value?.name ?? fallback
+  const backend = toBackend(reading, path, head, { name: inPlace, policies: [] })
+  return { ref: { backend: inPlace, weight, policies }, backend }
+}
+
+type Kinds = Partial<z.output<z.ZodObject<typeof simpleKinds>>> & {
+  readonly ai?: unknown
+  readonly mcp?: unknown
+}
+
+function toBackend(
+  reading: Reading,
+  path: Path,
+  head: { readonly value: Kinds | undefined; readonly diagnostics: readonly Diagnostic[] },
+  rest: { readonly name: string; readonly policies: Backend['policies'] },
+): Backend {
+  const identity = { ...rest, origin: originOf(reading.document, path) }
+  const invalid = (diagnostics: readonly Diagnostic[]) =>
+    ({ ...identity, kind: 'invalid', diagnostics }) as const
+  if (head.value === undefined) return invalid(head.diagnostics)
+  const { host, hosts, service, dynamic, ai } = head.value
+  if (host?.kind === 'unix') return { ...identity, ...host }
+  if (host !== undefined || hosts !== undefined) {
+    const all = hosts ?? (host === undefined ? [] : [host])
+    const endpoints = all.flatMap((one) => (one.kind === 'host' ? [withoutKind(one)] : []))
+    return { ...identity, kind: 'host', endpoints }
+  }
+  if (service !== undefined) return { ...identity, ...service }
+  if (dynamic !== undefined) {
+    const { target } = dynamic
+    return { ...identity, kind: 'dynamic', ...(target === undefined ? {} : { target }) }
+  }
+  const inner = ai === undefined ? readMcp() : readAi(reading, [...path, 'ai'], rest.name)
+  return 'diagnostics' in inner ? invalid(inner.diagnostics) : { ...identity, ...inner }
+
+  function readMcp() {
+    return readMcpTargets(reading, [...path, 'mcp'], rest.name)
+  }
+}
+
+function withoutKind<T extends { readonly kind: string }>({ kind: _, ...rest }: T) {
+  return rest
+}

@@ -1,0 +1,250 @@
+import * as z from 'zod'
+import type { Address, CatalogSource, Settings } from '../../../model/settings.ts'
+import {
+  aliased,
+  choice,
+  duration,
+  expression,
+  file,
+  headerName,
+  issue,
+  keepalives,
+  oneOfKeys,
+  parseHost,
+  scalar,
+  secret,
+} from '../../../policies/schema.ts'
+import { defined } from '../defined.ts'
+
+const address = () =>
+  scalar<Address>({
+    what: 'an address to listen on',
+    hint: 'write ip:port, localhost:port, unix:/path or off',
+    parse: (text) => {
+      if (text === 'off') return { kind: 'off' }
+      const found = parseHost(text)
+      if (found === undefined || found.kind === 'unix') return found
+      const { kind: _, scheme, ...rest } = found
+      return scheme === undefined ? { kind: 'tcp', ...rest } : undefined
+    },
+  })
+
+const hexKey = () =>
+  secret().check(({ value, issues }) => {
+    if (value.file !== undefined || /^[0-9a-fA-F]{64}$/.test(value.secret)) return
+    const hint = 'make one with `openssl rand -hex 32`'
+    issues.push(issue(value, 'this is not 64 hexadecimal digits', { rule: 'malformed', hint }))
+  })
+
+const catalogSource = oneOfKeys(
+  z.strictObject({
+    file: file().optional().describe('The path of a file with the catalog.'),
+    inline: z
+      .union([z.string().min(1), z.record(z.string(), z.json())])
+      .optional()
+      .describe('The catalog itself.'),
+  }),
+  ['file', 'inline'],
+).transform(({ file, inline }): CatalogSource => {
+  if (file !== undefined) return file
+  return typeof inline === 'string' ? { text: inline } : { inline: inline ?? null }
+})
+
+const count = () => z.int().min(1).max(10_000_000)
+
+const logging = z.strictObject({
+  format: choice('text', 'json').default('text').describe('The form of a line.'),
+  level: choice('error', 'warn', 'info', 'debug', 'trace')
+    .default('info')
+    .describe('What is written beside the access log.'),
+})
+
+const shape = {
+  workers: z
+    .union([z.int().min(1).max(1024), choice('auto')])
+    .default('auto')
+    .describe('Processes that share the ports; auto: one for each core.'),
+  enableIpv6: z.boolean().default(true).describe('Listens on IPv6 as well as on IPv4.'),
+  adminAddr: address()
+    .default({ kind: 'tcp', host: 'localhost', port: 15_000 })
+    .describe('Where the admin API listens; `off` turns it off.'),
+  statsAddr: address()
+    .default({ kind: 'tcp', host: '::', port: 15_020 })
+    .describe('Where metrics are served.'),
+  readinessAddr: address()
+    .default({ kind: 'tcp', host: '::', port: 15_021 })
+    .describe('Where readiness is asked for.'),
+  dns: z
+    .strictObject({
+      lookupFamily: choice('All', 'Auto', 'V4Preferred', 'V4Only', 'V6Only')
+        .default('Auto')
+        .describe('Which addresses of a name are used.'),
+    })
+    .default({ lookupFamily: 'Auto' })
+    .describe('How names are looked up.'),
+  logging: logging
+    .default({ format: 'text', level: 'info' })
+    .describe('How the log looks. What is in the access log: `frontendPolicies.accessLog`.'),
+  histograms: choice('classic', 'native', 'both').default('classic').describe('Of metrics.'),
+  metrics: z
+    .strictObject({
+      remove: z.array(z.string().min(1)).max(256).default([]).describe('Metrics left out.'),
+      fields: z
+        .strictObject({
+          add: z
+            .record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/), expression('any', 'log'))
+            .default({})
+            .describe('Further labels, by expression. Keep the number of values small.'),
+        })
+        .default({ add: {} })
+        .describe('Labels.'),
+    })
+    .default({ remove: [], fields: { add: {} } })
+    .describe('What is measured.'),
+  connectionTerminationDeadline: duration()
+    .default(5000)
+    .describe('How long connections may go on when the process is told to stop.'),
+  connectionMinTerminationDeadline: duration()
+    .default(0)
+    .describe('How long it goes on taking connections at least.'),
+  limits: z
+    .strictObject({
+      connections: count().default(50_000).describe('Connections of clients in all.'),
+      connectionsPerAddress: count().default(10_000).describe('The same from one address.'),
+    })
+    .default({ connections: 50_000, connectionsPerAddress: 10_000 })
+    .describe('What the process takes on.'),
+  backend: z
+    .strictObject({
+      connectTimeout: duration().default(10_000).describe('How long connecting may take.'),
+      poolIdleTimeout: duration().default(90_000).describe('How long an idle one is kept.'),
+      poolMaxSize: count().optional().describe('Connections to each endpoint; unbounded.'),
+      keepalives: keepalives()
+        .default({ enabled: true, time: 180_000, interval: 180_000, retries: 9 })
+        .describe('TCP keep-alive.'),
+    })
+    .default({
+      connectTimeout: 10_000,
+      poolIdleTimeout: 90_000,
+      keepalives: { enabled: true, time: 180_000, interval: 180_000, retries: 9 },
+    })
+    .describe('Connections to backends, where a policy does not say otherwise.'),
+  storage: z
+    .strictObject({
+      mode: choice('readonly', 'database', 'file', 'hybrid')
+        .default('readonly')
+        .describe('readonly: this file and nothing else. database: edits are kept there.'),
+    })
+    .default({ mode: 'readonly' })
+    .describe('Where edits of the Admin UI go.'),
+  database: z
+    .strictObject({
+      url: secret().describe('postgres://…'),
+      maxConnections: z.int().min(1).max(1000).default(5).describe('Connections at once.'),
+    })
+    .optional()
+    .describe('The PostgreSQL database.'),
+  session: z
+    .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
+    .optional()
+    .describe('What seals the ids of MCP sessions.'),
+  mcp: z
+    .strictObject({
+      sessionTtl: duration().default(1_800_000).describe('How long an unused session is kept.'),
+    })
+    .default({ sessionTtl: 1_800_000 })
+    .describe('MCP sessions.'),
+  modelCatalog: z
+    .array(catalogSource)
+    .max(64)
+    .default([])
+    .describe(
+      'Prices of models: files or the catalog itself, later ones win. Takes effect at once.',
+    ),
+  sensitiveHeaders: z
+    .array(headerName())
+    .max(256)
+    .default([])
+    .describe('Headers whose values are never written anywhere.'),
+  standardAttributes: z
+    .strictObject({
+      user: expression('any', 'log').optional().describe('Who asks.'),
+      group: expression('any', 'log').optional().describe('For whom.'),
+    })
+    .default({})
+    .describe('Who is behind a request, in records.'),
+}
+
+/** Settings of others that do no harm when they do nothing; whoever sets one is told so. */
+export const SETTINGS_WITHOUT_EFFECT = [
+  'additionalTrustDomains',
+  'caAddress',
+  'caAuthToken',
+  'clusterId',
+  'customFunctions',
+  'gateway',
+  'hbone',
+  'localXdsPath',
+  'namespace',
+  'network',
+  'serviceAccount',
+  'skipValidateTrustDomain',
+  'spiffe',
+  'tracing',
+  'trustDomain',
+  'xdsAddress',
+  'xdsAuthToken',
+]
+
+const withoutEffect = Object.fromEntries(
+  SETTINGS_WITHOUT_EFFECT.map((key) => [
+    key,
+    z.unknown().optional().describe('Taken from files written for others; has no effect.'),
+  ]),
+)
+
+export const configSchema = aliased(
+  { ...shape, ...withoutEffect },
+  { workerThreads: 'workers' },
+).transform((value): Settings => toSettings(value as z.output<z.ZodObject<typeof shape>>))
+
+export const DEFAULT_SETTINGS: Settings = toSettings(z.strictObject(shape).parse({}))
+
+function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
+  const { backend, metrics, storage } = value
+  return {
+    workers: value.workers,
+    enableIpv6: value.enableIpv6,
+    admin: value.adminAddr,
+    stats: value.statsAddr,
+    readiness: value.readinessAddr,
+    dns: value.dns,
+    logging: value.logging,
+    metrics: {
+      histograms: value.histograms,
+      remove: metrics.remove,
+      labels: metrics.fields.add,
+    },
+    drain: {
+      least: value.connectionMinTerminationDeadline,
+      most: value.connectionTerminationDeadline,
+    },
+    limits: value.limits,
+    upstream: {
+      connectTimeout: backend.connectTimeout,
+      idleTimeout: backend.poolIdleTimeout,
+      ...(backend.poolMaxSize === undefined ? {} : { maxConnections: backend.poolMaxSize }),
+      keepalive: backend.keepalives,
+    },
+    // Names of the same two that other files use.
+    storage: {
+      mode: storage.mode === 'database' || storage.mode === 'hybrid' ? 'database' : 'readonly',
+    },
+    ...(value.database === undefined ? {} : { database: value.database }),
+    ...(value.session === undefined ? {} : { session: value.session }),
+    mcp: value.mcp,
+    modelCatalog: value.modelCatalog,
+    sensitiveHeaders: value.sensitiveHeaders.map((header) => header.toLowerCase()),
+    standardAttributes: defined(value.standardAttributes),
+  }
+}

@@ -1,0 +1,187 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { Gateway, Listener, Protocol } from '../../../model/gateway.ts'
+import type { Section } from '../../../model/policy.ts'
+import { choice, hostname, name, port } from '../../../policies/schema.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import { policiesSchema, policyShape, readPolicies } from '../policies.ts'
+import { complain, parseAt, type Reading } from '../reading.ts'
+import { listenerTls } from './tls.ts'
+
+const TRAFFIC: readonly Section[] = ['traffic', 'backend']
+
+/** Policies that may be written right beside `port` and `tls`, without `policies:`. */
+const INLINE = ['cors', 'jwtAuthentication', 'basicAuth', 'apiKey', 'extAuthz', 'authorization']
+const inlineShape = (level: 'gateway' | 'listener') => policyShape(['traffic'], level, INLINE)
+const INLINE_KEYS = Object.keys(inlineShape('gateway'))
+
+const listenerHead = {
+  protocol: choice('HTTP', 'HTTPS', 'TLS', 'TCP')
+    .optional()
+    .describe('HTTP by default, and HTTPS where there is `tls`. TLS and TCP take `tcpRoutes`.'),
+  hostname: hostname()
+    .optional()
+    .describe('The names that it serves, `*.example.com` included; absent: all.'),
+  tls: listenerTls.optional().describe('Certificates, and what else TLS needs.'),
+}
+
+const namedHead = {
+  name: name().optional().describe('What routes call it: `gateways: gateway/listener`.'),
+  ...listenerHead,
+}
+
+const policyMappings = (level: 'gateway' | 'listener') => ({
+  ...inlineShape(level),
+  policies: policiesSchema(TRAFFIC, level)
+    .optional()
+    .describe('Policies for all that comes in here.'),
+})
+
+const listenerSchema = z.strictObject({ ...namedHead, ...policyMappings('listener') })
+
+const gatewayHead = {
+  port: port().describe('The port to listen on.'),
+  ...listenerHead,
+}
+
+export const gatewaySchema = z.strictObject({
+  ...gatewayHead,
+  listeners: z
+    .array(listenerSchema)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Several listeners on the port, told apart by `hostname`.'),
+  ...policyMappings('gateway'),
+  frontendPolicies: policiesSchema(['frontend'], 'gateway')
+    .optional()
+    .describe('Policies for the connections of this gateway.'),
+})
+
+const GATEWAY_KEYS = ['listeners', 'policies', 'frontendPolicies', ...INLINE_KEYS]
+
+/** One entry of `gateways`. */
+export function readGateway(reading: Reading, path: Path, gateway: string): Gateway {
+  const { document } = reading
+  const listenersAt = [...path, 'listeners']
+  const list = valueAt(document, listenersAt)
+  const head = parseAt(reading, z.strictObject(gatewayHead), path, { except: GATEWAY_KEYS })
+  const policies = [
+    ...readPolicies(reading, [...path, 'frontendPolicies'], {
+      sections: ['frontend'],
+      level: 'gateway',
+      policy: `gateway/${gateway}`,
+    }),
+    ...readBoth(reading, path, 'gateway', `gateway/${gateway}`),
+  ]
+  const origin = originOf(document, path)
+  if (list === undefined) {
+    const listener = toListener(reading, path, head, { name: 'default', policies: [] })
+    return { name: gateway, origin, listeners: [listener], policies }
+  }
+  const { port } = head.value ?? {}
+  const checked = parseAt(reading, z.array(z.unknown()).min(1).max(64), listenersAt)
+  for (const key of ['protocol', 'hostname', 'tls'] as const) {
+    if (valueAt(document, [...path, key]) === undefined) continue
+    complain(
+      reading,
+      [...path, key],
+      {
+        code: 'PC0216',
+        message: `\`${key}\` and \`listeners\` exclude each other`,
+        hint: `move \`${key}\` to the listeners that it is meant for`,
+      },
+      'key',
+    )
+  }
+  const listeners = (checked.value ?? []).map((_, index) =>
+    readListener(reading, [...listenersAt, index], gateway, index, port),
+  )
+  if (listeners.length > 0) return { name: gateway, origin, listeners, policies }
+  const diagnostics = [...checked.diagnostics, ...head.diagnostics]
+  const none = { name: 'default', origin, protocol: 'Invalid', policies: [], diagnostics } as const
+  return { name: gateway, origin, listeners: [none], policies }
+}
+
+/** One entry of `listeners`; `port` is that of its gateway. */
+export function readListener(
+  reading: Reading,
+  path: Path,
+  gateway: string,
+  index: number,
+  port: number | undefined,
+  furtherKeys: readonly string[] = [],
+): Listener {
+  const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
+  const head = parseAt(reading, z.strictObject(namedHead), path, { except })
+  const name = head.value?.name ?? `listener-${index}`
+  const policies = readBoth(reading, path, 'listener', `listener/${gateway}/${name}`)
+  const ported =
+    head.value === undefined
+      ? { value: undefined, diagnostics: head.diagnostics }
+      : { value: { ...head.value, port }, diagnostics: head.diagnostics }
+  return toListener(reading, path, ported, { name, policies })
+}
+
+/** What stands under `policies` and what stands beside it are one policy. */
+function readBoth(
+  reading: Reading,
+  path: Path,
+  level: 'gateway' | 'listener',
+  policy: string,
+): Gateway['policies'] {
+  const place = { sections: TRAFFIC, level, policy }
+  return [
+    ...readPolicies(reading, path, { ...place, keys: INLINE_KEYS }),
+    ...readPolicies(reading, [...path, 'policies'], place),
+  ]
+}
+
+interface Head {
+  readonly value:
+    | {
+        readonly port?: number | undefined
+        readonly protocol?: Protocol | undefined
+        readonly hostname?: string | undefined
+        readonly tls?: z.output<typeof listenerTls> | undefined
+      }
+    | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+function toListener(
+  reading: Reading,
+  path: Path,
+  head: Head,
+  rest: { readonly name: string; readonly policies: Gateway['policies'] },
+): Listener {
+  const origin = originOf(reading.document, path)
+  const { port, tls, hostname: written, protocol: named } = head.value ?? {}
+  const hostname = written === '*' ? undefined : written
+  const identity = { ...rest, origin, ...(hostname === undefined ? {} : { hostname }) }
+  const invalid = (diagnostics: readonly Diagnostic[]): Listener => ({
+    ...identity,
+    protocol: 'Invalid',
+    ...(port === undefined ? {} : { port }),
+    diagnostics,
+  })
+  if (head.value === undefined || port === undefined) return invalid(head.diagnostics)
+  const protocol = named ?? (tls === undefined ? 'HTTP' : 'HTTPS')
+  const refuse = (key: string, message: string, hint: string) =>
+    invalid([complain(reading, [...path, key], { code: 'PC0308', message, hint })])
+  if (protocol === 'HTTP' || protocol === 'TCP') {
+    if (tls === undefined) return { ...identity, protocol, port }
+    const other = protocol === 'HTTP' ? 'HTTPS' : 'TLS'
+    return refuse(
+      'tls',
+      `${protocol} has no TLS`,
+      `set \`protocol\` to ${other}, or remove \`tls\``,
+    )
+  }
+  if (protocol === 'TLS') {
+    return { ...identity, protocol, port, tls: tls ?? { mode: 'Passthrough' } }
+  }
+  if (tls?.mode === 'Terminate') return { ...identity, protocol, port, tls }
+  const hint = 'set `tls.cert` and `tls.key`, or pass it through with `protocol: TLS`'
+  return refuse('protocol', 'HTTPS needs a certificate', hint)
+}

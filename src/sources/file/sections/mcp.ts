@@ -1,0 +1,120 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { McpTarget } from '../../../model/backend.ts'
+import type { JsonObject } from '../../../model/json.ts'
+import {
+  aliased,
+  backendName,
+  choice,
+  name,
+  oneOfKeys,
+  textOrFile,
+  url,
+} from '../../../policies/schema.ts'
+import { originOf, type Path } from '../document.ts'
+import { policiesSchema, readPolicies } from '../policies.ts'
+import { parseAt, type Reading } from '../reading.ts'
+
+const address = {
+  host: z.string().min(1).max(2048).optional().describe('host:port or a URL.'),
+  port: z.int().min(1).max(65_535).optional().describe('The port.'),
+  path: z.string().regex(/^\//).optional().describe('The path.'),
+  backend: backendName().optional().describe('The name of a backend, in place of `host`.'),
+}
+
+const remote = () => oneOfKeys(z.strictObject(address), ['host', 'backend'])
+
+const stdio = aliased(
+  {
+    cmd: z.string().min(1).describe('The program.'),
+    args: z.array(z.string()).default([]).describe('Its arguments.'),
+    env: z.record(z.string(), z.string()).default({}).describe('Its environment.'),
+    clearEnv: z.boolean().default(false).describe('Whether it starts without ours.'),
+  },
+  { clear_env: 'clearEnv' },
+)
+
+const openapi = oneOfKeys(
+  z.strictObject({
+    ...address,
+    schema: z
+      .union([textOrFile(), z.strictObject({ url: url() })])
+      .optional()
+      .describe('The OpenAPI document: the text, `{file}` or `{url}`.'),
+  }),
+  ['host', 'backend'],
+)
+
+const transports = {
+  mcp: remote().optional().describe('Streamable HTTP.'),
+  sse: remote().optional().describe('The older transport over server-sent events.'),
+  stdio: stdio.optional().describe('A program that is started here.'),
+  openapi: openapi.optional().describe('An HTTP API whose operations become tools.'),
+}
+
+const TRANSPORTS = ['mcp', 'sse', 'stdio', 'openapi'] as const
+
+const head = { name: name().describe('Goes before the names of its tools.'), ...transports }
+
+const target = oneOfKeys(
+  z.strictObject({
+    ...head,
+    policies: policiesSchema(['backend'], 'backend')
+      .optional()
+      .describe('Policies for what is sent to this server.'),
+  }),
+  [...TRANSPORTS],
+)
+
+export const mcpOptions = {
+  statefulMode: choice('Stateful', 'Stateless')
+    .default('Stateful')
+    .describe('Whether there are sessions.'),
+  prefixMode: choice('Conditional', 'Always', 'Never')
+    .default('Conditional')
+    .describe('When tools get the name of their server; conditional: where there are several.'),
+  failureMode: choice('FailClosed', 'FailOpen')
+    .default('FailClosed')
+    .describe('Whether one server that fails spoils the answer of all.'),
+  dnsRebindingProtection: z
+    .boolean()
+    .default(false)
+    .describe('Only takes Host and Origin of this machine.'),
+}
+
+export const mcpTargets = () => z.array(target).min(1).max(128).describe('The servers.')
+
+export const mcpBackendSchema = z.strictObject({ targets: mcpTargets(), ...mcpOptions })
+
+type ReadMcp =
+  | { readonly kind: 'mcp'; readonly targets: readonly McpTarget[]; readonly options: JsonObject }
+  | { readonly diagnostics: readonly Diagnostic[] }
+
+/** `mcp:` of a backend. */
+export function readMcpTargets(reading: Reading, path: Path, backend: string): ReadMcp {
+  const outline = z.strictObject({ targets: z.array(z.unknown()).min(1).max(128), ...mcpOptions })
+  const parsed = parseAt(reading, outline, path)
+  if (parsed.value === undefined) return { diagnostics: parsed.diagnostics }
+  const { targets: list, ...options } = parsed.value
+  const problems: Diagnostic[] = []
+  const targets = list.flatMap((_, index): readonly McpTarget[] => {
+    const at = [...path, 'targets', index]
+    const one = oneOfKeys(z.strictObject(head), [...TRANSPORTS])
+    const { value, diagnostics } = parseAt(reading, one, at, {
+      stage: 'backend',
+      except: ['policies'],
+    })
+    problems.push(...diagnostics)
+    if (value === undefined) return []
+    const transport = TRANSPORTS.find((kind) => value[kind] !== undefined) ?? 'mcp'
+    const policies = readPolicies(reading, [...at, 'policies'], {
+      sections: ['backend'],
+      level: 'backend',
+      policy: `backend/${backend}/${value.name}`,
+    })
+    const origin = originOf(reading.document, at)
+    const own = value[transport] as unknown as JsonObject
+    return [{ name: value.name, origin, transport, options: own, policies }]
+  })
+  return problems.length > 0 ? { diagnostics: problems } : { kind: 'mcp', targets, options }
+}

@@ -1,0 +1,189 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { Backend } from '../../../model/backend.ts'
+import type { Section } from '../../../model/policy.ts'
+import type { BackendRef, Match, Parent, Route } from '../../../model/route.ts'
+import type { TcpRoute } from '../../../model/tcp-route.ts'
+import { headerName, hostname, name } from '../../../policies/schema.ts'
+import { originOf, type Path } from '../document.ts'
+import { policiesSchema, readPolicies } from '../policies.ts'
+import { parseAt, type Reading } from '../reading.ts'
+import { backendRefSchema, readBackendRefs } from './backends.ts'
+import { pathMatch, valueMatch } from './matches.ts'
+
+const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
+
+const names = () => z.union([name(), z.array(name()).min(1).max(64)])
+
+const identity = {
+  name: name().optional().describe('The name in logs, metrics and policies.'),
+  namespace: name().optional().describe('Goes before the name, with a slash.'),
+  ruleName: name().optional().describe('A name for this entry among others of the same route.'),
+  hostnames: z
+    .array(hostname())
+    .max(64)
+    .optional()
+    .describe('The names that it serves, `*.example.com` included; absent: all.'),
+}
+
+const attachment = {
+  gateways: names()
+    .optional()
+    .describe('The gateways, or `gateway/listener`, that it belongs to; `default` by default.'),
+}
+
+const match = z
+  .strictObject({
+    path: pathMatch().optional().describe('The path; absent: any.'),
+    method: z
+      .string()
+      .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+      .max(64)
+      .optional()
+      .describe('The method.'),
+    headers: z.array(valueMatch(headerName())).max(64).optional().describe('Headers.'),
+    query: z
+      .array(valueMatch(z.string().min(1).max(256)))
+      .max(64)
+      .optional()
+      .describe('Parameters of the query.'),
+  })
+  .transform(
+    ({ path = { kind: 'prefix', value: '/' }, method, headers = [], query = [] }): Match => {
+      const lower = headers.map((header) => ({ ...header, name: header.name.toLowerCase() }))
+      const base = { path, headers: lower, query }
+      return method === undefined ? base : { ...base, method }
+    },
+  )
+
+const matches = () =>
+  z
+    .array(match)
+    .min(1)
+    .max(64)
+    .optional()
+    .describe('Any of these; within one, all of its parts. Absent: every path.')
+
+const httpHead = { ...identity, matches: matches() }
+
+export const routeShape = {
+  ...httpHead,
+  policies: policiesSchema(AT_ROUTE, 'route').optional().describe('Policies for this route.'),
+  backends: z
+    .array(backendRefSchema())
+    .max(64)
+    .optional()
+    .describe('Where requests go; several share them by weight.'),
+}
+
+export const routeSchema = z.strictObject({ ...routeShape, ...attachment })
+
+export const tcpRouteShape = {
+  ...identity,
+  policies: policiesSchema(['backend'], 'route').optional().describe('Policies for this route.'),
+  backends: z
+    .array(backendRefSchema())
+    .max(64)
+    .optional()
+    .describe('Where connections go; several share them by weight.'),
+}
+
+export const tcpRouteSchema = z.strictObject({ ...tcpRouteShape, ...attachment })
+
+/** A route, the backends that it defines in place, and where it was written. */
+export interface Read<T> {
+  readonly route: T
+  readonly backends: readonly Backend[]
+  readonly path: Path
+}
+
+const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
+
+/** `parents` are given where the route stands inside of its listener. */
+export function readRoute(
+  reading: Reading,
+  path: Path,
+  fallback: string,
+  parents?: readonly Parent[],
+): Read<Route> {
+  const shape = parents === undefined ? { ...httpHead, ...attachment } : httpHead
+  const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
+  const value = head.value as z.output<z.ZodObject<typeof httpHead & typeof attachment>> | undefined
+  const name = nameOf(value, fallback)
+  const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
+  const origin = originOf(reading.document, path)
+  const policies = readPolicies(reading, [...path, 'policies'], {
+    sections: AT_ROUTE,
+    level: 'route',
+    policy: `route/${name}`,
+  })
+  const rule = {
+    name: value?.ruleName ?? name,
+    origin,
+    matches: value?.matches ?? [EVERYTHING],
+    policies: [],
+    action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
+  }
+  const route = {
+    name,
+    origin,
+    parents: parents ?? parentsOf(value?.gateways),
+    hostnames: namesOf(value?.hostnames),
+    rules: [rule],
+    policies,
+  }
+  return { route, backends, path }
+}
+
+export function readTcpRoute(
+  reading: Reading,
+  path: Path,
+  fallback: string,
+  parents?: readonly Parent[],
+): Read<TcpRoute> {
+  const shape = parents === undefined ? { ...identity, ...attachment } : identity
+  const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
+  const value = head.value as z.output<z.ZodObject<typeof identity & typeof attachment>> | undefined
+  const name = nameOf(value, fallback)
+  const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
+  const policies = readPolicies(reading, [...path, 'policies'], {
+    sections: ['backend'],
+    level: 'route',
+    policy: `tcpRoute/${name}`,
+  })
+  const route = {
+    name,
+    origin: originOf(reading.document, path),
+    parents: parents ?? parentsOf(value?.gateways),
+    hostnames: namesOf(value?.hostnames),
+    policies,
+    action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
+  }
+  return { route, backends, path }
+}
+
+function actionOf(backends: readonly BackendRef[], diagnostics: readonly Diagnostic[]) {
+  return diagnostics.some(({ severity }) => severity === 'error')
+    ? ({ kind: 'invalid', diagnostics } as const)
+    : ({ kind: 'forward', backends } as const)
+}
+
+function nameOf(
+  value: { readonly [key in 'name' | 'namespace' | 'ruleName']?: string | undefined } | undefined,
+  fallback: string,
+): string {
+  const { name = fallback, namespace, ruleName } = value ?? {}
+  const parts = [namespace, name, ruleName].filter((part) => part !== undefined)
+  return parts.join('/')
+}
+
+/** `*` names every name, and so does none. */
+function namesOf(hostnames: readonly string[] = []): readonly string[] {
+  return hostnames.includes('*') ? [] : hostnames
+}
+
+/** The listener is told apart from the gateway when all gateways are known. */
+function parentsOf(gateways: string | readonly string[] = 'default'): readonly Parent[] {
+  const list = typeof gateways === 'string' ? [gateways] : gateways
+  return list.map((gateway) => ({ gateway }))
+}

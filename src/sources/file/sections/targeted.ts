@@ -1,0 +1,125 @@
+import * as z from 'zod'
+import type { Attached, Level, Section } from '../../../model/policy.ts'
+import { name, oneOfKeys } from '../../../policies/schema.ts'
+import type { Path } from '../document.ts'
+import { policiesSchema, readPolicies } from '../policies.ts'
+import { parseAt, type Reading } from '../reading.ts'
+
+const qualified = z.union([
+  name(),
+  z
+    .strictObject({ name: name(), namespace: name().optional() })
+    .transform(({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`)),
+])
+
+const gatewayTarget = z.union([
+  name().transform((gateway) => ({ gateway })),
+  z
+    .strictObject({
+      gatewayName: name().describe('The gateway.'),
+      gatewayNamespace: z.string().optional().describe('Not looked at in a file.'),
+      listenerName: name().optional().describe('One of its listeners.'),
+    })
+    .transform(({ gatewayName, listenerName }) =>
+      listenerName === undefined
+        ? { gateway: gatewayName }
+        : { gateway: gatewayName, listener: listenerName },
+    ),
+])
+
+const routeTarget = z.union([
+  name(),
+  z
+    .strictObject({
+      name: name().describe('The route.'),
+      namespace: z.string().optional().describe('Its namespace.'),
+      ruleName: name().optional().describe('One of its rules.'),
+    })
+    .transform(({ name, namespace, ruleName }) =>
+      [namespace || undefined, name, ruleName].filter((part) => part !== undefined).join('/'),
+    ),
+])
+
+const targetShape = {
+  gateway: gatewayTarget.optional().describe('A gateway, or one of its listeners.'),
+  route: routeTarget.optional().describe('A route.'),
+  backend: qualified.optional().describe('A backend of `backends`.'),
+}
+
+const targetSchema = oneOfKeys(z.strictObject(targetShape), ['gateway', 'route', 'backend'])
+
+const head = {
+  name: qualified.describe('The name in messages, records and metrics.'),
+  target: targetSchema.optional().describe('What it is attached to.'),
+  targets: z.array(targetSchema).min(1).max(16).optional().describe('The same for several things.'),
+  phase: z.enum(['gateway', 'route']).optional().describe('Has no effect.'),
+}
+
+const outline = oneOfKeys(z.strictObject(head), ['target', 'targets'])
+
+const traffic = () => policiesSchema(['traffic'], 'route')
+const backend = () => policiesSchema(['backend'], 'backend')
+
+export const targetedPolicySchema = z.strictObject({
+  ...head,
+  policy: policiesSchema(['traffic', 'backend'], 'route')
+    .optional()
+    .describe('Policies, each in the section that it belongs to.'),
+  traffic: traffic().optional().describe('For requests, before a backend is chosen.'),
+  backend: backend().optional().describe('For the backend that was chosen.'),
+  frontend: policiesSchema(['frontend'], 'gateway')
+    .optional()
+    .describe('For connections; gateways only.'),
+})
+
+const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
+  frontend: ['frontend'],
+  traffic: ['traffic'],
+  backend: ['backend'],
+  policy: ['traffic', 'backend'],
+}
+
+/** A policy at one of its targets, which is looked up when all of them are known. */
+export interface Targeted {
+  readonly name: string
+  readonly noun: 'gateway' | 'listener' | 'route' | 'backend'
+  /** Of a listener, `gateway/listener`. */
+  readonly target: string
+  readonly policies: readonly Attached[]
+  readonly path: Path
+}
+
+/** One entry of `policies`. */
+export function readTargeted(reading: Reading, path: Path): readonly Targeted[] {
+  const { value } = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
+  if (value === undefined) return []
+  const { name, target, targets } = value
+  const all: (readonly [z.output<typeof targetSchema>, Path])[] = (targets ?? []).map((one, index) => [
+    one,
+    ['targets', index],
+  ])
+  if (target !== undefined) all.push([target, ['target']])
+  return all.map(([one, at]) => {
+    const { gateway, route, backend } = one
+    const noun = nounOf(one)
+    const named =
+      gateway === undefined
+        ? ((route ?? backend) as string)
+        : [gateway.gateway, 'listener' in gateway ? gateway.listener : undefined]
+            .filter((part) => part !== undefined)
+            .join('/')
+    const policies = Object.entries(SECTIONS).flatMap(([key, sections]) =>
+      readPolicies(reading, [...path, key], {
+        sections: noun === 'backend' && key === 'policy' ? ['backend'] : sections,
+        level: noun satisfies Level,
+        policy: name,
+      }),
+    )
+    return { name, noun, target: named, policies, path: [...path, ...at] }
+  })
+}
+
+function nounOf({ gateway, route }: z.output<typeof targetSchema>): Targeted['noun'] {
+  if (gateway !== undefined) return 'listener' in gateway ? 'listener' : 'gateway'
+  return route === undefined ? 'backend' : 'route'
+}

@@ -1,0 +1,30 @@
+import type { CounterDefinition } from './counter.ts'
+import type { GaugeDefinition } from './gauge.ts'
+import type { HistogramDefinition } from './histogram.ts'
+import type { Labels } from './label.ts'
+
+/** What every metric says of itself. */
+export interface Described<L extends Labels> {
+  /** `portcullis_…`; a counter ends with `_total`, and the unit, if there is one, stands before. */
+  readonly name: string
+  readonly help: string
+  readonly labels: L
+  readonly unit?: Unit
+  /** Most series, where the default of 2,000 does not fit. */
+  readonly maximum?: number
+  /** Also has the labels that the configuration adds. */
+  readonly takesCustomLabels?: boolean
+}
+
+export type Unit = 'seconds' | 'bytes' | 'ratio'
+
+export type MetricDefinition =
+  | CounterDefinition<Labels>
+  | GaugeDefinition<Labels>
+  | HistogramDefinition<Labels>
+
+/** A section of the catalogue, and of its page. */
+export interface MetricGroup {
+  readonly title: string
+  readonly metrics: readonly MetricDefinition[]
+}

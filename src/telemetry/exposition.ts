@@ -1,0 +1,100 @@
+import type { MetricDefinition } from './definition.ts'
+import type { ExponentialBuckets } from './exponential.ts'
+import { renderProtobuf } from './exposition-protobuf.ts'
+import { renderOpenMetrics, renderPrometheus } from './exposition-text.ts'
+
+/** A metric to be told: one of this process, or one made of those of several workers. */
+export interface MetricView {
+  readonly definition: MetricDefinition
+  readonly labelNames: readonly string[]
+  readonly series: Iterable<SeriesView>
+}
+
+export type SeriesView = NumberView | HistogramView
+
+export interface NumberView {
+  /** A value for each of the metric's label names. */
+  readonly labels: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly created: number
+  readonly value: number
+}
+
+export interface HistogramView {
+  readonly labels: readonly string[]
+  readonly created: number
+  readonly sum: number
+  readonly count: number
+  /** For each classic bucket alone, +Inf last; empty if there are none. */
+  readonly counts: ArrayLike<number>
+  readonly native?: ExponentialBuckets | undefined
+}
+
+/** Prometheus text 0.0.4, OpenMetrics 1.0, or length-delimited io.prometheus.client.MetricFamily. */
+export type ExpositionFormat = 'prometheus' | 'openmetrics' | 'protobuf'
+
+export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
+  prometheus: 'text/plain; version=0.0.4; charset=utf-8',
+  openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
+  protobuf:
+    'application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited',
+}
+
+/** Pieces of some 32 KiB, made as they are asked for: whoever writes them may wait in between. */
+export function renderMetrics(
+  metrics: Iterable<MetricView>,
+  format: ExpositionFormat,
+): Iterable<string | Uint8Array> {
+  if (format === 'protobuf') return renderProtobuf(metrics)
+  return format === 'openmetrics' ? renderOpenMetrics(metrics) : renderPrometheus(metrics)
+}
+
+/**
+ * What the scraper likes best of what there is. Whoever asks for nothing that there is gets the
+ * plain text, as people with a browser do.
+ */
+export function chooseFormat(accept: string | undefined): ExpositionFormat {
+  let best: ExpositionFormat = 'prometheus'
+  let bestQuality = 0
+  for (const range of (accept ?? '').toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    const values = new Map(
+      parameters.map((parameter) => {
+        const [name = '', value = ''] = parameter.split('=', 2)
+        return [name.trim(), value.trim().replaceAll('"', '')]
+      }),
+    )
+    const format = formatOf(type, values)
+    const quality = qualityOf(values.get('q'))
+    if (format === undefined || quality <= bestQuality) continue
+    best = format
+    bestQuality = quality
+  }
+  return best
+}
+
+function formatOf(type: string, values: ReadonlyMap<string, string>): ExpositionFormat | undefined {
+  const version = values.get('version')
+  switch (type) {
+    case 'application/vnd.google.protobuf':
+      return values.get('proto') === 'io.prometheus.client.metricfamily' &&
+        values.get('encoding') === 'delimited'
+        ? 'protobuf'
+        : undefined
+    case 'application/openmetrics-text':
+      return version === undefined || version === '1.0.0' ? 'openmetrics' : undefined
+    case 'text/plain':
+      return version === undefined || version === '0.0.4' ? 'prometheus' : undefined
+    case 'text/*':
+    case '*/*':
+      return 'prometheus'
+    default:
+      return undefined
+  }
+}
+
+/** RFC 9110 §12.4.2: 0 to 1; absent is 1. What is malformed is not wanted. */
+function qualityOf(text: string | undefined): number {
+  if (text === undefined) return 1
+  return /^(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(text) ? Number(text) : 0
+}

@@ -1,0 +1,150 @@
+import type { MetricDefinition } from './definition.ts'
+import {
+  type ClosedLabel,
+  type ClosedValues,
+  type Labels,
+  type LabelValues,
+  type OpenValues,
+  OTHER,
+} from './label.ts'
+import { SeriesSlice, type Slice } from './slice.ts'
+
+/** What all series have. */
+export interface Labelled {
+  readonly labels: readonly string[]
+}
+
+export interface FamilyOptions<S> {
+  readonly makeSeries: (labels: readonly string[]) => S
+  /** Most series, as a scraper counts them, before values of open labels become `other`. */
+  readonly maximum: number
+  /** How many a scraper counts for each: one, or one for each bucket and more. */
+  readonly weight: number
+  readonly customLabels: readonly string[]
+  /** Called for each set of values that became `other`. */
+  readonly whenFolded: () => void
+}
+
+/** A metric and its series. */
+export class Family<S extends Labelled, L extends Labels> {
+  readonly definition: MetricDefinition
+  readonly labelNames: readonly string[]
+  readonly #options: FamilyOptions<S>
+  readonly #openNames: readonly string[]
+  readonly #closed: readonly ClosedLabel[]
+  readonly #series = new Map<string, S>()
+  readonly #slices = new Map<string, SeriesSlice<S>>()
+
+  constructor(definition: MetricDefinition, options: FamilyOptions<S>) {
+    const { name, labels } = definition
+    this.definition = definition
+    this.#options = options
+    this.#closed = labels.filter((label): label is ClosedLabel => label.values !== undefined)
+    this.#openNames = labels.slice(0, labels.length - this.#closed.length).map(({ name }) => name)
+    this.labelNames = [...labels.map(({ name }) => name), ...options.customLabels]
+    const isOrdered = labels.every(({ values }, at) => (values !== undefined) === at >= this.#openNames.length)
+    if (!isOrdered) throw new Error(`${name}: open labels come before closed ones`)
+  }
+
+  get series(): Iterable<S> {
+    return this.#series.values()
+  }
+
+  /** The series of these values. Resolved once for each configuration, not for each request. */
+  at(values: LabelValues<L>): S {
+    const byName = values as Readonly<Record<string, string>>
+    const closed = this.#closed.map(({ name }) => byName[name] as string)
+    return this.#sliceOf(this.#openNames.map((name) => byName[name] as string)).at(...closed)
+  }
+
+  /**
+   * All series that have these values, to be told apart by the closed labels when a request has
+   * been answered: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
+   */
+  of(values: OpenValues<L>): Slice<S, ClosedValues<L>> {
+    const byName = values as Readonly<Record<string, string>>
+    return this.#sliceOf(this.#openNames.map((name) => byName[name] as string))
+  }
+
+  /** Series with this value are no more; whoever still counts in one of them counts in vain. */
+  forget(label: string, value: string): void {
+    const at = this.labelNames.indexOf(label)
+    if (at === -1) return
+    for (const [key, { labels }] of this.#series) {
+      if (labels[at] === value) this.#series.delete(key)
+    }
+    const open = this.#openNames.indexOf(label)
+    for (const [key, slice] of this.#slices) {
+      if (slice.open[open] === value) this.#slices.delete(key)
+      // There may be room now for what was folded; the rest is found again.
+      else slice.clear()
+    }
+  }
+
+  clear(): void {
+    this.#series.clear()
+    for (const slice of this.#slices.values()) slice.clear()
+  }
+
+  #sliceOf(open: readonly string[], custom: readonly string[] = this.#unknownCustom()) {
+    const clean = open.map(visible)
+    const key = JSON.stringify([clean, custom])
+    const found = this.#slices.get(key)
+    if (found !== undefined) return found
+    const slice: SeriesSlice<S> = new SeriesSlice(clean, custom, this.#closed, {
+      resolve: (open, closed, custom) => this.#resolve(open, closed, custom),
+      customise: (custom) => this.#customSlice(clean, custom),
+    })
+    this.#slices.set(key, slice)
+    return slice
+  }
+
+  /** Values of custom labels come with requests: once all series are taken no more are kept. */
+  #customSlice(open: readonly string[], custom: readonly string[]): SeriesSlice<S> {
+    const clean = this.#options.customLabels.map((_, at) => visible(custom[at] ?? UNKNOWN))
+    if (this.#hasRoom()) return this.#sliceOf(open, clean)
+    return this.#slices.get(JSON.stringify([open, clean])) ?? this.#folded()
+  }
+
+  #resolve(open: readonly string[], closed: readonly string[], custom: readonly string[]): S {
+    const labels = [...open, ...closed, ...custom]
+    const key = JSON.stringify(labels)
+    const found = this.#series.get(key)
+    if (found !== undefined) return found
+    if (!this.#hasRoom() && !isFolded(open, custom)) {
+      this.#options.whenFolded()
+      return this.#folded().at(...closed)
+    }
+    const series = this.#options.makeSeries(labels)
+    this.#series.set(key, series)
+    return series
+  }
+
+  /** Closed labels keep their values, so that it is still told how many requests failed. */
+  #folded(): SeriesSlice<S> {
+    return this.#sliceOf(
+      this.#openNames.map(() => OTHER),
+      this.#options.customLabels.map(() => OTHER),
+    )
+  }
+
+  #hasRoom(): boolean {
+    return (this.#series.size + 1) * this.#options.weight <= this.#options.maximum
+  }
+
+  #unknownCustom(): readonly string[] {
+    return this.#options.customLabels.map(() => UNKNOWN)
+  }
+}
+
+const UNKNOWN = 'unknown'
+
+/** Without open labels there is nothing to fold: the closed ones are few. */
+function isFolded(open: readonly string[], custom: readonly string[]): boolean {
+  return open.every((value) => value === OTHER) && custom.every((value) => value === OTHER)
+}
+
+/** The formats have escapes for newline, quote and backslash; what else is unseen is replaced. */
+function visible(value: string): string {
+  return value.toWellFormed().replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+}

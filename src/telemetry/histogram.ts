@@ -1,0 +1,61 @@
+import type { Described } from './definition.ts'
+import { Exponential } from './exponential.ts'
+import type { Labels } from './label.ts'
+
+export interface HistogramDefinition<L extends Labels> extends Described<L> {
+  readonly type: 'histogram'
+  /** Upper bounds of the classic buckets, ascending, without +Inf. */
+  readonly bounds: readonly number[]
+}
+
+export function defineHistogram<const L extends Labels>(
+  described: Described<L> & { readonly bounds: readonly number[] },
+): HistogramDefinition<L> {
+  return { type: 'histogram', ...described }
+}
+
+/** Which buckets are filled: those of `bounds`, exponential ones, or both. */
+export type HistogramKind = 'classic' | 'native' | 'both'
+
+/** One series of observations, none of which is negative. */
+export class Histogram {
+  readonly labels: readonly string[]
+  /** Milliseconds since 1970. */
+  readonly created: number
+  sum = 0
+  count = 0
+  /** Observations in each classic bucket alone, the last being +Inf; empty if there are none. */
+  readonly counts: Float64Array
+  readonly native: Exponential | undefined
+  readonly #bounds: Float64Array
+
+  constructor(
+    labels: readonly string[],
+    created: number,
+    bounds: Float64Array,
+    kind: HistogramKind,
+  ) {
+    this.labels = labels
+    this.created = created
+    this.counts = new Float64Array(kind === 'native' ? 0 : bounds.length + 1)
+    this.native = kind === 'classic' ? undefined : new Exponential()
+    this.#bounds = bounds
+  }
+
+  /** What is no number or no end is ignored; what is negative, because of a clock, counts as 0. */
+  observe(value: number): void {
+    if (!(value < Number.POSITIVE_INFINITY)) return
+    const observed = value > 0 ? value : 0
+    this.sum += observed
+    this.count++
+    if (this.counts.length > 0) this.#fill(observed)
+    if (this.native !== undefined) this.native.observe(observed)
+  }
+
+  #fill(value: number): void {
+    const bounds = this.#bounds
+    let at = 0
+    while (at < bounds.length && value > (bounds[at] as number)) at++
+    this.counts[at] = (this.counts[at] as number) + 1
+  }
+}

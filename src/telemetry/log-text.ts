@@ -1,0 +1,44 @@
+import { quote } from './escape.ts'
+import type { LogForm, LogValue } from './log.ts'
+import { renderJson } from './log-json.ts'
+
+/** Names that were seen once are not looked at again; this many, since some come from tokens. */
+const REMEMBERED = 1000
+
+/** Printable ASCII without space, quote, `=` and backslash: what ends where a reader thinks. */
+const BARE = /^[!#-<>-[\]-~]+$/
+
+/** `<time><TAB>level<TAB>scope name=value name="a value"`, which is logfmt behind the scope. */
+export function createTextForm(): LogForm {
+  const names = new Map<string, string>()
+  const remember = (name: string) => {
+    const safe = renderName(name)
+    if (names.size < REMEMBERED) names.set(name, safe)
+    return safe
+  }
+  return (time, level, scope, fields) => {
+    let line = `${time}\t${level}\t${names.get(scope) ?? remember(scope)}`
+    for (const name in fields) {
+      const value = fields[name]
+      if (value === undefined) continue
+      line += ` ${names.get(name) ?? remember(name)}=${renderValue(value)}`
+    }
+    return `${line}\n`
+  }
+}
+
+/** A name is never quoted, so that `grep ' http.status=403'` finds what it should. */
+function renderName(name: string): string {
+  return name.slice(0, 256).replaceAll(/[^\w.\-/@:]/g, '_') || '_'
+}
+
+function renderValue(value: LogValue): string {
+  if (typeof value === 'string') return renderText(value)
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'bigint') return String(value)
+  return value === null ? 'null' : renderText(renderJson(value))
+}
+
+function renderText(text: string): string {
+  return text.length <= 256 && BARE.test(text) ? text : quote(text)
+}

@@ -1,0 +1,106 @@
+// HOT PATH: called at the end of every request. Guarded by bench/telemetry.ts.
+// Liberties: a fixed number of arguments instead of a list, and the answer of the last call is
+// remembered, since requests of one route mostly end alike.
+import { type ClosedLabel, OTHER } from './label.ts'
+
+/** The series of a metric that share the values of the open labels. */
+export interface Slice<S, V extends readonly string[]> {
+  /** The series of these values, for the closed labels in their order. Allocates only once. */
+  readonly at: (...closed: V) => S
+  /** With values, in their order, for the labels that the configuration adds. */
+  readonly with: (custom: readonly string[]) => Slice<S, V>
+}
+
+/** What a slice asks of its family. */
+export interface SliceOwner<S> {
+  readonly resolve: (
+    open: readonly string[],
+    closed: readonly string[],
+    custom: readonly string[],
+  ) => S
+  readonly customise: (custom: readonly string[]) => SeriesSlice<S>
+}
+
+export class SeriesSlice<S> {
+  readonly open: readonly string[]
+  readonly #custom: readonly string[]
+  readonly #indexes: readonly ReadonlyMap<string, number>[]
+  readonly #closed: readonly ClosedLabel[]
+  readonly #owner: SliceOwner<S>
+  readonly #series = new Map<number, S>()
+  #first: string | undefined
+  #second: string | undefined
+  #third: string | undefined
+  #last: S | undefined
+
+  constructor(
+    open: readonly string[],
+    custom: readonly string[],
+    closed: readonly ClosedLabel[],
+    owner: SliceOwner<S>,
+  ) {
+    if (closed.length > 3) throw new Error('a metric has at most three closed labels')
+    this.open = open
+    this.#custom = custom
+    this.#closed = closed
+    this.#indexes = closed.map(({ values }) => indexesOf(values))
+    this.#owner = owner
+  }
+
+  at(first?: string, second?: string, third?: string): S {
+    if (
+      this.#last !== undefined &&
+      first === this.#first &&
+      second === this.#second &&
+      third === this.#third
+    ) {
+      return this.#last
+    }
+    const series = this.#find(first, second, third)
+    this.#first = first
+    this.#second = second
+    this.#third = third
+    this.#last = series
+    return series
+  }
+
+  with(custom: readonly string[]): SeriesSlice<S> {
+    return this.#owner.customise(custom)
+  }
+
+  clear(): void {
+    this.#series.clear()
+    this.#last = undefined
+  }
+
+  #find(first: string | undefined, second: string | undefined, third: string | undefined): S {
+    const [firsts, seconds, thirds] = this.#indexes
+    let key = 0
+    if (firsts !== undefined) key = indexOf(firsts, first)
+    if (seconds !== undefined) key = key * seconds.size + indexOf(seconds, second)
+    if (thirds !== undefined) key = key * thirds.size + indexOf(thirds, third)
+    const found = this.#series.get(key)
+    if (found !== undefined) return found
+    const given = [first, second, third]
+    const closed = this.#closed.map(({ values }, at) => {
+      const value = given[at]
+      return value !== undefined && values.includes(value) ? value : OTHER
+    })
+    const series = this.#owner.resolve(this.open, closed, this.#custom)
+    this.#series.set(key, series)
+    return series
+  }
+}
+
+/** Shared by all slices: there are as many as there are lists of values. */
+const shared = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
+
+function indexesOf(values: readonly string[]): ReadonlyMap<string, number> {
+  const found = shared.get(values) ?? new Map(values.map((value, index) => [value, index]))
+  shared.set(values, found)
+  return found
+}
+
+function indexOf(indexes: ReadonlyMap<string, number>, value: string | undefined): number {
+  return indexes.get(value ?? OTHER) ?? (indexes.get(OTHER) as number)
+}

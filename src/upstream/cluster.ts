@@ -1,0 +1,31 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Pool } from './pool.ts'
+
+/** What became of one request to an endpoint, for balancing, health and outlier detection. */
+export interface Attempt {
+  readonly outcome: 'answered' | 'connect-failed' | 'reset' | 'timeout' | 'cancelled'
+  /** The status, where there was an answer. */
+  readonly status: number
+  /** Milliseconds from the choice to the end of the answer. */
+  readonly duration: number
+}
+
+/** One address that was chosen for one request. */
+export interface Choice {
+  readonly pool: Pool
+  /** `10.0.0.7:8080` or the name as configured, for logs and metrics. */
+  readonly endpoint: string
+  /** What the upstream is told as Host where the route does not say otherwise; empty: the client's. */
+  readonly host: string
+  /** Must be called once, when the attempt is over. */
+  done(attempt: Attempt): void
+}
+
+/** The endpoints of one backend. Lives on across reloads as long as its part of the Model is equal. */
+export interface Cluster {
+  readonly name: string
+  /** An endpoint for this request; a word where there is none: `no-endpoint`, `unhealthy`, `overloaded`. */
+  choose(exchange: Exchange, tried: readonly string[]): Choice | string
+  /** No more requests will come: idle connections close, probes stop. */
+  close(): void
+}

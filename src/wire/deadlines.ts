@@ -1,0 +1,36 @@
+/** Something that must not last for ever. */
+export interface Timed {
+  /** Milliseconds of performance.now(); Infinity: no deadline now. */
+  deadline: number
+  expire(): void
+}
+
+/**
+ * Deadlines of many things, looked at a few times a second: setting one is storing a number, where
+ * a timer for each would cost more than the request that it guards.
+ */
+export class Deadlines {
+  readonly #timed = new Set<Timed>()
+  readonly #period: number
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(period = 250) {
+    this.#period = period
+  }
+
+  add(timed: Timed): void {
+    this.#timed.add(timed)
+    this.#timer ??= setInterval(() => this.check(performance.now()), this.#period).unref()
+  }
+
+  remove(timed: Timed): void {
+    this.#timed.delete(timed)
+    if (this.#timed.size > 0 || this.#timer === undefined) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  check(now: number): void {
+    for (const timed of this.#timed) if (timed.deadline <= now) timed.expire()
+  }
+}

@@ -1,0 +1,247 @@
+// HOT PATH: one connection to an upstream; requests one after the other. Guarded by bench/proxy.ts.
+// Liberties: the head and the body reader are one object for all answers.
+
+import type { Socket } from 'node:net'
+import type { Deadlines, Timed } from '../deadlines.ts'
+import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
+import type { Fields } from './fields.ts'
+import { HEAD_LIMITS, type HeadLimits } from './message.ts'
+import { refusalOf } from './refusals.ts'
+import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
+
+/** What becomes of one request. After `failed` or `ended` nothing more is told. */
+export interface ResponseEvents {
+  interim(head: ResponseHead): void
+  /** Answers whether chunked bodies are wanted as they are on the wire. */
+  response(head: ResponseHead): boolean
+  /** False: no more until `resume`. */
+  data(bytes: Buffer): boolean
+  ended(trailers: Fields | undefined): void
+  /** `isUntouched`: the upstream closed before it sent anything, so another may be asked. */
+  failed(reason: string, isUntouched: boolean): void
+  drained(): void
+}
+
+const NOTHING = Buffer.alloc(0)
+
+export class ClientConnection implements Timed {
+  readonly socket: Socket
+  readonly head: ResponseHead = new ResponseHead()
+  deadline = Number.POSITIVE_INFINITY
+  /** When it became idle, for the pool. */
+  idleSince = 0
+  readonly #body = new BodyReader()
+  readonly #deadlines: Deadlines
+  readonly #limits: HeadLimits
+  /** Told when the connection is free for another request, and when it is gone. */
+  onIdle: (connection: ClientConnection) => void = () => {}
+  onClose: (connection: ClientConnection) => void = () => {}
+  #events: ResponseEvents | undefined = undefined
+  #method = ''
+  #held: Buffer = NOTHING
+  #inBody = false
+  #isTunnel = false
+  #isSent = true
+  #isAnswered = true
+  #isUntouched = true
+  #isPaused = false
+  #isReading = false
+  #isClosed = false
+
+  constructor(socket: Socket, deadlines: Deadlines, limits: HeadLimits = HEAD_LIMITS) {
+    this.socket = socket
+    this.#deadlines = deadlines
+    this.#limits = limits
+    deadlines.add(this)
+    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
+    socket.on('end', () => this.#onEnd())
+    socket.on('drain', () => this.#events?.drained())
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#onClose(error.code ?? 'error'))
+    socket.on('close', () => this.#onClose('closed'))
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
+  /** Begins a request; where it has a body, `write` and `end` follow. */
+  send(
+    method: string,
+    head: string,
+    hasBody: boolean,
+    timeout: number,
+    events: ResponseEvents,
+  ): boolean {
+    this.#method = method
+    this.#events = events
+    this.#inBody = false
+    this.#isSent = !hasBody
+    this.#isAnswered = false
+    this.#isUntouched = true
+    this.#isPaused = false
+    this.deadline = performance.now() + timeout
+    return this.socket.write(head, 'latin1')
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.socket.write(bytes)
+  }
+
+  writeText(text: string): boolean {
+    return this.socket.write(text, 'latin1')
+  }
+
+  /** The request is whole. */
+  end(): void {
+    this.#isSent = true
+    this.#maybeFree()
+  }
+
+  pause(): void {
+    this.#isPaused = true
+    this.socket.pause()
+  }
+
+  resume(): void {
+    this.#isPaused = false
+    if (this.#isReading) return
+    const held = this.#held
+    this.#held = NOTHING
+    if (held.length > 0) this.#advance(held)
+    if (!this.#isPaused) this.socket.resume()
+  }
+
+  /** After 101 octets are told as data, until the upstream ends. */
+  tunnel(): void {
+    this.#isTunnel = true
+    this.deadline = Number.POSITIVE_INFINITY
+  }
+
+  abort(): void {
+    this.#events = undefined
+    this.socket.destroy()
+    this.#onClose('aborted')
+  }
+
+  expire(): void {
+    this.socket.destroy()
+    this.#onClose('timeout')
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#events === undefined) {
+      // Octets that nobody asked for: the connection cannot be trusted any more.
+      this.abort()
+      return
+    }
+    this.#isUntouched = false
+    const held = this.#held
+    this.#held = NOTHING
+    this.#advance(held.length === 0 ? bytes : Buffer.concat([held, bytes]))
+  }
+
+  #advance(bytes: Buffer): void {
+    this.#isReading = true
+    let at = 0
+    const end = bytes.length
+    while (at < end && this.#events !== undefined) {
+      if (this.#isTunnel) {
+        if (!this.#events.data(at === 0 ? bytes : bytes.subarray(at))) this.pause()
+        at = end
+        break
+      }
+      if (this.#isPaused) break
+      const next = this.#inBody ? this.#readBody(bytes, at, end) : this.#readHead(bytes, at, end)
+      if (next === 0) break
+      if (next < 0) {
+        this.#isReading = false
+        this.#fail(refusalOf(next).word)
+        return
+      }
+      at = next
+    }
+    this.#isReading = false
+    if (at >= end) return
+    if (this.#events === undefined) this.abort()
+    else this.#held = at === 0 ? bytes : bytes.subarray(at)
+  }
+
+  #readHead(bytes: Buffer, at: number, end: number): number {
+    const { head } = this
+    const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
+    if (next <= 0) return next
+    if (isInterim(head)) {
+      this.#events?.interim(head)
+      return next
+    }
+    this.deadline = Number.POSITIVE_INFINITY
+    const asWire = this.#events?.response(head) ?? false
+    if (this.#isTunnel || this.#events === undefined) return next
+    beginBody(this.#body, head.framing, head.length, asWire)
+    this.#inBody = true
+    if (this.#body.isDone) this.#finish()
+    return next
+  }
+
+  #readBody(bytes: Buffer, at: number, end: number): number {
+    const body = this.#body
+    const next = readBody(body, bytes, at, end)
+    if (next < 0) return next
+    if (body.to > body.from) {
+      const isWhole = body.from === 0 && body.to === bytes.length
+      const more = this.#events?.data(isWhole ? bytes : bytes.subarray(body.from, body.to)) ?? true
+      if (!more && !body.isDone) this.pause()
+    }
+    if (body.isDone) this.#finish()
+    return next
+  }
+
+  #finish(): void {
+    this.#inBody = false
+    this.#isAnswered = true
+    const events = this.#events
+    this.#events = undefined
+    const trailers = trailersOf(this.#body)
+    // Before the exchange hears of it: it may want a connection at once.
+    this.#maybeFree()
+    events?.ended(trailers)
+  }
+
+  #maybeFree(): void {
+    if (!this.#isAnswered) return
+    if (this.#isSent && this.head.keepAlive && !this.#isClosed && !this.socket.writableNeedDrain) {
+      this.onIdle(this)
+      return
+    }
+    this.abort()
+  }
+
+  #fail(reason: string): void {
+    const events = this.#events
+    this.abort()
+    events?.failed(reason, false)
+  }
+
+  #onEnd(): void {
+    if (this.#isTunnel) {
+      const events = this.#events
+      this.#events = undefined
+      events?.ended(undefined)
+    } else if (this.#inBody && endBody(this.#body) > 0) this.#finish()
+    else this.#onClose('closed')
+    this.socket.destroy()
+  }
+
+  #onClose(reason: string): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.deadline = Number.POSITIVE_INFINITY
+    this.#deadlines.remove(this)
+    const events = this.#events
+    this.#events = undefined
+    this.onClose(this)
+    if (events === undefined) return
+    this.socket.destroy()
+    events.failed(reason, this.#isUntouched && reason !== 'timeout')
+  }
+}

@@ -1,0 +1,31 @@
+import { HeaderView } from '../../exchange/header-view.ts'
+import { HIDDEN } from './field-names.ts'
+import { type Fields, fieldName, joinedValue } from './fields.ts'
+
+/** Headers as rules read them, decoded when asked for. Valid as long as the head is. */
+export class Http1Headers extends HeaderView {
+  readonly #fields: Fields
+
+  constructor(fields: Fields) {
+    super()
+    this.#fields = fields
+  }
+
+  get size(): number {
+    return [...this.keys()].length
+  }
+
+  get(name: unknown): string | undefined {
+    return typeof name === 'string' ? joinedValue(this.#fields, name.toLowerCase()) : undefined
+  }
+
+  *keys(): Iterable<string> {
+    const seen = new Set<string>()
+    for (let i = 0; i < this.#fields.count; i++) {
+      if (this.#fields.kinds[i] === HIDDEN) continue
+      const name = fieldName(this.#fields, i).toLowerCase()
+      if (!seen.has(name)) yield name
+      seen.add(name)
+    }
+  }
+}

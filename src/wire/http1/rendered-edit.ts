@@ -1,0 +1,25 @@
+import type { HeaderEdit } from '../../exchange/header-edit.ts'
+import {
+  type FieldLines,
+  fieldLine,
+  joinLines,
+  type NameSet,
+  NO_LINES,
+  nameSet,
+} from './field-lines.ts'
+
+export interface RenderedEdit {
+  readonly dropped: NameSet
+  readonly lines: FieldLines
+}
+
+/** What an edit is on the wire; made once for each edit. What cannot be written is left out. */
+export function renderedEdit(edit: HeaderEdit): RenderedEdit {
+  if (edit.rendered !== undefined) return edit.rendered as RenderedEdit
+  let lines = NO_LINES
+  for (const [name, value] of edit.added)
+    lines = joinLines(lines, fieldLine(name, value) ?? NO_LINES)
+  const rendered: RenderedEdit = { dropped: nameSet(edit.removed), lines }
+  edit.rendered = rendered
+  return rendered
+}

@@ -1,0 +1,94 @@
+import { isForbiddenTrailer } from '../../src/wire/http1/field-names.ts'
+import type { RefusalWord } from '../../src/wire/http1/refusals.ts'
+import { Cursor, fail, type PlainField, plainFields, Verdict } from './http1-head.plain.ts'
+
+/*
+ * src/wire/http1/body.ts and chunked.ts in plain words: the whole body at once, as one string. What
+ * was read up to the verdict is kept with it.
+ */
+
+export interface PlainBody {
+  verdict: RefusalWord | 'more' | 'done'
+  consumed: number
+  data: string
+  /** The chunks as they may be sent on: as written, without extensions and trailers. */
+  wire: string
+  trailers: PlainField[] | undefined
+}
+
+export interface PlainBodyLimits {
+  readonly extensions: number
+  readonly trailers: number
+  readonly trailerFields: number
+}
+
+export function plainLength(text: string, length: number): PlainBody {
+  const data = text.slice(0, length)
+  const verdict = data.length === length ? 'done' : 'more'
+  return { verdict, consumed: data.length, data, wire: '', trailers: undefined }
+}
+
+export function plainChunks(text: string, limits: PlainBodyLimits): PlainBody {
+  const body: PlainBody = { verdict: 'done', consumed: 0, data: '', wire: '', trailers: undefined }
+  const cursor = new Cursor(text)
+  try {
+    readChunks(cursor, body, limits)
+  } catch (error) {
+    if (!(error instanceof Verdict)) throw error
+    body.verdict = error.word
+  }
+  body.consumed = cursor.at
+  return body
+}
+
+function readChunks(cursor: Cursor, body: PlainBody, limits: PlainBodyLimits): void {
+  let extensions = 0
+  for (;;) {
+    const size = cursor.take(/[0-9a-fA-F]*/)
+    const isLarge = size.length > 16 || BigInt(`0x0${size}`) > Number.MAX_SAFE_INTEGER
+    if (isLarge) fail('chunk-too-large')
+    body.wire += size
+    if (size === '') cursor.one(/[0-9a-fA-F]/, 'bad-chunk-size')
+    if (cursor.peek() === ';') {
+      cursor.at++
+      extensions += cursor.take(/[\t\x20-\x7e\x80-\xff]*/).length
+      if (extensions > limits.extensions) fail('chunk-extensions-too-large')
+      endOfLine(cursor, body, 'bad-chunk-extension')
+    } else endOfLine(cursor, body, 'bad-chunk-size')
+    const length = Number.parseInt(size, 16)
+    if (length === 0) break
+    const data = cursor.text.slice(cursor.at, cursor.at + length)
+    cursor.at += data.length
+    body.data += data
+    body.wire += data
+    if (data.length < length) fail('more')
+    endOfLine(cursor, body, 'bad-chunk-end')
+  }
+  if (cursor.peek() === '\r') endOfLine(cursor, body, 'bad-header-name')
+  else body.trailers = readTrailers(cursor, limits)
+}
+
+function endOfLine(cursor: Cursor, body: PlainBody, otherwise: RefusalWord): void {
+  cursor.one(/\r/, otherwise)
+  body.wire += '\r'
+  if (cursor.peek() !== '\n') fail('bare-cr')
+  cursor.at++
+  body.wire += '\n'
+}
+
+function readTrailers(cursor: Cursor, limits: PlainBodyLimits): PlainField[] {
+  const section = new Cursor(cursor.text.slice(cursor.at, cursor.at + limits.trailers))
+  try {
+    const fields = plainFields(section, limits.trailerFields)
+    cursor.at += section.at
+    return fields.map(([name, value, isHidden]) => {
+      return [name, value, isHidden || isForbiddenTrailer(name.toLowerCase())]
+    })
+  } catch (error) {
+    if (error instanceof Verdict && error.word === 'more') {
+      if (section.text.length === limits.trailers) fail('trailers-too-large')
+      cursor.at = cursor.text.length
+    }
+    throw error
+  }
+}
