@@ -155,8 +155,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       end: () => upstream.socket.end(),
       abort: () => upstream.abort(),
     }
-    const { dropped } = renderedEdit(this.exchange.responseEdit)
-    if (!downstream.tunnel(head, head.upgrade, dropped, sink)) upstream.abort()
+    const { dropped, lines } = renderedEdit(this.exchange.responseEdit)
+    if (!downstream.tunnel(head, dropped, lines, sink)) upstream.abort()
     this.#isTunnel = true
     return false
   }

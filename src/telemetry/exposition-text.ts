@@ -1,5 +1,5 @@
-import type { HistogramDefinition } from './histogram.ts'
 import type { HistogramView, MetricView, NumberView } from './exposition.ts'
+import type { HistogramDefinition } from './histogram.ts'
 import type { Labels } from './label.ts'
 
 /** Characters that are collected before they are handed on. */

@@ -42,7 +42,9 @@ export class Family<S extends Labelled, L extends Labels> {
     this.#closed = labels.filter((label): label is ClosedLabel => label.values !== undefined)
     this.#openNames = labels.slice(0, labels.length - this.#closed.length).map(({ name }) => name)
     this.labelNames = [...labels.map(({ name }) => name), ...options.customLabels]
-    const isOrdered = labels.every(({ values }, at) => (values !== undefined) === at >= this.#openNames.length)
+    const isOrdered = labels.every(
+      ({ values }, at) => (values !== undefined) === at >= this.#openNames.length,
+    )
     if (!isOrdered) throw new Error(`${name}: open labels come before closed ones`)
   }
 

@@ -1,11 +1,13 @@
-import { ALL_METRICS, seriesFolded } from './catalogue.ts'
+import { ALL_METRICS } from './catalogue.ts'
 import { Counter, type CounterDefinition } from './counter.ts'
 import type { MetricDefinition } from './definition.ts'
+import { seriesFolded } from './definitions/telemetry.ts'
 import type { MetricView, SeriesView } from './exposition.ts'
 import { Family, type Labelled } from './family.ts'
 import { Gauge, type GaugeDefinition } from './gauge.ts'
 import { Histogram, type HistogramDefinition, type HistogramKind } from './histogram.ts'
 import type { ClosedLabel, Labels } from './label.ts'
+import { type Snapshot, takeSnapshot } from './snapshot.ts'
 
 export interface MetricsOptions {
   readonly histograms?: HistogramKind
@@ -27,6 +29,8 @@ export interface Metrics {
   readonly histogram: <const L extends Labels>(d: HistogramDefinition<L>) => Family<Histogram, L>
   /** As they are at this moment, and while they are read; nothing is copied. */
   readonly read: () => Iterable<MetricView>
+  /** A copy that can be sent to another process, for `merge`. */
+  readonly snapshot: () => Snapshot
   /** Called before metrics are read, to set those that are not kept up all the time. */
   readonly beforeRead: (collect: () => void) => void
   /** Drops series of what the configuration has no more, as a route: room for others. */
@@ -77,7 +81,13 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const counter = <const L extends Labels>(definition: CounterDefinition<L>) =>
     familyOf(definition as CounterDefinition<Labels>) as unknown as Family<Counter, L>
 
-  for (const definition of catalogue) if (definition.type === 'counter') countFromZero(familyOf(definition))
+  for (const definition of catalogue)
+    if (definition.type === 'counter') countFromZero(familyOf(definition))
+
+  const read = () => {
+    for (const collect of collectors) collect()
+    return families.values().filter(({ definition }) => !remove.includes(definition.name))
+  }
 
   return {
     counter,
@@ -85,10 +95,8 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
       familyOf(definition as GaugeDefinition<Labels>) as unknown as Family<Gauge, L>,
     histogram: <const L extends Labels>(definition: HistogramDefinition<L>) =>
       familyOf(definition as HistogramDefinition<Labels>) as unknown as Family<Histogram, L>,
-    read: () => {
-      for (const collect of collectors) collect()
-      return families.values().filter(({ definition }) => !remove.includes(definition.name))
-    },
+    read,
+    snapshot: () => takeSnapshot(read()),
     beforeRead: (collect) => collectors.push(collect),
     forget: (label, value) => {
       for (const family of families.values()) family.forget(label, value)
@@ -115,7 +123,8 @@ function countFromZero(family: AnyFamily): void {
   const isClosed = labels.every((label): label is ClosedLabel => label.values !== undefined)
   if (!isClosed || labels.reduce((all, { values }) => all * values.length, 1) > FEW) return
   const combinations = labels.reduce<readonly Record<string, string>[]>(
-    (all, { name, values }) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
+    (all, { name, values }) =>
+      all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
     [{}],
   )
   for (const values of combinations) family.at(values)

@@ -1,32 +1,32 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
 import type { Result } from '../../diagnostics/result.ts'
-import type { Backend } from '../../model/backend.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
-import type { Route } from '../../model/route.ts'
-import type { TcpRoute } from '../../model/tcp-route.ts'
+import type { Settings } from '../../model/settings.ts'
+import { name } from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
-import type { Document, Path } from './document.ts'
+import { type Document, valueAt } from './document.ts'
+import type { Draft, Placed } from './draft.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
-import { uniqueNames } from './names.ts'
+import { checkNames } from './names.ts'
 import { readPolicies } from './policies.ts'
 import { checkPorts } from './ports.ts'
-import { parseAt, type Reading } from './reading.ts'
+import { complain, parseAt, type Reading } from './reading.ts'
 import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
-import { readBinds } from './sections/binds.ts'
-import { configSchema, DEFAULT_SETTINGS } from './sections/config.ts'
+import { pathsOf, readBinds } from './sections/binds.ts'
+import { configSchema, DEFAULT_SETTINGS, SETTINGS_WITHOUT_EFFECT } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
-import { type Read, readRoute, readTcpRoute } from './sections/routes.ts'
+import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readSpecial } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
-import { warnOfNoEffect } from './unsupported.ts'
 
 export interface ModelOptions {
+  /** The path of a file that is named: relative ones start at the folder of the document. */
   readonly resolve: (name: string) => string
   readonly readText: ReadText
 }
@@ -42,59 +42,105 @@ export function toModel(document: Document, { resolve, readText }: ModelOptions)
   const { report, result } = collector()
   const files = namedFiles(document, resolve, readText)
   const reading: Reading = { document, report, files, references: [] }
-  const isMapping = checkOutline(reading)
-  const model = isMapping ? readModel(reading) : undefined
-  return { result: result(model === undefined ? undefined : freeze(model)), files: files.list() }
+  checkOutline(reading)
+  const model = document.root.kind === 'mapping' ? readModel(reading) : undefined
+  return { result: result(model && freeze(model)), files: files.list() }
 }
 
-/** The keys of the file; what is under them is read one by one. */
-function checkOutline(reading: Reading): boolean {
-  const keys = TOP_LEVEL_KEYS.map((key) => [key, z.unknown().optional()] as const)
+/** Lists that files written for others may have. */
+const UNSUPPORTED = ['routeGroups', 'services', 'workloads']
+
+function checkOutline(reading: Reading): void {
+  const keys = [...TOP_LEVEL_KEYS].map((key) => [key, z.unknown().optional()] as const)
   const outline = z.strictObject(Object.fromEntries(keys))
-  parseAt(reading, outline, [])
-  return reading.document.root.kind === 'mapping'
+  const foreign = UNSUPPORTED.filter((key) => valueAt(reading.document, [key]) !== undefined)
+  for (const key of foreign) {
+    const hint = 'nothing would read it, so it is refused rather than ignored'
+    complain(
+      reading,
+      [key],
+      { code: 'PC0219', message: `\`${key}\` is not supported`, hint },
+      'key',
+    )
+  }
+  parseAt(reading, outline, [], { except: foreign })
 }
 
 function readModel(reading: Reading): Model {
-  const settings = readSettings(reading)
+  const passes = [checkNames, checkPorts, resolveParents, resolveBackends, attachPolicies]
+  const draft = passes.reduce((draft, pass) => pass(reading, draft), readDraft(reading))
+  const { targeted: _, gateways, routes, tcpRoutes, backends, ...rest } = draft
+  return {
+    ...rest,
+    gateways: gateways.map(thingOf),
+    routes: routes.map(thingOf),
+    tcpRoutes: tcpRoutes.map(thingOf),
+    backends: backends.map(thingOf),
+  }
+}
+
+function readDraft(reading: Reading): Draft {
   const binds = readBinds(reading)
-  const gateways = [...readGateways(reading), ...binds.gateways]
-  const routes = [
-    ...readEach(reading, ['routes'], (path, index) => readRoute(reading, path, `route-${index}`)),
-    ...binds.routes,
-  ]
-  const tcpRoutes = [
-    ...readEach(reading, ['tcpRoutes'], (path, index) =>
-      readTcpRoute(reading, path, `tcp-route-${index}`),
-    ),
-    ...binds.tcpRoutes,
-  ]
-  const backends = readEach(reading, ['backends'], (path, index) => ({
+  const routes = pathsOf(reading, ['routes']).map((path, index) =>
+    readRoute(reading, path, `route-${index}`),
+  )
+  const tcpRoutes = pathsOf(reading, ['tcpRoutes']).map((path, index) =>
+    readTcpRoute(reading, path, `tcp-route-${index}`),
+  )
+  const backends = pathsOf(reading, ['backends']).map((path, index) => ({
     thing: readBackend(reading, path, `backend-${index}`),
     path,
   }))
-  const frontend = readPolicies(reading, ['frontendPolicies'], {
-    sections: ['frontend'],
-    level: 'frontend',
-    policy: 'frontend',
-  })
-  const targeted = readEach(reading, ['policies'], (path) => readTargeted(reading, path)).flat()
-  const special = {
-    llm: readSpecial(reading, 'llm'),
-    mcp: readSpecial(reading, 'mcp'),
-    ui: readSpecial(reading, 'ui'),
+  const allRoutes = [...routes, ...binds.routes]
+  const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
+  const inPlace = [...allRoutes, ...allTcpRoutes].flatMap((route) => route.backends)
+  return {
+    settings: readSettings(reading),
+    gateways: [...readGateways(reading), ...binds.gateways],
+    routes: allRoutes,
+    tcpRoutes: allTcpRoutes,
+    backends: [...backends, ...inPlace],
+    frontend: readPolicies(reading, ['frontendPolicies'], {
+      sections: ['frontend'],
+      level: 'frontend',
+      policy: 'frontend',
+    }),
+    targeted: pathsOf(reading, ['policies']).flatMap((path) => readTargeted(reading, path)),
+    ...defined({
+      llm: readSpecial(reading, 'llm'),
+      mcp: readSpecial(reading, 'mcp'),
+      ui: readSpecial(reading, 'ui'),
+    }),
   }
+}
 
-  const named = uniqueNames(reading, 'backend', backends)
-  const inPlace = [...routes, ...tcpRoutes].flatMap(({ backends }) => backends)
-  const whole = {
-    settings,
-    gateways: checkPorts(reading, uniqueNames(reading, 'gateway', gateways), settings),
-    routes: uniqueNames(reading, 'route', routes.map(asThing)),
-    tcpRoutes: uniqueNames(reading, 'route', tcpRoutes.map(asThing)),
-    backends: [...named, ...inPlace].map((backend) => backend),
-    frontend,
+function readSettings(reading: Reading): Settings {
+  const config = valueAt(reading.document, ['config'])
+  if (config === undefined) return DEFAULT_SETTINGS
+  const { value } = parseAt(reading, configSchema, ['config'], { stage: 'log' })
+  for (const key of SETTINGS_WITHOUT_EFFECT) {
+    if (valueAt(reading.document, ['config', key]) === undefined) continue
+    complain(
+      reading,
+      ['config', key],
+      { code: 'PC0221', severity: 'warning', message: `\`config.${key}\` has no effect` },
+      'key',
+    )
   }
-  const model: Model = defined({ ...whole, ...special })
-  return attachPolicies(reading, resolveParents(reading, resolveBackends(reading, model)), targeted)
+  return value ?? DEFAULT_SETTINGS
+}
+
+function readGateways(reading: Reading): readonly Placed<Gateway>[] {
+  const value = valueAt(reading.document, ['gateways'])
+  if (value === undefined) return []
+  parseAt(reading, z.record(name(), z.unknown()), ['gateways'])
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
+  return Object.keys(value).map((gateway) => {
+    const path = ['gateways', gateway]
+    return { thing: readGateway(reading, path, gateway), path }
+  })
+}
+
+function thingOf<T>({ thing }: Placed<T>): T {
+  return thing
 }

@@ -175,6 +175,15 @@ describe('a head in portions', () => {
     'GET /a?b HTTP/1.1\r\nHost: example.com\r\nContent-Length: 3\r\nX-Long: ' +
     `${'0123456789\t'.repeat(20)}\r\nConnection: x-a\r\nX-A: 1\r\n\r\nabc`
 
+  const meaning = ({ line: _, inFields: __, fields, ...rest }: RequestHead) => {
+    const { count, text: all } = fields
+    const listed = Array.from({ length: count }, (_, i) => [
+      fieldName(fields, i),
+      fieldValue(fields, i),
+    ])
+    return { ...rest, all, listed, kinds: fields.kinds.slice(0, count) }
+  }
+
   it('cut in two anywhere is the same', () => {
     const whole = read(text)
     for (let cut = 0; cut <= text.length - 3; cut++) {
@@ -185,7 +194,7 @@ describe('a head in portions', () => {
         const bytes = Buffer.from(`..${text}`, 'latin1')
         assert.equal(readRequestHead(bytes, 2, bytes.length, HEAD_LIMITS, head), text.length - 1)
       } else assert.equal(at, text.length - 3)
-      assert.deepEqual(head, whole)
+      assert.deepEqual(meaning(head), meaning(whole))
     }
   })
 
@@ -193,8 +202,9 @@ describe('a head in portions', () => {
     const head = new RequestHead()
     const end = text.length - 3
     for (let to = 1; to < end; to++) {
-      // All that was there before is spoilt, but what the end of a line or a version may need.
-      const seen = '\0'.repeat(Math.max(0, to - 11)) + text.slice(Math.max(0, to - 11), to)
+      // All that was there before is spoilt, but what the version or a short value may need.
+      const spoilt = Math.max(0, to - 20)
+      const seen = '\0'.repeat(spoilt) + text.slice(spoilt, to)
       assert.equal(readRequestHead(Buffer.from(seen, 'latin1'), 0, to, HEAD_LIMITS, head), 0)
     }
     const bytes = Buffer.from(text, 'latin1')

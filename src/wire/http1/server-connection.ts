@@ -4,15 +4,14 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { BodySink } from '../streams.ts'
+import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
-import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import type { HeadLimits } from './message.ts'
 import { type Refusal, refusalOf } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
-import { dateLine, renderReplyHead, renderResponseHead } from './write.ts'
 
 export interface ServerLimits extends HeadLimits {
   /** Milliseconds to wait for a request to begin, and for its head and each part of its body. */
@@ -38,8 +37,6 @@ export interface ServerEvents {
 }
 
 const NOTHING = Buffer.alloc(0)
-/** Up to this much of a body is copied behind its head, to leave in one write. */
-const SHORT_BODY = 16_384
 
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
@@ -52,26 +49,23 @@ export class ServerConnection implements Timed {
   exchange: unknown = undefined
   /** Set where no further request is wanted: the next answer says so. */
   isDraining = false
-  bytesSent = 0
   readonly #events: ServerEvents
   readonly #limits: ServerLimits
   readonly #deadlines: Deadlines
+  readonly #answer: AnswerWriter
   #phase: Phase = 'idle'
   #held: Buffer = NOTHING
   #sink: BodySink | undefined = undefined
   #isPaused = false
   #isAnswered = false
-  #isResponding = false
   #isReading = false
   #ended = false
   #keepsAlive = true
-  #bodyChunks = false
-  #headText = ''
-  #hasBody = true
 
   constructor(socket: Socket, limits: ServerLimits, deadlines: Deadlines, events: ServerEvents) {
     this.socket = socket
     this.#limits = limits
+    this.#answer = new AnswerWriter(socket)
     this.#deadlines = deadlines
     this.#events = events
     this.deadline = performance.now() + limits.headTimeout
@@ -89,7 +83,11 @@ export class ServerConnection implements Timed {
 
   /** Whether an answer was begun: then it can be cut short, but not replaced. */
   get isResponding(): boolean {
-    return this.#isResponding
+    return this.#answer.isBegun
+  }
+
+  get bytesSent(): number {
+    return this.#answer.bytesSent
   }
 
   /** Delivers the body to `sink`, first what was already received. */
@@ -101,7 +99,7 @@ export class ServerConnection implements Timed {
       sink.end(undefined)
       return
     }
-    if (head.expectContinue && !this.#isResponding)
+    if (head.expectContinue && !this.#answer.isBegun)
       this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
     this.deadline = performance.now() + this.#limits.bodyTimeout
     this.resumeBody()
@@ -122,99 +120,41 @@ export class ServerConnection implements Timed {
 
   /** An interim answer of the upstream's, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
-    if (this.head.minor === 0) return
-    const date = NO_LINES
-    const text = renderResponseHead(head, {
-      framing: 'none',
-      length: -1,
-      lines: NO_LINES,
-      upgrade: '',
-      connection: '',
-      date,
-      dropped,
-    })
-    if (text !== '') this.socket.write(text, 'latin1')
+    if (this.head.minor === 1 && this.#phase === 'exchange') this.#answer.interim(head, dropped)
   }
 
   /** The head of the upstream's answer; it is sent with the first octets of the body. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
-    const { framing } = head
-    const isOld = this.head.minor === 0
-    const isOpenEnded = framing === 'chunked' || framing === 'close'
-    this.#bodyChunks = isOpenEnded && !isOld
-    if (isOpenEnded && isOld) this.#keepsAlive = false
-    this.#headText = renderResponseHead(head, {
-      framing: this.#bodyChunks ? 'chunked' : framing === 'length' ? 'length' : 'none',
-      length: isOpenEnded ? -1 : head.length,
-      lines,
-      upgrade: '',
-      connection: this.#connectionField(),
-      date: dateLine(Date.now()),
-      dropped,
-    })
-    this.#isResponding = true
-    this.#hasBody = framing !== 'none'
-    return this.#headText !== ''
+    const isOpenEnded = head.framing === 'chunked' || head.framing === 'close'
+    if (isOpenEnded && this.head.minor === 0) this.#keepsAlive = false
+    return this.#answer.respond(head, this.head, this.#connectionField(), dropped, lines)
   }
 
-  /** The head of an answer of our own, and its body whole. */
+  /** An answer of our own, whole. */
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
+    if (this.#phase !== 'exchange') return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
-    const isEmpty = status === 204 || status === 304 || status < 200
     // What the client still sends of a request that was refused is not worth waiting for.
-    if (!this.body.isDone && this.#sink === undefined && this.head.framing !== 'none')
-      this.#keepsAlive = false
-    const head = renderReplyHead(status, {
-      framing: isEmpty ? 'none' : bytes.length > 0 ? 'length' : 'none',
-      length: isEmpty ? -1 : bytes.length,
-      lines,
-      upgrade: '',
-      connection: this.#connectionField(),
-      date: dateLine(Date.now()),
-    })
-    this.#isResponding = true
-    this.#bodyChunks = false
-    this.#headText = head
-    this.#hasBody = this.head.method !== 'HEAD' && !isEmpty
-    if (this.#hasBody && bytes.length > 0) this.write(bytes)
-    this.end(undefined)
+    if (!this.body.isDone && this.#sink === undefined) this.#keepsAlive = false
+    this.#answer.reply(status, this.head.method, this.#connectionField(), lines, bytes)
+    this.#answered()
   }
 
   /** Octets of the answer; with `asWire` they have their chunk framing. False: wait for drained. */
-  write(bytes: Buffer, asWire = false): boolean {
-    if (this.#phase === 'closed' || bytes.length === 0) return true
-    this.bytesSent += bytes.length
+  write(bytes: Buffer, asWire: boolean): boolean {
+    if (this.#phase !== 'exchange') return true
     this.deadline = performance.now() + this.#limits.writeTimeout
-    if (this.#bodyChunks && !asWire) {
-      this.#flush(chunkHead(bytes.length))
-      this.socket.write(bytes)
-      return this.socket.write(CHUNK_END, 'latin1')
-    }
-    const head = this.#headText
-    if (head === '') return this.socket.write(bytes)
-    this.#headText = ''
-    if (bytes.length > SHORT_BODY) {
-      this.socket.cork()
-      this.socket.write(head, 'latin1')
-      const more = this.socket.write(bytes)
-      this.socket.uncork()
-      return more
-    }
-    const both = Buffer.allocUnsafe(head.length + bytes.length)
-    both.write(head, 0, 'latin1')
-    bytes.copy(both, head.length)
-    return this.socket.write(both)
+    return this.#answer.write(bytes, asWire)
   }
 
   /** The answer is whole. With `asWire` its last chunk was written, but for trailers. */
-  end(trailers: Fields | undefined, asWire = false): void {
-    if (this.#phase === 'closed' || this.#isAnswered) return
-    let last = ''
-    if (this.#bodyChunks && this.#hasBody) {
-      if (trailers !== undefined) last = `${asWire ? '' : '0\r\n'}${renderTrailers(trailers)}`
-      else if (!asWire) last = LAST_CHUNK
-    }
-    if (this.#headText !== '' || last !== '') this.#flush(last)
+  end(trailers: Fields | undefined, asWire: boolean): void {
+    if (this.#phase !== 'exchange' || this.#isAnswered) return
+    this.#answer.end(trailers, asWire)
+    this.#answered()
+  }
+
+  #answered(): void {
     this.#isAnswered = true
     this.#maybeNext()
   }
@@ -225,29 +165,18 @@ export class ServerConnection implements Timed {
     this.#onClose('aborted')
   }
 
-  /** After 101: octets go both ways as they are. Answers what the client sent already. */
-  tunnel(head: ResponseHead, upgrade: string, dropped: NameSet, sink: BodySink): boolean {
-    const text = renderResponseHead(head, {
-      framing: 'none',
-      length: -1,
-      lines: NO_LINES,
-      upgrade,
-      connection: '',
-      date: NO_LINES,
-      dropped,
-    })
-    if (text === '') return false
+  /** After 101: octets go both ways as they are. */
+  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
+    if (!this.#answer.upgrade(head, dropped, lines)) return false
     this.#phase = 'tunnel'
-    this.#isResponding = true
     this.deadline = Number.POSITIVE_INFINITY
     this.#sink = sink
-    this.socket.write(text, 'latin1')
     this.resumeBody()
     return true
   }
 
   writeTunnel(bytes: Buffer): boolean {
-    this.bytesSent += bytes.length
+    this.#answer.bytesSent += bytes.length
     return this.socket.write(bytes)
   }
 
@@ -260,21 +189,15 @@ export class ServerConnection implements Timed {
   expire(): void {
     const wasIdle = this.#phase === 'idle'
     if (this.#phase === 'head') this.#refuse({ word: 'head-too-large', status: 408 })
-    else if (!wasIdle && !this.#isResponding && !this.body.isDone) this.#sink?.abort('timeout')
+    else if (!wasIdle && !this.#answer.isBegun && !this.body.isDone) this.#sink?.abort('timeout')
     this.socket.destroy()
     this.#onClose(wasIdle ? 'idle' : 'timeout')
   }
 
-  #connectionField(): '' | 'close' | 'keep-alive' {
+  #connectionField(): ConnectionField {
     this.#keepsAlive &&= this.head.keepAlive && !this.isDraining && !this.#ended
     if (!this.#keepsAlive) return 'close'
     return this.head.minor === 0 ? 'keep-alive' : ''
-  }
-
-  #flush(more: string): void {
-    const text = this.#headText + more
-    this.#headText = ''
-    this.socket.write(text, 'latin1')
   }
 
   #receive(bytes: Buffer): void {
@@ -326,11 +249,10 @@ export class ServerConnection implements Timed {
   #begin(): void {
     this.#phase = 'exchange'
     this.#isAnswered = false
-    this.#isResponding = false
+    this.#answer.reset()
     this.#isPaused = false
     this.#keepsAlive = true
     this.#sink = undefined
-    this.bytesSent = 0
     this.deadline = Number.POSITIVE_INFINITY
     this.body.isDone = this.head.framing === 'none'
     this.#events.request(this)
@@ -342,7 +264,7 @@ export class ServerConnection implements Timed {
     if (next < 0) {
       const refusal = refusalOf(next)
       this.#sink?.abort(refusal.word)
-      if (!this.#isResponding) this.#refuse(refusal)
+      if (!this.#answer.isBegun) this.#refuse(refusal)
       else this.abort()
       return -1
     }

@@ -11,6 +11,7 @@ import {
   service,
 } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
+import type { Placed } from '../draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { aiSchema, readAi } from './ai.ts'
@@ -92,7 +93,7 @@ export function readBackend(reading: Reading, path: Path, fallback: string): Bac
 interface Refs {
   readonly refs: readonly BackendRef[]
   /** Those that are written in place. */
-  readonly backends: readonly Backend[]
+  readonly backends: readonly Placed<Backend>[]
   /** Why the list could not be read. */
   readonly diagnostics: readonly Diagnostic[]
 }
@@ -108,7 +109,9 @@ export function readBackendRefs(reading: Reading, path: Path, route: string): Re
   )
   return {
     refs: read.map(({ ref }) => ref),
-    backends: read.flatMap(({ backend }) => (backend === undefined ? [] : [backend])),
+    backends: read.flatMap(({ backend }, index) =>
+      backend === undefined ? [] : [{ thing: backend, path: [...path, index] }],
+    ),
     diagnostics: list.diagnostics,
   }
 }

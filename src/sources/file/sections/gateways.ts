@@ -37,7 +37,7 @@ const policyMappings = (level: 'gateway' | 'listener') => ({
     .describe('Policies for all that comes in here.'),
 })
 
-const listenerSchema = z.strictObject({ ...namedHead, ...policyMappings('listener') })
+export const listenerSchema = z.strictObject({ ...namedHead, ...policyMappings('listener') })
 
 const gatewayHead = {
   port: port().describe('The port to listen on.'),

@@ -6,6 +6,7 @@ import type { BackendRef, Match, Parent, Route } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { headerName, hostname, name } from '../../../policies/schema.ts'
 import { originOf, type Path } from '../document.ts'
+import type { Placed } from '../draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { backendRefSchema, readBackendRefs } from './backends.ts'
@@ -90,11 +91,9 @@ export const tcpRouteShape = {
 
 export const tcpRouteSchema = z.strictObject({ ...tcpRouteShape, ...attachment })
 
-/** A route, the backends that it defines in place, and where it was written. */
-export interface Read<T> {
-  readonly route: T
-  readonly backends: readonly Backend[]
-  readonly path: Path
+/** A route, and the backends that it defines in place. */
+export interface ReadRoute<T> extends Placed<T> {
+  readonly backends: readonly Placed<Backend>[]
 }
 
 const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
@@ -105,7 +104,7 @@ export function readRoute(
   path: Path,
   fallback: string,
   parents?: readonly Parent[],
-): Read<Route> {
+): ReadRoute<Route> {
   const shape = parents === undefined ? { ...httpHead, ...attachment } : httpHead
   const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
   const value = head.value as z.output<z.ZodObject<typeof httpHead & typeof attachment>> | undefined
@@ -124,7 +123,7 @@ export function readRoute(
     policies: [],
     action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
   }
-  const route = {
+  const thing = {
     name,
     origin,
     parents: parents ?? parentsOf(value?.gateways),
@@ -132,7 +131,7 @@ export function readRoute(
     rules: [rule],
     policies,
   }
-  return { route, backends, path }
+  return { thing, backends, path }
 }
 
 export function readTcpRoute(
@@ -140,7 +139,7 @@ export function readTcpRoute(
   path: Path,
   fallback: string,
   parents?: readonly Parent[],
-): Read<TcpRoute> {
+): ReadRoute<TcpRoute> {
   const shape = parents === undefined ? { ...identity, ...attachment } : identity
   const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
   const value = head.value as z.output<z.ZodObject<typeof identity & typeof attachment>> | undefined
@@ -151,7 +150,7 @@ export function readTcpRoute(
     level: 'route',
     policy: `tcpRoute/${name}`,
   })
-  const route = {
+  const thing = {
     name,
     origin: originOf(reading.document, path),
     parents: parents ?? parentsOf(value?.gateways),
@@ -159,7 +158,7 @@ export function readTcpRoute(
     policies,
     action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
   }
-  return { route, backends, path }
+  return { thing, backends, path }
 }
 
 function actionOf(backends: readonly BackendRef[], diagnostics: readonly Diagnostic[]) {

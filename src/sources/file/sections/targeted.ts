@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import type { Attached, Level, Section } from '../../../model/policy.ts'
+import type { Level, Section } from '../../../model/policy.ts'
 import { name, oneOfKeys } from '../../../policies/schema.ts'
 import type { Path } from '../document.ts'
+import type { Targeted } from '../draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 
@@ -79,25 +80,14 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   policy: ['traffic', 'backend'],
 }
 
-/** A policy at one of its targets, which is looked up when all of them are known. */
-export interface Targeted {
-  readonly name: string
-  readonly noun: 'gateway' | 'listener' | 'route' | 'backend'
-  /** Of a listener, `gateway/listener`. */
-  readonly target: string
-  readonly policies: readonly Attached[]
-  readonly path: Path
-}
-
 /** One entry of `policies`. */
 export function readTargeted(reading: Reading, path: Path): readonly Targeted[] {
   const { value } = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
   if (value === undefined) return []
   const { name, target, targets } = value
-  const all: (readonly [z.output<typeof targetSchema>, Path])[] = (targets ?? []).map((one, index) => [
-    one,
-    ['targets', index],
-  ])
+  const all: (readonly [z.output<typeof targetSchema>, Path])[] = (targets ?? []).map(
+    (one, index) => [one, ['targets', index]],
+  )
   if (target !== undefined) all.push([target, ['target']])
   return all.map(([one, at]) => {
     const { gateway, route, backend } = one

@@ -1,0 +1,39 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Reply } from '../exchange/reply.ts'
+import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
+import { reasonOf } from '../wire/http1/reasons.ts'
+import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import type { ServerConnection } from '../wire/http1/server-connection.ts'
+
+/** Writes an answer of the gateway's own, in the form that the client asked for. */
+export function writeReply(connection: ServerConnection, exchange: Exchange, reply: Reply): void {
+  exchange.status = reply.status
+  exchange.reason = reply.reason
+  const [body, contentType] = bodyOf(exchange, reply)
+  const edit = reply.headers.with(exchange.responseEdit)
+  let { lines } = renderedEdit(edit)
+  if (contentType !== '') lines = add(lines, 'content-type', contentType)
+  const { id } = exchange.request
+  if (id !== '') lines = add(lines, 'x-request-id', id)
+  connection.reply(reply.status, lines, body)
+}
+
+function add(lines: FieldLines, name: string, value: string): FieldLines {
+  return joinLines(lines, fieldLine(name, value) ?? NO_LINES)
+}
+
+/** RFC 9457 for clients that take JSON, a line of text for people; never why in detail. */
+function bodyOf(exchange: Exchange, reply: Reply): readonly [Buffer, string] {
+  const { status, body } = reply
+  if (body.length > 0 || status < 400) {
+    return [typeof body === 'string' ? Buffer.from(body) : Buffer.from(body), reply.contentType]
+  }
+  const { headers, id } = exchange.request
+  const title = reasonOf(status)
+  if (headers.get('accept')?.includes('json')) {
+    const problem = { type: 'about:blank', title, status, ...(id === '' ? {} : { instance: id }) }
+    return [Buffer.from(`${JSON.stringify(problem)}\n`), 'application/problem+json']
+  }
+  const text = id === '' ? `${title}\n` : `${title}\nrequest ${id}\n`
+  return [Buffer.from(text), 'text/plain; charset=utf-8']
+}

@@ -1,0 +1,108 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Gateway, Listener } from '../../model/gateway.ts'
+import type { Settings } from '../../model/settings.ts'
+import { hasPath, type Message, type Path } from './document.ts'
+import type { Draft, Placed } from './draft.ts'
+import { complain, type Reading } from './reading.ts'
+
+/** Listeners that stand in each other's way: the later one is invalid. */
+export function checkPorts(reading: Reading, draft: Draft): Draft {
+  const taken = ownPorts(draft.settings)
+  const byPort = new Map<number, Taken[]>()
+  const gateways = draft.gateways.map((placed): Placed<Gateway> => {
+    const { thing: gateway, path } = placed
+    const listeners = gateway.listeners.map((listener, index) => {
+      if (listener.protocol === 'Invalid') return listener
+      const others = byPort.get(listener.port) ?? []
+      byPort.set(listener.port, others)
+      const own = taken.get(listener.port)
+      const conflict =
+        own === undefined ? conflictOf(listener, gateway.name, others) : portIsOurs(own, listener)
+      if (conflict === undefined) {
+        others.push({ listener, gateway: gateway.name })
+        return listener
+      }
+      const at = placeOf(reading, path, index, conflict.key)
+      return invalidated(listener, complain(reading, at, conflict.message))
+    })
+    return { thing: { ...gateway, listeners }, path }
+  })
+  return { ...draft, gateways }
+}
+
+interface Taken {
+  readonly listener: Serving
+  readonly gateway: string
+}
+
+type Serving = Exclude<Listener, { readonly protocol: 'Invalid' }>
+
+interface Conflict {
+  readonly key: 'port' | 'protocol' | 'hostname'
+  readonly message: Message
+}
+
+function conflictOf(
+  listener: Serving,
+  gateway: string,
+  others: readonly Taken[],
+): Conflict | undefined {
+  const [first] = others
+  if (first === undefined) return undefined
+  const { port, protocol } = listener
+  if (first.gateway !== gateway) {
+    const message = `port ${port} belongs to the gateway \`${first.gateway}\` already`
+    const hint = 'use another port, or make one gateway with several `listeners`'
+    return { key: 'port', message: { code: 'PC0304', message, hint } }
+  }
+  const other = first.listener.protocol
+  if (isEncrypted(protocol) !== isEncrypted(other)) {
+    const message = `${protocol} and ${other} cannot share port ${port}: one has TLS, one has not`
+    const hint = 'give each a port of its own'
+    return { key: 'protocol', message: { code: 'PC0305', message, hint } }
+  }
+  if (!isEncrypted(protocol) && protocol !== other) {
+    const message = `${protocol} and ${other} cannot share port ${port}`
+    const hint = 'without TLS nothing tells them apart: give each a port of its own'
+    return { key: 'protocol', message: { code: 'PC0306', message, hint } }
+  }
+  const name = nameOf(listener)
+  const twin = others.find((taken) => nameOf(taken.listener) === name)
+  if (twin === undefined) return undefined
+  const what = listener.hostname === undefined ? 'every hostname' : `\`${listener.hostname}\``
+  const message = `the listener \`${twin.listener.name}\` serves ${what} on port ${port} already`
+  const hint = 'tell them apart by `hostname`'
+  return { key: 'hostname', message: { code: 'PC0307', message, hint } }
+}
+
+/** A TCP listener has no name to be told apart by. */
+function nameOf({ protocol, hostname }: Serving): string {
+  return protocol === 'TCP' ? '' : (hostname ?? '')
+}
+
+function isEncrypted(protocol: Serving['protocol']): boolean {
+  return protocol === 'HTTPS' || protocol === 'TLS'
+}
+
+function portIsOurs(key: string, { port }: Serving): Conflict {
+  const message = `port ${port} is the one of \`config.${key}\``
+  return { key: 'port', message: { code: 'PC0304', message, hint: 'use another port' } }
+}
+
+function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, string> {
+  const keys = Object.entries({ adminAddr: admin, statsAddr: stats, readinessAddr: readiness })
+  return new Map(
+    keys.flatMap(([key, address]) => (address.kind === 'tcp' ? [[address.port, key]] : [])),
+  )
+}
+
+/** The key that the message speaks of, at the listener or at its gateway. */
+function placeOf({ document }: Reading, path: Path, index: number, key: string): Path {
+  const listener = [...path, 'listeners', index]
+  const candidates = [[...listener, key], [...path, key], listener]
+  return candidates.find((candidate) => hasPath(document, candidate)) ?? path
+}
+
+function invalidated({ name, origin, policies, port }: Serving, said: Diagnostic): Listener {
+  return { name, origin, policies, port, protocol: 'Invalid', diagnostics: [said] }
+}

@@ -1,0 +1,154 @@
+import type { Backend } from '../../model/backend.ts'
+import type { Gateway } from '../../model/gateway.ts'
+import type { Parent, Route } from '../../model/route.ts'
+import type { TcpRoute } from '../../model/tcp-route.ts'
+import { nearest } from '../../policies/schema.ts'
+import { hasPath, originOf, type Path } from './document.ts'
+import type { Draft, Placed } from './draft.ts'
+import { complain, type Reading } from './reading.ts'
+
+/** Backends that are named but not there become ones that answer 500. */
+export function resolveBackends(reading: Reading, draft: Draft): Draft {
+  const backends = new Map(draft.backends.map((placed) => [placed.thing.name, placed]))
+  const known = [...backends.keys()]
+  for (const { backend: name, path } of reading.references) {
+    const found = backends.get(name)
+    if (found !== undefined && !isMissing(found, path)) continue
+    const meant = nearest(name, known)
+    const all =
+      known.length === 0 ? 'there are none' : `there are: ${known.slice(0, 12).join(', ')}`
+    const said = complain(reading, path, {
+      code: 'PC0302',
+      message: `no backend is called \`${name}\``,
+      hint:
+        meant === undefined ? `list it under \`backends\`; ${all}` : `did you mean \`${meant}\`?`,
+    })
+    const thing: Backend = {
+      kind: 'invalid',
+      name,
+      origin: originOf(reading.document, path),
+      policies: [],
+      diagnostics: [said],
+    }
+    backends.set(name, { thing, path })
+  }
+  return { ...draft, backends: [...backends.values()] }
+}
+
+/** One that a reference before this one put there. */
+function isMissing({ thing, path }: Placed<Backend>, at: Path): boolean {
+  return thing.kind === 'invalid' && path !== at && path.at(-1) === 'backend'
+}
+
+/** Gateways that routes are attached to, and the listeners among them that can serve them. */
+export function resolveParents(reading: Reading, draft: Draft): Draft {
+  const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
+  const resolve = <T extends Route | TcpRoute>(
+    { thing, path }: Placed<T>,
+    kind: 'HTTP' | 'TCP',
+  ): Placed<T> => {
+    const parents = thing.parents.map((parent, index) =>
+      resolveParent(reading, gateways, parent, parentPath(reading, path, index)),
+    )
+    parents.forEach((parent, index) => {
+      checkParent(reading, gateways, thing, parent, parentPath(reading, path, index), kind)
+    })
+    return { thing: { ...thing, parents }, path }
+  }
+  return {
+    ...draft,
+    routes: draft.routes.map((route) => resolve(route, 'HTTP')),
+    tcpRoutes: draft.tcpRoutes.map((route) => resolve(route, 'TCP')),
+  }
+}
+
+function parentPath({ document }: Reading, path: Path, index: number): Path {
+  const candidates = [
+    [...path, 'gateways', index],
+    [...path, 'gateways'],
+  ]
+  return candidates.find((candidate) => hasPath(document, candidate)) ?? path
+}
+
+type Gateways = ReadonlyMap<string, Gateway>
+
+function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, path: Path): Parent {
+  if (gateways.has(parent.gateway)) return parent
+  const slash = parent.gateway.lastIndexOf('/')
+  const gateway = gateways.get(parent.gateway.slice(0, Math.max(slash, 0)))
+  if (gateway !== undefined) {
+    const listener = parent.gateway.slice(slash + 1)
+    if (gateway.listeners.some(({ name }) => name === listener)) {
+      return { gateway: gateway.name, listener }
+    }
+    const names = gateway.listeners.map(({ name }) => name)
+    const meant = nearest(listener, names)
+    complain(reading, path, {
+      code: 'PC0301',
+      message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
+      hint: meant === undefined ? `it has: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
+    })
+    return { gateway: gateway.name, listener }
+  }
+  const names = [...gateways.keys()]
+  const meant = nearest(parent.gateway, names)
+  complain(reading, path, {
+    code: 'PC0301',
+    message: `no gateway is called \`${parent.gateway}\``,
+    hint: gatewayHint(names, meant),
+  })
+  return parent
+}
+
+function gatewayHint(names: readonly string[], meant: string | undefined): string {
+  if (names.length === 0) return 'define one: `gateways: {default: {port: 8080}}`'
+  if (meant !== undefined) return `did you mean \`${meant}\`?`
+  return `name one with \`gateways\`: ${names.slice(0, 12).join(', ')}`
+}
+
+const SERVED = { HTTP: ['HTTP', 'HTTPS'], TCP: ['TCP', 'TLS'] } as const
+
+function checkParent(
+  reading: Reading,
+  gateways: Gateways,
+  route: Route | TcpRoute,
+  { gateway: name, listener: only }: Parent,
+  path: Path,
+  kind: 'HTTP' | 'TCP',
+): void {
+  const gateway = gateways.get(name)
+  const listeners = (gateway?.listeners ?? []).filter(
+    (listener) => listener.protocol !== 'Invalid' && (only === undefined || listener.name === only),
+  )
+  if (listeners.length === 0) return
+  const served: readonly string[] = SERVED[kind]
+  const fitting = listeners.filter(({ protocol }) => served.includes(protocol))
+  if (fitting.length === 0) {
+    const protocols = [...new Set(listeners.map(({ protocol }) => protocol))].join(', ')
+    const [here, other] = kind === 'HTTP' ? ['routes', 'tcpRoutes'] : ['tcpRoutes', 'routes']
+    complain(reading, path, {
+      code: 'PC0312',
+      message: `\`${here}\` cannot be attached to \`${name}\`, which is ${protocols}`,
+      hint: `write it under \`${other}\`, or attach it to a gateway with ${served.join(' or ')}`,
+    })
+  } else if (!fitting.some((listener) => overlap(listener.hostname, route.hostnames))) {
+    const names = [...new Set(fitting.map(({ hostname }) => hostname))].join(', ')
+    complain(reading, path, {
+      code: 'PC0313',
+      severity: 'warning',
+      message: `no request can reach this route: \`${name}\` serves ${names} only`,
+      hint: 'a name of `hostnames` must be among those of a listener',
+    })
+  }
+}
+
+/** Whether some name is one of the listener and one of the route. */
+function overlap(hostname: string | undefined, names: readonly string[]): boolean {
+  if (hostname === undefined || names.length === 0) return true
+  return names.some((name) => covers(hostname, name) || covers(name, hostname))
+}
+
+function covers(pattern: string, name: string): boolean {
+  if (pattern === name) return true
+  return pattern.startsWith('*.') && name.endsWith(pattern.slice(1))
+}

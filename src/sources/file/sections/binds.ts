@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import type { Gateway } from '../../../model/gateway.ts'
+import type { Route } from '../../../model/route.ts'
+import type { TcpRoute } from '../../../model/tcp-route.ts'
+import { port } from '../../../policies/schema.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import type { Placed } from '../draft.ts'
+import { parseAt, type Reading } from '../reading.ts'
+import { listenerSchema, readListener } from './gateways.ts'
+import { type ReadRoute, readRoute, readTcpRoute, routeShape, tcpRouteShape } from './routes.ts'
+
+const tunnelProtocol = z
+  .enum(['direct'])
+  .optional()
+  .describe('Only `direct`; PROXY protocol is `frontendPolicies.proxyProtocol`.')
+
+/** The older form: everything under its port. */
+export const bindSchema = z.strictObject({
+  port: port().describe('The port to listen on.'),
+  tunnelProtocol,
+  listeners: z
+    .array(
+      listenerSchema.extend({
+        namespace: z.string().optional().describe('Not looked at in a file.'),
+        routes: z.array(z.strictObject(routeShape)).optional().describe('Its HTTP routes.'),
+        tcpRoutes: z.array(z.strictObject(tcpRouteShape)).optional().describe('Its TCP routes.'),
+      }),
+    )
+    .min(1)
+    .max(64)
+    .describe('What listens there.'),
+})
+
+interface ReadBinds {
+  readonly gateways: readonly Placed<Gateway>[]
+  readonly routes: readonly ReadRoute<Route>[]
+  readonly tcpRoutes: readonly ReadRoute<TcpRoute>[]
+}
+
+/** `binds`, as gateways with routes that are attached to their listeners. */
+export function readBinds(reading: Reading): ReadBinds {
+  const gateways: Placed<Gateway>[] = []
+  const routes: ReadRoute<Route>[] = []
+  const tcpRoutes: ReadRoute<TcpRoute>[] = []
+  for (const [index, path] of pathsOf(reading, ['binds']).entries()) {
+    const head = z.strictObject({ port: port(), tunnelProtocol })
+    const { value } = parseAt(reading, head, path, { except: ['listeners'] })
+    const name = value === undefined ? `bind-${index}` : `bind-${value.port}`
+    const listeners = pathsOf(reading, [...path, 'listeners']).map((at, order) => {
+      const further = ['namespace', 'routes', 'tcpRoutes']
+      const listener = readListener(reading, at, name, order, value?.port, further)
+      const parents = [{ gateway: name, listener: listener.name }]
+      const named = (kind: string, number: number) => `${name}/${listener.name}/${kind}-${number}`
+      pathsOf(reading, [...at, 'routes']).forEach((route, number) => {
+        routes.push(readRoute(reading, route, named('route', number), parents))
+      })
+      pathsOf(reading, [...at, 'tcpRoutes']).forEach((route, number) => {
+        tcpRoutes.push(readTcpRoute(reading, route, named('tcp-route', number), parents))
+      })
+      return listener
+    })
+    const origin = originOf(reading.document, path)
+    gateways.push({ thing: { name, origin, listeners, policies: [] }, path })
+  }
+  return { gateways, routes, tcpRoutes }
+}
+
+/** The paths of the items of a list; none where there is no list. */
+export function pathsOf(reading: Reading, path: Path): readonly Path[] {
+  if (valueAt(reading.document, path) === undefined) return []
+  const { value } = parseAt(reading, z.array(z.unknown()), path)
+  return (value ?? []).map((_, index) => [...path, index])
+}

@@ -1,0 +1,97 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { label } from '../label.ts'
+import { ACTION, CAUSE, POLICY, RULE } from './labels.ts'
+
+export const authorizationDecisions = defineCounter({
+  name: 'portcullis_authorization_decisions_total',
+  help: 'Decisions by the rule that decided; where all passed no rule did, and they are `none`.',
+  labels: [POLICY, RULE, label('verdict', 'of the decision', ['allowed', 'denied']), ACTION, CAUSE],
+})
+
+export const authorizationRuleErrors = defineCounter({
+  name: 'portcullis_authorization_rule_errors_total',
+  help: 'Rules that did not come to a boolean, and therefore did not match.',
+  labels: [POLICY, RULE, ACTION, label('cause', 'why', ['error', 'unset', 'not-boolean'])],
+})
+
+export const authorizationAuditDenials = defineCounter({
+  name: 'portcullis_authorization_audit_denials_total',
+  help: 'Decisions that would have been denials, had rules in audit mode been enforced.',
+  labels: [POLICY, RULE, ACTION, CAUSE],
+})
+
+export const authenticationFailures = defineCounter({
+  name: 'portcullis_authentication_failures_total',
+  help: 'Credentials that were missing or not accepted.',
+  labels: [
+    POLICY,
+    label('method', 'kind of credential', ['jwt', 'api-key', 'basic', 'external', 'oidc']),
+    label('reason', 'why it failed', [
+      'missing',
+      'repeated',
+      'malformed',
+      'too-large',
+      'algorithm',
+      'key-missing',
+      'key-unknown',
+      'key-unfit',
+      'signature',
+      'critical-header',
+      'issuer',
+      'audience',
+      'expired',
+      'not-yet-valid',
+      'claims',
+      'unknown-credential',
+      'wrong-secret',
+      'denied',
+      'unavailable',
+    ]),
+  ],
+})
+
+export const jwksAge = defineGauge({
+  name: 'portcullis_jwks_age_seconds',
+  help: 'Time since the keys of an issuer were last fetched.',
+  labels: [label('provider', 'the provider of the policy')],
+  unit: 'seconds',
+  merge: 'max',
+})
+
+export const jwksRefreshes = defineCounter({
+  name: 'portcullis_jwks_refreshes_total',
+  help: 'Fetches of the keys of an issuer.',
+  labels: [
+    label('provider', 'the provider of the policy'),
+    label('outcome', 'what came of it', ['changed', 'unchanged', 'refused', 'failed', 'timeout']),
+    label('trigger', 'what it was for', ['start', 'interval', 'unknown-key']),
+  ],
+})
+
+export const tokenCacheLookups = defineCounter({
+  name: 'portcullis_token_cache_lookups_total',
+  help: 'Tokens that were looked up among those already verified.',
+  labels: [label('outcome', 'whether it was there', ['hit', 'miss'])],
+})
+
+export const tokenCacheEntries = defineGauge({
+  name: 'portcullis_token_cache_entries',
+  help: 'Verified tokens that are remembered.',
+  labels: [],
+})
+
+export const AUTHORIZATION: MetricGroup = {
+  title: 'Authentication and authorization',
+  metrics: [
+    authorizationDecisions,
+    authorizationRuleErrors,
+    authorizationAuditDenials,
+    authenticationFailures,
+    jwksAge,
+    jwksRefreshes,
+    tokenCacheLookups,
+    tokenCacheEntries,
+  ],
+}

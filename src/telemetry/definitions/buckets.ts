@@ -1,0 +1,17 @@
+/** Whole requests, from a cached answer to a model that thinks: 1 ms to 2 minutes. */
+export const REQUEST_SECONDS: readonly number[] = [
+  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
+]
+
+/** The work of the gateway alone: 50 µs to a quarter of a second. */
+export const OVERHEAD_SECONDS: readonly number[] = [
+  0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
+]
+
+/** A round trip or a few: 0.5 ms to 10 s. */
+export const CONNECT_SECONDS: readonly number[] = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
+]
+
+/** Series of a histogram by route or backend: some 500 of these before they become `other`. */
+export const MANY_SERIES = 10_000

@@ -1,0 +1,152 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { defineHistogram } from '../histogram.ts'
+import { label } from '../label.ts'
+import { CONNECT_SECONDS } from './buckets.ts'
+import { LISTENER, WIRE_PROTOCOL } from './labels.ts'
+
+export const downstreamConnections = defineCounter({
+  name: 'portcullis_downstream_connections_total',
+  help: 'Connections of clients that were admitted.',
+  labels: [LISTENER, WIRE_PROTOCOL],
+})
+
+export const downstreamConnectionsActive = defineGauge({
+  name: 'portcullis_downstream_connections_active',
+  help: 'Connections of clients that are open.',
+  labels: [LISTENER, WIRE_PROTOCOL],
+})
+
+export const downstreamConnectionsClosed = defineCounter({
+  name: 'portcullis_downstream_connections_closed_total',
+  help: 'Connections of clients that ended.',
+  labels: [
+    LISTENER,
+    WIRE_PROTOCOL,
+    label('reason', 'why it ended', [
+      'client',
+      'upstream',
+      'finished',
+      'idle',
+      'timeout',
+      'drain',
+      'removed',
+      'bad-request',
+      'limit',
+      'overload',
+      'error',
+    ]),
+  ],
+})
+
+export const downstreamConnectionsRejected = defineCounter({
+  name: 'portcullis_downstream_connections_rejected_total',
+  help: 'Connections of clients that were closed before any of their data was read or proxied.',
+  labels: [
+    LISTENER,
+    label('reason', 'why it was refused', [
+      'connections',
+      'connections-per-address',
+      'authorization',
+      'proxy-protocol',
+      'no-route',
+      'overload',
+      'draining',
+    ]),
+  ],
+})
+
+export const downstreamReceivedBytes = defineCounter({
+  name: 'portcullis_downstream_received_bytes_total',
+  help: 'Bytes that clients sent, without those of TLS.',
+  labels: [LISTENER, WIRE_PROTOCOL],
+  unit: 'bytes',
+})
+
+export const downstreamSentBytes = defineCounter({
+  name: 'portcullis_downstream_sent_bytes_total',
+  help: 'Bytes that were sent to clients, without those of TLS.',
+  labels: [LISTENER, WIRE_PROTOCOL],
+  unit: 'bytes',
+})
+
+export const tlsHandshakes = defineCounter({
+  name: 'portcullis_tls_handshakes_total',
+  help: 'TLS handshakes with clients that were completed.',
+  labels: [
+    LISTENER,
+    label('version', 'of TLS', ['TLSv1.2', 'TLSv1.3']),
+    label('resumed', 'whether a session was resumed', ['true', 'false']),
+  ],
+})
+
+export const tlsHandshakeFailures = defineCounter({
+  name: 'portcullis_tls_handshake_failures_total',
+  help: 'TLS handshakes with clients that failed.',
+  labels: [
+    LISTENER,
+    label('reason', 'why it failed', [
+      'version',
+      'cipher',
+      'unknown-name',
+      'alpn',
+      'client-certificate-missing',
+      'client-certificate-invalid',
+      'certificate-refused',
+      'timeout',
+      'reset',
+      'malformed',
+    ]),
+  ],
+})
+
+export const tlsHandshakeDuration = defineHistogram({
+  name: 'portcullis_tls_handshake_duration_seconds',
+  help: 'Time from the first byte of a client to the end of its TLS handshake.',
+  labels: [LISTENER],
+  unit: 'seconds',
+  bounds: CONNECT_SECONDS,
+})
+
+export const http2Resets = defineCounter({
+  name: 'portcullis_http2_resets_total',
+  help: 'HTTP/2 streams that were reset.',
+  labels: [LISTENER, label('direction', 'by the client or by the gateway', ['received', 'sent'])],
+})
+
+export const http2Floods = defineCounter({
+  name: 'portcullis_http2_floods_total',
+  help: 'HTTP/2 connections that were closed because the client sent too much of something.',
+  labels: [
+    LISTENER,
+    label('kind', 'what there was too much of', [
+      'resets',
+      'settings',
+      'pings',
+      'priority',
+      'window-updates',
+      'empty-frames',
+      'continuation',
+      'headers',
+      'streams',
+    ]),
+  ],
+})
+
+export const DOWNSTREAM: MetricGroup = {
+  title: 'Connections of clients',
+  metrics: [
+    downstreamConnections,
+    downstreamConnectionsActive,
+    downstreamConnectionsClosed,
+    downstreamConnectionsRejected,
+    downstreamReceivedBytes,
+    downstreamSentBytes,
+    tlsHandshakes,
+    tlsHandshakeFailures,
+    tlsHandshakeDuration,
+    http2Resets,
+    http2Floods,
+  ],
+}

@@ -1,0 +1,84 @@
+import { label } from '../label.ts'
+
+// Never a raw path, header, claim or address: their number is not ours to bound.
+
+export const LISTENER = label('listener', 'gateway and listener, as `gateway/listener`')
+export const ROUTE = label('route', 'the route; `none` where no route matched')
+export const BACKEND = label('backend', 'the backend, not each of its endpoints')
+export const POLICY = label('policy', 'the policy that said so; `inline` with its place if unnamed')
+export const RULE = label('rule', 'section and index of the rule, as `authorization[0]`')
+export const WORKER = label('worker', 'number of the worker; `main` is the process that owns them')
+
+export const WIRE_PROTOCOL = label('protocol', 'what is spoken on the connection', [
+  'http1',
+  'http2',
+  'tls',
+  'tcp',
+  'unknown',
+])
+
+export const METHOD = label('method', 'the HTTP method', [
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'CONNECT',
+  'TRACE',
+])
+
+export const STATUS = label('status', 'class of the status; `none` if nothing was answered', [
+  '1xx',
+  '2xx',
+  '3xx',
+  '4xx',
+  '5xx',
+  'none',
+])
+
+/** Who or what made the answer; the word is also the access log's `reason`. */
+export const REASON = label('reason', 'who or what made the answer', [
+  'upstream',
+  'direct-response',
+  'redirect',
+  'cors',
+  'bad-request',
+  'too-large',
+  'misdirected',
+  'no-route',
+  'connect-refused',
+  'authentication',
+  'authorization',
+  'external-authorization',
+  'rate-limit',
+  'guardrail',
+  'overload',
+  'draining',
+  'no-backend',
+  'upstream-connect',
+  'upstream-reset',
+  'upstream-invalid',
+  'upstream-timeout',
+  'request-timeout',
+  'client-gone',
+  'invalid-configuration',
+  'internal',
+])
+
+export const ACTION = label('action', 'the action of the rule', [
+  'Allow',
+  'Require',
+  'Deny',
+  'none',
+])
+
+export const CAUSE = label('cause', 'what the rule came to', [
+  'matched',
+  'false',
+  'error',
+  'unset',
+  'no-allow-match',
+  'none',
+])

@@ -1,0 +1,47 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { label } from '../label.ts'
+import { LISTENER, POLICY } from './labels.ts'
+
+export const limitHits = defineCounter({
+  name: 'portcullis_limit_hits_total',
+  help: 'Times that a limit of the gateway was reached.',
+  labels: [
+    LISTENER,
+    label('limit', 'which one', [
+      'connections',
+      'connections-per-address',
+      'head-size',
+      'header-count',
+      'body-size',
+      'buffer',
+      'header-timeout',
+      'idle-timeout',
+      'request-timeout',
+      'http2-streams',
+      'http2-resets',
+      'http2-control-frames',
+      'upstream-connections',
+      'upstream-pending',
+      'overload',
+    ]),
+  ],
+})
+
+export const rateLimitDecisions = defineCounter({
+  name: 'portcullis_rate_limit_decisions_total',
+  help: 'Requests that a rate limit looked at.',
+  labels: [POLICY, label('outcome', 'what it said', ['allowed', 'limited', 'error'])],
+})
+
+export const rateLimitKeys = defineGauge({
+  name: 'portcullis_rate_limit_keys',
+  help: 'Buckets that are kept, one for each key.',
+  labels: [POLICY],
+})
+
+export const LIMITS: MetricGroup = {
+  title: 'Limits',
+  metrics: [limitHits, rateLimitDecisions, rateLimitKeys],
+}

@@ -1,0 +1,117 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge, defineInfo } from '../gauge.ts'
+import { label } from '../label.ts'
+import { WORKER } from './labels.ts'
+
+export const buildInfo = defineInfo({
+  name: 'portcullis_build_info',
+  help: 'What is running, by its labels; the value is always 1.',
+  labels: [
+    label('version', 'the release'),
+    label('commit', 'the commit it was built from'),
+    label('node', 'the version of Node'),
+  ],
+})
+
+export const workers = defineGauge({
+  name: 'portcullis_workers',
+  help: 'Worker processes that are running.',
+  labels: [],
+})
+
+export const workerExits = defineCounter({
+  name: 'portcullis_worker_exits_total',
+  help: 'Worker processes that ended; one that crashed was replaced.',
+  labels: [label('outcome', 'how it ended', ['stopped', 'crashed'])],
+})
+
+export const processStartTime = defineGauge({
+  name: 'portcullis_process_start_time_seconds',
+  help: 'When the process was started, in seconds since 1970.',
+  labels: [WORKER],
+  unit: 'seconds',
+  merge: 'max',
+})
+
+export const processCpu = defineCounter({
+  name: 'portcullis_process_cpu_seconds_total',
+  help: 'CPU time spent.',
+  labels: [WORKER, label('mode', 'where it was spent', ['user', 'system'])],
+  unit: 'seconds',
+})
+
+export const processResidentMemory = defineGauge({
+  name: 'portcullis_process_resident_memory_bytes',
+  help: 'Memory that the process occupies.',
+  labels: [WORKER],
+  unit: 'bytes',
+})
+
+export const processHeapUsed = defineGauge({
+  name: 'portcullis_process_heap_used_bytes',
+  help: 'JavaScript heap in use, garbage that was not collected yet included.',
+  labels: [WORKER],
+  unit: 'bytes',
+})
+
+export const processHeapSize = defineGauge({
+  name: 'portcullis_process_heap_size_bytes',
+  help: 'JavaScript heap that is reserved.',
+  labels: [WORKER],
+  unit: 'bytes',
+})
+
+export const processExternalMemory = defineGauge({
+  name: 'portcullis_process_external_memory_bytes',
+  help: 'Memory outside the JavaScript heap that its objects hold: buffers above all.',
+  labels: [WORKER],
+  unit: 'bytes',
+})
+
+export const processOpenFds = defineGauge({
+  name: 'portcullis_process_open_fds',
+  help: 'Open file descriptors; each connection is one. Linux only.',
+  labels: [WORKER],
+})
+
+export const processMaxFds = defineGauge({
+  name: 'portcullis_process_max_fds',
+  help: 'File descriptors that the process may open. Linux only.',
+  labels: [WORKER],
+})
+
+export const eventLoopDelay = defineGauge({
+  name: 'portcullis_event_loop_delay_seconds',
+  help: 'How late timers were in the last 10 s: what a request may have waited for the process.',
+  labels: [WORKER, label('statistic', 'of the delays', ['p50', 'p99', 'max'])],
+  unit: 'seconds',
+  merge: 'max',
+})
+
+export const eventLoopUtilization = defineGauge({
+  name: 'portcullis_event_loop_utilization_ratio',
+  help: 'Share of the last 10 s in which the process was not waiting: 1 is a core in full use.',
+  labels: [WORKER],
+  unit: 'ratio',
+  merge: 'max',
+})
+
+export const PROCESS: MetricGroup = {
+  title: 'Process',
+  metrics: [
+    buildInfo,
+    workers,
+    workerExits,
+    processStartTime,
+    processCpu,
+    processResidentMemory,
+    processHeapUsed,
+    processHeapSize,
+    processExternalMemory,
+    processOpenFds,
+    processMaxFds,
+    eventLoopDelay,
+    eventLoopUtilization,
+  ],
+}

@@ -1,0 +1,84 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { defineHistogram } from '../histogram.ts'
+import { label } from '../label.ts'
+import { MANY_SERIES, OVERHEAD_SECONDS, REQUEST_SECONDS } from './buckets.ts'
+import { LISTENER, METHOD, REASON, ROUTE, STATUS } from './labels.ts'
+
+export const requests = defineCounter({
+  name: 'portcullis_requests_total',
+  help: 'Requests, counted when their answer ended.',
+  labels: [LISTENER, ROUTE, METHOD, STATUS, REASON],
+  takesCustomLabels: true,
+})
+
+export const requestsActive = defineGauge({
+  name: 'portcullis_requests_active',
+  help: 'Requests whose answer has not ended, open streams included.',
+  labels: [LISTENER],
+})
+
+export const requestsRefused = defineCounter({
+  name: 'portcullis_requests_refused_total',
+  help: 'Requests that were not understood or not trusted, before any route was looked for.',
+  labels: [LISTENER, label('refusal', 'what was wrong, as `both-lengths`')],
+})
+
+export const requestDuration = defineHistogram({
+  name: 'portcullis_request_duration_seconds',
+  help: 'Time from the first byte of a request to the last of its answer.',
+  labels: [LISTENER, ROUTE],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  maximum: MANY_SERIES,
+  takesCustomLabels: true,
+})
+
+export const requestFirstByte = defineHistogram({
+  name: 'portcullis_request_first_byte_seconds',
+  help: 'Time from the first byte of a request to the first of its answer.',
+  labels: [LISTENER, ROUTE],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  maximum: MANY_SERIES,
+})
+
+export const requestOverhead = defineHistogram({
+  name: 'portcullis_request_overhead_seconds',
+  help: 'Time that the gateway itself took: the duration without waiting for client and backend.',
+  labels: [LISTENER, ROUTE],
+  unit: 'seconds',
+  bounds: OVERHEAD_SECONDS,
+  maximum: MANY_SERIES,
+})
+
+export const requestBytes = defineCounter({
+  name: 'portcullis_request_bytes_total',
+  help: 'Bytes of the bodies of requests.',
+  labels: [LISTENER, ROUTE],
+  unit: 'bytes',
+  takesCustomLabels: true,
+})
+
+export const responseBytes = defineCounter({
+  name: 'portcullis_response_bytes_total',
+  help: 'Bytes of the bodies of answers.',
+  labels: [LISTENER, ROUTE],
+  unit: 'bytes',
+  takesCustomLabels: true,
+})
+
+export const REQUESTS: MetricGroup = {
+  title: 'Requests',
+  metrics: [
+    requests,
+    requestsActive,
+    requestsRefused,
+    requestDuration,
+    requestFirstByte,
+    requestOverhead,
+    requestBytes,
+    responseBytes,
+  ],
+}

@@ -1,0 +1,149 @@
+// HOT PATH: an answer on its way to the client, the head in one write with the first octets of the
+// body. Guarded by bench/proxy.ts. Liberties: one object for all answers of a connection.
+
+import type { Socket } from 'node:net'
+import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
+import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
+import type { Fields } from './fields.ts'
+import type { RequestHead } from './head.ts'
+import type { ResponseHead } from './response-head.ts'
+import { dateLine, type OutgoingResponse, renderReplyHead, renderResponseHead } from './write.ts'
+
+/** Up to this much of a body is copied behind its head. */
+const SHORT_BODY = 16_384
+
+export type ConnectionField = '' | 'close' | 'keep-alive'
+
+export class AnswerWriter {
+  /** Whether an answer was begun: then it can be cut short, but not replaced. */
+  isBegun = false
+  bytesSent = 0
+  readonly #socket: Socket
+  /** Rendered, and not yet written. */
+  #head = ''
+  #isChunked = false
+  #hasBody = true
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  /** Before each request. */
+  reset(): void {
+    this.isBegun = false
+    this.bytesSent = 0
+    this.#head = ''
+  }
+
+  /** An interim answer of the upstream's, such as 103. */
+  interim(head: ResponseHead, dropped: NameSet): void {
+    this.#socket.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
+  }
+
+  /** The head of an answer that switches protocols; false where it cannot be written. */
+  upgrade(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
+    const text = renderResponseHead(head, { ...BARE, dropped, lines, upgrade: head.upgrade })
+    this.isBegun = true
+    if (text !== '') this.#socket.write(text, 'latin1')
+    return text !== ''
+  }
+
+  /** The head of the upstream's answer; false where it cannot be written. */
+  respond(
+    head: ResponseHead,
+    request: RequestHead,
+    connection: ConnectionField,
+    dropped: NameSet,
+    lines: FieldLines,
+  ): boolean {
+    const { framing } = head
+    const isOpenEnded = framing === 'chunked' || framing === 'close'
+    this.#isChunked = isOpenEnded && request.minor === 1
+    this.#hasBody = framing !== 'none'
+    this.#head = renderResponseHead(head, {
+      framing: this.#isChunked ? 'chunked' : framing === 'length' ? 'length' : 'none',
+      length: isOpenEnded ? -1 : head.length,
+      lines,
+      upgrade: '',
+      connection,
+      date: dateLine(Date.now()),
+      dropped,
+    })
+    this.isBegun = true
+    return this.#head !== ''
+  }
+
+  /** An answer of our own, whole. */
+  reply(
+    status: number,
+    method: string,
+    connection: ConnectionField,
+    lines: FieldLines,
+    body: Buffer,
+  ): void {
+    const isBodiless = status === 204 || status === 304 || status < 200
+    this.#isChunked = false
+    this.#hasBody = method !== 'HEAD' && !isBodiless && body.length > 0
+    this.#head = renderReplyHead(status, {
+      framing: 'none',
+      length: isBodiless ? -1 : body.length,
+      lines,
+      upgrade: '',
+      connection,
+      date: dateLine(Date.now()),
+    })
+    this.isBegun = true
+    if (this.#hasBody) this.write(body, false)
+    this.end(undefined, false)
+  }
+
+  /** Octets of the body; with `asWire` they have their chunk framing. False: wait for drain. */
+  write(bytes: Buffer, asWire: boolean): boolean {
+    if (bytes.length === 0) return true
+    this.bytesSent += bytes.length
+    if (this.#isChunked && !asWire) {
+      this.#flush(chunkHead(bytes.length))
+      this.#socket.write(bytes)
+      return this.#socket.write(CHUNK_END, 'latin1')
+    }
+    const head = this.#head
+    if (head === '') return this.#socket.write(bytes)
+    this.#head = ''
+    if (bytes.length > SHORT_BODY) {
+      this.#socket.cork()
+      this.#socket.write(head, 'latin1')
+      const more = this.#socket.write(bytes)
+      this.#socket.uncork()
+      return more
+    }
+    const both = Buffer.allocUnsafe(head.length + bytes.length)
+    both.write(head, 0, 'latin1')
+    bytes.copy(both, head.length)
+    return this.#socket.write(both)
+  }
+
+  /** The body is whole. With `asWire` its last chunk was written, but for trailers. */
+  end(trailers: Fields | undefined, asWire: boolean): void {
+    let last = ''
+    if (this.#isChunked && this.#hasBody) {
+      if (trailers !== undefined) last = `${asWire ? '' : '0\r\n'}${renderTrailers(trailers)}`
+      else if (!asWire) last = LAST_CHUNK
+    }
+    if (this.#head !== '' || last !== '') this.#flush(last)
+  }
+
+  #flush(more: string): void {
+    const text = this.#head + more
+    this.#head = ''
+    this.#socket.write(text, 'latin1')
+  }
+}
+
+const BARE: Omit<OutgoingResponse, 'dropped'> = {
+  framing: 'none',
+  length: -1,
+  lines: NO_LINES,
+  upgrade: '',
+  connection: '',
+  date: NO_LINES,
+}
