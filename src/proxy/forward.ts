@@ -2,15 +2,15 @@
 
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Pool, Waiting } from '../upstream/pool.ts'
+import type { Downstream } from '../wire/downstream.ts'
 import { renderTrailers } from '../wire/http1/chunked.ts'
-import type { ClientConnection, ResponseEvents } from '../wire/http1/client-connection.ts'
 import { NO_NAMES } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import type { ServerConnection } from '../wire/http1/server-connection.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
+import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 
 export interface ForwardEvents {
   /** Nothing was answered yet: the gateway has to. */
@@ -20,18 +20,18 @@ export interface ForwardEvents {
 }
 
 export class Forward implements ResponseEvents, BodySink, Waiting {
-  readonly downstream: ServerConnection
+  readonly downstream: Downstream
   readonly exchange: Exchange
   readonly #pool: Pool
   readonly #timeout: number
   readonly #events: ForwardEvents
-  #upstream: ClientConnection | undefined = undefined
+  #upstream: UpstreamConnection | undefined = undefined
   #isFresh = false
   #isOver = false
   #asWire = false
 
   constructor(
-    downstream: ServerConnection,
+    downstream: Downstream,
     exchange: Exchange,
     pool: Pool,
     timeout: number,
@@ -63,8 +63,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#upstream?.resume()
   }
 
-  connected(connection: ClientConnection): void {
-    if (this.#isOver) connection.onIdle(connection)
+  connected(connection: UpstreamConnection): void {
+    if (this.#isOver) connection.release()
     else this.#send(connection)
   }
 
@@ -77,7 +77,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#pool.request(this)
   }
 
-  #send(connection: ClientConnection): void {
+  #send(connection: UpstreamConnection): void {
     const { downstream, exchange } = this
     const { head } = downstream
     const { dropped, lines } = renderedEdit(exchange.requestEdit)
@@ -137,14 +137,14 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     exchange.status = head.status
     if (head.status === 101) return this.#tunnel(head)
     const { dropped, lines } = renderedEdit(exchange.responseEdit)
-    this.#asWire = head.framing === 'chunked' && downstream.head.minor === 1
+    this.#asWire = head.framing === 'chunked' && downstream.takesWire
     if (!downstream.respond(head, dropped, lines)) this.#fail(502, 'bad-response')
     return this.#asWire
   }
 
   #tunnel(head: ResponseHead): boolean {
     const { downstream } = this
-    const upstream = this.#upstream as ClientConnection
+    const upstream = this.#upstream as UpstreamConnection
     if (downstream.head.upgrade === '' || head.upgrade === '') {
       this.#fail(502, 'unasked-upgrade')
       return false
@@ -152,7 +152,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     upstream.tunnel()
     const sink: BodySink = {
       write: (bytes) => upstream.write(bytes),
-      end: () => upstream.socket.end(),
+      end: () => upstream.endTunnel(),
       abort: () => upstream.abort(),
     }
     const { dropped, lines } = renderedEdit(this.exchange.responseEdit)
@@ -172,7 +172,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   ended(trailers: Fields | undefined): void {
     if (this.#isOver) return
     this.#isOver = true
-    if (this.#isTunnel) this.downstream.socket.end()
+    if (this.#isTunnel) this.downstream.endTunnel()
     else this.downstream.end(trailers, this.#asWire)
   }
 

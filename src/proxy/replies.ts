@@ -1,12 +1,12 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
+import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
-import type { ServerConnection } from '../wire/http1/server-connection.ts'
 
 /** Writes an answer of the gateway's own, in the form that the client asked for. */
-export function writeReply(connection: ServerConnection, exchange: Exchange, reply: Reply): void {
+export function writeReply(connection: Downstream, exchange: Exchange, reply: Reply): void {
   exchange.status = reply.status
   exchange.reason = reply.reason
   const [body, contentType] = bodyOf(exchange, reply)

@@ -6,11 +6,11 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import { runSteps } from '../exchange/step.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../program/program.ts'
 import type { Choice } from '../upstream/cluster.ts'
+import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf } from '../wire/http1/refusals.ts'
-import type { ServerConnection, ServerEvents } from '../wire/http1/server-connection.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import { writeReply } from './replies.ts'
@@ -30,7 +30,7 @@ export interface Port {
 
 /** One exchange under way, and where it is. */
 export class Run {
-  readonly downstream: ServerConnection
+  readonly downstream: Downstream
   readonly exchange: Exchange
   readonly listener: ListenerProgram
   route: RouteProgram | undefined = undefined
@@ -41,7 +41,7 @@ export class Run {
   isOver = false
 
   constructor(
-    downstream: ServerConnection,
+    downstream: Downstream,
     exchange: Exchange,
     listener: ListenerProgram,
     startedAt: number,
@@ -53,7 +53,7 @@ export class Run {
   }
 }
 
-export class RequestLoop implements ServerEvents, ForwardEvents {
+export class RequestLoop implements DownstreamEvents, ForwardEvents {
   readonly #port: Port
   readonly #connection: Connection
   readonly #observer: Observer
@@ -67,7 +67,7 @@ export class RequestLoop implements ServerEvents, ForwardEvents {
     observer.opened(connection)
   }
 
-  request(downstream: ServerConnection): void {
+  request(downstream: Downstream): void {
     const { head } = downstream
     const path = head.form === 'authority' ? '' : normalisePath(head.path)
     const listener = this.#port.listeners.forHost(head.host)
@@ -102,7 +102,7 @@ export class RequestLoop implements ServerEvents, ForwardEvents {
     else this.#match(run, outcome)
   }
 
-  #unroutable(downstream: ServerConnection, path: string | number): void {
+  #unroutable(downstream: Downstream, path: string | number): void {
     const refusal: Refusal =
       typeof path === 'number'
         ? refusalOf(path)
@@ -179,15 +179,15 @@ export class RequestLoop implements ServerEvents, ForwardEvents {
     forward.downstream.abort()
   }
 
-  refused(_: ServerConnection, refusal: Refusal): void {
+  refused(_: Downstream, refusal: Refusal): void {
     this.#observer.refused(this.#connection, refusal)
   }
 
-  drained(downstream: ServerConnection): void {
+  drained(downstream: Downstream): void {
     ;(downstream.exchange as Run | undefined)?.forward?.resume()
   }
 
-  aborted(downstream: ServerConnection, reason: string): void {
+  aborted(downstream: Downstream, reason: string): void {
     const run = downstream.exchange as Run | undefined
     if (run === undefined || run.isOver) return
     if (run.exchange.reason === '') run.exchange.reason = reason
@@ -196,7 +196,7 @@ export class RequestLoop implements ServerEvents, ForwardEvents {
     this.#over(run)
   }
 
-  finished(downstream: ServerConnection): void {
+  finished(downstream: Downstream): void {
     const run = downstream.exchange as Run | undefined
     if (run === undefined) return
     this.#settle(run, 'answered')

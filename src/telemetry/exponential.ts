@@ -46,7 +46,8 @@ export class Exponential implements ExponentialBuckets {
     const high = Math.max(index, this.offset + this.counts.length - 1)
     if (high - low >= WIDEST && this.schema > COARSEST_SCHEMA) {
       this.coarsen()
-      return this.add(halve(index), count)
+      this.add(halve(index), count)
+      return
     }
     const counts = new Float64Array(high - low + 1)
     counts.set(this.counts, this.offset - low)

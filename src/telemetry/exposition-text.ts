@@ -71,7 +71,7 @@ function renderHead(metric: MetricView, dialect: Dialect): string {
   const { help, type, unit } = metric.definition
   const name = dialect.familyName(metric)
   const unitLine = dialect.hasUnits && unit !== undefined ? `# UNIT ${name} ${unit}\n` : ''
-  const helpText = help.replaceAll(dialect.helpEscapes, escape)
+  const helpText = help.replaceAll(dialect.helpEscapes, escapeCharacter)
   return `# HELP ${name} ${helpText}\n# TYPE ${name} ${dialect.type(type)}\n${unitLine}`
 }
 
@@ -112,10 +112,10 @@ const NEEDS_ESCAPE = /[\\\n"]/
 const ESCAPED = /[\\\n"]/g
 
 function escapeValue(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? text.replaceAll(ESCAPED, escape) : text
+  return NEEDS_ESCAPE.test(text) ? text.replaceAll(ESCAPED, escapeCharacter) : text
 }
 
-function escape(character: string): string {
+function escapeCharacter(character: string): string {
   return character === '\n' ? '\\n' : `\\${character}`
 }
 

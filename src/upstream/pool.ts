@@ -1,6 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
+import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 
 export interface PoolOptions {
   readonly connectTimeout: number
@@ -11,7 +12,7 @@ export interface PoolOptions {
 
 /** Who waits for a connection. */
 export interface Waiting {
-  connected(connection: ClientConnection): void
+  connected(connection: UpstreamConnection): void
   unconnected(reason: string): void
 }
 

@@ -18,7 +18,7 @@ export function startWatchdog(hang = HANG) {
   const state = new Int32Array(shared, 0, 2)
   const bytes = new Uint8Array(shared, 8)
   Atomics.store(state, 1, IDLE)
-  const worker = new Worker(GUARD, { eval: true, workerData: { shared, hang } })
+  const worker = new Worker(GUARD, { eval: true, execArgv: [], workerData: { shared, hang } })
   worker.unref()
   return {
     /** Runs `body`; answers a complaint where it took longer than it may. */

@@ -3,8 +3,8 @@ import { byteSize, choice, duration, expression, headerName } from '../scalars.t
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
 
-const expressions = (what: string) =>
-  z.record(z.string().min(1).max(256), expression('any')).default({}).describe(what)
+const expressions = (what: string, stage?: 'log') =>
+  z.record(z.string().min(1).max(256), expression('any', stage)).default({}).describe(what)
 
 const grpc = z
   .strictObject({
@@ -30,7 +30,7 @@ const http = z
       .record(headerName(), expression('string'))
       .default({})
       .describe('Further headers of the question, by expression.'),
-    metadata: expressions('What expressions see as `extauthz`, read from the answer.'),
+    metadata: expressions('What expressions see as `extauthz`, read from the answer.', 'log'),
   })
   .describe('A plain HTTP request: 2xx admits.')
 

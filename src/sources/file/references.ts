@@ -9,35 +9,36 @@ import { complain, type Reading } from './reading.ts'
 
 /** Backends that are named but not there become ones that answer 500. */
 export function resolveBackends(reading: Reading, draft: Draft): Draft {
-  const backends = new Map(draft.backends.map((placed) => [placed.thing.name, placed]))
-  const known = [...backends.keys()]
-  for (const { backend: name, path } of reading.references) {
-    const found = backends.get(name)
-    if (found !== undefined && !isMissing(found, path)) continue
-    const meant = nearest(name, known)
-    const all =
-      known.length === 0 ? 'there are none' : `there are: ${known.slice(0, 12).join(', ')}`
+  const names = new Set(draft.backends.map(({ thing }) => thing.name))
+  // What a route defines in place is its own.
+  const listed = draft.backends
+    .filter(({ path }) => path[0] === 'backends')
+    .map(({ thing }) => thing.name)
+  const missing = new Map<string, Placed<Backend>>()
+  for (const { backend, path } of reading.references) {
+    if (names.has(backend)) continue
     const said = complain(reading, path, {
       code: 'PC0302',
-      message: `no backend is called \`${name}\``,
-      hint:
-        meant === undefined ? `list it under \`backends\`; ${all}` : `did you mean \`${meant}\`?`,
+      message: `no backend is called \`${backend}\``,
+      hint: backendHint(backend, listed),
     })
     const thing: Backend = {
       kind: 'invalid',
-      name,
+      name: backend,
       origin: originOf(reading.document, path),
       policies: [],
       diagnostics: [said],
     }
-    backends.set(name, { thing, path })
+    if (!missing.has(backend)) missing.set(backend, { thing, path })
   }
-  return { ...draft, backends: [...backends.values()] }
+  return { ...draft, backends: [...draft.backends, ...missing.values()] }
 }
 
-/** One that a reference before this one put there. */
-function isMissing({ thing, path }: Placed<Backend>, at: Path): boolean {
-  return thing.kind === 'invalid' && path !== at && path.at(-1) === 'backend'
+function backendHint(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known)
+  if (meant !== undefined) return `did you mean \`${meant}\`?`
+  const all = known.length === 0 ? 'there are none' : `there are: ${known.slice(0, 12).join(', ')}`
+  return `list it under \`backends\`; ${all}`
 }
 
 /** Gateways that routes are attached to, and the listeners among them that can serve them. */

@@ -81,8 +81,8 @@ export function readChunks(
   limits: BodyLimits,
 ): number {
   let at = start
-  reader.from = start
-  reader.to = start
+  // Where the range begins that is to be sent on.
+  let from = start
   while (at < end) {
     const octet = bytes[at] as number
     switch (reader.state) {
@@ -97,7 +97,7 @@ export function readChunks(
         else if (octet === CR) reader.state = SIZE_LF
         else if (octet === SEMICOLON) {
           reader.state = IN_EXTENSION
-          if (reader.asWire) return give(reader, start, at, at + 1)
+          if (reader.asWire) return give(reader, from, at, at + 1)
         } else return refuseText(octet, 'bad-chunk-size')
         at++
         break
@@ -110,8 +110,7 @@ export function readChunks(
         if (at === end) return give(reader, at, at, at)
         if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-chunk-extension')
         reader.state = SIZE_LF
-        // In a range of its own: what was dropped lies before it.
-        if (reader.asWire) return give(reader, at, at + 1, at + 1)
+        from = at
         at++
         break
       }
@@ -146,7 +145,7 @@ export function readChunks(
           break
         }
         reader.state = IN_TRAILERS
-        if (reader.asWire && at > start) return give(reader, start, at, at)
+        if (reader.asWire && at > from) return give(reader, from, at, at)
         break
       case IN_TRAILERS:
         at = readTrailers(reader, bytes, at, end, limits)
@@ -154,12 +153,12 @@ export function readChunks(
       case LAST_LF:
         if (octet !== LF) return refuse('bare-cr')
         finish(reader)
-        return give(reader, reader.asWire ? start : at + 1, at + 1, at + 1)
+        return give(reader, reader.asWire ? from : at + 1, at + 1, at + 1)
       default:
         return at
     }
   }
-  return give(reader, reader.asWire ? start : at, at, at)
+  return give(reader, reader.asWire ? from : at, at, at)
 }
 
 function give(reader: ChunkReader, from: number, to: number, at: number): number {

@@ -3,28 +3,16 @@
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
+import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import type { Fields } from './fields.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf } from './refusals.ts'
 import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
 
-/** What becomes of one request. After `failed` or `ended` nothing more is told. */
-export interface ResponseEvents {
-  interim(head: ResponseHead): void
-  /** Answers whether chunked bodies are wanted as they are on the wire. */
-  response(head: ResponseHead): boolean
-  /** False: no more until `resume`. */
-  data(bytes: Buffer): boolean
-  ended(trailers: Fields | undefined): void
-  /** `isUntouched`: the upstream closed before it sent anything, so another may be asked. */
-  failed(reason: string, isUntouched: boolean): void
-  drained(): void
-}
-
 const NOTHING = Buffer.alloc(0)
 
-export class ClientConnection implements Timed {
+export class ClientConnection implements UpstreamConnection, Timed {
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
@@ -115,6 +103,14 @@ export class ClientConnection implements Timed {
   tunnel(): void {
     this.#isTunnel = true
     this.deadline = Number.POSITIVE_INFINITY
+  }
+
+  endTunnel(): void {
+    this.socket.end()
+  }
+
+  release(): void {
+    this.onIdle(this)
   }
 
   abort(): void {

@@ -3,6 +3,7 @@
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
+import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import type { BodySink } from '../streams.ts'
 import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
@@ -22,25 +23,11 @@ export interface ServerLimits extends HeadLimits {
   readonly writeTimeout: number
 }
 
-/** What the connection tells; it has one exchange at a time. */
-export interface ServerEvents {
-  request(connection: ServerConnection): void
-  /** Bytes that are no request: the answer is written already. */
-  refused(connection: ServerConnection, refusal: Refusal): void
-  /** The client went away while its exchange was under way. */
-  aborted(connection: ServerConnection, reason: string): void
-  /** The client takes more of the answer again. */
-  drained(connection: ServerConnection): void
-  /** The answer and the request are whole. */
-  finished(connection: ServerConnection): void
-  closed(connection: ServerConnection): void
-}
-
 const NOTHING = Buffer.alloc(0)
 
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
-export class ServerConnection implements Timed {
+export class ServerConnection implements Downstream, Timed {
   readonly socket: Socket
   readonly head: RequestHead = new RequestHead()
   readonly body: BodyReader = new BodyReader()
@@ -49,7 +36,7 @@ export class ServerConnection implements Timed {
   exchange: unknown = undefined
   /** Set where no further request is wanted: the next answer says so. */
   isDraining = false
-  readonly #events: ServerEvents
+  readonly #events: DownstreamEvents
   readonly #limits: ServerLimits
   readonly #deadlines: Deadlines
   readonly #answer: AnswerWriter
@@ -62,7 +49,12 @@ export class ServerConnection implements Timed {
   #ended = false
   #keepsAlive = true
 
-  constructor(socket: Socket, limits: ServerLimits, deadlines: Deadlines, events: ServerEvents) {
+  constructor(
+    socket: Socket,
+    limits: ServerLimits,
+    deadlines: Deadlines,
+    events: DownstreamEvents,
+  ) {
     this.socket = socket
     this.#limits = limits
     this.#answer = new AnswerWriter(socket)
@@ -84,6 +76,10 @@ export class ServerConnection implements Timed {
   /** Whether an answer was begun: then it can be cut short, but not replaced. */
   get isResponding(): boolean {
     return this.#answer.isBegun
+  }
+
+  get takesWire(): boolean {
+    return this.head.minor === 1
   }
 
   get bytesSent(): number {
@@ -178,6 +174,10 @@ export class ServerConnection implements Timed {
   writeTunnel(bytes: Buffer): boolean {
     this.#answer.bytesSent += bytes.length
     return this.socket.write(bytes)
+  }
+
+  endTunnel(): void {
+    this.socket.end()
   }
 
   /** Closes as soon as nothing is under way. */
@@ -350,6 +350,6 @@ export class ServerConnection implements Timed {
       this.#sink?.abort(reason)
       this.#events.aborted(this, reason)
     }
-    this.#events.closed(this)
+    this.#events.closed()
   }
 }

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { type Result, refusal } from '../../diagnostics/result.ts'
+import type { Model } from '../../model/model.ts'
+import type { Environment } from './expand.ts'
+import type { NamedFile, ReadText } from './files.ts'
+import { readDocument } from './read.ts'
+import { toModel } from './to-model.ts'
+
+export interface LoadOptions {
+  /** What messages call it, where that is not its path. */
+  readonly shownAs?: string
+  readonly environment: Environment
+}
+
+export interface Loaded {
+  readonly result: Result<Model>
+  /** The files that were named in it, to be watched with it. */
+  readonly files: readonly NamedFile[]
+}
+
+/** More than this is no configuration, but a mistake. */
+const MOST_BYTES = 64 * 1024 * 1024
+
+/** A file, and the files that it names, as the Model. */
+export function loadFile(path: string, { shownAs = path, environment }: LoadOptions): Loaded {
+  const found = readText(path)
+  if ('problem' in found) {
+    const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
+    const message = `the file cannot be read: ${found.problem}`
+    return { result: refusal([{ code: 'PC0201', severity: 'error', message, origin }]), files: [] }
+  }
+  return loadText(found.text, path, { shownAs, environment })
+}
+
+/** The same for a text that is here already; `path` is where relative paths start from. */
+export function loadText(text: string, path: string, options: LoadOptions): Loaded {
+  const { shownAs = path, environment } = options
+  const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment })
+  if (document === undefined) return { result: refusal(diagnostics), files: [] }
+  const folder = dirname(resolve(path))
+  const { result, files } = toModel(document, {
+    resolve: (name) => resolve(folder, name),
+    readText,
+  })
+  return { result, files }
+}
+
+const readText: ReadText = (path) => {
+  try {
+    const bytes = readFileSync(path)
+    if (bytes.byteLength > MOST_BYTES) return { problem: 'it is larger than 64 MiB' }
+    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+  } catch (error) {
+    return { problem: problemOf(error) }
+  }
+}
+
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of its path is no folder',
+  ELOOP: 'its links lead in a circle',
+  ENAMETOOLONG: 'its name is too long',
+  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
+}
+
+function problemOf(error: unknown): string {
+  const { code, message } = error as { readonly code?: string; readonly message?: string }
+  return PROBLEMS[code ?? ''] ?? message ?? String(error)
+}

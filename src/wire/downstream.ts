@@ -1,0 +1,54 @@
+import type { FieldLines, NameSet } from './http1/field-lines.ts'
+import type { Fields } from './http1/fields.ts'
+import type { RequestHead } from './http1/head.ts'
+import type { Refusal } from './http1/refusals.ts'
+import type { ResponseHead } from './http1/response-head.ts'
+import type { BodySink } from './streams.ts'
+
+/**
+ * One request of a client and the way for its answer, whatever the protocol. Heads are in the form
+ * of HTTP/1.1, which is read and written strictly: other protocols translate to and from it.
+ */
+export interface Downstream {
+  readonly head: RequestHead
+  /** Whatever the exchange under way is to its owner. */
+  exchange: unknown
+  /** Whether an answer was begun: then it can be cut short, but not replaced. */
+  readonly isResponding: boolean
+  readonly bytesSent: number
+
+  /** Delivers the body. With `asWire` a chunked one comes with its framing. */
+  readBody(sink: BodySink, asWire: boolean): void
+  resumeBody(): void
+
+  interim(head: ResponseHead, dropped: NameSet): void
+  /** The head of the upstream's answer; false where it cannot be written. */
+  respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean
+  /** Whether a chunked answer is taken with its framing. */
+  readonly takesWire: boolean
+  write(bytes: Buffer, asWire: boolean): boolean
+  end(trailers: Fields | undefined, asWire: boolean): void
+  /** An answer of our own, whole. */
+  reply(status: number, lines: FieldLines, body: Buffer | string): void
+  /** Cuts the answer short, so that the client sees that it is not whole. */
+  abort(): void
+
+  /** After 101; false where the protocol has no such thing or the head cannot be written. */
+  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean
+  writeTunnel(bytes: Buffer): boolean
+  endTunnel(): void
+}
+
+/** What a downstream tells its owner. */
+export interface DownstreamEvents {
+  request(downstream: Downstream): void
+  /** Bytes that are no request: the answer is written already. */
+  refused(downstream: Downstream, refusal: Refusal): void
+  /** The client went away while its exchange was under way. */
+  aborted(downstream: Downstream, reason: string): void
+  /** The client takes more of the answer again. */
+  drained(downstream: Downstream): void
+  /** The answer and the request are whole. */
+  finished(downstream: Downstream): void
+  closed(): void
+}

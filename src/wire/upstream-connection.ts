@@ -1,0 +1,42 @@
+import type { Fields } from './http1/fields.ts'
+import type { ResponseHead } from './http1/response-head.ts'
+
+/** What becomes of one request. After `failed` or `ended` nothing more is told. */
+export interface ResponseEvents {
+  interim(head: ResponseHead): void
+  /** Answers whether chunked bodies are wanted as they are on the wire. */
+  response(head: ResponseHead): boolean
+  /** False: no more until `resume`. */
+  data(bytes: Buffer): boolean
+  ended(trailers: Fields | undefined): void
+  /** `isUntouched`: the upstream closed before it sent anything, so another may be asked. */
+  failed(reason: string, isUntouched: boolean): void
+  drained(): void
+}
+
+/** A connection, or one stream of it, that takes one request at a time. */
+export interface UpstreamConnection {
+  /**
+   * Begins a request with its head in the form of HTTP/1.1; where it has a body, `write` and `end`
+   * follow. Chunked bodies come with their framing.
+   */
+  send(
+    method: string,
+    head: string,
+    hasBody: boolean,
+    timeout: number,
+    events: ResponseEvents,
+  ): boolean
+  write(bytes: Buffer): boolean
+  writeText(text: string): boolean
+  /** The request is whole. */
+  end(): void
+  pause(): void
+  resume(): void
+  /** After 101 octets are told as data, until the upstream ends. */
+  tunnel(): void
+  endTunnel(): void
+  abort(): void
+  /** Gives back a connection that was not used. */
+  release(): void
+}
