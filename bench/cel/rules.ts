@@ -1,4 +1,4 @@
-import { compileRules, type RuleSet } from '../../src/cel/rules/rule-set.ts'
+import { compileRules, type Rule, type RuleSet } from '../../src/cel/rules/rule-set.ts'
 import { type Figure, interleave } from '../measure.ts'
 import { nanoseconds, ratio, type Table, type Target } from '../report.ts'
 import type { CelGo } from './cel-go.ts'
@@ -117,9 +117,9 @@ async function measure(
   const linear = ruleSet(texts, false)
   verify(indexed, linear, own)
   const contenders = [
-    await decider(HIT, indexed.decide, own.hits),
-    await decider(MISS, indexed.decide, own.misses),
-    await decider(LINEAR, linear.decide, own.misses),
+    await decider(HIT, (each) => indexed.decide(each), own.hits),
+    await decider(MISS, (each) => indexed.decide(each), own.misses),
+    await decider(LINEAR, (each) => linear.decide(each), own.misses),
   ]
   if (go !== undefined) {
     await go.load('rules', texts)
@@ -136,8 +136,12 @@ async function measure(
 }
 
 function ruleSet(texts: readonly string[], index: boolean): RuleSet {
-  const rules = texts.map((text) => ({ action: 'Allow', expression: compiled(text) }) as const)
-  return compileRules(rules, { index })
+  return compileRules(allowRules(texts), { index })
+}
+
+/** One at a time, as a large configuration is loaded. */
+export function* allowRules(texts: readonly string[]): Iterable<Rule> {
+  for (const text of texts) yield { action: 'Allow', expression: compiled(text) }
 }
 
 /** Up to 4,096 rules, spread over all of them in an order that no cache foresees. */

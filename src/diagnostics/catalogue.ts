@@ -1,9 +1,16 @@
 import { CEL_CODES } from './codes/cel.ts'
 import type { CodeGroup, CodeRecord } from './codes/define.ts'
+import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
+import { REFERENCE_CODES } from './codes/references.ts'
 
 /** Every code that a Diagnostic may carry, in the order of the numbers. */
-export const CATALOGUE: readonly CodeGroup[] = [GENERAL_CODES, CEL_CODES]
+export const CATALOGUE: readonly CodeGroup[] = [
+  GENERAL_CODES,
+  CEL_CODES,
+  FILE_CODES,
+  REFERENCE_CODES,
+]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(
   CATALOGUE.flatMap((group) => group.codes.map((record) => [record.code, record])),

@@ -71,14 +71,8 @@ export class ProtobufWriter {
     this.#length += this.#bytes.write(text, this.#length)
   }
 
-  bytes(field: number, bytes: Uint8Array): void {
-    this.#tag(field, BYTES)
-    this.raw(bytes)
-  }
-
-  /** Bytes behind their own length, without a field: a delimited message. */
-  raw(bytes: Uint8Array): void {
-    this.#varint(bytes.length)
+  /** Fields that are encoded already. */
+  append(bytes: Uint8Array): void {
     this.#reserve(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length

@@ -13,8 +13,10 @@ export const CORPUS: string | undefined = PLACES.map((place) =>
 ).find(existsSync)
 
 export interface Case {
-  /** File, number in it, and what its heading says. */
+  /** File and number in it. */
   readonly name: string
+  /** The heading above. */
+  readonly title: string
   /** `request`, or with the name of what is let pass. */
   readonly mode: string
   readonly stream: Buffer
@@ -32,14 +34,17 @@ function readCases(file: string, text: string): readonly Case[] {
   // What follows needs no body even where a length says so: a mode of llhttp's that we do not have.
   const cases = text.replaceAll(/<!-- meta=\{[^}]*"skipBody": true\} -->/g, '')
   const pattern = /<!--\s*meta=(\{.*?\})\s*-->\s*```http\n(.*?)```.*?```log\n(.*?)```/gs
-  return [...cases.matchAll(pattern)].map(([, meta = '', http = '', log = ''], i) => {
-    return {
-      name: `${file} ${i + 1}`,
-      mode: JSON.parse(meta).type,
-      stream: Buffer.from(unescaped(http), 'utf8'),
-      expected: outcomeOfLog(log),
-    }
-  })
+  return [...cases.matchAll(pattern)].map(
+    ({ index, 1: meta = '', 2: http = '', 3: log = '' }, i) => {
+      return {
+        name: `${file} ${i + 1}`,
+        title: /.*^#+ (.*?)$/ms.exec(cases.slice(0, index))?.[1] ?? '',
+        mode: JSON.parse(meta).type,
+        stream: Buffer.from(unescaped(http), 'utf8'),
+        expected: outcomeOfLog(log),
+      }
+    },
+  )
 }
 
 /** The corpus has every line end as CR LF but those that are escaped. */

@@ -51,8 +51,11 @@ function readChunks(cursor: Cursor, body: PlainBody, limits: PlainBodyLimits): v
     if (size === '') cursor.one(/[0-9a-fA-F]/, 'bad-chunk-size')
     if (cursor.peek() === ';') {
       cursor.at++
-      extensions += cursor.take(/[\t\x20-\x7e\x80-\xff]*/).length
+      const extension = takeExtension(cursor)
+      extensions += extension.length
       if (extensions > limits.extensions) fail('chunk-extensions-too-large')
+      const isWhole = new RegExp(`^${WHOLE}$`).test(`;${extension}`)
+      if (!isWhole && cursor.peek() === '\r') fail('bad-chunk-extension')
       endOfLine(cursor, body, 'bad-chunk-extension')
     } else endOfLine(cursor, body, 'bad-chunk-size')
     const length = Number.parseInt(size, 16)
@@ -66,6 +69,22 @@ function readChunks(cursor: Cursor, body: PlainBody, limits: PlainBodyLimits): v
   }
   if (cursor.peek() === '\r') endOfLine(cursor, body, 'bad-header-name')
   else body.trailers = readTrailers(cursor, limits)
+}
+
+const TOKEN = "[-!#$%&'*+.^_`|~0-9A-Za-z]+"
+const QUOTED =
+  '(?:[\\t\\x20\\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*'
+const WHOLE = `(?:;${TOKEN}(?:=(?:${TOKEN}|"${QUOTED}"))?)*`
+const BEGUN = new RegExp(`^${WHOLE}(?:;(?:${TOKEN}(?:=(?:"${QUOTED}\\\\?)?)?)?)?$`)
+
+/** As many octets as can begin an extension. */
+function takeExtension(cursor: Cursor): string {
+  let taken = ''
+  while (cursor.at < cursor.text.length && BEGUN.test(`;${taken}${cursor.peek()}`)) {
+    taken += cursor.peek()
+    cursor.at++
+  }
+  return taken
 }
 
 function endOfLine(cursor: Cursor, body: PlainBody, otherwise: RefusalWord): void {

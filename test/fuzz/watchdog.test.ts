@@ -7,7 +7,7 @@ const MODULE = JSON.stringify(new URL('watchdog.ts', import.meta.url).href)
 /** Ends by a signal where the watchdog struck. */
 function run(body: string) {
   const script = `import { startWatchdog } from ${MODULE}
-    const dog = startWatchdog(300)
+    const dog = startWatchdog(200)
     const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
     ${body}
     await dog.stop()`
@@ -23,11 +23,11 @@ describe('the watchdog', () => {
   })
 
   for (const [when, body] of [
-    ['before the first text', 'await wait(900)'],
-    ['between texts', `dog.watch('a', () => {}); await wait(900); dog.watch('b', () => {})`],
+    ['before the first text', 'await wait(600)'],
+    ['between texts', `dog.watch('a', () => {}); await wait(600); dog.watch('b', () => {})`],
     [
       'after a text that threw',
-      `try { dog.watch('a', () => { throw 1 }) } catch {} await wait(900)`,
+      `try { dog.watch('a', () => { throw 1 }) } catch {} await wait(600)`,
     ],
   ] as const) {
     it(`stays quiet ${when}, however long that takes`, () => {

@@ -6,6 +6,8 @@ import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
 const expressions = (what: string, stage?: 'log') =>
   z.record(z.string().min(1).max(256), expression('any', stage)).default({}).describe(what)
 
+const headerOrPseudo = () => z.string().regex(/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
+
 const grpc = z
   .strictObject({
     context: z
@@ -27,7 +29,7 @@ const http = z
       .default([])
       .describe('Headers of the answer that go to the backend.'),
     addRequestHeaders: z
-      .record(headerName(), expression('string'))
+      .record(headerOrPseudo(), expression('string'))
       .default({})
       .describe('Further headers of the question, by expression.'),
     metadata: expressions('What expressions see as `extauthz`, read from the answer.', 'log'),
@@ -79,7 +81,7 @@ export const extAuthz = oneOfKeys(
     failureMode,
     timeout: duration().default(10_000).describe('How long to wait for an answer.'),
     includeRequestHeaders: z
-      .array(z.string().regex(/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/))
+      .array(headerOrPseudo())
       .max(64)
       .default([])
       .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type IssueParams, nearest } from '../../policies/schema.ts'
+import { type IssueParams, nearest, POLICY_SCHEMAS } from '../../policies/schema.ts'
 import {
   type Document,
   diagnosticAt,
@@ -72,11 +72,16 @@ function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
     ...(at.length === 0 ? (context.furtherKeys ?? []) : []),
   ]
   const meant = nearest(key, known)
+  const isMisplaced = known.includes('policies') && POLICY_SCHEMAS.some(({ kind }) => kind === key)
   const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined
   return say(context, [...context.path, ...at, key], 'key', {
     code: 'PC0210',
     message: `\`${key}\` is not known here`,
-    hint: meant === undefined ? listed : `did you mean \`${meant}\`?`,
+    hint: isMisplaced
+      ? 'policies stand under `policies`'
+      : meant === undefined
+        ? listed
+        : `did you mean \`${meant}\`?`,
   })
 }
 

@@ -14,6 +14,7 @@ import { type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { checkNames } from './names.ts'
 import { readPolicies } from './policies.ts'
 import { checkPorts } from './ports.ts'
+import { checkReachability } from './reachability.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
@@ -67,7 +68,14 @@ function checkOutline(reading: Reading): void {
 }
 
 function readModel(reading: Reading): Model {
-  const passes = [checkNames, checkPorts, resolveParents, resolveBackends, attachPolicies]
+  const passes = [
+    checkNames,
+    checkPorts,
+    resolveParents,
+    resolveBackends,
+    attachPolicies,
+    checkReachability,
+  ]
   const draft = passes.reduce((draft, pass) => pass(reading, draft), readDraft(reading))
   const { targeted: _, gateways, routes, tcpRoutes, backends, ...rest } = draft
   return {

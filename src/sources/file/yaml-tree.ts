@@ -28,7 +28,7 @@ export function readYaml(text: string): Tree {
 /** The parser recurses: text that is nested deeply enough ends in a full stack. */
 function parseSafely(text: string): Document.Parsed | undefined {
   try {
-    return parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'silent' })
+    return parseDocument(text, { uniqueKeys: false, prettyErrors: false, logLevel: 'error' })
   } catch (error) {
     if (error instanceof RangeError) return undefined
     throw error

@@ -130,11 +130,7 @@ describe('a chunked body that is sent on as it is', () => {
       '1\r\na\r\n2\r\nbc\r\n0\r\n\r\nGET',
       ['1\r\na\r\n2\r\nbc\r\n0\r\n\r\n'],
     ],
-    [
-      'extensions are dropped',
-      '1;x=y\r\na\r\n0;z\r\n\r\n',
-      ['1', '\r\na\r\n0', '\r\n\r\n'],
-    ],
+    ['extensions are dropped', '1;x=y\r\na\r\n0;z\r\n\r\n', ['1', '\r\na\r\n0', '\r\n\r\n']],
     ['trailers are left to be written', '1\r\na\r\n0\r\nX: y\r\n\r\n', ['1\r\na\r\n0\r\n']],
   ] as const) {
     it(name, () => assert.deepEqual(read('chunked', text, { asWire: true }).ranges, ranges))

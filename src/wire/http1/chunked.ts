@@ -2,17 +2,21 @@
 // Guarded by bench/http1-body.ts; equals test/fuzz/http1-body.plain.ts on any input.
 // Liberties: one object for all bodies of a connection; a range is two numbers.
 
-import { CR, HEX_VALUE, LF, SEMICOLON } from './ascii.ts'
-import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
 import {
-  beginFields,
-  endOfText,
-  Fields,
-  fieldName,
-  lineOf,
-  readFields,
-  refuseText,
-} from './fields.ts'
+  BACKSLASH,
+  CR,
+  DEL,
+  EQUALS,
+  HEX_VALUE,
+  IS_TOKEN,
+  LF,
+  QUOTE,
+  SEMICOLON,
+  SPACE,
+  TAB,
+} from './ascii.ts'
+import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
+import { beginFields, Fields, fieldName, lineOf, readFields, refuseText } from './fields.ts'
 import { refuse } from './refusals.ts'
 
 export interface BodyLimits {
@@ -48,7 +52,9 @@ export class ChunkReader {
   /** Of the chunk: its size while that is read, then what is left of it. */
   size = 0
   digits = 0
+  /** Octets of extensions so far, and where the reader stands in one. */
   extensions = 0
+  extension: number = AT_NAME
   /** The trailer section where there is one, its forbidden fields hidden. */
   trailers: Fields | undefined = undefined
   section: Buffer | undefined = undefined
@@ -97,23 +103,24 @@ export function readChunks(
         else if (octet === CR) reader.state = SIZE_LF
         else if (octet === SEMICOLON) {
           reader.state = IN_EXTENSION
+          reader.extension = AT_NAME
           if (reader.asWire) return give(reader, from, at, at + 1)
         } else return refuseText(octet, 'bad-chunk-size')
         at++
         break
       }
-      case IN_EXTENSION: {
-        const stop = endOfText(bytes, at, end)
-        reader.extensions += stop - at
-        if (reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
-        at = stop
-        if (at === end) return give(reader, at, at, at)
-        if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-chunk-extension')
-        reader.state = SIZE_LF
-        from = at
+      case IN_EXTENSION:
+        if (octet === CR && isWhole(reader.extension)) {
+          reader.state = SIZE_LF
+          from = at
+        } else {
+          reader.extension = nextOfExtension(reader.extension, octet)
+          if (reader.extension === INVALID) return refuseText(octet, 'bad-chunk-extension')
+          if (++reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
+          from = at + 1
+        }
         at++
         break
-      }
       case SIZE_LF:
         if (octet !== LF) return refuse('bare-cr')
         reader.state = reader.size === 0 ? AT_TRAILERS : IN_DATA
@@ -170,6 +177,47 @@ function give(reader: ChunkReader, from: number, to: number, at: number): number
 function finish(reader: ChunkReader): void {
   reader.state = DONE
   reader.isDone = true
+}
+
+/** Where the reader stands in an extension: `;name`, `;name=token` or `;name="quoted"`. */
+const AT_NAME = 0
+const IN_NAME = 1
+const AT_VALUE = 2
+const IN_VALUE = 3
+const IN_QUOTES = 4
+const ESCAPED = 5
+const BEHIND_QUOTES = 6
+const INVALID = 7
+
+function isWhole(extension: number): boolean {
+  return extension === IN_NAME || extension === IN_VALUE || extension === BEHIND_QUOTES
+}
+
+/** RFC 9112 §7.1.1, without the white space that nobody may generate. */
+function nextOfExtension(extension: number, octet: number): number {
+  if (octet === SEMICOLON && isWhole(extension)) return AT_NAME
+  const isToken = IS_TOKEN[octet] === 1
+  const isText = octet < SPACE ? octet === TAB : octet !== DEL
+  switch (extension) {
+    case AT_NAME:
+      return isToken ? IN_NAME : INVALID
+    case IN_NAME:
+      if (octet === EQUALS) return AT_VALUE
+      return isToken ? IN_NAME : INVALID
+    case AT_VALUE:
+      if (octet === QUOTE) return IN_QUOTES
+      return isToken ? IN_VALUE : INVALID
+    case IN_VALUE:
+      return isToken ? IN_VALUE : INVALID
+    case IN_QUOTES:
+      if (octet === QUOTE) return BEHIND_QUOTES
+      if (octet === BACKSLASH) return ESCAPED
+      return isText ? IN_QUOTES : INVALID
+    case ESCAPED:
+      return isText ? IN_QUOTES : INVALID
+    default:
+      return INVALID
+  }
 }
 
 /** Trailer sections are rare and small: held together until they are complete. */

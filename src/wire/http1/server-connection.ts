@@ -330,13 +330,18 @@ export class ServerConnection implements Downstream, Timed {
     this.#events.drained(this)
   }
 
+  /**
+   * The client has closed its side. In a tunnel that is half of the end; anywhere else nobody is
+   * there any more to take the answer (clients of HTTP do not close half), so the work for it stops.
+   */
   #onEnd(): void {
     this.#ended = true
     if (this.#phase === 'tunnel') this.#sink?.end(undefined)
-    else if (this.#phase === 'exchange' && !this.body.isDone && this.#sink !== undefined) {
-      this.#sink.abort('truncated-body')
-      this.abort()
-    } else if (this.#phase !== 'exchange') this.socket.end()
+    else if (this.#phase !== 'exchange') this.socket.end()
+    else if (!this.#isAnswered) {
+      this.socket.destroy()
+      this.#onClose(this.body.isDone ? 'closed' : 'truncated-body')
+    }
   }
 
   #onClose(reason: string): void {

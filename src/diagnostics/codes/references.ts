@@ -1,0 +1,238 @@
+import { defineCodes } from './define.ts'
+
+const GATEWAY = 'gateways:\n  default: { port: 8080 }\n'
+
+export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
+  {
+    code: 'PC0301',
+    severity: 'error',
+    title: 'an unknown gateway or listener',
+    explanation:
+      'A route names a gateway that is not defined, or a listener that its gateway does not have. ' +
+      'A route that names none belongs to the gateway `default`, so this also happens when no ' +
+      'gateway has that name. One listener of a gateway is named with a slash between: ' +
+      '`public/https`. Until it is mended nothing reaches the route.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- gateways: defualt\n  backends:\n  - host: api:8080`,
+      right: `${GATEWAY}routes:\n- gateways: default\n  backends:\n  - host: api:8080`,
+    },
+  },
+  {
+    code: 'PC0302',
+    severity: 'error',
+    title: 'an unknown backend',
+    explanation:
+      'A route or a policy refers to a backend by a name that no entry of `backends` has. Names ' +
+      'are compared letter by letter. A backend that is used once can also be written in place, ' +
+      'with `host:` instead of `backend:`. Until it is mended its share of the requests is ' +
+      'answered with 500.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}backends:\n- name: orders\n  host: orders:8080\nroutes:\n- backends:\n  - backend: order`,
+      right: `${GATEWAY}backends:\n- name: orders\n  host: orders:8080\nroutes:\n- backends:\n  - backend: orders`,
+    },
+  },
+  {
+    code: 'PC0303',
+    severity: 'error',
+    title: 'a name that is taken',
+    explanation:
+      'Two routes, two backends or two listeners of one gateway have the same name. Names are how ' +
+      'policies, metrics, logs and decision records speak of them, and how a reload knows what ' +
+      'stayed the same, so each needs one of its own. The one that stands first keeps it; the ' +
+      'other answers 500 until it is mended.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- name: api\n  backends: [{ host: "a:80" }]\n- name: api\n  backends: [{ host: "b:80" }]`,
+      right: `${GATEWAY}routes:\n- name: api\n  backends: [{ host: "a:80" }]\n- name: api-2\n  matches: [{ path: { pathPrefix: /2 } }]\n  backends: [{ host: "b:80" }]`,
+    },
+  },
+  {
+    code: 'PC0304',
+    severity: 'error',
+    title: 'a port that is taken',
+    explanation:
+      'Two gateways listen on the same port, or a gateway listens on a port that the process ' +
+      'itself uses for its admin API, metrics or readiness. Several listeners can share a port ' +
+      'within one gateway, told apart by `hostname`. The gateway that stands first keeps the port.',
+    example: {
+      language: 'yaml',
+      wrong: 'gateways:\n  public: { port: 8080 }\n  internal: { port: 8080 }',
+      right: 'gateways:\n  public: { port: 8080 }\n  internal: { port: 8081 }',
+    },
+  },
+  {
+    code: 'PC0305',
+    severity: 'error',
+    title: 'one port with TLS and plain text',
+    explanation:
+      'Some listeners of the port speak TLS and some do not. A client decides by the address that ' +
+      'it connects to, so a port is one or the other. Give each a port of its own; a redirect ' +
+      'from the plain one to the other is a route with `requestRedirect`.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  public:\n    port: 8443\n    listeners:\n    - { name: plain, hostname: a.example.com }\n    - { name: tls, hostname: b.example.com, protocol: TLS }',
+      right:
+        'gateways:\n  plain: { port: 8080, hostname: a.example.com }\n  tls: { port: 8443, hostname: b.example.com, protocol: TLS }',
+    },
+  },
+  {
+    code: 'PC0306',
+    severity: 'error',
+    title: 'one port with HTTP and TCP',
+    explanation:
+      'One listener of the port takes HTTP requests and another one takes any bytes. Without TLS ' +
+      'there is no server name that would tell their connections apart before the first byte is ' +
+      'read. Give each a port of its own, or use TLS for both, where the server name decides.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  public:\n    port: 8080\n    listeners:\n    - { name: web, protocol: HTTP }\n    - { name: raw, protocol: TCP }',
+      right:
+        'gateways:\n  web: { port: 8080, protocol: HTTP }\n  raw: { port: 8081, protocol: TCP }',
+    },
+  },
+  {
+    code: 'PC0307',
+    severity: 'error',
+    title: 'two listeners for the same names',
+    explanation:
+      'Two listeners of one port serve the same hostname, or both serve all. Which of them a ' +
+      'connection belongs to would be a matter of luck, and with it which certificate and which ' +
+      'policies apply. Give them different hostnames, or join them.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  public:\n    port: 8080\n    listeners:\n    - { name: one, hostname: api.example.com }\n    - { name: two, hostname: api.example.com }',
+      right:
+        'gateways:\n  public:\n    port: 8080\n    listeners:\n    - { name: one, hostname: api.example.com }\n    - { name: two, hostname: app.example.com }',
+    },
+  },
+  {
+    code: 'PC0308',
+    severity: 'error',
+    title: 'protocol and TLS do not fit',
+    explanation:
+      'HTTPS needs a certificate, HTTP and TCP have no use for one. `protocol: TLS` takes either: ' +
+      'with a certificate TLS ends at the gateway and the bytes inside go to a TCP route; without ' +
+      'one the encrypted bytes are passed through by server name. Without `protocol`, a listener ' +
+      'is HTTPS where it has `tls` and HTTP where not.',
+    example: {
+      language: 'yaml',
+      wrong: 'gateways:\n  default: { port: 8443, protocol: HTTPS }',
+      right: 'gateways:\n  default: { port: 8443, protocol: TLS }',
+    },
+  },
+  {
+    code: 'PC0309',
+    severity: 'error',
+    title: 'a policy at a place where it cannot stand',
+    explanation:
+      'The policy exists, but not at this level. What happens to a connection is decided before ' +
+      'any route is known, so `networkAuthorization` stands under `frontendPolicies`; what ' +
+      'concerns a chosen backend stands at a backend or above it; redirects, retries and ' +
+      'authentication concern requests and stand at routes, listeners and gateways.',
+    example: {
+      language: 'yaml',
+      wrong: `backends:\n- name: api\n  host: api:8080\n  policies:\n    cors: { allowOrigins: ["*"] }`,
+      right: `${GATEWAY}routes:\n- policies:\n    cors: { allowOrigins: ["*"] }\n  backends:\n  - host: api:8080`,
+    },
+  },
+  {
+    code: 'PC0310',
+    severity: 'error',
+    title: 'a file that is named cannot be read',
+    explanation:
+      'A certificate, a key, a key set or another file that the configuration names is not there, ' +
+      'may not be read, or is not text. Relative paths start at the folder of the configuration ' +
+      'file, not at the folder that the gateway was started in. Files that are named are watched: ' +
+      'when one changes the gateway reloads.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'backends:\n- name: api\n  host: api:8443\n  policies:\n    backendTLS: { root: no-such-file.pem }',
+      right:
+        'backends:\n- name: api\n  host: api:8443\n  policies:\n    backendTLS: { root: { inline: "-----BEGIN CERTIFICATE-----" } }',
+    },
+  },
+  {
+    code: 'PC0311',
+    severity: 'warning',
+    title: 'a policy without effect, since another one comes first',
+    explanation:
+      'Two policies set the same field at the same level, and only one of them can hold: the one ' +
+      'that stands first, with what is written at the thing itself before what is attached to it. ' +
+      'Authentication and authorization are not concerned: those of all policies hold together. ' +
+      'Remove one of the two, or attach them at different levels.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- name: api\n  policies:\n    timeout: { request: 10s }\n  backends: [{ host: "api:80" }]\npolicies:\n- name: slow\n  target: { route: api }\n  traffic:\n    timeout: { request: 60s }`,
+      right: `${GATEWAY}routes:\n- name: api\n  backends: [{ host: "api:80" }]\npolicies:\n- name: slow\n  target: { route: api }\n  traffic:\n    timeout: { request: 60s }`,
+    },
+  },
+  {
+    code: 'PC0312',
+    severity: 'error',
+    title: 'a route of the wrong kind for its gateway',
+    explanation:
+      '`routes` are for HTTP and HTTPS listeners, `tcpRoutes` for TCP and TLS ones. A listener ' +
+      'with `protocol: TLS` forwards what comes out of TLS as it is, without looking for HTTP in ' +
+      'it, so it takes `tcpRoutes` even if clients speak HTTP. Use `protocol: HTTPS` for requests.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  default: { port: 5432, protocol: TCP }\nroutes:\n- backends:\n  - host: db:5432',
+      right:
+        'gateways:\n  default: { port: 5432, protocol: TCP }\ntcpRoutes:\n- backends:\n  - host: db:5432',
+    },
+  },
+  {
+    code: 'PC0313',
+    severity: 'warning',
+    title: 'a route that no request can reach',
+    explanation:
+      'None of the names of the route is served by a listener that it is attached to: the ' +
+      'listener takes other hostnames only, and sends the rest away before routes are looked at. ' +
+      'Add the name to a listener, or attach the route to another one. A wildcard has at least ' +
+      'one label in front: `*.example.com` is not `example.com`.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  default: { port: 8080, hostname: "*.example.com" }\nroutes:\n- hostnames: [example.org]\n  backends:\n  - host: api:8080',
+      right:
+        'gateways:\n  default: { port: 8080, hostname: "*.example.com" }\nroutes:\n- hostnames: [api.example.com]\n  backends:\n  - host: api:8080',
+    },
+  },
+  {
+    code: 'PC0314',
+    severity: 'error',
+    title: 'the target of a policy does not exist',
+    explanation:
+      'An entry of `policies` is attached to a gateway, listener, route or backend that is not ' +
+      'there. A policy that is attached to nothing protects nothing, and looks as if it did. ' +
+      'Routes and backends can be named only if they have a `name`; a listener is ' +
+      '`{gatewayName, listenerName}`.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}policies:\n- name: fast\n  target: { gateway: public }\n  traffic:\n    timeout: { request: 1s }`,
+      right: `${GATEWAY}policies:\n- name: fast\n  target: { gateway: default }\n  traffic:\n    timeout: { request: 1s }`,
+    },
+  },
+  {
+    code: 'PC0315',
+    severity: 'warning',
+    title: 'a route that leads nowhere',
+    explanation:
+      'The route has no backend, or only backends with the weight 0, and no policy that answers ' +
+      'by itself. Every request that it matches is answered with 500. Add a backend, or a ' +
+      '`requestRedirect` or `directResponse`; to refuse requests on purpose, use ' +
+      '`directResponse` with the status that clients should see.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}routes:\n- name: closed\n  matches: [{ path: { pathPrefix: /old } }]`,
+      right: `${GATEWAY}routes:\n- name: closed\n  matches: [{ path: { pathPrefix: /old } }]\n  policies:\n    directResponse: { status: 410 }`,
+    },
+  },
+])

@@ -1,0 +1,53 @@
+import type { Attached } from '../../model/policy.ts'
+import type { RouteAction } from '../../model/route.ts'
+import { hasPath, type Path } from './document.ts'
+import type { Draft } from './draft.ts'
+import { complain, type Reading } from './reading.ts'
+
+/** What is in order by itself, and yet answers nobody. */
+export function checkReachability(reading: Reading, draft: Draft): Draft {
+  for (const { thing, path } of draft.routes) {
+    for (const rule of thing.rules) {
+      checkAction(reading, path, rule.action, [...thing.policies, ...rule.policies])
+    }
+  }
+  for (const { thing, path } of draft.tcpRoutes) checkAction(reading, path, thing.action, [])
+  for (const kind of ['ai', 'mcp'] as const) {
+    const first = draft.backends.find(({ thing }) => thing.kind === kind)
+    if (first === undefined) continue
+    complain(
+      reading,
+      [...first.path, kind],
+      {
+        code: 'PC0220',
+        severity: 'warning',
+        message: `backends of the kind \`${kind}\` are checked, but not served by this version`,
+        hint: 'routes that lead to them answer 500',
+      },
+      'key',
+    )
+  }
+  return draft
+}
+
+const ANSWERS = ['requestRedirect', 'directResponse']
+
+function checkAction(
+  reading: Reading,
+  path: Path,
+  action: RouteAction,
+  policies: readonly Attached[],
+): void {
+  if (action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)) return
+  if (policies.some(({ kind }) => ANSWERS.includes(kind))) return
+  const backends = [...path, 'backends']
+  complain(reading, hasPath(reading.document, backends) ? backends : path, {
+    code: 'PC0315',
+    severity: 'warning',
+    message:
+      action.backends.length === 0
+        ? 'this route has no backend: it answers 500'
+        : 'all backends have the weight 0: this route answers 500',
+    hint: 'add a backend, or answer with `directResponse` or `requestRedirect`',
+  })
+}

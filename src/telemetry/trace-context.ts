@@ -1,0 +1,82 @@
+/** Where a request stands in a trace: W3C Trace Context, https://www.w3.org/TR/trace-context-2/. */
+export interface TraceContext {
+  /** 32 hexadecimal digits in lower case, not all 0. */
+  readonly traceId: string
+  /** 16 hexadecimal digits: the span of whoever sent this. */
+  readonly spanId: string
+  /** Bits: 1 is sampled, 2 is that the trace id is random. */
+  readonly flags: number
+}
+
+export const SAMPLED = 1
+export const RANDOM = 2
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const NO_TRACE = '0'.repeat(32)
+const NO_SPAN = '0'.repeat(16)
+
+/**
+ * Undefined for what is not to be trusted: then a new trace begins, and tracestate is not looked
+ * at. Of a version to come, what version 00 knows is taken; `ff` is no version.
+ */
+export function parseTraceparent(header: string | undefined): TraceContext | undefined {
+  if (header === undefined || header.length < 55) return undefined
+  const match = TRACEPARENT.exec(header)
+  if (match === null) return undefined
+  const [, version, traceId = '', spanId = '', flags = '', more] = match
+  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (traceId === NO_TRACE || spanId === NO_SPAN) return undefined
+  return { traceId, spanId, flags: Number.parseInt(flags, 16) & (SAMPLED | RANDOM) }
+}
+
+/** Always as version 00, whatever came in. */
+export function writeTraceparent({ traceId, spanId, flags }: TraceContext): string {
+  return `00-${traceId}-${spanId}-0${flags & (SAMPLED | RANDOM)}`
+}
+
+export type TraceState = readonly (readonly [key: string, value: string])[]
+
+const MOST_MEMBERS = 32
+/** What everyone passes on; more may be cut. */
+const LONGEST_STATE = 512
+/** Members that are longer are the first to go. */
+const LONG_MEMBER = 128
+
+const SIMPLE_KEY = /^[a-z0-9][a-z0-9_\-*/]{0,255}$/
+const TENANT_KEY = /^[a-z0-9][a-z0-9_\-*/]{0,240}@[a-z][a-z0-9_\-*/]{0,13}$/
+/** Printable ASCII without comma and equals, not ending with a space. */
+const VALUE = /^[ -+\--<>-~]{0,255}[!-+\--<>-~]$/
+
+/** Several headers are one, joined by commas. Undefined if any of it is wrong: all or nothing. */
+export function parseTracestate(header: string | undefined): TraceState | undefined {
+  if (header === undefined) return undefined
+  const members = new Map<string, string>()
+  for (const part of header.split(',')) {
+    const member = part.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+    if (member === '') continue
+    const equals = member.indexOf('=')
+    const key = member.slice(0, Math.max(equals, 0))
+    const value = member.slice(equals + 1)
+    if (!(SIMPLE_KEY.test(key) || TENANT_KEY.test(key)) || !VALUE.test(value)) return undefined
+    if (members.has(key) || members.size === MOST_MEMBERS) return undefined
+    members.set(key, value)
+  }
+  return members.size === 0 ? undefined : [...members]
+}
+
+/** As one header. If it is too long, long members go first, then those that are oldest. */
+export function writeTracestate(state: TraceState): string {
+  const members = state.slice(0, MOST_MEMBERS).map(([key, value]) => `${key}=${value}`)
+  let length = members.reduce((sum, member) => sum + member.length + 1, -1)
+  const dropWhere = (isDropped: (member: string) => boolean) => {
+    for (let i = members.length - 1; i >= 0 && length > LONGEST_STATE; i--) {
+      const member = members[i] as string
+      if (!isDropped(member)) continue
+      members.splice(i, 1)
+      length -= member.length + 1
+    }
+  }
+  dropWhere((member) => member.length > LONG_MEMBER)
+  dropWhere(() => true)
+  return members.join(',')
+}

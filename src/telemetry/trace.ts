@@ -1,0 +1,116 @@
+import { type Clock, createClock } from './clock.ts'
+import { randomHex } from './random.ts'
+import { RANDOM, SAMPLED, type TraceContext } from './trace-context.ts'
+
+export type AttributeValue = string | number | boolean | bigint | readonly string[]
+
+export type SpanKind = 'internal' | 'server' | 'client'
+
+/** What happened, from when to when, as part of what: a record that is filled until it ends. */
+export interface Span extends TraceContext {
+  /** The span that this one is part of; empty if it is the first. */
+  readonly parentId: string
+  readonly isParentRemote: boolean
+  /** As it came, for the next. */
+  readonly tracestate: string
+  readonly kind: SpanKind
+  name: string
+  /** Microseconds since 1970. */
+  readonly start: number
+  end: number
+  attributes: { [name: string]: AttributeValue | undefined }
+  status: 'unset' | 'ok' | 'error'
+  /** Why it is an error. */
+  message: string
+}
+
+export interface Sampling {
+  /** Share of the traces that begin here, 0 to 1. */
+  readonly ratio: number
+  /** Share of the traces that come in sampled: a client may ask for any number of them. */
+  readonly parentRatio: number
+}
+
+export interface TracerOptions {
+  readonly sampling: Sampling
+  /** Takes a span that has ended. */
+  readonly export: (span: Span) => void
+  readonly clock?: Clock
+}
+
+export interface Tracer {
+  /** The trace of a request, whether it is sampled or not: what is not still has a context. */
+  readonly join: (parent: TraceContext | undefined, sampled?: boolean) => Joined
+  /** Begins the span of a request, or one within it. */
+  readonly begin: (joined: Joined, kind: SpanKind, name: string, tracestate?: string) => Span
+  readonly beginWithin: (parent: Span, kind: SpanKind, name: string) => Span
+  readonly end: (span: Span) => void
+}
+
+/** A trace with a decision: `isSampled` tells whether spans are worth beginning. */
+export interface Joined extends TraceContext {
+  readonly isSampled: boolean
+  readonly isRemote: boolean
+}
+
+export function createTracer(options: TracerOptions): Tracer {
+  const { sampling, clock = createClock() } = options
+
+  const begin = (
+    { traceId, flags }: TraceContext,
+    parentId: string,
+    isParentRemote: boolean,
+    kind: SpanKind,
+    name: string,
+    tracestate: string,
+  ): Span => ({
+    traceId,
+    spanId: randomHex(8),
+    flags,
+    parentId,
+    isParentRemote,
+    tracestate,
+    kind,
+    name,
+    start: clock(),
+    end: 0,
+    attributes: {},
+    status: 'unset',
+    message: '',
+  })
+
+  return {
+    join: (parent, sampled) => {
+      if (parent === undefined) {
+        const traceId = randomHex(16)
+        const isSampled = sampled ?? isWithin(traceId, sampling.ratio)
+        const flags = RANDOM | (isSampled ? SAMPLED : 0)
+        // Upstreams that get an unsampled context do not begin traces of their own.
+        return { traceId, spanId: randomHex(8), flags, isSampled, isRemote: false }
+      }
+      const wanted = (parent.flags & SAMPLED) !== 0
+      const isSampled = sampled ?? (wanted && isWithin(parent.traceId, sampling.parentRatio))
+      const flags = (parent.flags & RANDOM) | (isSampled ? SAMPLED : 0)
+      return { traceId: parent.traceId, spanId: parent.spanId, flags, isSampled, isRemote: true }
+    },
+    begin: (joined, kind, name, tracestate = '') =>
+      begin(joined, joined.isRemote ? joined.spanId : '', joined.isRemote, kind, name, tracestate),
+    beginWithin: (parent, kind, name) =>
+      begin(parent, parent.spanId, false, kind, name, parent.tracestate),
+    end: (span) => {
+      span.end = Math.max(clock(), span.start)
+      options.export(span)
+    },
+  }
+}
+
+/**
+ * The same trace gets the same answer everywhere that a ratio is asked like this, and what a small
+ * ratio takes a larger one takes too: the trace is in if its last 56 bits are high enough.
+ */
+export function isWithin(traceId: string, ratio: number): boolean {
+  if (ratio >= 1) return true
+  if (!(ratio > 0)) return false
+  // 52 of them are all that a ratio can tell apart.
+  return Number.parseInt(traceId.slice(18, 31), 16) >= (1 - ratio) * 2 ** 52
+}

@@ -1,0 +1,100 @@
+/**
+ * Why a connection could not be had, in one stable word for logs, retries and answers.
+ * What the operating system and OpenSSL say is longer and changes; it goes into the detail.
+ */
+export type ConnectFailure =
+  | 'dns'
+  | 'dns-no-name'
+  | 'forbidden-address'
+  | 'connect-refused'
+  | 'connect-unreachable'
+  | 'connect-timeout'
+  | 'connect-reset'
+  | 'connect-denied'
+  | 'connect-error'
+  | 'no-descriptors'
+  | 'tls-untrusted'
+  | 'tls-expired'
+  | 'tls-name'
+  | 'tls-handshake'
+  | 'tls-material'
+  | 'alpn'
+
+/** The coarser words of the metric `portcullis_upstream_connection_failures_total`. */
+export type FailureClass =
+  | 'dns'
+  | 'refused'
+  | 'unreachable'
+  | 'timeout'
+  | 'tls'
+  | 'reset'
+  | 'descriptors'
+
+export function failureClass(failure: ConnectFailure): FailureClass {
+  return CLASSES[failure]
+}
+
+const CLASSES: Readonly<Record<ConnectFailure, FailureClass>> = {
+  dns: 'dns',
+  'dns-no-name': 'dns',
+  'forbidden-address': 'refused',
+  'connect-refused': 'refused',
+  'connect-unreachable': 'unreachable',
+  'connect-timeout': 'timeout',
+  'connect-reset': 'reset',
+  'connect-denied': 'refused',
+  'connect-error': 'unreachable',
+  'no-descriptors': 'descriptors',
+  'tls-untrusted': 'tls',
+  'tls-expired': 'tls',
+  'tls-name': 'tls',
+  'tls-handshake': 'tls',
+  'tls-material': 'tls',
+  alpn: 'tls',
+}
+
+/** Of an error before the connection stood. */
+export function connectFailure(error: NodeJS.ErrnoException): ConnectFailure {
+  return CONNECT_CODES.get(error.code ?? '') ?? 'connect-error'
+}
+
+/** Of an error during the handshake. */
+export function handshakeFailure(error: NodeJS.ErrnoException): ConnectFailure {
+  const code = error.code ?? ''
+  if (EXPIRED.has(code)) return 'tls-expired'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'tls-name'
+  if (code === 'ETIMEDOUT') return 'connect-timeout'
+  // OpenSSL's verdicts on a chain are words without a prefix; what went wrong on the wire has one.
+  return code === '' || /^(ERR_|E[A-Z]+$)/.test(code) ? 'tls-handshake' : 'tls-untrusted'
+}
+
+const EXPIRED: ReadonlySet<string> = new Set([
+  'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
+  'CRL_HAS_EXPIRED',
+  'CRL_NOT_YET_VALID',
+])
+
+const CONNECT_CODES: ReadonlyMap<string, ConnectFailure> = new Map<string, ConnectFailure>([
+  ['ECONNREFUSED', 'connect-refused'],
+  // Of a unix socket: nobody made it yet.
+  ['ENOENT', 'connect-refused'],
+  ['ENOTSOCK', 'connect-refused'],
+  ['EHOSTUNREACH', 'connect-unreachable'],
+  ['ENETUNREACH', 'connect-unreachable'],
+  ['EHOSTDOWN', 'connect-unreachable'],
+  ['ENETDOWN', 'connect-unreachable'],
+  ['EAFNOSUPPORT', 'connect-unreachable'],
+  ['ETIMEDOUT', 'connect-timeout'],
+  ['ECONNRESET', 'connect-reset'],
+  ['ECONNABORTED', 'connect-reset'],
+  ['EPIPE', 'connect-reset'],
+  ['EACCES', 'connect-denied'],
+  ['EPERM', 'connect-denied'],
+  ['EMFILE', 'no-descriptors'],
+  ['ENFILE', 'no-descriptors'],
+  ['ENOBUFS', 'no-descriptors'],
+  ['ENOMEM', 'no-descriptors'],
+  // Every local port towards this address is in use.
+  ['EADDRNOTAVAIL', 'no-descriptors'],
+])

@@ -1,0 +1,179 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { ipFromSocket } from '../../src/cel/values/ip.ts'
+import { Connection, Destination, Source } from '../../src/exchange/connection.ts'
+import type { Step } from '../../src/exchange/step.ts'
+import type { ListenerProgram, RouteProgram } from '../../src/program/program.ts'
+import { HttpListeners } from '../../src/proxy/http-listeners.ts'
+import { RequestLoop, type Run } from '../../src/proxy/request-loop.ts'
+import type { Attempt } from '../../src/upstream/cluster.ts'
+import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import { ServerConnection, type ServerLimits } from '../../src/wire/http1/server-connection.ts'
+
+export interface TestGateway {
+  readonly port: number
+  readonly runs: readonly Run[]
+  readonly attempts: readonly Attempt[]
+  readonly refusals: readonly string[]
+  /** Connections that are open now. */
+  readonly open: () => number
+  readonly close: () => Promise<void>
+}
+
+export const LIMITS: ServerLimits = {
+  head: 32_768,
+  target: 8_192,
+  fields: 100,
+  idle: 5_000,
+  headTimeout: 5_000,
+  bodyTimeout: 5_000,
+  writeTimeout: 5_000,
+}
+
+/** A gateway with one route to one upstream, on real sockets. */
+export async function startGateway(
+  upstream: number,
+  options: { limits?: Partial<ServerLimits>; steps?: readonly Step[]; timeout?: number } = {},
+): Promise<TestGateway> {
+  const deadlines = new Deadlines(20)
+  const pool = new Pool(
+    tcpSocket('127.0.0.1', upstream),
+    { connectTimeout: 1_000, idleTimeout: 5_000, most: 2_000 },
+    deadlines,
+  )
+  const attempts: Attempt[] = []
+  const cluster = {
+    name: 'test',
+    choose: () => ({
+      pool,
+      endpoint: 'test',
+      host: '',
+      done: (own: Attempt) => attempts.push(own),
+    }),
+    close: () => pool.close(),
+  }
+  const route: RouteProgram = {
+    name: 'route',
+    rule: 'rule',
+    steps: options.steps ?? [],
+    choose: () => ({ name: 'test', cluster, steps: [] }),
+    timeouts: { request: 0, backendRequest: options.timeout ?? 5_000 },
+    retry: undefined,
+    mirrors: [],
+  }
+  const program = {
+    gateway: 'test',
+    listener: { name: 'http', protocol: 'HTTP', port: 0, policies: [] },
+    steps: [],
+    match: () => route,
+  } as unknown as ListenerProgram
+  const port = { listeners: new HttpListeners([program]) }
+  const runs: Run[] = []
+  const refusals: string[] = []
+  const sockets = new Set<Socket>()
+  let ids = 0
+  const observer = {
+    opened: () => {},
+    closed: () => {},
+    refused: (_: Connection, { word }: { word: string }) => void refusals.push(word),
+    finished: (run: Run) => void runs.push(run),
+  }
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    const address = ipFromSocket(socket.remoteAddress ?? '')
+    if (address === undefined) return void socket.destroy()
+    const source = new Source(address, socket.remotePort ?? 0)
+    const destination = new Destination(address, socket.localPort ?? 0, undefined)
+    const connection = new Connection(source, destination, false, undefined, Date.now())
+    const loop = new RequestLoop(port, connection, observer, () => `id-${++ids}`)
+    new ServerConnection(socket, { ...LIMITS, ...options.limits }, deadlines, loop)
+  })
+  const listening = await listen(server)
+  return {
+    port: listening,
+    runs,
+    attempts,
+    refusals,
+    open: () => sockets.size,
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      pool.close()
+      server.close()
+    },
+  }
+}
+
+export async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+/** A server that sees and sends bytes as they are. */
+export interface RawUpstream {
+  readonly port: number
+  /** What each connection received, as latin1. */
+  readonly received: string[]
+  readonly sockets: Set<Socket>
+  readonly close: () => void
+}
+
+export async function startUpstream(
+  onData: (text: string, socket: Socket, all: string) => void,
+): Promise<RawUpstream> {
+  const received: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const at = received.push('') - 1
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+    socket.on('error', () => {})
+    socket.on('end', () => socket.end())
+    socket.on('data', (bytes) => {
+      const text = bytes.toString('latin1')
+      received[at] += text
+      onData(text, socket, received[at] as string)
+    })
+  })
+  const port = await listen(server)
+  const close = () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+  return { port, received, sockets, close }
+}
+
+/** An upstream that answers every complete head with the same bytes. */
+export function startEcho(answer: string): Promise<RawUpstream> {
+  return startUpstream((text, socket) => {
+    const heads = text.split('\r\n\r\n').length - 1
+    for (let i = 0; i < heads; i++) socket.write(answer, 'latin1')
+  })
+}
+
+/** Sends bytes and collects what comes back until `until` is there or the peer closes. */
+export async function exchange(
+  port: number,
+  bytes: string | Buffer,
+  until?: string | RegExp,
+): Promise<string> {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  socket.on('error', () => {})
+  let text = ''
+  const done = new Promise<void>((resolve) => {
+    socket.on('data', (data) => {
+      text += data.toString('latin1')
+      const isThere = typeof until === 'string' ? text.includes(until) : until?.test(text)
+      if (isThere) resolve()
+    })
+    socket.on('close', () => resolve())
+  })
+  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  const timer = setTimeout(() => socket.destroy(), 4_000)
+  await done
+  clearTimeout(timer)
+  socket.destroy()
+  return text
+}
