@@ -106,7 +106,10 @@ export class Exchange {
 
   /** What became of it, for logs and metrics. */
   status = 0
+  /** Who or what made the answer, in a word of the metric's label `reason`. */
   reason = ''
+  /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
+  detail = ''
   bytesReceived = 0
   bytesSent = 0
 

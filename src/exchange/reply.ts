@@ -9,6 +9,8 @@ export interface Reply {
   readonly contentType: string
   /** Why, in one stable word, for logs and metrics: `no-route`, `authorization`, `rate-limit`. */
   readonly reason: string
+  /** More about it, for the log alone. */
+  readonly detail?: string
 }
 
 /** A plain answer; what the client reads is the wire's to write in its own protocol. */

@@ -40,12 +40,46 @@ export function findAnnotated(schema: z.core.$ZodType, input: unknown): readonly
   return found
 
   function visit(at: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): void {
-    if (value === undefined) return
+    if (value === undefined || !holdsAnnotations(at)) return
     const annotation = annotationOf(at)
     if (annotation !== undefined) found.push({ annotation, path, value })
     for (const [inner, member, key] of partsOf(at, value)) {
       visit(inner, member, key === undefined ? path : [...path, key])
     }
+  }
+}
+
+const HOLDING = new WeakMap<z.core.$ZodType, boolean>()
+
+/** Most of a large configuration has nothing to look for. */
+function holdsAnnotations(schema: z.core.$ZodType): boolean {
+  const known = HOLDING.get(schema)
+  if (known !== undefined) return known
+  HOLDING.set(schema, false)
+  const holds = annotationOf(schema) !== undefined || innerOf(schema).some(holdsAnnotations)
+  HOLDING.set(schema, holds)
+  return holds
+}
+
+function innerOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  switch (def.type) {
+    case 'optional':
+    case 'default':
+    case 'readonly':
+      return [def.innerType]
+    case 'pipe':
+      return [def.in]
+    case 'object':
+      return Object.values(def.shape)
+    case 'record':
+      return [def.valueType]
+    case 'array':
+      return [def.element]
+    case 'union':
+      return def.options
+    default:
+      return []
   }
 }
 

@@ -110,7 +110,7 @@ export function policySchema(kind: string): z.ZodType {
 
 export { nearest } from '../cel/check/nearest.ts'
 export type { Stage } from '../cel/index.ts'
-export { type Annotation, annotationOf, findAnnotated } from './annotations.ts'
+export { annotationOf, type Found, findAnnotated } from './annotations.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'

@@ -1,10 +1,17 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Connection } from '../exchange/connection.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Retry } from '../policies/retry/compile.ts'
+import type { Timeouts } from '../policies/timeout/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+
+export type { Retry } from '../policies/retry/compile.ts'
+export type { Timeouts } from '../policies/timeout/compile.ts'
 
 /** The Model compiled. Never changed; swapped whole. */
 export interface Program {
@@ -12,24 +19,45 @@ export interface Program {
   readonly listeners: readonly ListenerProgram[]
   /** All that there is to say of the Model, of its expressions too. */
   readonly diagnostics: readonly Diagnostic[]
-  /** Clusters by the backend's name; shared with the Program before where nothing changed. */
+  /**
+   * Clusters by their content: a backend with the policies that reach it. Whatever is the same in
+   * the next Program is the same cluster there.
+   */
   readonly clusters: ReadonlyMap<string, Cluster>
+  /** What policies count or remember, by their content and place; lives on in the same way. */
+  readonly state: ReadonlyMap<string, unknown>
 }
 
 export interface ListenerProgram {
   readonly gateway: string
   readonly listener: Listener
-  /** Runs before a route is chosen: policies of the gateway and the listener. */
-  readonly steps: readonly Step[]
-  /** The best route for this request, by the rules of the Gateway API; undefined: 404. */
-  match(exchange: Exchange): RouteProgram | undefined
+  /** What was set for connections: of each kind the value that holds, of those that compose all. */
+  readonly frontend: readonly ValidPolicy[]
+  /** Asked of every connection; undefined: all are accepted. */
+  readonly network: NetworkDecision | undefined
+  /**
+   * The best route for this request, by the rules of the Gateway API. Where none matches, it is
+   * one that runs the policies of the gateway and the listener and then answers 404, so that
+   * whoever may not ask does not learn which routes there are.
+   */
+  match(exchange: Exchange): RouteProgram
+}
+
+export interface NetworkDecision {
+  /** Rules that read the server name can decide only after the ClientHello. */
+  readonly readsHostname: boolean
+  accepts(connection: Connection): boolean
 }
 
 export interface RouteProgram {
   readonly name: string
   readonly rule: string
-  /** The policies of the route's own level, after those of the listener ran. */
+  /** The policies of all levels that reach this route, in the order of execution. */
   readonly steps: readonly Step[]
+  /** The same steps as one. */
+  readonly run: Step
+  /** An expression of this route reads `request.body`, which must be there before it runs. */
+  readonly readsBody: boolean
   /** A backend by weight; a Reply where there is none to choose. */
   choose(exchange: Exchange): BackendProgram | Reply
   readonly timeouts: Timeouts
@@ -42,25 +70,12 @@ export interface BackendProgram {
   readonly cluster: Cluster
   /** Policies of the backend stage, run after the backend was chosen. */
   readonly steps: readonly Step[]
-}
-
-/** Milliseconds; 0: none. */
-export interface Timeouts {
-  /** From the request's head to the end of the answer. */
-  readonly request: number
-  /** For each attempt, until the answer's head. */
-  readonly backendRequest: number
-}
-
-export interface Retry {
-  readonly attempts: number
-  readonly statuses: ReadonlySet<number>
-  /** Also where the connection broke before anything was answered. */
-  readonly onConnectionError: boolean
-  /** Milliseconds before the second attempt; doubled each time. */
-  readonly backoff: number
-  /** Octets of a body that are kept so that it can be sent again. */
-  readonly mostBody: number
+  /** The same steps as one. */
+  readonly run: Step
+  /** As RouteProgram.readsBody, of the backend's own expressions. */
+  readonly readsBody: boolean
+  /** Milliseconds for each attempt; 0: the route's. */
+  readonly requestTimeout: number
 }
 
 export interface Mirror {
@@ -69,3 +84,6 @@ export interface Mirror {
   readonly fraction: number
 }
 
+export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
+  return 'status' in chosen
+}

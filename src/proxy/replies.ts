@@ -9,6 +9,7 @@ import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 export function writeReply(connection: Downstream, exchange: Exchange, reply: Reply): void {
   exchange.status = reply.status
   exchange.reason = reply.reason
+  exchange.detail = reply.detail ?? ''
   const [body, contentType] = bodyOf(exchange, reply)
   const edit = reply.headers.with(exchange.responseEdit)
   let { lines } = renderedEdit(edit)

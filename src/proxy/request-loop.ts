@@ -20,6 +20,7 @@ export interface Observer {
   opened(connection: Connection): void
   closed(connection: Connection): void
   refused(connection: Connection, refusal: Refusal): void
+  began(run: Run): void
   finished(run: Run): void
 }
 
@@ -37,6 +38,7 @@ export class Run {
   backend: BackendProgram | undefined = undefined
   choice: Choice | undefined = undefined
   forward: Forward | undefined = undefined
+  endpoint = ''
   readonly startedAt: number
   isOver = false
 
@@ -93,6 +95,7 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
     const exchange = new Exchange(this.#connection, request)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
+    this.#observer.began(run)
     const outcome = runSteps(listener.steps, exchange)
     if (outcome instanceof Promise)
       outcome.then(
@@ -146,8 +149,10 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
     if (answered !== undefined) return void this.#reply(run, answered)
     const { exchange, downstream } = run
     const choice = (run.backend as BackendProgram).cluster.choose(exchange, [])
-    if (typeof choice === 'string') return void this.#reply(run, reply(503, choice))
+    if (typeof choice === 'string')
+      return void this.#reply(run, { ...reply(503, 'no-backend'), detail: choice })
     run.choice = choice
+    run.endpoint = choice.endpoint
     if (exchange.host === '') exchange.host = choice.host
     const timeout = run.route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     run.forward = new Forward(downstream, exchange, choice.pool, timeout, this)
@@ -171,11 +176,12 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
       run,
       reason === 'timeout' ? 'timeout' : status === 503 ? 'connect-failed' : 'reset',
     )
-    this.#reply(run, reply(status, reason))
+    this.#reply(run, { ...reply(status, wordOf(status, reason)), detail: reason })
   }
 
   cut(forward: Forward, reason: string): void {
-    forward.exchange.reason = reason
+    forward.exchange.reason = 'upstream-reset'
+    forward.exchange.detail = reason
     forward.downstream.abort()
   }
 
@@ -190,7 +196,10 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
   aborted(downstream: Downstream, reason: string): void {
     const run = downstream.exchange as Run | undefined
     if (run === undefined || run.isOver) return
-    if (run.exchange.reason === '') run.exchange.reason = reason
+    if (run.exchange.reason === '') {
+      run.exchange.reason = 'client-gone'
+      run.exchange.detail = reason
+    }
     run.forward?.stop()
     this.#settle(run, 'cancelled')
     this.#over(run)
@@ -199,6 +208,7 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
   finished(downstream: Downstream): void {
     const run = downstream.exchange as Run | undefined
     if (run === undefined) return
+    if (run.exchange.reason === '') run.exchange.reason = 'upstream'
     this.#settle(run, 'answered')
     this.#over(run)
   }
@@ -227,6 +237,14 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
       duration: performance.now() - run.startedAt,
     })
   }
+}
+
+/** The word of the metrics for an upstream that did not answer. */
+function wordOf(status: number, reason: string): string {
+  if (status === 400) return 'bad-request'
+  if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
+  if (status === 504) return 'upstream-timeout'
+  return reason === 'closed' || reason === 'ECONNRESET' ? 'upstream-reset' : 'upstream-invalid'
 }
 
 const NO_ROUTE = reply(404, 'no-route')

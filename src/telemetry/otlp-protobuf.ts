@@ -1,4 +1,5 @@
 import { ProtobufWriter } from './protobuf.ts'
+import { readProtobuf } from './protobuf-reader.ts'
 import type { AttributeValue, Span } from './trace.ts'
 
 // Field numbers of opentelemetry.proto.trace.v1, .resource.v1 and .common.v1.
@@ -121,17 +122,13 @@ export function isInt64(value: bigint): boolean {
   return BigInt.asIntN(64, value) === value
 }
 
-/**
- * What an ExportTraceServiceResponse says of spans that were not taken: its field 1 is the partial
- * success, whose field 1 is their number. What cannot be read says nothing.
- */
+/** Field 1 of ExportTraceServiceResponse; its own field 1 is the number of spans not taken. */
+const RESPONSE = { partialSuccess: 1, rejectedSpans: 1 } as const
+
+/** How many spans were not taken, by an answer; one that cannot be read says nothing. */
 export function rejectedIn(answer: Uint8Array): number {
-  if (answer[0] !== 0x0a || answer[2] !== 0x08) return 0
-  let value = 0
-  for (let i = 3, scale = 1; i < answer.length && i < 11; i++, scale *= 0x80) {
-    const byte = answer[i] as number
-    value += (byte & 0x7f) * scale
-    if (byte < 0x80) return value
-  }
-  return 0
+  const partial = readProtobuf(answer)?.get(RESPONSE.partialSuccess)?.at(-1)
+  if (!(partial instanceof Uint8Array)) return 0
+  const rejected = readProtobuf(partial)?.get(RESPONSE.rejectedSpans)?.at(-1)
+  return typeof rejected === 'bigint' ? Number(BigInt.asIntN(64, rejected)) : 0
 }

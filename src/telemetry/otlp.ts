@@ -83,7 +83,7 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
 
   const onResult = (result: OtlpSendResult, body: Uint8Array, spans: number, attempt: number) => {
     if ('status' in result && result.status >= 200 && result.status < 300) {
-      const rejected = Math.min(codec.rejected(result.body), spans)
+      const rejected = Math.max(0, Math.min(codec.rejected(result.body), spans))
       if (spans > rejected) options.whenExported?.(spans - rejected)
       if (rejected > 0) lose(rejected, 'refused', 'the collector took only a part')
       return proceed()

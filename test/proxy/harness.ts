@@ -76,6 +76,7 @@ export async function startGateway(
   const observer = {
     opened: () => {},
     closed: () => {},
+    began: () => {},
     refused: (_: Connection, { word }: { word: string }) => void refusals.push(word),
     finished: (run: Run) => void runs.push(run),
   }

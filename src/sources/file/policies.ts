@@ -22,6 +22,8 @@ export interface PolicyPlace {
   readonly isLenient?: boolean
 }
 
+const anyMapping = z.looseObject({})
+
 /** The fields of the mapping at the path, each a policy of its own, in the order of execution. */
 export function readPolicies(
   reading: Reading,
@@ -31,7 +33,7 @@ export function readPolicies(
   const value = valueAt(reading.document, path)
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    const { diagnostics } = parseAt(reading, z.looseObject({}), path)
+    const { diagnostics } = parseAt(reading, anyMapping, path)
     return [invalid(reading, path, 'policies', place, diagnostics)]
   }
   const keys = Object.keys(value).filter((key) => place.keys?.includes(key) ?? true)

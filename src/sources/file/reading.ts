@@ -2,7 +2,13 @@ import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
-import { checkExpression, fillMaterials, findAnnotated, type Stage } from '../../policies/schema.ts'
+import {
+  checkExpression,
+  type Found,
+  fillMaterials,
+  findAnnotated,
+  type Stage,
+} from '../../policies/schema.ts'
 import {
   type Document,
   diagnosticAt,
@@ -49,12 +55,18 @@ export function parseAt<S extends z.ZodType>(
   const { document } = reading
   const input = without(valueAt(document, path), except)
   const parsed = z.safeParse(schema, input)
-  const diagnostics = parsed.success
-    ? checkParts(reading, schema, input, path, stage)
-    : diagnoseIssues(parsed.error.issues, { document, path, schema, furtherKeys: except })
+  if (!parsed.success) {
+    const context = { document, path, schema, furtherKeys: except }
+    const diagnostics = diagnoseIssues(parsed.error.issues, context)
+    for (const diagnostic of diagnostics) reading.report(diagnostic)
+    return refusal(diagnostics)
+  }
+  const found = findAnnotated(schema, input)
+  const diagnostics = found.flatMap((one) => checkPart(reading, one, path, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
-  if (!parsed.success || hasErrors(diagnostics)) return refusal(diagnostics)
-  const value = fillMaterials(parsed.data, reading.files.textOf)
+  if (hasErrors(diagnostics)) return refusal(diagnostics)
+  const namesFiles = found.some(({ annotation }) => annotation.is === 'path')
+  const value = namesFiles ? fillMaterials(parsed.data, reading.files.textOf) : parsed.data
   return success(value as NonNullable<z.output<S>>, diagnostics)
 }
 
@@ -70,30 +82,26 @@ export function complain(
   return diagnostic
 }
 
-function checkParts(
-  reading: Reading,
-  schema: z.ZodType,
-  input: unknown,
+/** What the schema cannot see: does the expression compile, is the file there? */
+function checkPart(
+  { document, files, references }: Reading,
+  { annotation, path: inner, value }: Found,
   path: Path,
   stage: Stage,
 ): readonly Diagnostic[] {
-  const { document, files, references } = reading
-  return findAnnotated(schema, input).flatMap(({ annotation, path: inner, value }) => {
-    const at = [...path, ...inner]
-    if (typeof value !== 'string') return []
-    if (annotation.is === 'expression') {
-      const { result, stage: own = stage } = annotation
-      return checkExpression(value, own, result, originInside(document, at))
-    }
-    if (annotation.is === 'backend') {
-      references.push({ backend: value, path: at })
-      return []
-    }
-    const problem = files.read(value, at)
-    return problem === undefined
-      ? []
-      : [diagnosticAt(document, spanOf(document, at, 'value'), problem)]
-  })
+  const at = [...path, ...inner]
+  if (typeof value !== 'string') return []
+  if (annotation.is === 'expression') {
+    const { result, stage: own = stage } = annotation
+    return checkExpression(value, own, result, originInside(document, at))
+  }
+  if (annotation.is === 'backend') {
+    references.push({ backend: value, path: at })
+    return []
+  }
+  const problem = files.read(value, at)
+  if (problem === undefined) return []
+  return [diagnosticAt(document, spanOf(document, at, 'value'), problem)]
 }
 
 function without(value: unknown, keys: readonly string[]): unknown {

@@ -71,6 +71,10 @@ export const aiSchema = z.union([
   }),
 ])
 
+const providerHead = z.strictObject(head)
+const groupOutline = z.strictObject({ providers: z.array(z.unknown()).min(1).max(16) })
+const groupsOutline = z.strictObject({ groups: z.array(groupOutline).min(1).max(8) })
+
 type ReadAi =
   | { readonly kind: 'ai'; readonly groups: readonly AiGroup[] }
   | { readonly diagnostics: readonly Diagnostic[] }
@@ -80,7 +84,7 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
   const isGrouped = valueAt(reading.document, [...path, 'groups']) !== undefined
   const problems: Diagnostic[] = []
   const readProvider = (at: Path): readonly AiProvider[] => {
-    const { value, diagnostics } = parseAt(reading, z.strictObject(head), at, {
+    const { value, diagnostics } = parseAt(reading, providerHead, at, {
       stage: 'backend',
       except: ['policies'],
     })
@@ -101,9 +105,7 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
     const groups = [{ providers: readProvider(path) }]
     return problems.length > 0 ? { diagnostics: problems } : { kind: 'ai', groups }
   }
-  const entry = z.strictObject({ providers: z.array(z.unknown()).min(1).max(16) })
-  const shape = z.strictObject({ groups: z.array(entry).min(1).max(8) })
-  const outline = parseAt(reading, shape, path)
+  const outline = parseAt(reading, groupsOutline, path)
   const groups = (outline.value?.groups ?? []).map(({ providers }, group) => ({
     providers: providers.flatMap((_, index) =>
       readProvider([...path, 'groups', group, 'providers', index]),

@@ -74,14 +74,22 @@ export const backendRefSchema = () =>
     ['backend', ...KINDS],
   )
 
+const headKinds = { ...simpleKinds, ai: z.unknown(), mcp: z.unknown() }
+const nameHead = z.looseObject({ name: name() })
+const backendHead = oneOfKeys(z.strictObject({ name: name(), ...headKinds }).partial(), KINDS)
+const refSchema = oneOfKeys(
+  z
+    .strictObject({ backend: backendName(), name: name(), ...headKinds })
+    .partial()
+    .extend(refHead),
+  ['backend', ...KINDS],
+)
+const refList = z.array(z.unknown()).max(64)
+
 /** One entry of `backends`. */
 export function readBackend(reading: Reading, path: Path, fallback: string): Backend {
-  const schema = oneOfKeys(
-    z.strictObject({ name: name(), ...simpleKinds, ai: z.unknown(), mcp: z.unknown() }).partial(),
-    KINDS,
-  )
-  const head = parseAt(reading, schema, path, { stage: 'backend', except: ['policies'] })
-  const named = parseAt(reading, z.looseObject({ name: name() }), path).value?.name ?? fallback
+  const head = parseAt(reading, backendHead, path, { stage: 'backend', except: ['policies'] })
+  const named = parseAt(reading, nameHead, path).value?.name ?? fallback
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'backend',
@@ -103,7 +111,7 @@ export function readBackendRefs(reading: Reading, path: Path, route: string): Re
   if (valueAt(reading.document, path) === undefined) {
     return { refs: [], backends: [], diagnostics: [] }
   }
-  const list = parseAt(reading, z.array(z.unknown()).max(64), path)
+  const list = parseAt(reading, refList, path)
   const read = (list.value ?? []).map((_, index) =>
     readBackendRef(reading, [...path, index], `${route}/${index}`),
   )
@@ -117,20 +125,7 @@ export function readBackendRefs(reading: Reading, path: Path, route: string): Re
 }
 
 function readBackendRef(reading: Reading, path: Path, fallback: string) {
-  const schema = oneOfKeys(
-    z
-      .strictObject({
-        backend: backendName(),
-        name: name(),
-        ...simpleKinds,
-        ai: z.unknown(),
-        mcp: z.unknown(),
-      })
-      .partial()
-      .extend(refHead),
-    ['backend', ...KINDS],
-  )
-  const head = parseAt(reading, schema, path, { stage: 'backend', except: ['policies'] })
+  const head = parseAt(reading, refSchema, path, { stage: 'backend', except: ['policies'] })
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'backend',

@@ -31,6 +31,9 @@ export const bindSchema = z.strictObject({
     .describe('What listens there.'),
 })
 
+const bindHead = z.strictObject({ port: port(), tunnelProtocol })
+const anyList = z.array(z.unknown())
+
 interface ReadBinds {
   readonly gateways: readonly Placed<Gateway>[]
   readonly routes: readonly ReadRoute<Route>[]
@@ -43,8 +46,7 @@ export function readBinds(reading: Reading): ReadBinds {
   const routes: ReadRoute<Route>[] = []
   const tcpRoutes: ReadRoute<TcpRoute>[] = []
   for (const [index, path] of pathsOf(reading, ['binds']).entries()) {
-    const head = z.strictObject({ port: port(), tunnelProtocol })
-    const { value } = parseAt(reading, head, path, { except: ['listeners'] })
+    const { value } = parseAt(reading, bindHead, path, { except: ['listeners'] })
     const name = value === undefined ? `bind-${index}` : `bind-${value.port}`
     const listeners = pathsOf(reading, [...path, 'listeners']).map((at, order) => {
       const further = ['namespace', 'routes', 'tcpRoutes']
@@ -68,6 +70,6 @@ export function readBinds(reading: Reading): ReadBinds {
 /** The paths of the items of a list; none where there is no list. */
 export function pathsOf(reading: Reading, path: Path): readonly Path[] {
   if (valueAt(reading.document, path) === undefined) return []
-  const { value } = parseAt(reading, z.array(z.unknown()), path)
+  const { value } = parseAt(reading, anyList, path)
   return (value ?? []).map((_, index) => [...path, index])
 }

@@ -58,6 +58,9 @@ export const gatewaySchema = z.strictObject({
     .describe('Policies for the connections of this gateway.'),
 })
 
+const gatewayHeadSchema = z.strictObject(gatewayHead)
+const listenerHeadSchema = z.strictObject(namedHead)
+const listenerList = z.array(z.unknown()).min(1).max(64)
 const GATEWAY_KEYS = ['listeners', 'policies', 'frontendPolicies', ...INLINE_KEYS]
 
 /** One entry of `gateways`. */
@@ -65,7 +68,7 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
   const { document } = reading
   const listenersAt = [...path, 'listeners']
   const list = valueAt(document, listenersAt)
-  const head = parseAt(reading, z.strictObject(gatewayHead), path, { except: GATEWAY_KEYS })
+  const head = parseAt(reading, gatewayHeadSchema, path, { except: GATEWAY_KEYS })
   const policies = [
     ...readPolicies(reading, [...path, 'frontendPolicies'], {
       sections: ['frontend'],
@@ -80,7 +83,7 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
     return { name: gateway, origin, listeners: [listener], policies }
   }
   const { port } = head.value ?? {}
-  const checked = parseAt(reading, z.array(z.unknown()).min(1).max(64), listenersAt)
+  const checked = parseAt(reading, listenerList, listenersAt)
   for (const key of ['protocol', 'hostname', 'tls'] as const) {
     if (valueAt(document, [...path, key]) === undefined) continue
     complain(
@@ -113,7 +116,7 @@ export function readListener(
   furtherKeys: readonly string[] = [],
 ): Listener {
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
-  const head = parseAt(reading, z.strictObject(namedHead), path, { except })
+  const head = parseAt(reading, listenerHeadSchema, path, { except })
   const name = head.value?.name ?? `listener-${index}`
   const policies = readBoth(reading, path, 'listener', `listener/${gateway}/${name}`)
   const ported =

@@ -86,21 +86,22 @@ export const mcpTargets = () => z.array(target).min(1).max(128).describe('The se
 
 export const mcpBackendSchema = z.strictObject({ targets: mcpTargets(), ...mcpOptions })
 
+const targetHead = oneOfKeys(z.strictObject(head), [...TRANSPORTS])
+const outline = z.strictObject({ targets: z.array(z.unknown()).min(1).max(128), ...mcpOptions })
+
 type ReadMcp =
   | { readonly kind: 'mcp'; readonly targets: readonly McpTarget[]; readonly options: JsonObject }
   | { readonly diagnostics: readonly Diagnostic[] }
 
 /** `mcp:` of a backend. */
 export function readMcpTargets(reading: Reading, path: Path, backend: string): ReadMcp {
-  const outline = z.strictObject({ targets: z.array(z.unknown()).min(1).max(128), ...mcpOptions })
   const parsed = parseAt(reading, outline, path)
   if (parsed.value === undefined) return { diagnostics: parsed.diagnostics }
   const { targets: list, ...options } = parsed.value
   const problems: Diagnostic[] = []
   const targets = list.flatMap((_, index): readonly McpTarget[] => {
     const at = [...path, 'targets', index]
-    const one = oneOfKeys(z.strictObject(head), [...TRANSPORTS])
-    const { value, diagnostics } = parseAt(reading, one, at, {
+    const { value, diagnostics } = parseAt(reading, targetHead, at, {
       stage: 'backend',
       except: ['policies'],
     })

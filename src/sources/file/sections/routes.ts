@@ -96,6 +96,11 @@ export interface ReadRoute<T> extends Placed<T> {
   readonly backends: readonly Placed<Backend>[]
 }
 
+const attachedHead = z.strictObject({ ...httpHead, ...attachment })
+const insideHead = z.strictObject(httpHead)
+const tcpAttachedHead = z.strictObject({ ...identity, ...attachment })
+const tcpInsideHead = z.strictObject(identity)
+
 const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
 
 /** `parents` are given where the route stands inside of its listener. */
@@ -105,9 +110,9 @@ export function readRoute(
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<Route> {
-  const shape = parents === undefined ? { ...httpHead, ...attachment } : httpHead
-  const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
-  const value = head.value as z.output<z.ZodObject<typeof httpHead & typeof attachment>> | undefined
+  const schema = parents === undefined ? attachedHead : insideHead
+  const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
+  const value = head.value as z.output<typeof attachedHead> | undefined
   const name = nameOf(value, fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const origin = originOf(reading.document, path)
@@ -140,9 +145,9 @@ export function readTcpRoute(
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<TcpRoute> {
-  const shape = parents === undefined ? { ...identity, ...attachment } : identity
-  const head = parseAt(reading, z.strictObject(shape), path, { except: ['policies', 'backends'] })
-  const value = head.value as z.output<z.ZodObject<typeof identity & typeof attachment>> | undefined
+  const schema = parents === undefined ? tcpAttachedHead : tcpInsideHead
+  const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
+  const value = head.value as z.output<typeof tcpAttachedHead> | undefined
   const name = nameOf(value, fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const policies = readPolicies(reading, [...path, 'policies'], {

@@ -1,0 +1,120 @@
+import { HTTPParser } from 'node:_http_common'
+import { IS_TOKEN } from '../../src/wire/http1/ascii.ts'
+import { joinedValue } from '../../src/wire/http1/fields.ts'
+import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
+import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
+
+/*
+ * Ways to read a head. Each looks at every octet, as a strict reader must, and answers how long
+ * the path, the host and one field are, so that all have made these three strings.
+ */
+export type Reader = (bytes: Buffer) => number
+
+const head = new RequestHead()
+
+export function ours(bytes: Buffer): number {
+  if (readRequestHead(bytes, 0, bytes.length, HEAD_LIMITS, head) <= 0) throw new Error('refused')
+  return head.path.length + head.host.length + (joinedValue(head.fields, 'x-env') ?? '').length
+}
+
+/** The text at once, then everything with strings. */
+export function textFirst(bytes: Buffer): number {
+  const text = bytes.toString('latin1')
+  const line = text.indexOf('\r\n')
+  const target = text.indexOf(' ') + 1
+  const path = text.substring(target, text.indexOf('?', target))
+  let found = 0
+  let at = line + 2
+  for (;;) {
+    const end = text.indexOf('\r\n', at)
+    if (end === at) return found + path.length
+    const colon = text.indexOf(':', at)
+    for (let i = at; i < colon; i++) if (IS_TOKEN[text.charCodeAt(i)] !== 1) throw new Error('name')
+    for (let i = colon + 1; i < end; i++) {
+      const code = text.charCodeAt(i)
+      if (code < 32 ? code !== 9 : code === 127) throw new Error('value')
+    }
+    const name = text.substring(at, colon).toLowerCase()
+    if (name === 'host' || name === 'x-env') found += text.substring(colon + 2, end).length
+    at = end + 2
+  }
+}
+
+const LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\0-\x08\x0a-\x1f\x7f]*)\r\n/y
+
+/** The text at once, then a pattern for each line. */
+export function patterns(bytes: Buffer): number {
+  const text = bytes.toString('latin1')
+  const target = text.indexOf(' ') + 1
+  let found = text.substring(target, text.indexOf('?', target)).length
+  LINE.lastIndex = text.indexOf('\r\n') + 2
+  for (let line = LINE.exec(text); line !== null; line = LINE.exec(text)) {
+    const name = line[1]?.toLowerCase()
+    if (name === 'host' || name === 'x-env') found += line[2]?.length ?? 0
+  }
+  return found
+}
+
+const offsets = new Int32Array(400)
+
+/** Octet by octet, and each string decoded when it is asked for. */
+export function decodedOnDemand(bytes: Buffer): number {
+  const target = bytes.indexOf(32) + 1
+  let count = 0
+  let at = bytes.indexOf(13) + 2
+  while (bytes[at] !== 13) {
+    offsets[count] = at
+    while (IS_TOKEN[bytes[at] as number] === 1) at++
+    offsets[count + 1] = at
+    at++
+    for (;;) {
+      const octet = bytes[at] as number
+      if (octet < 32 ? octet !== 9 : octet === 127) break
+      at++
+    }
+    offsets[count + 2] = at
+    count += 3
+    at += 2
+  }
+  let found = bytes.toString('latin1', target, bytes.indexOf(63, target)).length
+  for (let i = 0; i < count; i += 3) {
+    const from = offsets[i] as number
+    const to = offsets[i + 1] as number
+    const isWanted = isName(bytes, from, to, 'host') || isName(bytes, from, to, 'x-env')
+    if (isWanted) found += bytes.toString('latin1', to + 2, offsets[i + 2]).length
+  }
+  return found
+}
+
+function isName(bytes: Buffer, from: number, to: number, name: string): boolean {
+  if (to - from !== name.length) return false
+  for (let i = 0; i < name.length; i++) {
+    if (((bytes[from + i] as number) | 0x20) !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** llhttp as Node's own server uses it: in C, with all names and values as an array of strings. */
+export function nodeLlhttp(): Reader {
+  const parser = new HTTPParser()
+  let found = 0
+  parser.initialize(HTTPParser.REQUEST, {})
+  parser[HTTPParser.kOnHeadersComplete | 0] = (
+    _major: number,
+    _minor: number,
+    headers: readonly string[],
+    _method: number,
+    url: string,
+  ) => {
+    found = url.indexOf('?')
+    for (let i = 0; i < headers.length; i += 2) {
+      const name = headers[i]?.toLowerCase()
+      if (name === 'host' || name === 'x-env') found += headers[i + 1]?.length ?? 0
+    }
+    return 0
+  }
+  return (bytes) => {
+    parser.execute(bytes)
+    return found
+  }
+}

@@ -1,0 +1,380 @@
+// HOT PATH: the route of a request; no allocation but what a header or query match has to decode.
+// Guarded by bench/match.ts; equals test/fuzz/route-match.plain.ts on any input.
+// Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
+
+import { compilePattern, type Pattern } from '../cel/library/regex-pattern.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Match, ValueMatch } from '../model/route.ts'
+import { isCovered } from './hostnames.ts'
+
+/** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
+export interface MatchEntry<T> {
+  /** In lower case, wildcards at the front; none: any name. */
+  readonly hostnames: readonly string[]
+  readonly match: Match
+  readonly target: T
+}
+
+export interface MatcherOptions<T> {
+  /** The listener's own name: others match nothing. */
+  readonly hostname: string | undefined
+  readonly unmatched: T
+  /** For a request that costs a regular expression too much: to go on would be to skip a route. */
+  readonly refused: T
+}
+
+/** Sets `matchedPrefix`: of an exact match the whole path, of a regular expression nothing. */
+export type Matcher<T> = (exchange: Exchange) => T
+
+export function compileMatcher<T>(
+  entries: readonly MatchEntry<T>[],
+  options: MatcherOptions<T>,
+): Matcher<T> {
+  const { hostname, unmatched, refused } = options
+  const hosts = buildHosts(entries)
+  const { exact, suffixes, longest, any } = hosts
+  const search = (exchange: Exchange): T | undefined => {
+    const { host } = exchange.request
+    const own = exact.get(host)
+    if (own !== undefined) {
+      const found = own.find(exchange, refused)
+      if (found !== undefined) return found
+    }
+    if (longest > 0) {
+      let table = longestSuffix(suffixes, longest, host)
+      for (; table !== undefined; table = table.shorter) {
+        const found = table.find(exchange, refused)
+        if (found !== undefined) return found
+      }
+    }
+    return any.isEmpty ? undefined : any.find(exchange, refused)
+  }
+  if (hostname === undefined) return (exchange) => search(exchange) ?? unmatched
+  return (exchange) =>
+    isCovered(exchange.request.host, hostname) ? (search(exchange) ?? unmatched) : unmatched
+}
+
+interface Hosts<T> {
+  readonly exact: ReadonlyMap<string, HostTable<T>>
+  /** By the hash of `.example.com`, read from its end. */
+  readonly suffixes: ReadonlyMap<number, readonly HostTable<T>[]>
+  readonly longest: number
+  readonly any: HostTable<T>
+}
+
+function buildHosts<T>(entries: readonly MatchEntry<T>[]): Hosts<T> {
+  const exact = new Map<string, HostTable<T>>()
+  const wildcards = new Map<string, HostTable<T>>()
+  const any = new HostTable<T>('')
+  for (const { hostnames, match, target } of entries) {
+    const candidate = new Candidate(match, target)
+    if (hostnames.length === 0) any.add(candidate, match)
+    for (const hostname of new Set(hostnames)) {
+      const isWild = hostname.startsWith('*.')
+      const name = isWild ? hostname.slice(1) : hostname
+      const tables = isWild ? wildcards : exact
+      let table = tables.get(name)
+      if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
+      table.add(candidate, match)
+    }
+  }
+  for (const table of [any, ...exact.values(), ...wildcards.values()]) table.seal()
+  const suffixes = new Map<number, HostTable<T>[]>()
+  let longest = 0
+  for (const [name, table] of wildcards) {
+    longest = Math.max(longest, name.length)
+    push(suffixes, hashSuffix(name), table)
+    for (let dot = name.indexOf('.', 1); dot > 0; dot = name.indexOf('.', dot + 1)) {
+      table.shorter = wildcards.get(name.slice(dot))
+      if (table.shorter !== undefined) break
+    }
+  }
+  return { exact, suffixes, longest, any }
+}
+
+const SEED = 0x811c9dc5
+const PRIME = 0x01000193
+const SLASH = 47
+const DOT = 46
+
+function hashSuffix(text: string): number {
+  let hash = SEED
+  for (let i = text.length - 1; i >= 0; i--) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)
+  return hash
+}
+
+function hashPrefix(text: string): number {
+  let hash = SEED
+  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)
+  return hash
+}
+
+/** The table of the longest wildcard that covers the host; it knows the shorter ones. */
+function longestSuffix<T>(
+  suffixes: Hosts<T>['suffixes'],
+  longest: number,
+  host: string,
+): HostTable<T> | undefined {
+  let best: HostTable<T> | undefined
+  let hash = SEED
+  const least = Math.max(1, host.length - longest)
+  for (let i = host.length - 1; i >= least; i--) {
+    const code = host.charCodeAt(i)
+    hash = Math.imul(hash ^ code, PRIME)
+    if (code !== DOT) continue
+    const tables = suffixes.get(hash)
+    if (tables === undefined) continue
+    for (let t = 0; t < tables.length; t++) {
+      const table = tables[t] as HostTable<T>
+      if (table.name.length === host.length - i && host.endsWith(table.name)) best = table
+    }
+  }
+  return best
+}
+
+/** The routes of one hostname, by path. */
+class HostTable<T> {
+  readonly name: string
+  /** The next shorter wildcard that covers the same hosts. */
+  shorter: HostTable<T> | undefined = undefined
+  readonly exact = new Map<string, Candidate<T>[]>()
+  readonly byPrefix = new Map<string, Prefix<T>>()
+  readonly prefixes = new Map<number, Prefix<T>[]>()
+  root: Prefix<T> | undefined = undefined
+  longest = 0
+  readonly patterns: Candidate<T>[] = []
+
+  constructor(name: string) {
+    this.name = name
+  }
+
+  get isEmpty(): boolean {
+    return this.exact.size + this.byPrefix.size + this.patterns.length === 0
+  }
+
+  add(candidate: Candidate<T>, { path }: Match): void {
+    if (path.kind === 'exact') push(this.exact, path.value, candidate)
+    else if (path.kind === 'regex') this.patterns.push(candidate)
+    else {
+      const text = prefixOf(path.value)
+      let prefix = this.byPrefix.get(text)
+      if (prefix === undefined) this.byPrefix.set(text, (prefix = new Prefix(text)))
+      prefix.candidates.push(candidate)
+    }
+  }
+
+  /** All are there: best first, and each prefix is told of the next shorter one. */
+  seal(): void {
+    for (const candidates of this.exact.values()) candidates.sort(byDetail)
+    this.patterns.sort(byDetail)
+    this.root = this.byPrefix.get('')
+    for (const [text, prefix] of this.byPrefix) {
+      prefix.candidates.sort(byDetail)
+      this.longest = Math.max(this.longest, text.length)
+      if (text === '') continue
+      push(this.prefixes, hashPrefix(text), prefix)
+      prefix.shorter = this.root
+      for (let slash = text.lastIndexOf('/'); slash > 0; slash = text.lastIndexOf('/', slash - 1)) {
+        const shorter = this.byPrefix.get(text.slice(0, slash))
+        if (shorter === undefined) continue
+        prefix.shorter = shorter
+        break
+      }
+    }
+  }
+
+  find(exchange: Exchange, refused: T): T | undefined {
+    const { path } = exchange.request
+    if (this.exact.size > 0) {
+      const candidates = this.exact.get(path)
+      if (candidates !== undefined) {
+        const found = firstOf(candidates, exchange, refused)
+        if (found !== undefined) {
+          exchange.matchedPrefix = path
+          return found
+        }
+      }
+    }
+    let prefix = this.longest === 0 ? this.root : this.longestPrefix(path)
+    for (; prefix !== undefined; prefix = prefix.shorter) {
+      const found = firstOf(prefix.candidates, exchange, refused)
+      if (found !== undefined) {
+        exchange.matchedPrefix = prefix.text
+        return found
+      }
+    }
+    return this.patterns.length === 0 ? undefined : this.#matching(exchange, refused)
+  }
+
+  longestPrefix(path: string): Prefix<T> | undefined {
+    let best = this.root
+    let hash = SEED
+    const end = Math.min(path.length, this.longest)
+    for (let i = 0; i < end; i++) {
+      hash = Math.imul(hash ^ path.charCodeAt(i), PRIME)
+      // A prefix ends where the path does, or before a slash.
+      if (i + 1 < path.length && path.charCodeAt(i + 1) !== SLASH) continue
+      const prefixes = this.prefixes.get(hash)
+      if (prefixes === undefined) continue
+      for (let p = 0; p < prefixes.length; p++) {
+        const prefix = prefixes[p] as Prefix<T>
+        if (prefix.text.length === i + 1 && path.startsWith(prefix.text)) best = prefix
+      }
+    }
+    return best
+  }
+
+  #matching(exchange: Exchange, refused: T): T | undefined {
+    const { patterns } = this
+    for (let i = 0; i < patterns.length; i++) {
+      const candidate = patterns[i] as Candidate<T>
+      const matched = (candidate.path as Pattern).matches(exchange.request.path)
+      if (matched === false) continue
+      const held = matched === undefined ? undefined : candidate.holds(exchange)
+      if (held === false) continue
+      exchange.matchedPrefix = ''
+      return held === undefined ? refused : candidate.target
+    }
+    return undefined
+  }
+}
+
+class Prefix<T> {
+  readonly text: string
+  shorter: Prefix<T> | undefined = undefined
+  readonly candidates: Candidate<T>[] = []
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+/** `/a/` and `/a` have the same paths below them, and `/` has all. */
+function prefixOf(value: string): string {
+  return value.replace(/\/+$/, '')
+}
+
+function firstOf<T>(
+  candidates: readonly Candidate<T>[],
+  exchange: Exchange,
+  refused: T,
+): T | undefined {
+  for (let i = 0; i < candidates.length; i++) {
+    const candidate = candidates[i] as Candidate<T>
+    if (candidate.isPlain) return candidate.target
+    const held = candidate.holds(exchange)
+    if (held === undefined) return refused
+    if (held) return candidate.target
+  }
+  return undefined
+}
+
+/** What a match asks for beyond host and path. */
+class Candidate<T> {
+  readonly target: T
+  /** Undefined unless the path is a regular expression. */
+  readonly path: Pattern | undefined
+  /** Empty: any. */
+  readonly method: string
+  readonly headers: readonly ValueTest[]
+  readonly query: readonly ValueTest[]
+  readonly isPlain: boolean
+
+  constructor({ path, method = '', headers, query }: Match, target: T) {
+    this.target = target
+    this.path = path.kind === 'regex' ? wholePattern(path.value) : undefined
+    this.method = method
+    this.headers = valueTests(headers, (name) => name.toLowerCase())
+    this.query = valueTests(query, (name) => name)
+    this.isPlain = method === '' && this.headers.length + this.query.length === 0
+  }
+
+  /** Undefined where it cannot be told. */
+  holds({ request }: Exchange): boolean | undefined {
+    if (this.method !== '' && this.method !== request.method) return false
+    const { headers, query } = this
+    for (let i = 0; i < headers.length; i++) {
+      const test = headers[i] as ValueTest
+      const held = test.holds(request.headers.get(test.name))
+      if (held !== true) return held
+    }
+    for (let i = 0; i < query.length; i++) {
+      const test = query[i] as ValueTest
+      const held = test.holds(queryValue(request.search, test.name))
+      if (held !== true) return held
+    }
+    return true
+  }
+}
+
+function byDetail(a: Candidate<unknown>, b: Candidate<unknown>): number {
+  const method = Number(b.method !== '') - Number(a.method !== '')
+  return method || b.headers.length - a.headers.length || b.query.length - a.query.length
+}
+
+class ValueTest {
+  readonly name: string
+  readonly #value: string
+  readonly #pattern: Pattern | undefined
+
+  constructor(name: string, { kind, value }: ValueMatch) {
+    this.name = name
+    this.#value = value
+    this.#pattern = kind === 'regex' ? wholePattern(value) : undefined
+  }
+
+  holds(value: string | undefined): boolean | undefined {
+    if (value === undefined) return false
+    return this.#pattern === undefined ? value === this.#value : this.#pattern.matches(value)
+  }
+}
+
+/** Gateway API: of several entries with the same name only the first one counts. */
+function valueTests(
+  matches: readonly ValueMatch[],
+  canonical: (name: string) => string,
+): readonly ValueTest[] {
+  const tests = new Map<string, ValueTest>()
+  for (const match of matches) {
+    const name = canonical(match.name)
+    if (!tests.has(name)) tests.set(name, new ValueTest(name, match))
+  }
+  return [...tests.values()]
+}
+
+const NEVER_TOLD: Pattern = {
+  matches: () => undefined,
+  find: () => undefined,
+  groups: 0,
+  names: new Map(),
+}
+
+/** From end to end. The pattern is tried alone first: `a)|(b` must not close our group. */
+function wholePattern(pattern: string): Pattern {
+  const whole = compilePattern(pattern) && compilePattern(`\\A(?:${pattern})\\z`)
+  return whole ?? NEVER_TOLD
+}
+
+/** The first value of the name, decoded as forms are. */
+function queryValue(search: string, name: string): string | undefined {
+  if (search.includes('%') || search.includes('+')) {
+    return new URLSearchParams(search).get(name) ?? undefined
+  }
+  for (let at = 1; at < search.length; ) {
+    const ampersand = search.indexOf('&', at)
+    const end = ampersand === -1 ? search.length : ampersand
+    if (search.startsWith(name, at) && at + name.length <= end) {
+      const after = at + name.length
+      if (search.charCodeAt(after) === 61 && after < end) return search.slice(after + 1, end)
+      if (after === end && end > at) return ''
+    }
+    at = end + 1
+  }
+  return undefined
+}
+
+function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
+  const list = map.get(key)
+  if (list === undefined) map.set(key, [value])
+  else list.push(value)
+}

@@ -1,0 +1,123 @@
+import type { Connection } from '../exchange/connection.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import {
+  requestBytes,
+  requestDuration,
+  requests,
+  requestsActive,
+  requestsRefused,
+  responseBytes,
+} from '../telemetry/definitions/requests.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Refusal } from '../wire/http1/refusals.ts'
+import type { Observer, Run } from './request-loop.ts'
+
+const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
+
+/** Counts and logs what happened; nothing on the request path waits for it. */
+export class Observing implements Observer {
+  readonly #metrics: Metrics
+  readonly #log: Logger
+  readonly #series = new Map<string, RouteSeries>()
+
+  constructor(metrics: Metrics, log: Logger) {
+    this.#metrics = metrics
+    this.#log = log
+  }
+
+  opened(): void {}
+
+  closed(): void {}
+
+  began(run: Run): void {
+    this.#metrics
+      .gauge(requestsActive)
+      .of({ listener: listenerOf(run) })
+      .at()
+      .inc()
+  }
+
+  refused(connection: Connection, { word, status }: Refusal): void {
+    this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
+    this.#log.info('request', {
+      'src.addr': sourceOf(connection),
+      'http.status': status,
+      reason: 'bad-request',
+      detail: word,
+    })
+  }
+
+  finished(run: Run): void {
+    const { exchange } = run
+    const seconds = (performance.now() - run.startedAt) / 1000
+    const series = this.#seriesOf(run)
+    const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
+    series.requests
+      .at(exchange.request.method as 'GET', status, exchange.reason as 'upstream')
+      .inc()
+    series.duration.at().observe(seconds)
+    series.received.at().inc(exchange.bytesReceived)
+    series.sent.at().inc(exchange.bytesSent)
+    this.#metrics
+      .gauge(requestsActive)
+      .of({ listener: listenerOf(run) })
+      .at()
+      .inc(-1)
+    if (this.#log.isOn('info')) this.#log.info('request', accessRecord(run, exchange, seconds))
+  }
+
+  #seriesOf(run: Run): RouteSeries {
+    const listener = listenerOf(run)
+    const route = run.route?.name ?? 'none'
+    const key = `${listener} ${route}`
+    const known = this.#series.get(key)
+    if (known !== undefined) return known
+    const made = routeSeries(this.#metrics, listener, route)
+    this.#series.set(key, made)
+    return made
+  }
+}
+
+type RouteSeries = ReturnType<typeof routeSeries>
+
+function routeSeries(metrics: Metrics, listener: string, route: string) {
+  const labels = { listener, route }
+  return {
+    requests: metrics.counter(requests).of(labels),
+    duration: metrics.histogram(requestDuration).of(labels),
+    received: metrics.counter(requestBytes).of(labels),
+    sent: metrics.counter(responseBytes).of(labels),
+  }
+}
+
+function accessRecord(run: Run, exchange: Exchange, seconds: number) {
+  const { request } = exchange
+  return {
+    gateway: run.listener.gateway,
+    listener: run.listener.listener.name,
+    route: run.route?.name,
+    endpoint: run.endpoint === '' ? undefined : run.endpoint,
+    'src.addr': sourceOf(exchange.connection),
+    'http.method': request.method,
+    'http.host': request.host,
+    'http.path': request.path,
+    'http.version': request.version,
+    'http.status': exchange.status,
+    'request.id': request.id,
+    reason: exchange.reason,
+    detail: exchange.detail === '' ? undefined : exchange.detail,
+    'bytes.received': exchange.bytesReceived,
+    'bytes.sent': exchange.bytesSent,
+    duration: `${(seconds * 1000).toFixed(3)}ms`,
+  }
+}
+
+function listenerOf(run: Run): string {
+  return `${run.listener.gateway}/${run.listener.listener.name}`
+}
+
+function sourceOf({ source }: Connection): string {
+  const { text } = source.address
+  return text.includes(':') ? `[${text}]:${source.port}` : `${text}:${source.port}`
+}

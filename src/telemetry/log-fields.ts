@@ -1,0 +1,54 @@
+/** A field of the access log, and of the record of a connection. */
+export interface LogField {
+  readonly name: string
+  readonly meaning: string
+  readonly example: string
+}
+
+/** In the order in which they are written. What a request or connection does not have is left out. */
+export const LOG_FIELDS = [
+  { name: 'gateway', meaning: 'the gateway', example: 'default' },
+  { name: 'listener', meaning: 'the listener', example: 'https' },
+  { name: 'route', meaning: 'the route that matched', example: 'shop/orders' },
+  { name: 'backend', meaning: 'the backend that was chosen', example: 'orders' },
+  {
+    name: 'endpoint',
+    meaning: 'address that the backend was reached at',
+    example: '10.0.3.7:8080',
+  },
+  {
+    name: 'request.id',
+    meaning: 'id of the request, also sent as `x-request-id`',
+    example: '01a1dd64-996a-76f8-bf3a-bf7a3c672491',
+  },
+  { name: 'src.addr', meaning: 'address and port of the client', example: '203.0.113.9:51410' },
+  {
+    name: 'src.identity',
+    meaning: 'identity in the certificate of the client',
+    example: 'spiffe://example/ns/shop/sa/web',
+  },
+  { name: 'http.method', meaning: 'the method', example: 'GET' },
+  { name: 'http.host', meaning: 'the host, from Host or :authority', example: 'shop.example' },
+  { name: 'http.path', meaning: 'the path, without the query', example: '/orders/7' },
+  { name: 'http.version', meaning: 'the version that the client speaks', example: 'HTTP/1.1' },
+  { name: 'http.status', meaning: 'the status that was answered', example: '200' },
+  { name: 'grpc.status', meaning: 'the status of gRPC', example: '0' },
+  { name: 'tls.sni', meaning: 'the name that the client asked for', example: 'shop.example' },
+  { name: 'trace.id', meaning: 'the trace', example: '4bf92f3577b34da6a3ce929d0e0e4736' },
+  { name: 'span.id', meaning: 'the span of the gateway', example: '00f067aa0ba902b7' },
+  { name: 'jwt.sub', meaning: 'subject of the verified token', example: 'alice' },
+  { name: 'protocol', meaning: '`http`, `grpc`, `websocket`, `tcp` and so on', example: 'http' },
+  { name: 'bytes.received', meaning: 'bytes of the body, or of the connection', example: '0' },
+  { name: 'bytes.sent', meaning: 'bytes of the body, or of the connection', example: '5120' },
+  { name: 'retry.attempt', meaning: 'retries before this answer', example: '1' },
+  { name: 'refusal', meaning: 'what a refused request had wrong', example: 'both-lengths' },
+  { name: 'error', meaning: 'what went wrong, in words', example: '"authorization failed"' },
+  {
+    name: 'reason',
+    meaning: 'who or what made the answer, unless it was the backend',
+    example: 'authorization',
+  },
+  { name: 'duration', meaning: 'from the first byte to the last', example: '1.234ms' },
+] as const satisfies readonly LogField[]
+
+export type LogFieldName = (typeof LOG_FIELDS)[number]['name']

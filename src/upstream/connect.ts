@@ -1,0 +1,214 @@
+import { connect, type Socket } from 'node:net'
+import { type TLSSocket, connect as tlsConnect } from 'node:tls'
+import type { KeepaliveSettings } from '../model/settings.ts'
+import { type Address, isLocal } from './addresses.ts'
+import type { Handshake } from './backend-tls.ts'
+import { type ConnectFailure, connectFailure, handshakeFailure } from './connect-failure.ts'
+import type { Resolution } from './dns.ts'
+
+/** Where to connect to. */
+export type Destination =
+  | { readonly kind: 'tcp'; readonly host: string; readonly port: number }
+  | { readonly kind: 'unix'; readonly path: string }
+
+export interface DialOptions {
+  /** For all of it: name, connection and handshake. */
+  readonly timeout: number
+  readonly keepalive: KeepaliveSettings
+  /** Undefined: in the clear. A word: it never can be. */
+  readonly tls: Handshake | ConnectFailure | undefined
+  /** Addresses of this machine, its link and its cloud are refused. */
+  readonly refusesLocal: boolean
+  readonly resolve: (host: string) => Resolution | Promise<Resolution>
+}
+
+export interface DialEvents {
+  /** Nothing listens to it yet. `protocol` is what TLS settled on, or empty. */
+  opened(socket: Socket, protocol: string): void
+  failed(reason: ConnectFailure, detail: string): void
+}
+
+/** A connection on its way. */
+export interface Dialing {
+  /** Nothing more is told. */
+  cancel(): void
+}
+
+/** Opens one more connection to the same place. Never calls back before it returns. */
+export type Dial = (events: DialEvents) => Dialing
+
+/** RFC 8305 §5. */
+const CONNECTION_ATTEMPT_DELAY = 250
+
+/** What connections to one place have in common: the last TLS session is offered to the next. */
+export function dialer(destination: Destination, options: DialOptions): Dial {
+  const sessions: Sessions = { last: undefined }
+  return (events) => {
+    const attempt = new Attempt(options, sessions, events)
+    attempt.start(destination)
+    return attempt
+  }
+}
+
+interface Sessions {
+  last: Buffer | undefined
+}
+
+class Attempt implements Dialing {
+  readonly #options: DialOptions
+  readonly #sessions: Sessions
+  readonly #events: DialEvents
+  readonly #deadline: NodeJS.Timeout
+  readonly #racing = new Set<Socket>()
+  #addresses: readonly Address[] = []
+  #port = 0
+  #next = 0
+  #stagger: NodeJS.Timeout | undefined = undefined
+  #isOver = false
+  #failure: ConnectFailure = 'connect-error'
+  #detail = ''
+
+  constructor(options: DialOptions, sessions: Sessions, events: DialEvents) {
+    this.#options = options
+    this.#sessions = sessions
+    this.#events = events
+    this.#deadline = setTimeout(
+      () => this.#fail('connect-timeout', `no connection in ${options.timeout} ms`),
+      options.timeout,
+    )
+  }
+
+  start(destination: Destination): void {
+    if (destination.kind === 'unix') {
+      this.#try(connect({ path: destination.path, allowHalfOpen: true }), destination.path)
+      return
+    }
+    this.#port = destination.port
+    const resolution = this.#options.resolve(destination.host)
+    const use = (found: Resolution) => this.#race(destination.host, found)
+    if (resolution instanceof Promise) resolution.then(use)
+    // The caller has to know what it could cancel before it hears what became of it.
+    else if (typeof resolution === 'string') process.nextTick(use, resolution)
+    else use(resolution)
+  }
+
+  cancel(): void {
+    this.#isOver = true
+    clearTimeout(this.#deadline)
+    clearTimeout(this.#stagger)
+    for (const socket of this.#racing) discard(socket)
+    this.#racing.clear()
+  }
+
+  #race(host: string, resolution: Resolution): void {
+    if (this.#isOver) return
+    if (typeof resolution === 'string') {
+      this.#fail(resolution, `no address for ${host}`)
+      return
+    }
+    const { refusesLocal } = this.#options
+    this.#addresses = refusesLocal ? resolution.filter((one) => !isLocal(one)) : resolution
+    if (this.#addresses.length > 0) this.#tryNext()
+    else process.nextTick(() => this.#fail('forbidden-address', `${host} leads to this machine`))
+  }
+
+  /** The next address, and the one after it if this one takes its time. */
+  #tryNext(): void {
+    clearTimeout(this.#stagger)
+    const next = this.#addresses[this.#next++]
+    if (next === undefined) return
+    const { address, family } = next
+    const options = { host: address, port: this.#port, family, noDelay: true, allowHalfOpen: true }
+    this.#try(connect(options), `${address} port ${this.#port}`)
+    if (this.#next === this.#addresses.length) return
+    this.#stagger = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY)
+  }
+
+  #try(socket: Socket, where: string): void {
+    this.#racing.add(socket)
+    socket.once('connect', () => this.#onConnect(socket))
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      this.#racing.delete(socket)
+      discard(socket)
+      this.#failure = connectFailure(error)
+      this.#detail = `${where}: ${error.message}`
+      if (this.#next < this.#addresses.length) this.#tryNext()
+      else if (this.#racing.size === 0) this.#fail(this.#failure, this.#detail)
+    })
+  }
+
+  #onConnect(socket: Socket): void {
+    clearTimeout(this.#stagger)
+    this.#racing.delete(socket)
+    for (const loser of this.#racing) discard(loser)
+    this.#racing.clear()
+    const { enabled, time, interval, retries } = this.#options.keepalive
+    if (enabled) socket.setKeepAlive(true, time, interval, retries)
+    socket.removeAllListeners('connect').removeAllListeners('error')
+    const { tls } = this.#options
+    if (tls === undefined) this.#open(socket, '')
+    else if (typeof tls === 'string') this.#refuse(socket, tls)
+    else this.#handshake(socket, tls)
+  }
+
+  #refuse(socket: Socket, failure: ConnectFailure): void {
+    discard(socket)
+    this.#fail(failure, 'the key or a certificate cannot be read')
+  }
+
+  #handshake(raw: Socket, tls: Handshake): void {
+    const { last } = this.#sessions
+    const socket = tlsConnect({ ...tls, socket: raw, ...(last && { session: last }) })
+    this.#racing.add(socket)
+    socket.on('session', (session) => {
+      this.#sessions.last = session
+    })
+    const onError = (error: NodeJS.ErrnoException) => {
+      this.#sessions.last = undefined
+      this.#racing.delete(socket)
+      discard(socket)
+      this.#fail(handshakeFailure(error), error.message)
+    }
+    const onClose = () => onError(new Error('closed during the handshake'))
+    socket.once('error', onError)
+    socket.once('close', onClose)
+    socket.once('secureConnect', () => {
+      this.#racing.delete(socket)
+      socket.off('error', onError)
+      socket.off('close', onClose)
+      this.#settle(socket, tls)
+    })
+  }
+
+  /** RFC 7301 §3.2: a server may ignore ALPN, but must not choose what was not offered. */
+  #settle(socket: TLSSocket, { ALPNProtocols }: Handshake): void {
+    const protocol = socket.alpnProtocol === false ? '' : (socket.alpnProtocol ?? '')
+    const isOffered = Array.isArray(ALPNProtocols) && ALPNProtocols.includes(protocol)
+    if (protocol === '' || isOffered) this.#open(socket, protocol)
+    else {
+      discard(socket)
+      this.#fail('alpn', `the server chose ${protocol}`)
+    }
+  }
+
+  #open(socket: Socket, protocol: string): void {
+    clearTimeout(this.#deadline)
+    this.#isOver = true
+    this.#events.opened(socket, protocol)
+  }
+
+  #fail(reason: ConnectFailure, detail: string): void {
+    if (this.#isOver) return
+    this.cancel()
+    this.#events.failed(reason, detail)
+  }
+}
+
+/** What it says from now on interests nobody, but an error without a listener ends the process. */
+function discard(socket: Socket): void {
+  socket.removeAllListeners()
+  socket.on('error', ignore)
+  socket.destroy()
+}
+
+function ignore(): void {}

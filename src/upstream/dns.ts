@@ -1,0 +1,186 @@
+import type { DnsSettings } from '../model/settings.ts'
+import { type Address, inTurn, literalAddress } from './addresses.ts'
+import type { Families, NameSource } from './name-source.ts'
+
+/** The addresses of a name, or why there are none. */
+export type Resolution = readonly Address[] | 'dns' | 'dns-no-name'
+
+export type LookupOutcome = 'found' | 'empty' | 'error'
+
+export interface ResolverOptions {
+  readonly source: NameSource
+  readonly now?: () => number
+  readonly random?: () => number
+  /** Names that are remembered; beyond it those go that were looked up first. */
+  readonly most?: number
+  readonly observe?: (outcome: LookupOutcome) => void
+}
+
+/** Shorter times to live than this are not believed: they would make every connection wait. */
+const SHORTEST = 1_000
+const LONGEST = 3_600_000
+const NEGATIVE = 5_000
+const FAILED = 2_000
+const SLOWEST_RETRY = 30_000
+/** How long addresses are used that no name server confirms any more. */
+const STALE_WHILE_FAILING = 3_600_000
+const STALE_WHILE_ABSENT = 30_000
+
+class Name {
+  readonly name: string
+  resolution: Resolution = 'dns'
+  /** When an answer was had from a name server; and until when it holds. */
+  knownAt = Number.NEGATIVE_INFINITY
+  expiresAt = Number.NEGATIVE_INFINITY
+  failures = 0
+  /** Asked for since the last look-up: worth another one before it expires. */
+  isUsed = true
+  isDue = false
+  turn = 0
+  pending: Promise<Resolution> | undefined = undefined
+  timer: NodeJS.Timeout | undefined = undefined
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/**
+ * Remembers names for as long as their answers live, and asks again before that for those in use,
+ * so that no request waits for a name twice. A name server that fails changes nothing: addresses
+ * that were good stay so.
+ */
+export class Resolver {
+  readonly #families: Families
+  readonly #lookupFamily: DnsSettings['lookupFamily']
+  readonly #source: NameSource
+  readonly #now: () => number
+  readonly #random: () => number
+  readonly #most: number
+  readonly #observe: (outcome: LookupOutcome) => void
+  readonly #names = new Map<string, Name>()
+  #isClosed = false
+
+  constructor({ lookupFamily }: DnsSettings, options: ResolverOptions) {
+    this.#lookupFamily = lookupFamily
+    this.#families = FAMILIES[lookupFamily]
+    this.#source = options.source
+    this.#now = options.now ?? (() => performance.now())
+    this.#random = options.random ?? Math.random
+    this.#most = options.most ?? 10_000
+    this.#observe = options.observe ?? (() => {})
+  }
+
+  get size(): number {
+    return this.#names.size
+  }
+
+  /** At once where it is known; the order is the one in which to try them. */
+  resolve(host: string): Resolution | Promise<Resolution> {
+    const literal = literalAddress(host)
+    if (literal !== undefined) return [literal]
+    const name = this.#nameOf(host.toLowerCase())
+    name.isUsed = true
+    const isKnown = typeof name.resolution !== 'string' || name.expiresAt > this.#now()
+    if (!isKnown) {
+      return (name.pending ?? this.#lookUp(name)).then((found) => this.#ordered(name, found))
+    }
+    if (name.isDue && name.pending === undefined) this.#lookUp(name)
+    return this.#ordered(name, name.resolution)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const name of this.#names.values()) clearTimeout(name.timer)
+    this.#names.clear()
+    this.#source.close()
+  }
+
+  #nameOf(key: string): Name {
+    const known = this.#names.get(key)
+    if (known !== undefined) return known
+    for (const [oldest, { timer }] of this.#names) {
+      if (this.#names.size < this.#most) break
+      clearTimeout(timer)
+      this.#names.delete(oldest)
+    }
+    const name = new Name(key)
+    this.#names.set(key, name)
+    return name
+  }
+
+  #ordered(name: Name, resolution: Resolution): Resolution {
+    if (typeof resolution === 'string') return resolution
+    return inTurn(resolution, this.#lookupFamily, name.turn++)
+  }
+
+  #lookUp(name: Name): Promise<Resolution> {
+    name.isDue = false
+    name.isUsed = false
+    name.pending = this.#source.find(name.name, this.#families).then(
+      ({ addresses, ttl }) => this.#learn(name, addresses, ttl),
+      () => this.#fail(name),
+    )
+    return name.pending
+  }
+
+  #learn(name: Name, addresses: readonly Address[], ttl: number): Resolution {
+    this.#observe(addresses.length > 0 ? 'found' : 'empty')
+    if (addresses.length > 0) {
+      name.resolution = addresses
+      name.knownAt = this.#now()
+      name.failures = 0
+      return this.#keep(name, Math.min(LONGEST, Math.max(SHORTEST, ttl)))
+    }
+    if (!this.#isStale(name, STALE_WHILE_ABSENT)) name.resolution = 'dns-no-name'
+    return this.#keep(name, NEGATIVE)
+  }
+
+  #fail(name: Name): Resolution {
+    this.#observe('error')
+    if (!this.#isStale(name, STALE_WHILE_FAILING)) name.resolution = 'dns'
+    const wait = FAILED * 2 ** Math.min(10, name.failures++)
+    return this.#keep(name, typeof name.resolution === 'string' ? FAILED : wait)
+  }
+
+  #isStale(name: Name, most: number): boolean {
+    return typeof name.resolution !== 'string' && this.#now() - name.knownAt < most
+  }
+
+  #keep(name: Name, lifetime: number): Resolution {
+    name.pending = undefined
+    name.expiresAt = this.#now() + lifetime
+    if (this.#isClosed || this.#names.get(name.name) !== name) return name.resolution
+    // Many names learned at once must not be asked for at once, again and again.
+    const share = typeof name.resolution === 'string' ? 1 : 0.75 + 0.2 * this.#random()
+    const isFailing = name.failures > 0 && typeof name.resolution !== 'string'
+    const wait = isFailing ? Math.min(SLOWEST_RETRY, lifetime) * share : lifetime * share
+    this.#after(name, wait, () => this.#onDue(name))
+    return name.resolution
+  }
+
+  #onDue(name: Name): void {
+    if (typeof name.resolution !== 'string' && name.isUsed) {
+      this.#lookUp(name)
+      return
+    }
+    name.isDue = true
+    const left = Math.max(0, name.expiresAt - this.#now())
+    this.#after(name, left, () => {
+      if (name.pending === undefined) this.#names.delete(name.name)
+    })
+  }
+
+  #after(name: Name, wait: number, act: () => void): void {
+    clearTimeout(name.timer)
+    name.timer = setTimeout(act, wait).unref()
+  }
+}
+
+const FAMILIES: Readonly<Record<DnsSettings['lookupFamily'], Families>> = {
+  All: { wanted: [6, 4], onlyReachable: false },
+  Auto: { wanted: [6, 4], onlyReachable: true },
+  V4Preferred: { wanted: [4, 6], onlyReachable: false },
+  V4Only: { wanted: [4], onlyReachable: false },
+  V6Only: { wanted: [6], onlyReachable: false },
+}

@@ -1,0 +1,177 @@
+import { promises as dns } from 'node:dns'
+import { networkInterfaces } from 'node:os'
+import type { Address } from './addresses.ts'
+import { type NameFiles, nameFiles } from './name-files.ts'
+
+export interface Families {
+  readonly wanted: readonly (4 | 6)[]
+  /** IPv6 is asked for only where this machine has an address of it. */
+  readonly onlyReachable: boolean
+}
+
+export interface Answer {
+  /** None: there is no such name, or it has no address of these families. */
+  readonly addresses: readonly Address[]
+  /** Milliseconds. */
+  readonly ttl: number
+}
+
+/** Where the addresses of names come from. Rejects where no answer could be had. */
+export interface NameSource {
+  find(name: string, families: Families): Promise<Answer>
+  close(): void
+}
+
+export interface SystemNamesOptions {
+  readonly hosts?: string
+  readonly resolvConf?: string
+  /** Instead of those of the machine, as `address` or `address:port`. */
+  readonly servers?: readonly string[]
+  /** Milliseconds for each try of each server. */
+  readonly timeout?: number
+  readonly lookup?: (name: string) => Promise<readonly Address[]>
+}
+
+const HOSTS_TTL = 5_000
+/** getaddrinfo tells no time to live. */
+const LOOKUP_TTL = 30_000
+/** RFC 8305 §3: how long the other family may be late. */
+const RESOLUTION_DELAY = 50
+const LATE_TTL = 5_000
+
+/**
+ * The names of this machine: its hosts file, then name servers along its search list (both with
+ * times to live, which getaddrinfo would hide), then whatever else getaddrinfo knows.
+ */
+export function systemNames(options: SystemNamesOptions = {}): NameSource {
+  const { servers, timeout = 2_000, lookup = lookUp } = options
+  const files = nameFiles(options.hosts ?? '/etc/hosts', options.resolvConf ?? '/etc/resolv.conf')
+  let asked = ''
+  let resolver: dns.Resolver | undefined
+
+  const resolverFor = ({ resolvConfText }: NameFiles): dns.Resolver => {
+    if (resolver !== undefined && asked === resolvConfText) return resolver
+    asked = resolvConfText
+    resolver = new dns.Resolver({ timeout, tries: 2 })
+    if (servers !== undefined) resolver.setServers(servers)
+    return resolver
+  }
+
+  return {
+    find: async (name, families) => {
+      const known = await files()
+      const local = known.hosts.get(name) ?? loopback(name)
+      if (local !== undefined) {
+        const wanted = local.filter(({ family }) => families.wanted.includes(family))
+        return { addresses: wanted, ttl: HOSTS_TTL }
+      }
+      const asking = families.wanted.filter((it) => it === 4 || canReach(families))
+      for (const candidate of candidates(name, known)) {
+        const answer = await ask(resolverFor(known), candidate, asking)
+        if (answer.addresses.length > 0) return answer
+      }
+      const others = (await lookup(name)).filter(({ family }) => asking.includes(family))
+      return { addresses: others, ttl: LOOKUP_TTL }
+    },
+    close: () => resolver?.cancel(),
+  }
+}
+
+/**
+ * What a name with few dots stands for, in the order of resolv.conf. An answer that fails ends the
+ * search: going on to the next would let a public name stand in for one of the cluster.
+ */
+function candidates(name: string, { search, ndots }: NameFiles): readonly string[] {
+  if (name.endsWith('.')) return [name.slice(0, -1)]
+  const dots = name.split('.').length - 1
+  const longer = search.map((domain) => `${name}.${domain}`)
+  return dots >= ndots ? [name, ...longer] : [...longer, name]
+}
+
+/** RFC 6761 §6.3: these never leave the machine. */
+function loopback(name: string): readonly Address[] | undefined {
+  const bare = name.replace(/\.$/, '')
+  return bare === 'localhost' || bare.endsWith('.localhost') ? LOOPBACK : undefined
+}
+
+const LOOPBACK: readonly Address[] = [
+  { address: '::1', family: 6 },
+  { address: '127.0.0.1', family: 4 },
+]
+
+function canReach({ wanted, onlyReachable }: Families): boolean {
+  if (!onlyReachable || !wanted.includes(4)) return true
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some(({ family, internal, address }) => {
+      return family === 'IPv6' && !internal && !address.startsWith('fe80:')
+    }),
+  )
+}
+
+async function ask(
+  resolver: dns.Resolver,
+  name: string,
+  families: readonly (4 | 6)[],
+): Promise<Answer> {
+  const answers = families.map((family) => askFor(resolver, name, family))
+  if (answers.length === 1) return answers[0] as Promise<Answer>
+  const settled = Promise.allSettled(answers)
+  const [first, isWhole] = await Promise.race([
+    settled.then((all) => [join(all), true] as const),
+    Promise.any(answers.map(positive)).then(
+      (one) => late().then(() => [one, false] as const),
+      () => settled.then((all) => [join(all), true] as const),
+    ),
+  ])
+  // Asked again soon: the family that was late may be there by then.
+  return isWhole ? first : { addresses: first.addresses, ttl: Math.min(first.ttl, LATE_TTL) }
+}
+
+async function positive(asked: Promise<Answer>): Promise<Answer> {
+  const answer = await asked
+  if (answer.addresses.length === 0) throw new Error('no address')
+  return answer
+}
+
+function late(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, RESOLUTION_DELAY))
+}
+
+/** One family that answers is enough; none, and one of them failed, is a failure. */
+function join(settled: readonly PromiseSettledResult<Answer>[]): Answer {
+  const answers = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const found = answers.filter(({ addresses }) => addresses.length > 0)
+  const failed = settled.find((one) => one.status === 'rejected')
+  if (found.length === 0 && failed !== undefined) throw failed.reason
+  return {
+    addresses: found.flatMap(({ addresses }) => addresses),
+    ttl: Math.min(...found.map(({ ttl }) => ttl)),
+  }
+}
+
+const NO_NAME: ReadonlySet<string> = new Set(['ENOTFOUND', 'ENODATA', 'EBADNAME'])
+
+async function askFor(resolver: dns.Resolver, name: string, family: 4 | 6): Promise<Answer> {
+  try {
+    const records = await (family === 4
+      ? resolver.resolve4(name, { ttl: true })
+      : resolver.resolve6(name, { ttl: true }))
+    return {
+      addresses: records.map(({ address }) => ({ address, family })),
+      ttl: 1000 * Math.min(...records.map(({ ttl }) => ttl)),
+    }
+  } catch (error) {
+    if (NO_NAME.has((error as NodeJS.ErrnoException).code ?? '')) return { addresses: [], ttl: 0 }
+    throw error
+  }
+}
+
+async function lookUp(name: string): Promise<readonly Address[]> {
+  try {
+    const found = await dns.lookup(name, { all: true, order: 'verbatim' })
+    return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOTFOUND') return []
+    throw error
+  }
+}
