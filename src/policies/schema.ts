@@ -99,7 +99,9 @@ function define(
   schema: z.ZodType,
   rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'stage'>> = {},
 ): PolicySchema {
-  return { kind, key: kind, aliases: [], sections, schema, composes: false, ...rest }
+  // The id makes one definition of it in JSON Schema, however often it is used.
+  const known = schema.meta({ ...schema.meta(), id: kind })
+  return { kind, key: kind, aliases: [], sections, schema: known, composes: false, ...rest }
 }
 
 export function policySchema(kind: string): z.ZodType {

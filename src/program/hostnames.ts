@@ -1,7 +1,8 @@
-/** Whether a name is the pattern, or lies below `*.example.com`. */
-export function isCovered(host: string, pattern: string): boolean {
-  if (!pattern.startsWith('*.')) return host === pattern
-  return host.length >= pattern.length && host.endsWith(pattern.slice(1))
+/** Whether a name is the pattern, or lies below it: `a.b.example.com` below `*.example.com`. */
+export function coverage(pattern: string): (host: string) => boolean {
+  if (!pattern.startsWith('*.')) return (host) => host === pattern
+  const suffix = pattern.slice(1)
+  return (host) => host.length > suffix.length && host.endsWith(suffix)
 }
 
 /**
@@ -12,11 +13,12 @@ export function reachable(
   hostnames: readonly string[],
   listener: string | undefined,
 ): readonly string[] | undefined {
+  if (hostnames.includes('*')) return []
   if (listener === undefined || hostnames.length === 0) return hostnames
   const seen = hostnames.filter((name) => intersects(name, listener))
   return seen.length === 0 ? undefined : seen
 }
 
 function intersects(a: string, b: string): boolean {
-  return a === b || isCovered(a, b) || isCovered(b, a)
+  return a === b || coverage(a)(b) || coverage(b)(a)
 }

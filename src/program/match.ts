@@ -5,7 +5,7 @@
 import { compilePattern, type Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Match, ValueMatch } from '../model/route.ts'
-import { isCovered } from './hostnames.ts'
+import { coverage } from './hostnames.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
 export interface MatchEntry<T> {
@@ -50,8 +50,9 @@ export function compileMatcher<T>(
     return any.isEmpty ? undefined : any.find(exchange, refused)
   }
   if (hostname === undefined) return (exchange) => search(exchange) ?? unmatched
+  const covers = coverage(hostname)
   return (exchange) =>
-    isCovered(exchange.request.host, hostname) ? (search(exchange) ?? unmatched) : unmatched
+    covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched
 }
 
 interface Hosts<T> {
@@ -96,6 +97,7 @@ const SEED = 0x811c9dc5
 const PRIME = 0x01000193
 const SLASH = 47
 const DOT = 46
+const EQUALS = 61
 
 function hashSuffix(text: string): number {
   let hash = SEED
@@ -300,7 +302,7 @@ class Candidate<T> {
     }
     for (let i = 0; i < query.length; i++) {
       const test = query[i] as ValueTest
-      const held = test.holds(queryValue(request.search, test.name))
+      const held = test.holds(queryValue(request.search, test.name, test.isOdd))
       if (held !== true) return held
     }
     return true
@@ -314,11 +316,14 @@ function byDetail(a: Candidate<unknown>, b: Candidate<unknown>): number {
 
 class ValueTest {
   readonly name: string
+  /** Holds what ends a name in a query. */
+  readonly isOdd: boolean
   readonly #value: string
   readonly #pattern: Pattern | undefined
 
   constructor(name: string, { kind, value }: ValueMatch) {
     this.name = name
+    this.isOdd = /[=&]/.test(name)
     this.#value = value
     this.#pattern = kind === 'regex' ? wholePattern(value) : undefined
   }
@@ -356,17 +361,17 @@ function wholePattern(pattern: string): Pattern {
 }
 
 /** The first value of the name, decoded as forms are. */
-function queryValue(search: string, name: string): string | undefined {
-  if (search.includes('%') || search.includes('+')) {
+function queryValue(search: string, name: string, isOdd: boolean): string | undefined {
+  if (isOdd || search.includes('%') || search.includes('+')) {
     return new URLSearchParams(search).get(name) ?? undefined
   }
   for (let at = 1; at < search.length; ) {
     const ampersand = search.indexOf('&', at)
     const end = ampersand === -1 ? search.length : ampersand
-    if (search.startsWith(name, at) && at + name.length <= end) {
-      const after = at + name.length
-      if (search.charCodeAt(after) === 61 && after < end) return search.slice(after + 1, end)
-      if (after === end && end > at) return ''
+    const after = at + name.length
+    if (after <= end && end > at && search.startsWith(name, at)) {
+      if (after === end) return ''
+      if (search.charCodeAt(after) === EQUALS) return search.slice(after + 1, end)
     }
     at = end + 1
   }

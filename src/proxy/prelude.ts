@@ -4,8 +4,14 @@ import type { Deadlines, Timed } from '../wire/deadlines.ts'
 /** Why what had to come first never came whole. */
 export type PreludeEnd = 'timeout' | 'closed'
 
-/** Undefined: not enough yet. Otherwise how many octets were read, and what to go on with. */
-export type ReadPrelude = (bytes: Buffer) => { readonly consumed: number; next(): void } | undefined
+/** How many octets were read, and what to go on with. */
+export interface PreludeFound {
+  readonly consumed: number
+  next(): void
+}
+
+/** Undefined: not enough yet. The reader bounds how much it asks for. */
+export type ReadPrelude = (bytes: Buffer) => PreludeFound | undefined
 
 /**
  * Reads what stands before the protocol itself (a PROXY header, a ClientHello, a preface), then
@@ -17,7 +23,8 @@ export class Prelude implements Timed {
   readonly #deadlines: Deadlines
   readonly #read: ReadPrelude
   readonly #failed: (reason: PreludeEnd) => void
-  #held: Buffer | undefined = undefined
+  #held: Buffer = NOTHING
+  #length = 0
 
   constructor(
     socket: Socket,
@@ -44,10 +51,10 @@ export class Prelude implements Timed {
   }
 
   readonly #receive = (bytes: Buffer): void => {
-    const all = this.#held === undefined ? bytes : Buffer.concat([this.#held, bytes])
+    const all = this.#length === 0 ? bytes : this.#append(bytes)
     const found = this.#read(all)
     if (found === undefined) {
-      this.#held = all
+      if (this.#length === 0) this.#append(bytes)
       return
     }
     this.#stop()
@@ -56,16 +63,32 @@ export class Prelude implements Timed {
     found.next()
   }
 
+  /** Grows by doubling: a client that sends octet by octet must not make us copy it all each time. */
+  #append(bytes: Buffer): Buffer {
+    const length = this.#length + bytes.length
+    if (length > this.#held.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(512, length, this.#held.length * 2))
+      this.#held.copy(larger, 0, 0, this.#length)
+      this.#held = larger
+    }
+    bytes.copy(this.#held, this.#length)
+    this.#length = length
+    return this.#held.subarray(0, length)
+  }
+
   readonly #closed = (): void => {
     this.#stop()
     this.#failed('closed')
   }
 
   #stop(): void {
-    this.#held = undefined
+    this.#held = NOTHING
+    this.#length = 0
     this.#deadlines.remove(this)
     this.#socket.off('data', this.#receive)
     this.#socket.off('end', this.#closed)
     this.#socket.off('close', this.#closed)
   }
 }
+
+const NOTHING = Buffer.alloc(0)

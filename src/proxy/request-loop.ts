@@ -3,8 +3,12 @@
 import type { Connection } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
-import { runSteps } from '../exchange/step.ts'
-import type { BackendProgram, ListenerProgram, RouteProgram } from '../program/program.ts'
+import {
+  type BackendProgram,
+  isReply,
+  type ListenerProgram,
+  type RouteProgram,
+} from '../program/program.ts'
 import type { Choice } from '../upstream/cluster.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
@@ -96,13 +100,14 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
     this.#observer.began(run)
-    const outcome = runSteps(listener.steps, exchange)
-    if (outcome instanceof Promise)
+    run.route = listener.match(exchange)
+    const outcome = run.route.run(exchange)
+    if (outcome instanceof Promise) {
       outcome.then(
-        (answer) => this.#match(run, answer),
+        (answer) => this.#choose(run, answer),
         (error) => this.#broken(run, error),
       )
-    else this.#match(run, outcome)
+    } else this.#choose(run, outcome)
   }
 
   #unroutable(downstream: Downstream, path: string | number): void {
@@ -114,28 +119,13 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
     this.#observer.refused(this.#connection, refusal)
   }
 
-  #match(run: Run, answered: Reply | undefined): void {
-    if (run.isOver) return
-    if (answered !== undefined) return void this.#reply(run, answered)
-    const route = run.listener.match(run.exchange)
-    if (route === undefined) return void this.#reply(run, NO_ROUTE)
-    run.route = route
-    const outcome = runSteps(route.steps, run.exchange)
-    if (outcome instanceof Promise)
-      outcome.then(
-        (answer) => this.#choose(run, answer),
-        (error) => this.#broken(run, error),
-      )
-    else this.#choose(run, outcome)
-  }
-
   #choose(run: Run, answered: Reply | undefined): void {
     if (run.isOver) return
     if (answered !== undefined) return void this.#reply(run, answered)
     const backend = (run.route as RouteProgram).choose(run.exchange)
-    if (!('cluster' in backend)) return void this.#reply(run, backend)
+    if (isReply(backend)) return void this.#reply(run, backend)
     run.backend = backend
-    const outcome = runSteps(backend.steps, run.exchange)
+    const outcome = backend.run(run.exchange)
     if (outcome instanceof Promise)
       outcome.then(
         (answer) => this.#forward(run, answer),
@@ -154,7 +144,8 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
     run.choice = choice
     run.endpoint = choice.endpoint
     if (exchange.host === '') exchange.host = choice.host
-    const timeout = run.route?.timeouts.backendRequest || DEFAULT_TIMEOUT
+    const timeout =
+      run.backend?.requestTimeout || run.route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     run.forward = new Forward(downstream, exchange, choice.pool, timeout, this)
     run.forward.start()
   }
@@ -247,5 +238,4 @@ function wordOf(status: number, reason: string): string {
   return reason === 'closed' || reason === 'ECONNRESET' ? 'upstream-reset' : 'upstream-invalid'
 }
 
-const NO_ROUTE = reply(404, 'no-route')
 const DEFAULT_TIMEOUT = 60_000

@@ -126,14 +126,18 @@ class Attempt implements Dialing {
 
   #try(socket: Socket, where: string): void {
     this.#racing.add(socket)
-    socket.once('connect', () => this.#onConnect(socket))
-    socket.once('error', (error: NodeJS.ErrnoException) => {
+    const onError = (error: NodeJS.ErrnoException) => {
       this.#racing.delete(socket)
       discard(socket)
       this.#failure = connectFailure(error)
       this.#detail = `${where}: ${error.message}`
       if (this.#next < this.#addresses.length) this.#tryNext()
       else if (this.#racing.size === 0) this.#fail(this.#failure, this.#detail)
+    }
+    socket.once('error', onError)
+    socket.once('connect', () => {
+      socket.off('error', onError)
+      this.#onConnect(socket)
     })
   }
 
@@ -144,7 +148,6 @@ class Attempt implements Dialing {
     this.#racing.clear()
     const { enabled, time, interval, retries } = this.#options.keepalive
     if (enabled) socket.setKeepAlive(true, time, interval, retries)
-    socket.removeAllListeners('connect').removeAllListeners('error')
     const { tls } = this.#options
     if (tls === undefined) this.#open(socket, '')
     else if (typeof tls === 'string') this.#refuse(socket, tls)
@@ -157,14 +160,16 @@ class Attempt implements Dialing {
   }
 
   #handshake(raw: Socket, tls: Handshake): void {
-    const { last } = this.#sessions
+    const sessions = this.#sessions
+    const { last } = sessions
     const socket = tlsConnect({ ...tls, socket: raw, ...(last && { session: last }) })
+    raw.on('error', ignore)
     this.#racing.add(socket)
     socket.on('session', (session) => {
-      this.#sessions.last = session
+      sessions.last = session
     })
     const onError = (error: NodeJS.ErrnoException) => {
-      this.#sessions.last = undefined
+      sessions.last = undefined
       this.#racing.delete(socket)
       discard(socket)
       this.#fail(handshakeFailure(error), error.message)

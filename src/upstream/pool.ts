@@ -1,104 +1,352 @@
-import { connect, type Socket } from 'node:net'
-import type { Deadlines } from '../wire/deadlines.ts'
-import { ClientConnection } from '../wire/http1/client-connection.ts'
-import type { UpstreamConnection } from '../wire/upstream-connection.ts'
+// HOT PATH: take() and the way back of a connection, once per request. Guarded by bench/upstream.ts.
 
+import type { Socket } from 'node:net'
+import type { Deadlines, Timed } from '../wire/deadlines.ts'
+import { ClientConnection } from '../wire/http1/client-connection.ts'
+import type { Dial, DialEvents, Dialing } from './connect.ts'
+import type { ConnectFailure } from './connect-failure.ts'
+import { Link, LinkedList } from './linked-list.ts'
+
+/** Times are milliseconds; Infinity: no limit. */
 export interface PoolOptions {
-  readonly connectTimeout: number
+  /** How long an unused connection is kept. */
   readonly idleTimeout: number
-  /** Connections at the same time; more requests wait. */
-  readonly most: number
+  /** How long a request waits for a connection. */
+  readonly pendingTimeout: number
+  readonly maxConnections: number
+  /** Requests that wait for a connection; what comes beyond is refused at once. */
+  readonly maxPending: number
+  readonly maxRequestsPerConnection: number
+  /** After about so long a connection makes room for one to where the name leads by then. */
+  readonly maxAge: number
 }
+
+export type PoolFailure = ConnectFailure | 'overloaded' | 'pending-timeout'
 
 /** Who waits for a connection. */
 export interface Waiting {
-  connected(connection: UpstreamConnection): void
-  unconnected(reason: string): void
+  connected(connection: ClientConnection): void
+  unconnected(reason: PoolFailure): void
 }
 
-/** Connections to one address, the last one used first, so that the others can be closed. */
-export class Pool {
-  readonly #open: () => Socket
+/** Whom a pool tells what happens to connections. */
+export interface PoolObserver {
+  opened(milliseconds: number): void
+  closed(): void
+  failed(reason: ConnectFailure, detail: string): void
+  shed(reason: 'overloaded' | 'pending-timeout'): void
+}
+
+/** Turns a socket into something that requests can be sent on; a word where it speaks another tongue. */
+export type Speak = (socket: Socket, protocol: string) => ClientConnection | ConnectFailure
+
+/** A connection and its account. */
+class Pooled {
+  readonly connection: ClientConnection
+  /** Its place among the idle. */
+  readonly link: Link<Pooled>
+  readonly retireAt: number
+  requests = 0
+
+  constructor(connection: ClientConnection, retireAt: number) {
+    this.connection = connection
+    this.link = new Link<Pooled>(this)
+    this.retireAt = retireAt
+  }
+}
+
+class Pending {
+  readonly waiting: Waiting
+  readonly link: Link<Pending>
+  readonly deadline: number
+
+  constructor(waiting: Waiting, deadline: number) {
+    this.waiting = waiting
+    this.link = new Link<Pending>(this)
+    this.deadline = deadline
+  }
+}
+
+/**
+ * Connections to one endpoint. The last one used is the first to be used again, so that those
+ * which load no longer needs grow old and close.
+ */
+export class Pool implements Timed {
+  /** When the one that waits longest gives up. */
+  deadline = Number.POSITIVE_INFINITY
+  readonly #dial: Dial
   readonly #options: PoolOptions
   readonly #deadlines: Deadlines
-  readonly #idle: ClientConnection[] = []
-  readonly #waiting: Waiting[] = []
-  #count = 0
+  readonly #observer: PoolObserver
+  readonly #speak: Speak
+  readonly #idle = new LinkedList<Pooled>()
+  readonly #queue = new LinkedList<Pending>()
+  readonly #pending = new Map<Waiting, Pending>()
+  readonly #dialing = new Set<Dialing>()
+  #open = 0
+  #isClosing = false
+  #isServing = false
 
-  constructor(open: () => Socket, options: PoolOptions, deadlines: Deadlines) {
-    this.#open = open
+  constructor(
+    dial: Dial,
+    options: PoolOptions,
+    deadlines: Deadlines,
+    observer: PoolObserver = SILENT,
+    speak: Speak = http1(deadlines),
+  ) {
+    this.#dial = dial
     this.#options = options
     this.#deadlines = deadlines
+    this.#observer = observer
+    this.#speak = speak
+  }
+
+  get open(): number {
+    return this.#open
+  }
+
+  get idle(): number {
+    return this.#idle.size
+  }
+
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  get dialing(): number {
+    return this.#dialing.size
   }
 
   /** A connection that is free now, or undefined: then ask for one to be opened. */
   take(): ClientConnection | undefined {
-    const connection = this.#idle.pop()
-    if (connection !== undefined) connection.deadline = Number.POSITIVE_INFINITY
-    return connection
+    // Whoever waits was here before.
+    if (this.#queue.size > 0) return undefined
+    return this.#takeIdle()
   }
 
+  /** Asks for a connection. Exactly one of the two calls follows, unless cancelled. */
   request(waiting: Waiting): void {
-    if (this.#count >= this.#options.most) {
-      this.#waiting.push(waiting)
+    if (this.#queue.size >= this.#options.maxPending) {
+      this.#observer.shed('overloaded')
+      waiting.unconnected('overloaded')
       return
     }
-    this.#count++
-    const socket = this.#open()
-    socket.setNoDelay(true)
-    const timer = setTimeout(() => fail('connect-timeout'), this.#options.connectTimeout)
-    const fail = (reason: string) => {
-      clearTimeout(timer)
-      this.#count--
-      socket.removeAllListeners()
-      socket.on('error', () => {})
-      socket.destroy()
-      waiting.unconnected(reason)
-      this.#next()
+    const pending = new Pending(waiting, performance.now() + this.#options.pendingTimeout)
+    this.#queue.push(pending.link)
+    this.#pending.set(waiting, pending)
+    if (this.#queue.size === 1) {
+      this.deadline = pending.deadline
+      this.#deadlines.add(this)
     }
-    socket.once('error', (error: NodeJS.ErrnoException) => fail(error.code ?? 'connect-error'))
-    socket.once('connect', () => {
-      clearTimeout(timer)
-      socket.removeAllListeners('error')
-      const connection = new ClientConnection(socket, this.#deadlines)
-      connection.onIdle = (own) => this.#free(own)
-      connection.onClose = (own) => this.#gone(own)
-      waiting.connected(connection)
-    })
+    if (this.#idle.size > 0) this.#serveSoon()
+    this.#openMore()
   }
 
   cancel(waiting: Waiting): void {
-    const at = this.#waiting.indexOf(waiting)
-    if (at >= 0) this.#waiting.splice(at, 1)
+    const pending = this.#pending.get(waiting)
+    if (pending === undefined) return
+    this.#forget(pending)
+    // A connection that nobody waits for is no longer opened: clients that come and go while the
+    // endpoint is silent must not leave a heap of them.
+    if (this.#dialing.size <= this.#queue.size) return
+    const [surplus] = this.#dialing
+    if (surplus === undefined) return
+    this.#dialing.delete(surplus)
+    surplus.cancel()
   }
 
+  /** A connection for octets instead of requests; it counts as one of the pool's until it closes. */
+  connect(events: DialEvents): Dialing {
+    const begun = performance.now()
+    if (this.#open + this.#dialing.size >= this.#options.maxConnections) {
+      this.#observer.shed('overloaded')
+      const soon = setImmediate(() => events.failed('connect-refused', 'too many connections'))
+      return { cancel: () => clearImmediate(soon) }
+    }
+    const dialing = this.#dial({
+      opened: (socket, protocol) => {
+        this.#dialing.delete(own)
+        this.#onOpen(begun)
+        socket.once('close', () => this.#onGone())
+        events.opened(socket, protocol)
+      },
+      failed: (reason, detail) => {
+        this.#dialing.delete(own)
+        this.#observer.failed(reason, detail)
+        events.failed(reason, detail)
+        this.#openMore()
+      },
+    })
+    const own: Dialing = {
+      cancel: () => {
+        this.#dialing.delete(own)
+        dialing.cancel()
+        this.#openMore()
+      },
+    }
+    this.#dialing.add(own)
+    return own
+  }
+
+  /** Idle connections close now, the others when their request is over. */
   close(): void {
-    for (const connection of [...this.#idle]) connection.abort()
+    this.#isClosing = true
+    for (let one = this.#idle.pop(); one !== undefined; one = this.#idle.pop()) {
+      one.connection.abort()
+    }
   }
 
-  #free(connection: ClientConnection): void {
-    const waiting = this.#waiting.shift()
-    if (waiting !== undefined) {
-      waiting.connected(connection)
+  expire(): void {
+    const now = performance.now()
+    for (let one = this.#queue.first; one !== undefined; one = this.#queue.first) {
+      if (one.deadline > now) break
+      this.#forget(one)
+      this.#observer.shed('pending-timeout')
+      one.waiting.unconnected('pending-timeout')
+    }
+  }
+
+  #takeIdle(): ClientConnection | undefined {
+    for (;;) {
+      const pooled = this.#idle.pop()
+      if (pooled === undefined) return undefined
+      const { connection } = pooled
+      // Between the destruction of a socket and the news of it anything may run, this too.
+      if (connection.isClosed || !connection.socket.writable) continue
+      connection.deadline = Number.POSITIVE_INFINITY
+      pooled.requests++
+      return connection
+    }
+  }
+
+  #free(pooled: Pooled): void {
+    const { connection } = pooled
+    const now = performance.now()
+    const { idleTimeout, maxRequestsPerConnection } = this.#options
+    const isSpent = pooled.requests >= maxRequestsPerConnection || now >= pooled.retireAt
+    if (isSpent || (this.#isClosing && this.#queue.size === 0)) {
+      connection.abort()
       return
     }
-    connection.deadline = performance.now() + this.#options.idleTimeout
-    this.#idle.push(connection)
+    connection.deadline = Math.min(now + idleTimeout, pooled.retireAt)
+    this.#idle.push(pooled.link)
+    if (this.#queue.size > 0) this.#serveSoon()
   }
 
-  #gone(connection: ClientConnection): void {
-    this.#count--
-    const at = this.#idle.indexOf(connection)
-    if (at >= 0) this.#idle.splice(at, 1)
-    this.#next()
+  /**
+   * Not at once: the connection is still reading what it was given. Should more stand there than
+   * the answer, it must meet nobody: it would answer a question that had not been asked.
+   */
+  #serveSoon(): void {
+    if (this.#isServing) return
+    this.#isServing = true
+    process.nextTick(() => {
+      this.#isServing = false
+      this.#serve()
+    })
   }
 
-  #next(): void {
-    const waiting = this.#waiting.shift()
-    if (waiting !== undefined) this.request(waiting)
+  #serve(): void {
+    while (this.#queue.size > 0) {
+      const connection = this.#takeIdle()
+      if (connection === undefined) return
+      const pending = this.#queue.first as Pending
+      this.#forget(pending)
+      pending.waiting.connected(connection)
+    }
+  }
+
+  #forget(pending: Pending): void {
+    this.#queue.remove(pending.link)
+    this.#pending.delete(pending.waiting)
+    const first = this.#queue.first
+    this.deadline = first?.deadline ?? Number.POSITIVE_INFINITY
+    if (first === undefined) this.#deadlines.remove(this)
+  }
+
+  /** As many connections on their way as there are requests that wait, within the limit. */
+  #openMore(): void {
+    const { maxConnections } = this.#options
+    while (
+      this.#dialing.size < this.#queue.size - this.#idle.size &&
+      this.#open + this.#dialing.size < maxConnections
+    ) {
+      this.#openOne()
+    }
+  }
+
+  #openOne(): void {
+    const begun = performance.now()
+    const dialing = this.#dial({
+      opened: (socket, protocol) => {
+        this.#dialing.delete(dialing)
+        this.#onOpen(begun)
+        this.#welcome(socket, protocol)
+      },
+      failed: (reason, detail) => {
+        this.#dialing.delete(dialing)
+        this.#onFailed(reason, detail)
+      },
+    })
+    this.#dialing.add(dialing)
+  }
+
+  #welcome(socket: Socket, protocol: string): void {
+    const connection = this.#speak(socket, protocol)
+    if (typeof connection === 'string') {
+      socket.on('error', () => {})
+      socket.destroy()
+      this.#open--
+      this.#observer.closed()
+      this.#onFailed(connection, `the endpoint speaks ${protocol}`)
+      return
+    }
+    const age = this.#options.maxAge * (0.9 + 0.2 * Math.random())
+    const pooled = new Pooled(connection, performance.now() + age)
+    connection.onIdle = () => this.#free(pooled)
+    connection.onClose = () => {
+      this.#idle.remove(pooled.link)
+      this.#onGone()
+    }
+    const first = this.#queue.first
+    if (first === undefined) {
+      this.#free(pooled)
+      return
+    }
+    this.#forget(first)
+    pooled.requests++
+    first.waiting.connected(connection)
+  }
+
+  #onOpen(begun: number): void {
+    this.#open++
+    this.#observer.opened(performance.now() - begun)
+  }
+
+  #onGone(): void {
+    this.#open--
+    this.#observer.closed()
+    this.#openMore()
+  }
+
+  #onFailed(reason: ConnectFailure, detail: string): void {
+    this.#observer.failed(reason, detail)
+    // While others are on their way for everybody who waits, nobody has to know.
+    const first = this.#dialing.size < this.#queue.size ? this.#queue.first : undefined
+    if (first !== undefined) {
+      this.#forget(first)
+      first.waiting.unconnected(reason)
+    }
+    this.#openMore()
   }
 }
 
-export function tcpSocket(host: string, port: number): () => Socket {
-  return () => connect({ host, port, noDelay: true, allowHalfOpen: true })
+const SILENT: PoolObserver = { opened() {}, closed() {}, failed() {}, shed() {} }
+
+/** HTTP/1.1, the one that may go unsaid. */
+function http1(deadlines: Deadlines): Speak {
+  return (socket, protocol) =>
+    protocol === '' || protocol.startsWith('http/1.')
+      ? new ClientConnection(socket, deadlines)
+      : 'alpn'
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { ipFromSocket } from '../../src/cel/values/ip.ts'
 import { Connection, Destination, Source } from '../../src/exchange/connection.ts'
-import type { Step } from '../../src/exchange/step.ts'
-import type { ListenerProgram, RouteProgram } from '../../src/program/program.ts'
+import { runSteps, type Step } from '../../src/exchange/step.ts'
+import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/program/program.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { RequestLoop, type Run } from '../../src/proxy/request-loop.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
@@ -53,12 +53,23 @@ export async function startGateway(
     }),
     close: () => pool.close(),
   }
+  const steps = options.steps ?? []
+  const backend: BackendProgram = {
+    name: 'test',
+    cluster,
+    steps: [],
+    run: () => undefined,
+    readsBody: false,
+    requestTimeout: options.timeout ?? 5_000,
+  }
   const route: RouteProgram = {
     name: 'route',
     rule: 'rule',
-    steps: options.steps ?? [],
-    choose: () => ({ name: 'test', cluster, steps: [] }),
-    timeouts: { request: 0, backendRequest: options.timeout ?? 5_000 },
+    steps,
+    run: (exchange) => runSteps(steps, exchange),
+    readsBody: false,
+    choose: () => backend,
+    timeouts: { request: 0, backendRequest: 0 } as RouteProgram['timeouts'],
     retry: undefined,
     mirrors: [],
   }

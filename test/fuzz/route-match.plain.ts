@@ -1,0 +1,89 @@
+import { compilePattern } from '../../src/cel/library/regex-pattern.ts'
+import type { RequestAttributes } from '../../src/exchange/exchange.ts'
+import type { Match, ValueMatch } from '../../src/model/route.ts'
+import type { MatchEntry } from '../../src/program/match.ts'
+
+/**
+ * The rules of the Gateway API, said once more: take all that match, sort by what is more
+ * specific, the first one wins. Nothing is known here of tables and hashes.
+ */
+export function plainMatch<T>(
+  entries: readonly MatchEntry<T>[],
+  listener: string | undefined,
+  request: RequestAttributes,
+): { readonly target: T; readonly matchedPrefix: string } | undefined {
+  if (listener !== undefined && !covers(listener, request.host)) return undefined
+  const found = entries.flatMap(({ hostnames, match, target }, order) =>
+    (hostnames.length === 0 ? [''] : hostnames)
+      .filter((name) => (name === '' || covers(name, request.host)) && matches(match, request))
+      .map((name) => ({ target, match, rank: [...rank(name, match), -order] })),
+  )
+  found.sort((a, b) => compare(b.rank, a.rank))
+  const [best] = found
+  if (best === undefined) return undefined
+  return { target: best.target, matchedPrefix: matchedPrefix(best.match, request.path) }
+}
+
+function covers(name: string, host: string): boolean {
+  return name.startsWith('*.') ? host.endsWith(name.slice(1)) && host !== name.slice(1) : host === name
+}
+
+function matches({ path, method, headers, query }: Match, request: RequestAttributes): boolean {
+  const parameters = new URLSearchParams(request.search)
+  return (
+    matchesPath(path, request.path) &&
+    (method === undefined || method === request.method) &&
+    firsts(headers).every((one) => matchesValue(one, request.headers.get(one.name.toLowerCase()))) &&
+    firsts(query).every((one) => matchesValue(one, parameters.get(one.name) ?? undefined))
+  )
+}
+
+function matchesPath({ kind, value }: Match['path'], path: string): boolean {
+  if (kind === 'exact') return path === value
+  if (kind === 'regex') return isWhole(value, path)
+  const prefix = withoutSlash(value)
+  return path === prefix || path.startsWith(`${prefix}/`) || prefix === ''
+}
+
+function matchesValue({ kind, value }: ValueMatch, actual: string | undefined): boolean {
+  if (actual === undefined) return false
+  return kind === 'exact' ? actual === value : isWhole(value, actual)
+}
+
+function isWhole(pattern: string, text: string): boolean {
+  return compilePattern(`^(?:${pattern})$`)?.matches(text) === true
+}
+
+/** Of entries with one name, the first. */
+function firsts(values: readonly ValueMatch[]): readonly ValueMatch[] {
+  return values.filter(({ name }, at) => values.findIndex((other) => other.name === name) === at)
+}
+
+function rank(hostname: string, { path, method, headers, query }: Match): readonly number[] {
+  return [
+    hostname === '' ? 0 : hostname.startsWith('*.') ? 1 : 2,
+    hostname.length,
+    { exact: 2, prefix: 1, regex: 0 }[path.kind],
+    path.kind === 'prefix' ? withoutSlash(path.value).length : 0,
+    method === undefined ? 0 : 1,
+    firsts(headers).length,
+    firsts(query).length,
+  ]
+}
+
+function matchedPrefix({ path: { kind, value } }: Match, path: string): string {
+  if (kind === 'exact') return path
+  return kind === 'prefix' ? withoutSlash(value) : ''
+}
+
+function withoutSlash(text: string): string {
+  return text.endsWith('/') ? withoutSlash(text.slice(0, -1)) : text
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [index, value] of a.entries()) {
+    const difference = value - (b[index] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
