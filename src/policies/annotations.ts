@@ -65,7 +65,7 @@ function innerOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'optional':
-    case 'default':
+    case 'prefault':
     case 'readonly':
       return [def.innerType]
     case 'pipe':
@@ -89,7 +89,7 @@ function partsOf(schema: z.core.$ZodType, value: unknown): readonly Part[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   switch (def.type) {
     case 'optional':
-    case 'default':
+    case 'prefault':
     case 'readonly':
       return [[def.innerType, value]]
     case 'pipe':

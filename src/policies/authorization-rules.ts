@@ -60,7 +60,7 @@ export const authorizationRules = () =>
         .optional()
         .describe('The short form: rules with an action each, in place of `action` and `policy`.'),
       mode: choice('Enforce', 'Audit')
-        .default('Enforce')
+        .prefault('Enforce')
         .describe('Audit decides and records what it would have done, and lets everything pass.'),
     })
     .check(({ value, issues }) => {

@@ -21,7 +21,7 @@ export const credentialLocation = (prefix: string) =>
       header: z
         .strictObject({
           name: headerName().describe('The name of the header.'),
-          prefix: z.string().max(64).default('').describe('What stands before the credential.'),
+          prefix: z.string().max(64).prefault('').describe('What stands before the credential.'),
         })
         .optional()
         .describe('In a header.'),
@@ -45,5 +45,5 @@ export const credentialLocation = (prefix: string) =>
       if (cookie !== undefined) return { kind: 'cookie', name: cookie.name }
       return { kind: 'expression', expression: expression as string }
     })
-    .default({ kind: 'header', name: 'authorization', prefix })
+    .prefault({ header: { name: 'authorization', prefix } })
     .describe(`Where the credential stands; the Authorization header behind \`${prefix}\`.`)

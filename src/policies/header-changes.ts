@@ -37,12 +37,12 @@ const fieldName = () =>
 const fields = () =>
   z
     .record(fieldName(), headerValue())
-    .default({})
+    .prefault({})
     .transform((record) => Object.entries(record).map(([name, value]) => ({ name, value })))
 
 export const headerChanges = () =>
   z.strictObject({
     set: fields().describe('Headers that get this one value.'),
     add: fields().describe('Headers that get a further value.'),
-    remove: z.array(fieldName()).max(64).default([]).describe('Headers that are taken away.'),
+    remove: z.array(fieldName()).max(64).prefault([]).describe('Headers that are taken away.'),
   })

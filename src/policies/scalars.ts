@@ -16,7 +16,7 @@ interface ScalarText<T> {
 
 /** Text with a form of its own, turned into what it means. */
 export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: ScalarText<T>) {
-  const meta = { title: what.replace(/^an? /, '') }
+  const meta = { title: what.replace(/^(an?|the) /, '') }
   return z
     .string()
     .max(maxLength)
@@ -181,3 +181,6 @@ export const regex = () =>
     maxLength: 4096,
     parse: (text) => (compilePattern(text) === undefined ? undefined : text),
   })
+
+/** Anything that JSON can say. */
+export const anything = z.json().meta({ id: 'anything' })

@@ -6,6 +6,8 @@ export interface Constraint {
   readonly aliases?: Readonly<Record<string, string>>
   /** Groups of keys of which exactly one must be there. */
   readonly exactlyOne?: readonly (readonly string[])[]
+  /** What is filled in behind the check. */
+  readonly default?: unknown
 }
 
 const CONSTRAINTS = z.registry<Constraint>()
@@ -54,55 +56,61 @@ export function oneOfKeys<T extends z.ZodType>(schema: T, ...groups: readonly st
 }
 
 /**
- * A strict object whose keys have other spellings too: the file may say `jwtAuth` or
+ * A strict object whose keys have other spellings too: the file may say `workers` or
  * `workerThreads`, what comes out has canonical keys only.
  */
 export function aliased<T extends z.ZodRawShape>(
   shape: T,
   aliases: Readonly<Record<string, string>>,
 ) {
-  const others = Object.entries(aliases).map(([alias, key]) => {
-    const schema = shape[key] as z.ZodType
-    const inner = isOptional(schema) ? unwrapped(schema) : schema
-    return [alias, inner.optional().describe(`The same as \`${key}\`.`)] as const
-  })
   type Output = z.output<z.ZodObject<T, z.core.$strict>>
-  const object = z.strictObject({ ...shape, ...Object.fromEntries(others) })
-  const checked = object.check((payload) => {
+  const own = (key: string) => shape[key] as z.ZodType
+  const written: Shape = { ...(shape as unknown as Shape) }
+  for (const [alias, key] of Object.entries(aliases)) {
+    // A default would look as if both were written: it is filled in behind.
+    written[key] = withoutDefault(own(key))
+    written[alias] = required(own(key)).optional().describe(`The same as \`${key}\`.`)
+  }
+  const checked = z.strictObject(written).check((payload) => {
     const value = payload.value as Readonly<Record<string, unknown>>
     for (const [alias, key] of Object.entries(aliases)) {
       if (value[alias] === undefined || value[key] === undefined) continue
-      if (isDefaulted(shape[key] as z.ZodType)) continue
-      payload.issues.push(
-        issue(
-          value,
-          `\`${alias}\` and \`${key}\` are the same thing, given twice`,
-          { rule: 'excludes', hint: `keep \`${key}\`` },
-          [alias],
-        ),
-      )
+      const message = `\`${alias}\` and \`${key}\` are the same thing, given twice`
+      const params = { rule: 'excludes', hint: `keep \`${key}\`` } as const
+      payload.issues.push(issue(value, message, params, [alias]))
     }
   })
   CONSTRAINTS.add(checked, { aliases })
   return checked.transform((value): Output => {
     const renamed: Record<string, unknown> = { ...value }
     for (const [alias, key] of Object.entries(aliases)) {
-      if (renamed[alias] === undefined) continue
-      renamed[key] = renamed[alias]
+      if (renamed[alias] !== undefined) renamed[key] = renamed[alias]
       delete renamed[alias]
+      if (renamed[key] === undefined && isDefaulted(own(key))) {
+        renamed[key] = own(key).parse(undefined)
+      }
     }
     return renamed as Output
   })
 }
 
-function isOptional(schema: z.ZodType): boolean {
-  return schema.def.type === 'optional' || isDefaulted(schema)
+type Shape = Record<string, z.ZodType>
+
+function isDefaulted(schema: z.ZodType): schema is z.ZodPrefault<z.ZodType> {
+  return schema.def.type === 'prefault'
 }
 
-function isDefaulted(schema: z.ZodType): boolean {
-  return schema.def.type === 'default'
+function withoutDefault(schema: z.ZodType): z.ZodType {
+  if (!isDefaulted(schema)) return schema
+  const optional = schema
+    .unwrap()
+    .optional()
+    .describe(schema.description ?? '')
+  CONSTRAINTS.add(optional, { default: schema.def.defaultValue })
+  return optional
 }
 
-function unwrapped(schema: z.ZodType): z.ZodType {
-  return (schema as z.ZodOptional<z.ZodType>).unwrap()
+function required(schema: z.ZodType): z.ZodType {
+  const isWrapped = isDefaulted(schema) || schema.def.type === 'optional'
+  return isWrapped ? (schema as z.ZodOptional<z.ZodType>).unwrap() : schema
 }

@@ -3,7 +3,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Pool, Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
-import { renderTrailers } from '../wire/http1/chunked.ts'
+import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/chunked.ts'
 import { NO_NAMES } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
@@ -12,16 +12,24 @@ import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 
+/** Who decides about attempts: ./delivery.ts. */
 export interface ForwardEvents {
-  /** Nothing was answered yet: the gateway has to. */
-  unanswered(forward: Forward, status: number, reason: string): void
+  /** The head is sent: now the body may follow. */
+  sent(forward: Forward): void
+  /** Whether this answer goes to the client; else the attempt is over. */
+  accepts(forward: Forward, head: ResponseHead): boolean
+  /** Nothing was answered yet. `isUntouched`: the upstream did not even begin to answer. */
+  unanswered(forward: Forward, status: number, reason: string, isUntouched: boolean): void
   /** The answer began, and was cut short. */
   cut(forward: Forward, reason: string): void
 }
 
+/** One attempt to have a request answered by an upstream. */
 export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly downstream: Downstream
   readonly exchange: Exchange
+  /** Set where the body comes without its chunk framing. */
+  encodes = false
   readonly #pool: Pool
   readonly #timeout: number
   readonly #events: ForwardEvents
@@ -29,6 +37,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #isFresh = false
   #isOver = false
   #asWire = false
+  #isTunnel = false
 
   constructor(
     downstream: Downstream,
@@ -50,7 +59,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     else this.#open()
   }
 
-  /** The client went away, or the gateway answers instead. */
+  /** The client went away, or somebody else answers. */
   stop(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -69,7 +78,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   unconnected(reason: string): void {
-    this.#fail(reason === 'connect-timeout' ? 504 : 503, reason)
+    this.#fail(reason === 'connect-timeout' ? 504 : 503, reason, true)
   }
 
   #open(): void {
@@ -78,10 +87,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   #send(connection: UpstreamConnection): void {
-    const { downstream, exchange } = this
-    const { head } = downstream
+    const { exchange } = this
+    const { head } = this.downstream
     const { dropped, lines } = renderedEdit(exchange.requestEdit)
-    const hasBody = head.framing !== 'none'
     const text = renderRequestHead(head, {
       path: exchange.path,
       query: exchange.search,
@@ -95,25 +103,32 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     })
     this.#upstream = connection
     if (text === '') {
-      this.#fail(400, 'bad-rewrite')
-      connection.abort()
+      connection.release()
+      this.#fail(500, 'bad-rewrite', false)
       return
     }
-    connection.send(head.method, text, hasBody, this.#timeout, this)
-    if (hasBody) downstream.readBody(this, true)
+    connection.send(head.method, text, head.framing !== 'none', this.#timeout, this)
+    if (head.framing !== 'none') this.#events.sent(this)
   }
 
   // The request's body on its way to the upstream.
 
   write(bytes: Buffer): boolean {
-    this.exchange.bytesReceived += bytes.length
-    return this.#isOver || (this.#upstream?.write(bytes) ?? true)
+    const upstream = this.#upstream
+    if (this.#isOver || upstream === undefined) return true
+    if (!this.encodes) return upstream.write(bytes)
+    upstream.writeText(chunkHead(bytes.length))
+    upstream.write(bytes)
+    return upstream.writeText(CHUNK_END)
   }
 
   end(trailers: Fields | undefined): void {
-    if (this.#isOver) return
-    if (trailers !== undefined) this.#upstream?.writeText(renderTrailers(trailers))
-    this.#upstream?.end()
+    const upstream = this.#upstream
+    if (this.#isOver || upstream === undefined) return
+    if (trailers !== undefined) {
+      upstream.writeText(`${this.encodes ? '0\r\n' : ''}${renderTrailers(trailers)}`)
+    } else if (this.encodes) upstream.writeText(LAST_CHUNK)
+    upstream.end()
   }
 
   abort(reason: string): void {
@@ -134,22 +149,34 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   response(head: ResponseHead): boolean {
     const { downstream, exchange } = this
+    if (!this.#events.accepts(this, head)) {
+      this.stop()
+      return false
+    }
     exchange.status = head.status
-    if (head.status === 101) return this.#tunnel(head)
+    if (head.status === 101) {
+      this.#tunnel(head)
+      return false
+    }
     const { dropped, lines } = renderedEdit(exchange.responseEdit)
     this.#asWire = head.framing === 'chunked' && downstream.takesWire
-    if (!downstream.respond(head, dropped, lines)) this.#fail(502, 'bad-response')
+    if (!downstream.respond(head, dropped, lines)) {
+      this.#upstream?.abort()
+      this.#fail(502, 'bad-response', false)
+    }
     return this.#asWire
   }
 
-  #tunnel(head: ResponseHead): boolean {
+  #tunnel(head: ResponseHead): void {
     const { downstream } = this
     const upstream = this.#upstream as UpstreamConnection
     if (downstream.head.upgrade === '' || head.upgrade === '') {
-      this.#fail(502, 'unasked-upgrade')
-      return false
+      upstream.abort()
+      this.#fail(502, 'unasked-upgrade', false)
+      return
     }
     upstream.tunnel()
+    this.#isTunnel = true
     const sink: BodySink = {
       write: (bytes) => upstream.write(bytes),
       end: () => upstream.endTunnel(),
@@ -157,11 +184,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     }
     const { dropped, lines } = renderedEdit(this.exchange.responseEdit)
     if (!downstream.tunnel(head, dropped, lines, sink)) upstream.abort()
-    this.#isTunnel = true
-    return false
   }
-
-  #isTunnel = false
 
   data(bytes: Buffer): boolean {
     if (this.#isOver) return true
@@ -178,18 +201,16 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   failed(reason: string, isUntouched: boolean): void {
     this.#upstream = undefined
+    if (this.#isOver) return
     // An idle connection may be closed by the upstream in the moment that it is used again.
-    if (isUntouched && !this.#isFresh && this.downstream.head.framing === 'none' && !this.#isOver) {
-      this.#open()
-      return
-    }
-    this.#fail(reason === 'timeout' ? 504 : 502, reason)
+    if (isUntouched && !this.#isFresh && this.downstream.head.framing === 'none') this.#open()
+    else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
   }
 
-  #fail(status: number, reason: string): void {
+  #fail(status: number, reason: string, isUntouched: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
     if (this.downstream.isResponding) this.#events.cut(this, reason)
-    else this.#events.unanswered(this, status, reason)
+    else this.#events.unanswered(this, status, reason, isUntouched)
   }
 }

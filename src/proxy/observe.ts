@@ -11,7 +11,8 @@ import {
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
-import type { Observer, Run } from './request-loop.ts'
+import type { Observer } from './request-loop.ts'
+import type { Run } from './run.ts'
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 

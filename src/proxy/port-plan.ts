@@ -1,30 +1,14 @@
 import type { Connection } from '../exchange/connection.ts'
-import type { Attached } from '../model/policy.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import type { ServerLimits } from '../wire/http1/server-connection.ts'
 import { HttpListeners } from './http-listeners.ts'
 import type { StreamTarget } from './tcp.ts'
 
-/** Network authorization of the connections of one gateway. */
-export interface Admission {
-  /** What its rules read, and so how early it can be asked. */
-  readonly reads: 'source' | 'name' | 'certificate'
-  /** True, or why not, in a word for the log. */
-  admit(connection: Connection): true | string
-}
-
-export const ADMIT_ALL: Admission = { reads: 'source', admit: () => true }
-
-/** What a Program that has rules and nobody to ask must do. */
-export const ADMIT_NONE: Admission = { reads: 'source', admit: () => 'authorization' }
-
-/** What the Program knows of connections, as distinct from requests. */
-export interface ConnectionRules {
-  /** Asked once per port and swap. */
-  admission(program: Program, gateway: string): Admission
-  /** Where the bytes of a connection go; a word where they go nowhere. */
-  route(listener: ListenerProgram, connection: Connection): StreamTarget | string
-}
+/** Where the bytes of a connection go, where it is not one of HTTP; a word where nowhere. */
+export type StreamRouter = (
+  listener: ListenerProgram,
+  connection: Connection,
+) => StreamTarget | string
 
 /** How connections of one port are taken, as the Program says; made once per swap. */
 export interface PortPlan {
@@ -34,7 +18,8 @@ export interface PortPlan {
   readonly listeners: readonly ListenerProgram[]
   /** The same by name: of the Host of a request, and of the ClientHello. */
   readonly names: HttpListeners
-  readonly admission: Admission
+  /** Whether network authorization has to wait for the ClientHello. */
+  readonly waitsForName: boolean
   readonly proxyProtocol: ProxyProtocolPlan | undefined
   readonly http: ServerLimits
   /** Milliseconds after which a connection takes no more requests; 0: never. */
@@ -78,10 +63,7 @@ const TLS_DEFAULTS: TlsDefaults = { handshakeTimeout: 15_000 }
 const TCP_DEFAULTS = { keepalives: { enabled: true, time: 180_000 } }
 const LONGEST_TARGET = 8_192
 
-export function planPorts(
-  program: Program,
-  rules: ConnectionRules,
-): ReadonlyMap<number, PortPlan> {
+export function planPorts(program: Program): ReadonlyMap<number, PortPlan> {
   const byPort = new Map<number, ListenerProgram[]>()
   for (const own of program.listeners) {
     const { port } = own.listener
@@ -90,30 +72,23 @@ export function planPorts(
     if (others === undefined) byPort.set(port, [own])
     else others.push(own)
   }
-  return new Map([...byPort].map(([port, own]) => [port, planPort(program, port, own, rules)]))
+  return new Map([...byPort].map(([port, own]) => [port, planPort(program, port, own)]))
 }
 
-function planPort(
-  program: Program,
-  port: number,
-  own: readonly ListenerProgram[],
-  rules: ConnectionRules,
-): PortPlan {
+function planPort(program: Program, port: number, own: readonly ListenerProgram[]): PortPlan {
   // One that is invalid and has no name must not stand before those that are whole.
   const isInvalid = ({ listener }: ListenerProgram) => listener.protocol === 'Invalid'
   const listeners = [...own.filter((one) => !isInvalid(one)), ...own.filter(isInvalid)]
-  const gateway = listeners[0]?.gateway ?? ''
-  const policies = frontendPolicies(program, gateway)
-  const http = { ...HTTP_DEFAULTS, ...valueOf<HttpSettings>(policies, 'frontendHttp') }
+  // Listeners that share a port are of one gateway, and what is set for connections is set there.
+  const first = listeners[0] as ListenerProgram
+  const http = { ...HTTP_DEFAULTS, ...valueOf<HttpSettings>(first, 'frontendHttp') }
   return {
     port,
-    kind: FRONTEND_KINDS.some((kind) => policies.get(kind)?.state === 'invalid')
-      ? 'closed'
-      : kindOf(listeners[0] as ListenerProgram),
+    kind: isBroken(program, first.gateway) ? 'closed' : kindOf(first),
     listeners,
     names: new HttpListeners(listeners),
-    admission: rules.admission(program, gateway),
-    proxyProtocol: valueOf<ProxyProtocolPlan>(policies, 'proxyProtocol'),
+    waitsForName: listeners.some(({ network }) => network?.readsHostname === true),
+    proxyProtocol: valueOf<ProxyProtocolPlan>(first, 'proxyProtocol'),
     http: {
       head: http.maxHeadSize,
       target: Math.min(LONGEST_TARGET, http.maxHeadSize),
@@ -124,13 +99,19 @@ function planPort(
       writeTimeout: http.bodyTimeout,
     },
     longest: http.maxConnectionDuration ?? 0,
-    tls: { ...TLS_DEFAULTS, ...valueOf<TlsDefaults>(policies, 'frontendTls') },
-    keepalive: (valueOf<typeof TCP_DEFAULTS>(policies, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,
+    tls: { ...TLS_DEFAULTS, ...valueOf<TlsDefaults>(first, 'frontendTls') },
+    keepalive: (valueOf<typeof TCP_DEFAULTS>(first, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,
   }
 }
 
 /** Those that say how a connection is taken: without one of them none can be. */
-const FRONTEND_KINDS = ['proxyProtocol', 'frontendTcp', 'frontendTls', 'frontendHttp'] as const
+const FRONTEND_KINDS: readonly string[] = [
+  'proxyProtocol',
+  'frontendTcp',
+  'frontendTls',
+  'frontendHttp',
+  'networkAuthorization',
+]
 
 function kindOf({ listener }: ListenerProgram): PortPlan['kind'] {
   if (listener.protocol === 'HTTP') return 'http'
@@ -138,23 +119,16 @@ function kindOf({ listener }: ListenerProgram): PortPlan['kind'] {
   return listener.protocol === 'Invalid' ? 'closed' : 'tls'
 }
 
-/** What is attached to the gateway goes before what is attached to all; of equals, the first. */
-function frontendPolicies(program: Program, gateway: string): ReadonlyMap<string, Attached> {
-  const own = program.model.gateways.find(({ name }) => name === gateway)?.policies ?? []
-  const found = new Map<string, Attached>()
-  for (const policy of [...own, ...program.model.frontend]) {
-    if (policy.section === 'frontend' && !found.has(policy.kind)) found.set(policy.kind, policy)
-  }
-  return found
+/** A policy that does not hold what it says: nobody can be taken as it would have them taken. */
+function isBroken({ model }: Program, gateway: string): boolean {
+  const own = model.gateways.find(({ name }) => name === gateway)?.policies ?? []
+  return [...own, ...model.frontend].some(
+    ({ state, section, kind }) =>
+      state === 'invalid' && section === 'frontend' && FRONTEND_KINDS.includes(kind),
+  )
 }
 
 /** Schemas made sure of the shape when the configuration was read. */
-function valueOf<T>(policies: ReadonlyMap<string, Attached>, kind: string): T | undefined {
-  const policy = policies.get(kind)
-  return policy?.state === 'valid' ? (policy.value as T) : undefined
-}
-
-/** Whether anything is to be asked before a connection of this gateway is taken. */
-export function hasNetworkAuthorization(program: Program, gateway: string): boolean {
-  return frontendPolicies(program, gateway).has('networkAuthorization')
+function valueOf<T>({ frontend }: ListenerProgram, kind: string): T | undefined {
+  return frontend.find((policy) => policy.kind === kind)?.value as T | undefined
 }

@@ -3,21 +3,19 @@
 import type { Connection } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
-import {
-  type BackendProgram,
-  isReply,
-  type ListenerProgram,
-  type RouteProgram,
-} from '../program/program.ts'
-import type { Choice } from '../upstream/cluster.ts'
+import type { Outcome } from '../exchange/step.ts'
+import { isReply, type RouteProgram } from '../program/program.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf } from '../wire/http1/refusals.ts'
-import { Forward, type ForwardEvents } from './forward.ts'
+import { Delivery, type DeliveryEvents } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
+import { KeptBody } from './kept-body.ts'
 import { writeReply } from './replies.ts'
+import { Run } from './run.ts'
 
 /** Who is told what happened: logs, metrics. */
 export interface Observer {
@@ -28,49 +26,24 @@ export interface Observer {
   finished(run: Run): void
 }
 
-/** Where requests of a port go now; asked once for each request. */
+/** What all connections of a port share; asked anew for each request. */
 export interface Port {
   readonly listeners: HttpListeners
+  readonly observer: Observer
+  readonly deadlines: Deadlines
+  /** Octets of a body that an expression may read. */
+  readonly mostBody: number
+  nextId(): string
 }
 
-/** One exchange under way, and where it is. */
-export class Run {
-  readonly downstream: Downstream
-  readonly exchange: Exchange
-  readonly listener: ListenerProgram
-  route: RouteProgram | undefined = undefined
-  backend: BackendProgram | undefined = undefined
-  choice: Choice | undefined = undefined
-  forward: Forward | undefined = undefined
-  endpoint = ''
-  readonly startedAt: number
-  isOver = false
-
-  constructor(
-    downstream: Downstream,
-    exchange: Exchange,
-    listener: ListenerProgram,
-    startedAt: number,
-  ) {
-    this.downstream = downstream
-    this.exchange = exchange
-    this.listener = listener
-    this.startedAt = startedAt
-  }
-}
-
-export class RequestLoop implements DownstreamEvents, ForwardEvents {
+export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   readonly #port: Port
   readonly #connection: Connection
-  readonly #observer: Observer
-  readonly #nextId: () => string
 
-  constructor(port: Port, connection: Connection, observer: Observer, nextId: () => string) {
+  constructor(port: Port, connection: Connection) {
     this.#port = port
     this.#connection = connection
-    this.#observer = observer
-    this.#nextId = nextId
-    observer.opened(connection)
+    port.observer.opened(connection)
   }
 
   request(downstream: Downstream): void {
@@ -81,33 +54,26 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
       this.#unroutable(downstream, path)
       return
     }
-    const scheme = this.#connection.isEncrypted ? 'https' : 'http'
-    const version = head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0'
-    const headers = new Http1Headers(head.fields)
-    const now = Date.now()
     const request = new RequestAttributes(
       head.method,
       path,
       head.query,
       head.host,
-      scheme,
-      version,
-      headers,
-      now,
+      this.#connection.isEncrypted ? 'https' : 'http',
+      head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0',
+      new Http1Headers(head.fields),
+      Date.now(),
     )
-    request.id = this.#nextId()
+    request.id = this.#port.nextId()
     const exchange = new Exchange(this.#connection, request)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
-    this.#observer.began(run)
+    this.#port.observer.began(run)
     run.route = listener.match(exchange)
-    const outcome = run.route.run(exchange)
-    if (outcome instanceof Promise) {
-      outcome.then(
-        (answer) => this.#choose(run, answer),
-        (error) => this.#broken(run, error),
-      )
-    } else this.#choose(run, outcome)
+    this.#limit(run, run.route)
+    if (run.route.readsBody && head.framing !== 'none')
+      this.#readFirst(run, () => this.#policies(run))
+    else this.#policies(run)
   }
 
   #unroutable(downstream: Downstream, path: string | number): void {
@@ -116,38 +82,74 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
         ? refusalOf(path)
         : { word: 'bad-target', status: path === '' ? 405 : 404 }
     downstream.reply(refusal.status, NO_LINES, '')
-    this.#observer.refused(this.#connection, refusal)
+    this.#port.observer.refused(this.#connection, refusal)
   }
 
-  #choose(run: Run, answered: Reply | undefined): void {
+  /** The route's time for the whole exchange begins. */
+  #limit(run: Run, route: RouteProgram): void {
+    if (route.timeouts.request === 0) return
+    run.deadline = run.startedAt + route.timeouts.request
+    run.whenExpired = (own) => this.#expired(own)
+    this.#port.deadlines.add(run)
+  }
+
+  #expired(run: Run): void {
+    run.deadline = Number.POSITIVE_INFINITY
     if (run.isOver) return
-    if (answered !== undefined) return void this.#reply(run, answered)
+    run.delivery?.stop()
+    if (!run.downstream.isResponding) this.#reply(run, reply(504, 'request-timeout'))
+    else {
+      run.exchange.reason = 'request-timeout'
+      run.downstream.abort()
+    }
+  }
+
+  /** Has the body read before any rule asks for it. */
+  #readFirst(run: Run, next: () => void): void {
+    const body = new KeptBody(this.#port.mostBody, () => {
+      run.exchange.request.body = body.bytes
+      next()
+    })
+    run.body = body
+    run.downstream.readBody(body, false)
+  }
+
+  #policies(run: Run): void {
+    const outcome = (run.route as RouteProgram).run(run.exchange)
+    this.#when(run, outcome, () => this.#choose(run))
+  }
+
+  #choose(run: Run): void {
     const backend = (run.route as RouteProgram).choose(run.exchange)
-    if (isReply(backend)) return void this.#reply(run, backend)
+    if (isReply(backend)) {
+      this.#reply(run, backend)
+      return
+    }
     run.backend = backend
-    const outcome = backend.run(run.exchange)
-    if (outcome instanceof Promise)
-      outcome.then(
-        (answer) => this.#forward(run, answer),
-        (error) => this.#broken(run, error),
-      )
-    else this.#forward(run, outcome)
+    this.#when(run, backend.run(run.exchange), () => {
+      run.delivery = new Delivery(run, this, run.body)
+      run.delivery.start()
+    })
   }
 
-  #forward(run: Run, answered: Reply | undefined): void {
-    if (run.isOver) return
-    if (answered !== undefined) return void this.#reply(run, answered)
-    const { exchange, downstream } = run
-    const choice = (run.backend as BackendProgram).cluster.choose(exchange, [])
-    if (typeof choice === 'string')
-      return void this.#reply(run, { ...reply(503, 'no-backend'), detail: choice })
-    run.choice = choice
-    run.endpoint = choice.endpoint
-    if (exchange.host === '') exchange.host = choice.host
-    const timeout =
-      run.backend?.requestTimeout || run.route?.timeouts.backendRequest || DEFAULT_TIMEOUT
-    run.forward = new Forward(downstream, exchange, choice.pool, timeout, this)
-    run.forward.start()
+  /** Goes on where no step answered; at once where none has to be waited for. */
+  #when(run: Run, outcome: Outcome | Promise<Outcome>, next: () => void): void {
+    if (outcome === undefined) {
+      next()
+      return
+    }
+    if (!(outcome instanceof Promise)) {
+      this.#reply(run, outcome)
+      return
+    }
+    outcome.then(
+      (answer) => {
+        if (run.isOver) return
+        if (answer === undefined) next()
+        else this.#reply(run, answer)
+      },
+      (error: unknown) => this.#broken(run, error),
+    )
   }
 
   #reply(run: Run, answer: Reply): void {
@@ -156,32 +158,20 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
 
   /** A step threw: a fault of ours, which must not let anybody through. */
   #broken(run: Run, error: unknown): void {
-    if (run.isOver) return
     process.emitWarning(error instanceof Error ? error : String(error))
-    if (!run.downstream.isResponding) this.#reply(run, reply(500, 'internal'))
+    if (!run.isOver && !run.downstream.isResponding) this.#reply(run, reply(500, 'internal'))
   }
 
-  unanswered(forward: Forward, status: number, reason: string): void {
-    const run = forward.downstream.exchange as Run
-    this.#settle(
-      run,
-      reason === 'timeout' ? 'timeout' : status === 503 ? 'connect-failed' : 'reset',
-    )
+  undelivered(run: Run, status: number, reason: string): void {
     this.#reply(run, { ...reply(status, wordOf(status, reason)), detail: reason })
   }
 
-  cut(forward: Forward, reason: string): void {
-    forward.exchange.reason = 'upstream-reset'
-    forward.exchange.detail = reason
-    forward.downstream.abort()
-  }
-
   refused(_: Downstream, refusal: Refusal): void {
-    this.#observer.refused(this.#connection, refusal)
+    this.#port.observer.refused(this.#connection, refusal)
   }
 
   drained(downstream: Downstream): void {
-    ;(downstream.exchange as Run | undefined)?.forward?.resume()
+    ;(downstream.exchange as Run | undefined)?.delivery?.resume()
   }
 
   aborted(downstream: Downstream, reason: string): void {
@@ -191,51 +181,36 @@ export class RequestLoop implements DownstreamEvents, ForwardEvents {
       run.exchange.reason = 'client-gone'
       run.exchange.detail = reason
     }
-    run.forward?.stop()
-    this.#settle(run, 'cancelled')
+    run.delivery?.stop()
     this.#over(run)
   }
 
   finished(downstream: Downstream): void {
     const run = downstream.exchange as Run | undefined
-    if (run === undefined) return
+    if (run === undefined || run.isOver) return
     if (run.exchange.reason === '') run.exchange.reason = 'upstream'
-    this.#settle(run, 'answered')
+    run.delivery?.finish()
     this.#over(run)
   }
 
   closed(): void {
-    this.#observer.closed(this.#connection)
+    this.#port.observer.closed(this.#connection)
   }
 
   #over(run: Run): void {
-    if (run.isOver) return
     run.isOver = true
+    if (run.route?.timeouts.request) this.#port.deadlines.remove(run)
     run.exchange.bytesSent = run.downstream.bytesSent
-    this.#observer.finished(run)
-  }
-
-  #settle(
-    run: Run,
-    outcome: 'answered' | 'connect-failed' | 'reset' | 'timeout' | 'cancelled',
-  ): void {
-    const { choice } = run
-    if (choice === undefined) return
-    run.choice = undefined
-    choice.done({
-      outcome,
-      status: run.exchange.status,
-      duration: performance.now() - run.startedAt,
-    })
+    this.#port.observer.finished(run)
   }
 }
 
-/** The word of the metrics for an upstream that did not answer. */
+/** The word of the metrics for a backend that did not answer. */
 function wordOf(status: number, reason: string): string {
-  if (status === 400) return 'bad-request'
+  if (reason === 'bad-rewrite') return 'invalid-configuration'
+  if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
+  if (reason === 'overloaded') return 'overload'
   if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
   if (status === 504) return 'upstream-timeout'
   return reason === 'closed' || reason === 'ECONNRESET' ? 'upstream-reset' : 'upstream-invalid'
 }
-
-const DEFAULT_TIMEOUT = 60_000

@@ -23,8 +23,14 @@ export function inTurn(
 ): readonly Address[] {
   if (addresses.length < 2) return addresses
   const first = lookupFamily === 'V4Preferred' || lookupFamily === 'V4Only' ? 4 : 6
-  const preferred = rotated(addresses.filter(({ family }) => family === first), turn)
-  const others = rotated(addresses.filter(({ family }) => family !== first), turn)
+  const preferred = rotated(
+    addresses.filter(({ family }) => family === first),
+    turn,
+  )
+  const others = rotated(
+    addresses.filter(({ family }) => family !== first),
+    turn,
+  )
   const ordered: Address[] = []
   for (let at = 0; at < Math.max(preferred.length, others.length); at++) {
     const one = preferred[at]

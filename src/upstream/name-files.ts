@@ -59,7 +59,10 @@ export function parseResolvConf(text: string): Pick<NameFiles, 'search' | 'ndots
   let search: readonly string[] = []
   let ndots = 1
   for (const line of text.split('\n')) {
-    const [keyword, ...words] = line.replace(/[#;].*/, '').trim().split(/\s+/)
+    const [keyword, ...words] = line
+      .replace(/[#;].*/, '')
+      .trim()
+      .split(/\s+/)
     // The last one counts, as in resolv.conf(5).
     if (keyword === 'search' || keyword === 'domain') {
       search = words.map((word) => word.replace(/\.$/, '')).filter((word) => word !== '')

@@ -3,7 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
-import type { Dial, DialEvents, Dialing } from './connect.ts'
+import { type Dial, type DialEvents, type Dialing, dialer } from './connect.ts'
 import type { ConnectFailure } from './connect-failure.ts'
 import { Link, LinkedList } from './linked-list.ts'
 
@@ -11,14 +11,21 @@ import { Link, LinkedList } from './linked-list.ts'
 export interface PoolOptions {
   /** How long an unused connection is kept. */
   readonly idleTimeout: number
-  /** How long a request waits for a connection. */
-  readonly pendingTimeout: number
-  readonly maxConnections: number
+  /** How long a request waits for a connection, be it opened or set free. */
+  readonly connectTimeout: number
+  /** Connections at the same time. */
+  readonly most: number
   /** Requests that wait for a connection; what comes beyond is refused at once. */
-  readonly maxPending: number
-  readonly maxRequestsPerConnection: number
+  readonly maxPending?: number
+  readonly maxRequestsPerConnection?: number
   /** After about so long a connection makes room for one to where the name leads by then. */
-  readonly maxAge: number
+  readonly maxAge?: number
+}
+
+const DEFAULTS = {
+  maxPending: 1_024,
+  maxRequestsPerConnection: Number.POSITIVE_INFINITY,
+  maxAge: 3_600_000,
 }
 
 export type PoolFailure = ConnectFailure | 'overloaded' | 'pending-timeout'
@@ -75,7 +82,7 @@ export class Pool implements Timed {
   /** When the one that waits longest gives up. */
   deadline = Number.POSITIVE_INFINITY
   readonly #dial: Dial
-  readonly #options: PoolOptions
+  readonly #options: Required<PoolOptions>
   readonly #deadlines: Deadlines
   readonly #observer: PoolObserver
   readonly #speak: Speak
@@ -84,6 +91,8 @@ export class Pool implements Timed {
   readonly #pending = new Map<Waiting, Pending>()
   readonly #dialing = new Set<Dialing>()
   #open = 0
+  /** Connections for octets on their way. */
+  #raw = 0
   #isClosing = false
   #isServing = false
 
@@ -95,7 +104,7 @@ export class Pool implements Timed {
     speak: Speak = http1(deadlines),
   ) {
     this.#dial = dial
-    this.#options = options
+    this.#options = { ...DEFAULTS, ...options }
     this.#deadlines = deadlines
     this.#observer = observer
     this.#speak = speak
@@ -113,8 +122,9 @@ export class Pool implements Timed {
     return this.#queue.size
   }
 
+  /** Connections on their way. */
   get dialing(): number {
-    return this.#dialing.size
+    return this.#dialing.size + this.#raw
   }
 
   /** A connection that is free now, or undefined: then ask for one to be opened. */
@@ -131,7 +141,7 @@ export class Pool implements Timed {
       waiting.unconnected('overloaded')
       return
     }
-    const pending = new Pending(waiting, performance.now() + this.#options.pendingTimeout)
+    const pending = new Pending(waiting, performance.now() + this.#options.connectTimeout)
     this.#queue.push(pending.link)
     this.#pending.set(waiting, pending)
     if (this.#queue.size === 1) {
@@ -158,34 +168,37 @@ export class Pool implements Timed {
   /** A connection for octets instead of requests; it counts as one of the pool's until it closes. */
   connect(events: DialEvents): Dialing {
     const begun = performance.now()
-    if (this.#open + this.#dialing.size >= this.#options.maxConnections) {
+    if (this.#open + this.#raw + this.#dialing.size >= this.#options.most) {
       this.#observer.shed('overloaded')
       const soon = setImmediate(() => events.failed('connect-refused', 'too many connections'))
       return { cancel: () => clearImmediate(soon) }
     }
+    this.#raw++
+    let isOver = false
+    const over = () => {
+      if (!isOver) this.#raw--
+      isOver = true
+    }
     const dialing = this.#dial({
       opened: (socket, protocol) => {
-        this.#dialing.delete(own)
+        over()
         this.#onOpen(begun)
         socket.once('close', () => this.#onGone())
         events.opened(socket, protocol)
       },
       failed: (reason, detail) => {
-        this.#dialing.delete(own)
+        over()
         this.#observer.failed(reason, detail)
         events.failed(reason, detail)
         this.#openMore()
       },
     })
-    const own: Dialing = {
-      cancel: () => {
-        this.#dialing.delete(own)
-        dialing.cancel()
-        this.#openMore()
-      },
+    const cancel = () => {
+      over()
+      dialing.cancel()
+      this.#openMore()
     }
-    this.#dialing.add(own)
-    return own
+    return { cancel }
   }
 
   /** Idle connections close now, the others when their request is over. */
@@ -266,10 +279,10 @@ export class Pool implements Timed {
 
   /** As many connections on their way as there are requests that wait, within the limit. */
   #openMore(): void {
-    const { maxConnections } = this.#options
+    const { most } = this.#options
     while (
       this.#dialing.size < this.#queue.size - this.#idle.size &&
-      this.#open + this.#dialing.size < maxConnections
+      this.#open + this.#raw + this.#dialing.size < most
     ) {
       this.#openOne()
     }
@@ -349,4 +362,18 @@ function http1(deadlines: Deadlines): Speak {
     protocol === '' || protocol.startsWith('http/1.')
       ? new ClientConnection(socket, deadlines)
       : 'alpn'
+}
+
+/** One address in the clear, without a name to look up. */
+export function tcpSocket(host: string, port: number, timeout = 10_000): Dial {
+  return dialer(
+    { kind: 'tcp', host, port },
+    {
+      timeout,
+      keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
+      tls: undefined,
+      refusesLocal: false,
+      resolve: (name) => [{ address: name, family: name.includes(':') ? 6 : 4 }],
+    },
+  )
 }

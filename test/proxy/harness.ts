@@ -5,7 +5,8 @@ import { Connection, Destination, Source } from '../../src/exchange/connection.t
 import { runSteps, type Step } from '../../src/exchange/step.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/program/program.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
-import { RequestLoop, type Run } from '../../src/proxy/request-loop.ts'
+import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
+import type { Run } from '../../src/proxy/run.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
@@ -34,7 +35,12 @@ export const LIMITS: ServerLimits = {
 /** A gateway with one route to one upstream, on real sockets. */
 export async function startGateway(
   upstream: number,
-  options: { limits?: Partial<ServerLimits>; steps?: readonly Step[]; timeout?: number } = {},
+  options: {
+    limits?: Partial<ServerLimits>
+    steps?: readonly Step[]
+    timeout?: number
+    route?: Partial<RouteProgram>
+  } = {},
 ): Promise<TestGateway> {
   const deadlines = new Deadlines(20)
   const pool = new Pool(
@@ -72,6 +78,7 @@ export async function startGateway(
     timeouts: { request: 0, backendRequest: 0 } as RouteProgram['timeouts'],
     retry: undefined,
     mirrors: [],
+    ...options.route,
   }
   const program = {
     gateway: 'test',
@@ -79,7 +86,6 @@ export async function startGateway(
     steps: [],
     match: () => route,
   } as unknown as ListenerProgram
-  const port = { listeners: new HttpListeners([program]) }
   const runs: Run[] = []
   const refusals: string[] = []
   const sockets = new Set<Socket>()
@@ -91,6 +97,13 @@ export async function startGateway(
     refused: (_: Connection, { word }: { word: string }) => void refusals.push(word),
     finished: (run: Run) => void runs.push(run),
   }
+  const port: Port = {
+    listeners: new HttpListeners([program]),
+    observer,
+    deadlines,
+    mostBody: 1 << 20,
+    nextId: () => `id-${++ids}`,
+  }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
@@ -99,7 +112,7 @@ export async function startGateway(
     const source = new Source(address, socket.remotePort ?? 0)
     const destination = new Destination(address, socket.localPort ?? 0, undefined)
     const connection = new Connection(source, destination, false, undefined, Date.now())
-    const loop = new RequestLoop(port, connection, observer, () => `id-${++ids}`)
+    const loop = new RequestLoop(port, connection)
     new ServerConnection(socket, { ...LIMITS, ...options.limits }, deadlines, loop)
   })
   const listening = await listen(server)

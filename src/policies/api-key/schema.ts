@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { sha256 } from '../../cel/library/hash-sha256.ts'
 import { credentialLocation } from '../credential-location.ts'
-import { choice, scalar } from '../scalars.ts'
+import { anything, choice, scalar } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 
 const key = () =>
@@ -22,8 +22,8 @@ const key = () =>
         .optional()
         .describe('The SHA-256 digest of the key.'),
       metadata: z
-        .record(z.string(), z.json())
-        .default({})
+        .record(z.string(), anything)
+        .prefault({})
         .describe('What expressions see as `apiKey`.'),
       expires: scalar<string>({
         what: 'a time',
@@ -48,7 +48,7 @@ const key = () =>
 export const apiKey = z
   .strictObject({
     mode: choice('Strict', 'Optional', 'Permissive')
-      .default('Strict')
+      .prefault('Strict')
       .describe(
         'Strict: a known key or 401. Optional: none is fine, an unknown one is 401. Permissive: ' +
           'an unknown one is ignored.',

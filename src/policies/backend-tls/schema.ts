@@ -20,8 +20,8 @@ export const backendTLS = aliased(
       .max(16)
       .optional()
       .describe('Names of which one must be in the certificate, instead of `hostname`.'),
-    insecure: z.boolean().default(false).describe('Trusts any certificate. Never in production.'),
-    insecureHost: z.boolean().default(false).describe('Takes any name in the certificate.'),
+    insecure: z.boolean().prefault(false).describe('Trusts any certificate. Never in production.'),
+    insecureHost: z.boolean().prefault(false).describe('Takes any name in the certificate.'),
     alpn: z
       .array(z.string().min(1).max(255))
       .max(16)

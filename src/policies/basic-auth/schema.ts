@@ -33,10 +33,10 @@ const shape = {
     .string()
     .regex(/^[^"\\\p{Cc}]*$/u)
     .max(256)
-    .default('Restricted')
+    .prefault('Restricted')
     .describe('What browsers show when they ask.'),
   mode: choice('Strict', 'Optional')
-    .default('Strict')
+    .prefault('Strict')
     .describe('Strict: a known user or 401. Optional: no credentials are fine, bad ones are 401.'),
   location: credentialLocation('Basic '),
 }

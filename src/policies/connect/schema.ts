@@ -4,7 +4,7 @@ import { choice } from '../scalars.ts'
 export const connect = z
   .strictObject({
     mode: choice('Deny', 'Route')
-      .default('Deny')
+      .prefault('Deny')
       .describe('Deny: 405. Route: handled by routes like any other method.'),
   })
   .describe('What happens to the method CONNECT.')

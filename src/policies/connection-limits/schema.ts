@@ -7,7 +7,7 @@ export const connectionLimits = z
   .strictObject({
     maxConnections: count().optional().describe('Connections to each endpoint at once.'),
     maxPendingRequests: count()
-      .default(1024)
+      .prefault(1024)
       .describe('Requests that wait for a connection; what comes beyond gets 503.'),
     maxRequestsPerConnection: count()
       .optional()

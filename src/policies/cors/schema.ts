@@ -17,12 +17,15 @@ export const cors = z
     allowOrigins: z
       .array(origin())
       .max(64)
-      .default([])
+      .prefault([])
       .describe('Origins that may read answers; `*` stands for any, also within a hostname.'),
-    allowMethods: z.array(method()).max(64).default([]).describe('Methods that may be used.'),
-    allowHeaders: z.array(headerName()).max(64).default([]).describe('Headers that may be sent.'),
-    exposeHeaders: z.array(headerName()).max(64).default([]).describe('Headers that may be read.'),
-    allowCredentials: z.boolean().default(false).describe('Whether cookies and the like are sent.'),
+    allowMethods: z.array(method()).max(64).prefault([]).describe('Methods that may be used.'),
+    allowHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that may be sent.'),
+    exposeHeaders: z.array(headerName()).max(64).prefault([]).describe('Headers that may be read.'),
+    allowCredentials: z
+      .boolean()
+      .prefault(false)
+      .describe('Whether cookies and the like are sent.'),
     maxAge: duration().optional().describe('How long browsers remember the answer.'),
   })
   .describe('Tells browsers what pages of other origins may do, and answers their preflights.')

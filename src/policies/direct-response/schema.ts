@@ -9,7 +9,7 @@ export const directResponse = z
     bodyExpression: expression('any').optional().describe('The body, computed; instead of `body`.'),
     headers: z
       .record(headerName(), expression('string'))
-      .default({})
+      .prefault({})
       .describe('Headers of the answer, by expression: `content-type: "\'text/plain\'"`.'),
   })
   .check(({ value, issues }) => {

@@ -4,7 +4,7 @@ import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
 
 const expressions = (what: string, stage?: 'log') =>
-  z.record(z.string().min(1).max(256), expression('any', stage)).default({}).describe(what)
+  z.record(z.string().min(1).max(256), expression('any', stage)).prefault({}).describe(what)
 
 const headerOrPseudo = () => z.string().regex(/^:?[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
 
@@ -12,7 +12,7 @@ const grpc = z
   .strictObject({
     context: z
       .record(z.string(), z.string())
-      .default({})
+      .prefault({})
       .describe('Fixed context extensions of the check request.'),
     metadata: expressions('Metadata context of the check request, by expression.'),
   })
@@ -26,11 +26,11 @@ const http = z
     includeResponseHeaders: z
       .array(headerName())
       .max(64)
-      .default([])
+      .prefault([])
       .describe('Headers of the answer that go to the backend.'),
     addRequestHeaders: z
       .record(headerOrPseudo(), expression('string'))
-      .default({})
+      .prefault({})
       .describe('Further headers of the question, by expression.'),
     metadata: expressions('What expressions see as `extauthz`, read from the answer.', 'log'),
   })
@@ -45,19 +45,19 @@ const cache = z
   .strictObject({
     key: z.array(expression('any')).min(1).max(16).describe('What answers are remembered by.'),
     ttl: duration().describe('How long.'),
-    maxEntries: z.int().min(1).max(1_000_000).default(10_000).describe('How many at most.'),
+    maxEntries: z.int().min(1).max(1_000_000).prefault(10_000).describe('How many at most.'),
   })
   .optional()
   .describe('Remembers answers, the refusals too.')
 
 const body = z
   .strictObject({
-    maxRequestBytes: byteSize().default(8192).describe('How much of the body is sent.'),
+    maxRequestBytes: byteSize().prefault('8Ki').describe('How much of the body is sent.'),
     allowPartialMessage: z
       .boolean()
-      .default(false)
+      .prefault(false)
       .describe('Whether the beginning of a longer body is sent; else it is refused.'),
-    packAsBytes: z.boolean().default(false).describe('Send it as bytes, not as text.'),
+    packAsBytes: z.boolean().prefault(false).describe('Send it as bytes, not as text.'),
   })
   .optional()
   .describe('Sends the body of the request along.')
@@ -69,21 +69,19 @@ const failureMode = z
       denyWithStatus: z.int().min(400).max(599).describe('Deny, with this status.'),
     }),
   ])
-  .default('Deny')
+  .prefault('Deny')
   .describe('What happens when the service cannot be asked.')
 
 export const extAuthz = oneOfKeys(
   z.strictObject({
     ...targetShape,
-    protocol: protocol
-      .default({ grpc: { context: {}, metadata: {} } })
-      .describe('How the service is asked.'),
+    protocol: protocol.prefault({ grpc: {} }).describe('How the service is asked.'),
     failureMode,
-    timeout: duration().default(10_000).describe('How long to wait for an answer.'),
+    timeout: duration().prefault('10s').describe('How long to wait for an answer.'),
     includeRequestHeaders: z
       .array(headerOrPseudo())
       .max(64)
-      .default([])
+      .prefault([])
       .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),
     includeRequestBody: body,
     cache,

@@ -1,37 +1,40 @@
 import * as z from 'zod'
 import { byteSize, choice, duration } from '../scalars.ts'
 
-const MINUTE = 60_000
-
 export const frontendHttp = z
   .strictObject({
-    maxHeadSize: byteSize().default(65_536).describe('The longest head of a request.'),
-    http1MaxHeaders: z.int().min(1).max(4096).default(100).describe('Headers of a request.'),
+    maxHeadSize: byteSize().prefault('64Ki').describe('The longest head of a request.'),
+    http1MaxHeaders: z.int().min(1).max(4096).prefault(100).describe('Headers of a request.'),
     maxBufferSize: byteSize()
-      .default(2_097_152)
+      .prefault('2Mi')
       .describe('How much of a body is kept where a policy or an expression reads it.'),
-    headTimeout: duration().default(15_000).describe('How long the head of a request may take.'),
+    headTimeout: duration().prefault('15s').describe('How long the head of a request may take.'),
     bodyTimeout: duration()
-      .default(MINUTE)
+      .prefault('1m')
       .describe('How long nothing may come while a body is read.'),
     http1IdleTimeout: duration()
-      .default(10 * MINUTE)
+      .prefault('10m')
       .describe('How long a connection may wait for its next request.'),
     http1HeaderCase: choice('Lowercase', 'Preserve')
-      .default('Lowercase')
+      .prefault('Lowercase')
       .describe('How names of headers are written.'),
     http2MaxConcurrentStreams: z
       .int()
       .min(1)
       .max(10_000)
-      .default(100)
+      .prefault(100)
       .describe('Requests at once.'),
-    http2MaxResetsPerSecond: z.int().min(1).max(100_000).default(100).describe('Streams given up.'),
+    http2MaxResetsPerSecond: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .prefault(100)
+      .describe('Streams given up.'),
     http2MaxControlFramesPerSecond: z
       .int()
       .min(1)
       .max(100_000)
-      .default(1000)
+      .prefault(1000)
       .describe('PING, SETTINGS and the like.'),
     http2WindowSize: byteSize().optional().describe('The window of a stream.'),
     http2ConnectionWindowSize: byteSize().optional().describe('The window of a connection.'),
@@ -44,7 +47,7 @@ export const frontendHttp = z
       .int()
       .min(0)
       .max(16)
-      .default(0)
+      .prefault(0)
       .describe('Proxies in front whose X-Forwarded-For entry is believed; none by default.'),
   })
   .describe('Limits and times of HTTP connections.')

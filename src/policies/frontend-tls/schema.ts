@@ -3,7 +3,7 @@ import { duration, tlsVersion } from '../scalars.ts'
 
 export const frontendTls = z
   .strictObject({
-    handshakeTimeout: duration().default(15_000).describe('How long a handshake may take.'),
+    handshakeTimeout: duration().prefault('15s').describe('How long a handshake may take.'),
     alpn: z
       .array(z.string().min(1).max(255))
       .max(16)

@@ -6,14 +6,14 @@ const httpProbe = z.strictObject({
   path: z
     .string()
     .regex(/^\/\S*$/)
-    .default('/')
+    .prefault('/')
     .describe('The path to ask for.'),
   host: hostname().optional().describe('The Host to ask with; that of the backend.'),
   codes: z
     .array(z.int().min(100).max(599))
     .min(1)
     .max(64)
-    .default([200])
+    .prefault([200])
     .describe('Statuses that mean healthy.'),
 })
 
@@ -22,19 +22,19 @@ export const healthCheck = oneOfKeys(
     http: httpProbe.optional().describe('Asks with GET.'),
     tcp: z.strictObject({}).optional().describe('Only opens a connection.'),
     port: port().optional().describe('The port to ask on; that of the endpoint.'),
-    interval: duration().default(10_000).describe('How long between two checks.'),
-    timeout: duration().default(2000).describe('How long a check may take.'),
+    interval: duration().prefault('10s').describe('How long between two checks.'),
+    timeout: duration().prefault('2s').describe('How long a check may take.'),
     unhealthyThreshold: z
       .int()
       .min(1)
       .max(100)
-      .default(3)
+      .prefault(3)
       .describe('Failures in a row that take an endpoint out.'),
     healthyThreshold: z
       .int()
       .min(1)
       .max(100)
-      .default(1)
+      .prefault(1)
       .describe('Successes in a row that bring it back.'),
   }),
   ['http', 'tcp'],

@@ -37,8 +37,6 @@ function keySetProblem(text: string): string | undefined {
   return keys.every(isKey) ? undefined : 'a key of it has no `kty`'
 }
 
-const QUARTER_OF_AN_HOUR = 900_000
-
 const keySet = () =>
   z
     .union([
@@ -49,7 +47,7 @@ const keySet = () =>
           file: file().optional().describe('The path of a file with the key set.'),
           url: url().optional().describe('Where to fetch the key set.'),
           cacheDuration: duration()
-            .default(QUARTER_OF_AN_HOUR)
+            .prefault('15m')
             .describe('How long a fetched key set is fresh. With `url`.'),
         }),
         ['inline', 'file', 'url'],
@@ -78,7 +76,7 @@ const validation = () =>
       requiredClaims: z
         .array(z.string().min(1).max(256))
         .max(64)
-        .default([])
+        .prefault([])
         .describe('Claims that must be there. `exp` and `iss` always must.'),
     })
     .describe('What else a token must have.')
@@ -96,7 +94,7 @@ const provider = z.strictObject({
 export const jwtAuthentication = z
   .strictObject({
     mode: choice('Strict', 'Optional', 'Permissive')
-      .default('Strict')
+      .prefault('Strict')
       .describe(
         'Strict: a valid token or 401. Optional: none is fine, a bad one is 401. Permissive: a ' +
           'bad one is ignored.',
@@ -104,7 +102,7 @@ export const jwtAuthentication = z
     location: credentialLocation('Bearer '),
     forward: z
       .boolean()
-      .default(false)
+      .prefault(false)
       .describe('Whether the backend gets the token too; else it is removed.'),
     providers: z
       .array(provider)

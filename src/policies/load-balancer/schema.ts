@@ -5,7 +5,7 @@ import { issue } from '../shapes.ts'
 export const loadBalancer = z
   .strictObject({
     algorithm: choice('LeastRequest', 'RoundRobin', 'ConsistentHash')
-      .default('LeastRequest')
+      .prefault('LeastRequest')
       .describe(
         'LeastRequest: the less busy of two picked at random. RoundRobin: in turn. ' +
           'ConsistentHash: equal keys go to the same endpoint.',

@@ -31,7 +31,7 @@ const limit = z
       .int()
       .min(1)
       .max(10_000_000)
-      .default(100_000)
+      .prefault(100_000)
       .describe('How many values are remembered; the longest unused is forgotten first.'),
     maxTokens: count().optional().describe('The bucket form: how much the bucket holds.'),
     tokensPerFill: count().optional().describe('The bucket form: how much is added; `maxTokens`.'),

@@ -4,12 +4,12 @@ import { aliased } from '../shapes.ts'
 
 const eviction = z
   .strictObject({
-    duration: duration().default(3000).describe('How long the first time; longer each time.'),
+    duration: duration().prefault('3s').describe('How long the first time; longer each time.'),
     consecutiveFailures: z
       .int()
       .min(1)
       .max(1000)
-      .default(5)
+      .prefault(5)
       .describe('Failures in a row that take an endpoint out.'),
     healthThreshold: z
       .number()
@@ -21,13 +21,13 @@ const eviction = z
       .number()
       .min(0)
       .max(1)
-      .default(1)
+      .prefault(1)
       .describe('The health that an endpoint comes back with.'),
     maxEvicted: z
       .number()
       .min(0)
       .max(1)
-      .default(0.5)
+      .prefault(0.5)
       .describe('The largest share of endpoints that may be out at once.'),
   })
   .optional()

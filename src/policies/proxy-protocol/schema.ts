@@ -4,9 +4,9 @@ import { choice } from '../scalars.ts'
 export const proxyProtocol = z
   .strictObject({
     mode: choice('Strict', 'Optional')
-      .default('Strict')
+      .prefault('Strict')
       .describe('Strict: connections without the header are closed.'),
-    version: choice('V1', 'V2', 'All').default('V2').describe('Which form of the header is read.'),
+    version: choice('V1', 'V2', 'All').prefault('V2').describe('Which form of the header is read.'),
   })
   .describe("Takes the client's address from the PROXY header of a load balancer in front.")
 

@@ -7,7 +7,7 @@ const mirror = z.strictObject({
     .number()
     .min(0)
     .max(1)
-    .default(1)
+    .prefault(1)
     .describe('The share of requests that are copied: 0.1 is every tenth.'),
 })
 

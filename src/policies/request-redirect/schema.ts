@@ -9,7 +9,7 @@ export const requestRedirect = z
     scheme: choice('http', 'https').optional().describe('The scheme; that of the request.'),
     authority: authority().optional().describe('Host and port; those of the request.'),
     path: newPath().optional().describe('The path; that of the request.'),
-    status: z.literal(STATUSES).default(302).describe('The status of the answer.'),
+    status: z.literal(STATUSES).prefault(302).describe('The status of the answer.'),
   })
   .describe('Answers with a redirect.')
 

@@ -1,20 +1,18 @@
 import * as z from 'zod'
 import { byteSize, duration, expression } from '../scalars.ts'
 
-const KIBIBYTES_64 = 65_536
-
 export const retry = z
   .strictObject({
-    attempts: z.int().min(1).max(16).default(1).describe('How often to try again at most.'),
+    attempts: z.int().min(1).max(16).prefault(1).describe('How often to try again at most.'),
     backoff: duration().optional().describe('How long to wait first; it doubles each time.'),
     codes: z
       .array(z.int().min(400).max(599))
       .max(64)
-      .default([502, 503, 504])
+      .prefault([502, 503, 504])
       .describe('Statuses after which to try again.'),
     connectionErrors: z
       .boolean()
-      .default(true)
+      .prefault(true)
       .describe('Whether to try again when no connection came about or it broke before an answer.'),
     precondition: expression('bool', 'traffic')
       .optional()
@@ -23,7 +21,7 @@ export const retry = z
       .optional()
       .describe('Asked of the answer: where true, try again, whatever the status.'),
     maxBodyBytes: byteSize()
-      .default(KIBIBYTES_64)
+      .prefault('64Ki')
       .describe('Requests with a longer body are not tried again.'),
   })
   .describe('Tries again, at another endpoint where there is one.')

@@ -9,23 +9,23 @@ const sampling = (what: string) =>
     .describe(what)
 
 const attributes = (what: string) =>
-  z.record(z.string().min(1).max(256), expression('any', 'log')).default({}).describe(what)
+  z.record(z.string().min(1).max(256), expression('any', 'log')).prefault({}).describe(what)
 
 export const tracing = oneOfKeys(
   z.strictObject({
     ...targetShape,
-    protocol: choice('grpc', 'http').default('grpc').describe('The form of OTLP.'),
+    protocol: choice('grpc', 'http').prefault('grpc').describe('The form of OTLP.'),
     path: z
       .string()
       .regex(/^\/\S*$/)
-      .default('/v1/traces')
+      .prefault('/v1/traces')
       .describe('The path. With `http`.'),
-    randomSampling: sampling('The share of requests that begin a trace.').default(0),
-    clientSampling: sampling("Whether a client's wish to be traced is granted.").default(1),
+    randomSampling: sampling('The share of requests that begin a trace.').prefault(0),
+    clientSampling: sampling("Whether a client's wish to be traced is granted.").prefault(1),
     filter: expression('bool', 'log').optional().describe('Only what this is true for is sent.'),
     attributes: attributes('Further attributes of spans.'),
     resources: attributes('Attributes of the process.'),
-    remove: z.array(z.string().min(1).max(256)).max(64).default([]).describe('Left out.'),
+    remove: z.array(z.string().min(1).max(256)).max(64).prefault([]).describe('Left out.'),
   }),
   TARGET_KEYS,
 )

@@ -235,7 +235,7 @@ function keysOf(schema: z.core.$ZodType, path: Path): readonly string[] {
   const [step, ...rest] = path
   switch (def.type) {
     case 'optional':
-    case 'default':
+    case 'prefault':
     case 'readonly':
       return keysOf(def.innerType, path)
     case 'pipe':

@@ -10,7 +10,8 @@ export function fileJsonSchema(): JsonSchema {
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const { exactlyOne = [] } = constraintOf(zodSchema) ?? {}
+      const { exactlyOne = [], default: filledIn } = constraintOf(zodSchema) ?? {}
+      if (filledIn !== undefined) jsonSchema.default = filledIn as JsonSchema['default']
       if (exactlyOne.length === 0) return
       jsonSchema.allOf = exactlyOne.map((keys) => ({
         oneOf: keys.map((key) => ({ required: [key] })),

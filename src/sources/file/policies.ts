@@ -166,9 +166,16 @@ const UNSUPPORTED: readonly string[] = [
   'transformations',
 ]
 
+const MAPPINGS = new Map<string, z.ZodObject>()
+
 /** The mapping of all policies that may stand at a place, as one schema. */
-export function policiesSchema(sections: readonly Section[], level: Level) {
-  return z.strictObject(policyShape(sections, level))
+export function policiesSchema(sections: readonly Section[], level: Level): z.ZodObject {
+  const id = `${level}-${sections.join('-')}-policies`
+  const known = MAPPINGS.get(id)
+  if (known !== undefined) return known
+  const made = z.strictObject(policyShape(sections, level)).meta({ id })
+  MAPPINGS.set(id, made)
+  return made
 }
 
 export function policyShape(sections: readonly Section[], level: Level, kinds?: readonly string[]) {

@@ -50,26 +50,34 @@ const head = {
   hostOverride: text('host:port to use instead.').optional(),
   pathOverride: text('The path to use instead.').optional(),
   pathPrefix: text('What goes before the path.').optional(),
-  tokenize: z.boolean().default(false).describe('Counts tokens before the request is sent.'),
+  tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
 }
 
-const providerSchema = z.strictObject({
-  ...head,
-  policies: policiesSchema(['backend'], 'provider')
-    .optional()
-    .describe('Policies for what is sent to this provider.'),
-})
+const providerSchema = z
+  .strictObject({
+    ...head,
+    policies: policiesSchema(['backend'], 'provider')
+      .optional()
+      .describe('Policies for what is sent to this provider.'),
+  })
+  .meta({ id: 'ai-provider' })
 
 const group = z.strictObject({
   providers: z.array(providerSchema).min(1).max(16).describe('They share the load.'),
 })
 
-export const aiSchema = z.union([
-  providerSchema,
-  z.strictObject({
-    groups: z.array(group).min(1).max(8).describe('The next group serves when one before cannot.'),
-  }),
-])
+export const aiSchema = z
+  .union([
+    providerSchema,
+    z.strictObject({
+      groups: z
+        .array(group)
+        .min(1)
+        .max(8)
+        .describe('The next group serves when one before cannot.'),
+    }),
+  ])
+  .meta({ id: 'ai-backend' })
 
 const providerHead = z.strictObject(head)
 const groupOutline = z.strictObject({ providers: z.array(z.unknown()).min(1).max(16) })

@@ -59,20 +59,19 @@ export const backendSchema = oneOfKeys(
 )
 
 const refHead = {
-  weight: z.int().min(0).max(1_000_000).default(1).describe('Its share among the others.'),
+  weight: z.int().min(0).max(1_000_000).prefault(1).describe('Its share among the others.'),
 }
 
-export const backendRefSchema = () =>
-  oneOfKeys(
-    z.strictObject({
-      backend: backendName().optional().describe('The name of a backend.'),
-      ...kinds(),
-      name: name().optional().describe('A name for a backend that is written in place.'),
-      ...refHead,
-      policies: policies(),
-    }),
-    ['backend', ...KINDS],
-  )
+export const backendRefSchema = oneOfKeys(
+  z.strictObject({
+    backend: backendName().optional().describe('The name of a backend.'),
+    ...kinds(),
+    name: name().optional().describe('A name for a backend that is written in place.'),
+    ...refHead,
+    policies: policies(),
+  }),
+  ['backend', ...KINDS],
+).meta({ id: 'route-backend' })
 
 const headKinds = { ...simpleKinds, ai: z.unknown(), mcp: z.unknown() }
 const nameHead = z.looseObject({ name: name() })

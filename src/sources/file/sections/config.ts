@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Address, CatalogSource, Settings } from '../../../model/settings.ts'
 import {
   aliased,
+  anything,
   choice,
   duration,
   expression,
@@ -40,7 +41,7 @@ const catalogSource = oneOfKeys(
   z.strictObject({
     file: file().optional().describe('The path of a file with the catalog.'),
     inline: z
-      .union([z.string().min(1), z.record(z.string(), z.json())])
+      .union([z.string().min(1), z.record(z.string(), anything)])
       .optional()
       .describe('The catalog itself.'),
   }),
@@ -53,94 +54,84 @@ const catalogSource = oneOfKeys(
 const count = () => z.int().min(1).max(10_000_000)
 
 const logging = z.strictObject({
-  format: choice('text', 'json').default('text').describe('The form of a line.'),
+  format: choice('text', 'json').prefault('text').describe('The form of a line.'),
   level: choice('error', 'warn', 'info', 'debug', 'trace')
-    .default('info')
+    .prefault('info')
     .describe('What is written beside the access log.'),
 })
 
 const shape = {
   workers: z
     .union([z.int().min(1).max(1024), choice('auto')])
-    .default('auto')
+    .prefault('auto')
     .describe('Processes that share the ports; auto: one for each core.'),
-  enableIpv6: z.boolean().default(true).describe('Listens on IPv6 as well as on IPv4.'),
+  enableIpv6: z.boolean().prefault(true).describe('Listens on IPv6 as well as on IPv4.'),
   adminAddr: address()
-    .default({ kind: 'tcp', host: 'localhost', port: 15_000 })
+    .prefault('localhost:15000')
     .describe('Where the admin API listens; `off` turns it off.'),
-  statsAddr: address()
-    .default({ kind: 'tcp', host: '::', port: 15_020 })
-    .describe('Where metrics are served.'),
-  readinessAddr: address()
-    .default({ kind: 'tcp', host: '::', port: 15_021 })
-    .describe('Where readiness is asked for.'),
+  statsAddr: address().prefault('[::]:15020').describe('Where metrics are served.'),
+  readinessAddr: address().prefault('[::]:15021').describe('Where readiness is asked for.'),
   dns: z
     .strictObject({
       lookupFamily: choice('All', 'Auto', 'V4Preferred', 'V4Only', 'V6Only')
-        .default('Auto')
+        .prefault('Auto')
         .describe('Which addresses of a name are used.'),
     })
-    .default({ lookupFamily: 'Auto' })
+    .prefault({})
     .describe('How names are looked up.'),
   logging: logging
-    .default({ format: 'text', level: 'info' })
+    .prefault({})
     .describe('How the log looks. What is in the access log: `frontendPolicies.accessLog`.'),
-  histograms: choice('classic', 'native', 'both').default('classic').describe('Of metrics.'),
+  histograms: choice('classic', 'native', 'both').prefault('classic').describe('Of metrics.'),
   metrics: z
     .strictObject({
-      remove: z.array(z.string().min(1)).max(256).default([]).describe('Metrics left out.'),
+      remove: z.array(z.string().min(1)).max(256).prefault([]).describe('Metrics left out.'),
       fields: z
         .strictObject({
           add: z
             .record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/), expression('any', 'log'))
-            .default({})
+            .prefault({})
             .describe('Further labels, by expression. Keep the number of values small.'),
         })
-        .default({ add: {} })
+        .prefault({})
         .describe('Labels.'),
     })
-    .default({ remove: [], fields: { add: {} } })
+    .prefault({})
     .describe('What is measured.'),
   connectionTerminationDeadline: duration()
-    .default(5000)
+    .prefault('5s')
     .describe('How long connections may go on when the process is told to stop.'),
   connectionMinTerminationDeadline: duration()
-    .default(0)
+    .prefault('0s')
     .describe('How long it goes on taking connections at least.'),
   limits: z
     .strictObject({
-      connections: count().default(50_000).describe('Connections of clients in all.'),
-      connectionsPerAddress: count().default(10_000).describe('The same from one address.'),
+      connections: count().prefault(50_000).describe('Connections of clients in all.'),
+      connectionsPerAddress: count().prefault(10_000).describe('The same from one address.'),
     })
-    .default({ connections: 50_000, connectionsPerAddress: 10_000 })
+    .prefault({})
     .describe('What the process takes on.'),
   backend: z
     .strictObject({
-      connectTimeout: duration().default(10_000).describe('How long connecting may take.'),
-      poolIdleTimeout: duration().default(90_000).describe('How long an idle one is kept.'),
+      connectTimeout: duration().prefault('10s').describe('How long connecting may take.'),
+      poolIdleTimeout: duration().prefault('90s').describe('How long an idle one is kept.'),
       poolMaxSize: count().optional().describe('Connections to each endpoint; unbounded.'),
-      keepalives: keepalives()
-        .default({ enabled: true, time: 180_000, interval: 180_000, retries: 9 })
-        .describe('TCP keep-alive.'),
+      keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })
-    .default({
-      connectTimeout: 10_000,
-      poolIdleTimeout: 90_000,
-      keepalives: { enabled: true, time: 180_000, interval: 180_000, retries: 9 },
-    })
+    .prefault({})
     .describe('Connections to backends, where a policy does not say otherwise.'),
   storage: z
     .strictObject({
       mode: choice('readonly', 'database', 'file', 'hybrid')
-        .default('readonly')
+        .prefault('readonly')
         .describe('readonly: this file and nothing else. database: edits are kept there.'),
     })
-    .default({ mode: 'readonly' })
+    .prefault({})
     .describe('Where edits of the Admin UI go.'),
   database: z
     .strictObject({
       url: secret().describe('postgres://…'),
-      maxConnections: z.int().min(1).max(1000).default(5).describe('Connections at once.'),
+      maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
     })
     .optional()
     .describe('The PostgreSQL database.'),
@@ -150,28 +141,28 @@ const shape = {
     .describe('What seals the ids of MCP sessions.'),
   mcp: z
     .strictObject({
-      sessionTtl: duration().default(1_800_000).describe('How long an unused session is kept.'),
+      sessionTtl: duration().prefault('30m').describe('How long an unused session is kept.'),
     })
-    .default({ sessionTtl: 1_800_000 })
+    .prefault({})
     .describe('MCP sessions.'),
   modelCatalog: z
     .array(catalogSource)
     .max(64)
-    .default([])
+    .prefault([])
     .describe(
       'Prices of models: files or the catalog itself, later ones win. Takes effect at once.',
     ),
   sensitiveHeaders: z
     .array(headerName())
     .max(256)
-    .default([])
+    .prefault([])
     .describe('Headers whose values are never written anywhere.'),
   standardAttributes: z
     .strictObject({
       user: expression('any', 'log').optional().describe('Who asks.'),
       group: expression('any', 'log').optional().describe('For whom.'),
     })
-    .default({})
+    .prefault({})
     .describe('Who is behind a request, in records.'),
 }
 

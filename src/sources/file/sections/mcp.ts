@@ -27,9 +27,9 @@ const remote = () => oneOfKeys(z.strictObject(address), ['host', 'backend'])
 const stdio = aliased(
   {
     cmd: z.string().min(1).describe('The program.'),
-    args: z.array(z.string()).default([]).describe('Its arguments.'),
-    env: z.record(z.string(), z.string()).default({}).describe('Its environment.'),
-    clearEnv: z.boolean().default(false).describe('Whether it starts without ours.'),
+    args: z.array(z.string()).prefault([]).describe('Its arguments.'),
+    env: z.record(z.string(), z.string()).prefault({}).describe('Its environment.'),
+    clearEnv: z.boolean().prefault(false).describe('Whether it starts without ours.'),
   },
   { clear_env: 'clearEnv' },
 )
@@ -64,27 +64,29 @@ const target = oneOfKeys(
       .describe('Policies for what is sent to this server.'),
   }),
   [...TRANSPORTS],
-)
+).meta({ id: 'mcp-target' })
 
 export const mcpOptions = {
   statefulMode: choice('Stateful', 'Stateless')
-    .default('Stateful')
+    .prefault('Stateful')
     .describe('Whether there are sessions.'),
   prefixMode: choice('Conditional', 'Always', 'Never')
-    .default('Conditional')
+    .prefault('Conditional')
     .describe('When tools get the name of their server; conditional: where there are several.'),
   failureMode: choice('FailClosed', 'FailOpen')
-    .default('FailClosed')
+    .prefault('FailClosed')
     .describe('Whether one server that fails spoils the answer of all.'),
   dnsRebindingProtection: z
     .boolean()
-    .default(false)
+    .prefault(false)
     .describe('Only takes Host and Origin of this machine.'),
 }
 
 export const mcpTargets = () => z.array(target).min(1).max(128).describe('The servers.')
 
-export const mcpBackendSchema = z.strictObject({ targets: mcpTargets(), ...mcpOptions })
+export const mcpBackendSchema = z
+  .strictObject({ targets: mcpTargets(), ...mcpOptions })
+  .meta({ id: 'mcp-backend' })
 
 const targetHead = oneOfKeys(z.strictObject(head), [...TRANSPORTS])
 const outline = z.strictObject({ targets: z.array(z.unknown()).min(1).max(128), ...mcpOptions })

@@ -56,6 +56,7 @@ const match = z
       return method === undefined ? base : { ...base, method }
     },
   )
+  .meta({ id: 'match' })
 
 const matches = () =>
   z
@@ -71,7 +72,7 @@ export const routeShape = {
   ...httpHead,
   policies: policiesSchema(AT_ROUTE, 'route').optional().describe('Policies for this route.'),
   backends: z
-    .array(backendRefSchema())
+    .array(backendRefSchema)
     .max(64)
     .optional()
     .describe('Where requests go; several share them by weight.'),
@@ -83,7 +84,7 @@ export const tcpRouteShape = {
   ...identity,
   policies: policiesSchema(['backend'], 'route').optional().describe('Policies for this route.'),
   backends: z
-    .array(backendRefSchema())
+    .array(backendRefSchema)
     .max(64)
     .optional()
     .describe('Where connections go; several share them by weight.'),

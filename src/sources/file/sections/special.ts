@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { JsonObject } from '../../../model/json.ts'
 import type { SpecialSection } from '../../../model/model.ts'
 import type { Section } from '../../../model/policy.ts'
-import { headerName, name, policySchema, port, secret } from '../../../policies/schema.ts'
+import { anything, headerName, name, policySchema, port, secret } from '../../../policies/schema.ts'
 import { originOf, valueAt } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -13,7 +13,7 @@ import { listenerTls } from './tls.ts'
 /** Sections for one protocol each; they are checked and kept, and served by its own part. */
 
 const text = (what: string) => z.string().min(1).max(2048).optional().describe(what)
-const json = (what: string) => z.record(z.string(), z.json()).optional().describe(what)
+const json = (what: string) => z.record(z.string(), anything).optional().describe(what)
 const gateways = z
   .union([name(), z.array(name()).min(1).max(64)])
   .optional()
@@ -33,11 +33,11 @@ const params = z.strictObject({
   hostOverride: text('host:port to use instead.'),
   pathOverride: text('The path to use instead.'),
   pathPrefix: text('What goes before the path.'),
-  tokenize: z.boolean().default(false).describe('Counts tokens before the request is sent.'),
+  tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
 })
 
 const provider = z
-  .union([z.string().min(1).max(64), z.record(z.string(), z.json())])
+  .union([z.string().min(1).max(64), z.record(z.string(), anything)])
   .describe('Whom to ask: openAI, anthropic, …, `{custom}` or `{reference: name}`.')
 
 const change = {
@@ -80,7 +80,7 @@ const virtualModel = z.strictObject({
     .strictObject({
       weighted: z
         .strictObject({
-          targets: z.array(z.strictObject({ ...goal, weight: z.int().min(0).default(1) })).min(1),
+          targets: z.array(z.strictObject({ ...goal, weight: z.int().min(0).prefault(1) })).min(1),
         })
         .optional()
         .describe('By weight.'),

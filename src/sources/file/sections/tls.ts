@@ -35,7 +35,7 @@ export const listenerTls = aliased(
       .optional()
       .describe('Authorities whose client certificates are accepted: turns on mutual TLS.'),
     clientCertificates: choice('Require', 'Optional')
-      .default('Require')
+      .prefault('Require')
       .describe('Whether clients must show one. With `root`.'),
     minVersion: tlsVersion().optional().describe('The oldest version.'),
     maxVersion: tlsVersion().optional().describe('The newest version.'),
@@ -85,3 +85,4 @@ export const listenerTls = aliased(
       alpn: value.alpn,
     }) as TerminatedTls
   })
+  .meta({ id: 'listener-tls' })

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import own from '../package.json' with { type: 'json' }
+import { runCommand } from '../src/cli/index.ts'
+
+const { env, stdout } = process
+
+process.exitCode = await runCommand(
+  process.argv.slice(2),
+  {
+    out: (text) => void stdout.write(text),
+    err: (text) => void process.stderr.write(text),
+    environment: env,
+    readInput: () => readFileSync(0, 'utf8'),
+    width: stdout.isTTY ? stdout.columns : undefined,
+    // https://no-color.org
+    colour: stdout.isTTY === true && (env.NO_COLOR ?? '') === '',
+  },
+  own.version,
+)

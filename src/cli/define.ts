@@ -1,0 +1,28 @@
+/** What a command sees of the process: tests give it another one. */
+export interface Terminal {
+  readonly out: (text: string) => void
+  readonly err: (text: string) => void
+  readonly environment: Readonly<Record<string, string | undefined>>
+  readonly readInput: () => string
+  /** Columns; undefined where the output is no terminal. */
+  readonly width: number | undefined
+  readonly colour: boolean
+}
+
+/** A word behind `portcullis`. */
+export interface Command {
+  readonly name: string
+  /** One line, lower case, for the list of commands. */
+  readonly summary: string
+  /** What `portcullis NAME --help` prints. */
+  readonly help: string
+  /** The exit code: 0 for yes, 1 for no, 2 for a question that was not understood. */
+  readonly run: (args: readonly string[], terminal: Terminal) => number | Promise<number>
+}
+
+export function defineCommand(command: Command): Command {
+  return command
+}
+
+/** What is wrong with the way a command was called. */
+export class UsageError extends Error {}

@@ -1,0 +1,56 @@
+import { nearest } from '../cel/check/nearest.ts'
+import { type Command, type Terminal, UsageError } from './define.ts'
+import { schema } from './schema.ts'
+import { validate } from './validate.ts'
+
+/** All commands, in the order in which they are listed. */
+export const COMMANDS: readonly Command[] = [validate, schema]
+
+/** `portcullis …`: the exit code. */
+export async function runCommand(
+  args: readonly string[],
+  terminal: Terminal,
+  version: string,
+): Promise<number> {
+  const [name, ...rest] = args
+  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
+    terminal.out(overview())
+    return name === undefined ? 2 : 0
+  }
+  if (name === '--version' || name === '-V') {
+    terminal.out(`portcullis ${version}\n`)
+    return 0
+  }
+  const command = COMMANDS.find((one) => one.name === name)
+  if (command === undefined) {
+    const meant = nearest(
+      name,
+      COMMANDS.map((one) => one.name),
+    )
+    const hint = meant === undefined ? 'see `portcullis help`' : `did you mean \`${meant}\`?`
+    terminal.err(`portcullis: no command is called \`${name}\`: ${hint}\n`)
+    return 2
+  }
+  if (rest.includes('--help') || rest.includes('-h')) {
+    terminal.out(`${command.help}\n`)
+    return 0
+  }
+  try {
+    return await command.run(rest, terminal)
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error
+    terminal.err(`portcullis ${name}: ${error.message}\n\n${command.help}\n`)
+    return 2
+  }
+}
+
+function overview(): string {
+  const width = Math.max(...COMMANDS.map(({ name }) => name.length))
+  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)
+  return `portcullis COMMAND …: an authorization-first gateway
+
+${lines.join('\n')}
+
+portcullis COMMAND --help tells more.
+`
+}

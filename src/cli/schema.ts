@@ -1,0 +1,17 @@
+import { fileJsonSchema } from '../sources/file/json-schema.ts'
+import { defineCommand } from './define.ts'
+
+export const schema = defineCommand({
+  name: 'schema',
+  summary: 'print the JSON Schema of configuration files, for editors',
+  help: `portcullis schema
+
+Prints the JSON Schema of configuration files. Save it, and name it in the first
+line of a file, so that editors complete and check it:
+
+  # yaml-language-server: $schema=./portcullis.schema.json`,
+  run: (_args, { out }) => {
+    out(`${JSON.stringify(fileJsonSchema(), undefined, 2)}\n`)
+    return 0
+  },
+})

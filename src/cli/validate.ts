@@ -1,0 +1,59 @@
+import { parseArgs } from 'node:util'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import { loadFile, loadText } from '../sources/file/load.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+
+export const validate = defineCommand({
+  name: 'validate',
+  summary: 'check configuration files and print everything that is wrong with them',
+  help: `portcullis validate FILE... [--format text|json]
+
+Reads each FILE (- for the standard input) and the files that it names, as the
+gateway would, and prints all errors and warnings with their places.
+
+  --format text   for people (default)
+  --format json   for programs: counts and messages as one object
+
+Exit code: 0 without errors, 1 with errors, 2 where the command is not understood.`,
+  run: (args, terminal) => {
+    const { values, positionals } = parse(args)
+    if (positionals.length === 0) throw new UsageError('name a file to check')
+    const { format = 'text' } = values
+    if (format !== 'text' && format !== 'json') {
+      throw new UsageError(`no format is called ${format}: text and json are`)
+    }
+    const checked = positionals.map((file) => ({ file, diagnostics: check(file, terminal) }))
+    const all = checked.flatMap(({ diagnostics }) => diagnostics)
+    if (format === 'json') terminal.out(`${renderJson(all)}\n`)
+    else for (const { file, diagnostics } of checked) print(file, diagnostics, terminal)
+    return hasErrors(all) ? 1 : 0
+  },
+})
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: { format: { type: 'string' } },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
+  if (file !== '-') return loadFile(file, { environment }).result.diagnostics
+  const text = readInput()
+  return loadText(text, 'standard-input', { environment }).result.diagnostics
+}
+
+function print(file: string, diagnostics: readonly Diagnostic[], terminal: Terminal): void {
+  const { colour, width = 100 } = terminal
+  if (diagnostics.length > 0) {
+    terminal.out(`${renderTerminal(diagnostics, { colour, width })}\n\n`)
+  }
+  terminal.out(`${file}: ${renderCount(diagnostics)}\n`)
+}

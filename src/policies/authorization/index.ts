@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileAuthorization } from './compile.ts'
+import { authorization as schema } from './schema.ts'
+
+export const authorization = definePolicy({
+  kind: 'authorization',
+  stages: ['traffic', 'backend'],
+  schema,
+  compile: compileAuthorization,
+})

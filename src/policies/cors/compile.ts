@@ -1,0 +1,137 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import type { Attachments, Part } from '../define.ts'
+import { compileOrigins } from './origins.ts'
+import type { Cors } from './schema.ts'
+
+type Field = readonly [name: string, value: string]
+
+/** Whoever sets this policy answers for the headers: what the backend says of them is dropped. */
+const OWN: readonly string[] = [
+  'access-control-allow-origin',
+  'access-control-allow-credentials',
+  'access-control-expose-headers',
+  'access-control-allow-methods',
+  'access-control-allow-headers',
+  'access-control-max-age',
+]
+
+const VARY_BY_ORIGIN: Field = ['vary', 'Origin']
+const VARY_OF_PREFLIGHT: Field = [
+  'vary',
+  'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
+]
+
+const MOST_REMEMBERED = 256
+
+export function compileCors([{ value }]: Attachments<Cors>): Part {
+  const isAllowed = compileOrigins(value.allowOrigins)
+  const isPublic = value.allowOrigins.includes('*') && !value.allowCredentials
+  const editOf = compileEdits(value, isPublic, isAllowed)
+  const preflight = compilePreflight(value, isPublic, isAllowed)
+  return {
+    step: (exchange) => {
+      const { method, headers } = exchange.request
+      const origin = headers.get('origin')
+      if (method === 'OPTIONS' && origin !== undefined) {
+        const asked = headers.get('access-control-request-method')
+        if (asked !== undefined) return preflight(exchange, origin, asked)
+      }
+      exchange.responseEdit = editOf(origin, exchange.responseEdit)
+      return undefined
+    },
+  }
+}
+
+/** What becomes of an answer. Equal cases are one edit, so that it is rendered once. */
+function compileEdits(
+  { allowCredentials, exposeHeaders }: Cors,
+  isPublic: boolean,
+  isAllowed: (origin: string) => boolean,
+): (origin: string | undefined, after: HeaderEdit) => HeaderEdit {
+  const exposed = listed(exposeHeaders, allowCredentials, undefined)
+  // Without it a cache would give one origin's answer to another.
+  const vary = isPublic ? [] : [VARY_BY_ORIGIN]
+  const foreign = new HeaderEdit(OWN, vary)
+  const allowed = (origin: string) =>
+    new HeaderEdit(OWN, [
+      ['access-control-allow-origin', isPublic ? '*' : origin],
+      ...credentials(allowCredentials),
+      ...field('access-control-expose-headers', exposed),
+      ...vary,
+    ])
+  const everyone = allowed('*')
+  let remembered = new Map<string, HeaderEdit>()
+  let after = NO_EDIT
+  return (origin, later) => {
+    if (later !== after) {
+      after = later
+      remembered = new Map()
+    }
+    const key = origin === undefined || (isPublic && isAllowed(origin)) ? '' : origin
+    const known = remembered.get(key)
+    if (known !== undefined) return known
+    const own =
+      isPublic && origin !== undefined
+        ? everyone
+        : origin !== undefined && isAllowed(origin)
+          ? allowed(origin)
+          : foreign
+    const edit = own.with(later)
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    remembered.set(key, edit)
+    return edit
+  }
+}
+
+function compilePreflight(
+  value: Cors,
+  isPublic: boolean,
+  isAllowed: (origin: string) => boolean,
+): (exchange: Exchange, origin: string, asked: string) => Reply {
+  const { allowCredentials, allowMethods, allowHeaders, maxAge } = value
+  // A browser takes an answer without the headers as a refusal; there is nothing more to say.
+  const refused = preflightReply([VARY_OF_PREFLIGHT])
+  return ({ request }, origin, askedMethod) => {
+    if (!isAllowed(origin)) return refused
+    const askedHeaders = request.headers.get('access-control-request-headers')
+    return preflightReply([
+      ['access-control-allow-origin', isPublic ? '*' : origin],
+      ...credentials(allowCredentials),
+      ...field('access-control-allow-methods', listed(allowMethods, allowCredentials, askedMethod)),
+      ...field('access-control-allow-headers', listed(allowHeaders, allowCredentials, askedHeaders)),
+      ...field('access-control-max-age', maxAge === undefined ? '' : seconds(maxAge)),
+      VARY_OF_PREFLIGHT,
+    ])
+  }
+}
+
+function preflightReply(fields: readonly Field[]): Reply {
+  return reply(204, 'cors-preflight', '', new HeaderEdit([], fields))
+}
+
+/**
+ * Gateway API: where credentials are allowed a wildcard is not one to a browser, so what was asked
+ * for is named in its place; and what is not asked for cannot be named.
+ */
+function listed(names: readonly string[], withCredentials: boolean, asked: string | undefined) {
+  if (!names.includes('*')) return names.join(', ')
+  if (!withCredentials) return '*'
+  if (asked !== undefined && TOKENS.test(asked)) return asked
+  return names.filter((name) => name !== '*').join(', ')
+}
+
+const TOKENS = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+([ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/
+
+function credentials(isAllowed: boolean): readonly Field[] {
+  return isAllowed ? [['access-control-allow-credentials', 'true']] : []
+}
+
+function field(name: string, value: string): readonly Field[] {
+  return value === '' ? [] : [[name, value]]
+}
+
+function seconds(milliseconds: number): string {
+  return String(Math.floor(milliseconds / 1000))
+}

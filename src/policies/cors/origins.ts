@@ -1,0 +1,33 @@
+/**
+ * `*` is any origin, `https://*.example.com` any name below it however deep, `:*` any port.
+ * An origin has its scheme and host in lower case and never a port that the scheme implies.
+ */
+export function compileOrigins(origins: readonly string[]): (origin: string) => boolean {
+  if (origins.includes('*')) return () => true
+  const exact = new Set(origins.filter((origin) => !origin.includes('*')).map(withoutImpliedPort))
+  const patterns = origins.filter((origin) => origin.includes('*')).map(toPattern)
+  return (origin) => {
+    if (exact.has(origin)) return true
+    return patterns.length > 0 && patterns.some((pattern) => pattern.test(origin))
+  }
+}
+
+function withoutImpliedPort(origin: string): string {
+  return origin.replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2')
+}
+
+const HOST = '(?:[a-z0-9_-]+(?:\\.[a-z0-9_-]+)*|\\[[0-9a-f:.]+\\])'
+const LABELS = '(?:[a-z0-9_-]+\\.)+'
+
+function toPattern(origin: string): RegExp {
+  const [, scheme = '', host = '', port = ''] =
+    /^([^:]+):\/\/(\[[^\]]*\]|[^:]+)(:.*)?$/.exec(withoutImpliedPort(origin)) ?? []
+  const hosts =
+    host === '*' ? HOST : host.startsWith('*.') ? LABELS + escaped(host.slice(2)) : escaped(host)
+  const ports = port === ':*' ? '(?::[0-9]+)?' : escaped(port)
+  return new RegExp(`^${escaped(scheme)}://${hosts}${ports}$`)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
+}

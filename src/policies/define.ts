@@ -1,0 +1,67 @@
+import type * as z from 'zod'
+import type { Expression, Stage, Variables } from '../cel/index.ts'
+import type { Origin } from '../diagnostics/diagnostic.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Step } from '../exchange/step.ts'
+import type { Section, ValidPolicy } from '../model/policy.ts'
+import type { ResultType } from './annotations.ts'
+import type { MirrorTarget } from './request-mirror/compile.ts'
+import type { Retry } from './retry/compile.ts'
+import type { Timeouts } from './timeout/compile.ts'
+
+/** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
+export interface Policy<T> {
+  readonly kind: string
+  readonly stages: readonly Section[]
+  readonly schema: z.ZodType<T>
+  /**
+   * All that is expensive happens here. Of a kind that composes it gets all policies that reach
+   * the place, those of the gateway first; of others the one that holds.
+   */
+  compile(policies: Attachments<T>, site: Site): Part
+}
+
+export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
+
+/** What a policy adds to a route or a backend. */
+export interface Part {
+  readonly step?: Step
+  readonly timeouts?: Timeouts
+  readonly retry?: Retry
+  readonly mirrors?: readonly MirrorTarget[]
+}
+
+/** What a policy is given while it is compiled. */
+export interface Site {
+  /** Monotonic milliseconds. */
+  readonly now: () => number
+  /**
+   * Undefined after an error, which is reported with its place; the policy then denies what it
+   * guards, whatever it compiles to.
+   */
+  compile(text: string, place: ExpressionPlace): Expression | undefined
+  /** Made once for the same policies, however many routes they reach. */
+  shared<T>(policies: readonly object[], make: () => T): T
+  /** What lives on across reloads as long as the policy stays the same. */
+  kept<T>(policy: ValidPolicy, make: () => T): T
+}
+
+export interface ExpressionPlace {
+  readonly policy: ValidPolicy
+  /** Within the policy: `rules[2].deny`. */
+  readonly field: string
+  readonly result: ResultType
+  /** Exactly where, if the source said so. */
+  readonly origin?: Origin | undefined
+  /** Where it is not that of the section. */
+  readonly stage?: Stage
+}
+
+export function definePolicy<T>(policy: Policy<T>): Policy<T> {
+  return policy
+}
+
+/** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
+export function variablesOf(exchange: Exchange): Variables {
+  return exchange as unknown as Variables
+}

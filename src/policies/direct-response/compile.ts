@@ -1,0 +1,53 @@
+import type { Variables } from '../../cel/index.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { textOf } from '../value-text.ts'
+import type { DirectResponse } from './schema.ts'
+
+const PLAIN = 'text/plain; charset=utf-8'
+const FAILED = reply(500, 'expression-failed')
+
+type Text = (variables: Variables) => string | undefined
+
+export function compileDirectResponse([policy]: Attachments<DirectResponse>, site: Site): Part {
+  const { status, body = '', bodyExpression, headers } = policy.value
+  let isConstant = true
+  const compileText = (field: string, text: string, result: 'string' | 'any'): Text => {
+    const expression = site.compile(text, { policy, field, result })
+    if (expression === undefined) return () => undefined
+    if (expression.term.kind !== 'constant') isConstant = false
+    const evaluate = expression.evaluate()
+    return (variables) => textOf(evaluate(variables))
+  }
+  const fields = Object.entries(headers).map(([name, text]) => {
+    return { name, valueOf: compileText(`headers.${name}`, text, 'string') }
+  })
+  const bodyOf: Text =
+    bodyExpression === undefined
+      ? () => body
+      : compileText('bodyExpression', bodyExpression, 'any')
+
+  const answer = (variables: Variables): Reply => {
+    const content = bodyOf(variables)
+    if (content === undefined) return FAILED
+    const set: { name: string; value: string }[] = []
+    let contentType = content === '' ? '' : PLAIN
+    for (const { name, valueOf } of fields) {
+      const value = valueOf(variables)
+      if (value === undefined || !isFieldValue(value)) continue
+      if (name.toLowerCase() === 'content-type') contentType = value
+      else set.push({ name, value })
+    }
+    return { status, reason: 'direct-response', headers: headerEdit({ set }), body: content, contentType }
+  }
+
+  const constant = isConstant ? answer({}) : undefined
+  return { step: (exchange) => constant ?? answer(variablesOf(exchange)) }
+}
+
+/** RFC 9110 §5.5: a header that a request could break out of is left out. */
+function isFieldValue(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to refuse
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(text) && text.trim() === text
+}

@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileDirectResponse } from './compile.ts'
+import { directResponse as schema } from './schema.ts'
+
+export const directResponse = definePolicy({
+  kind: 'directResponse',
+  stages: ['traffic'],
+  schema,
+  compile: compileDirectResponse,
+})

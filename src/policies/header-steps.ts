@@ -1,0 +1,35 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
+
+/**
+ * Edits of one route meet in the same order every time, so the last sum is remembered: as the
+ * same object it is rendered once, too.
+ */
+type Apply = (exchange: Exchange) => undefined
+
+export function editRequest(edit: HeaderEdit): Apply {
+  let before = NO_EDIT
+  let sum = edit
+  return (exchange) => {
+    if (exchange.requestEdit !== before) {
+      before = exchange.requestEdit
+      sum = before.with(edit)
+    }
+    exchange.requestEdit = sum
+    return undefined
+  }
+}
+
+/** An answer meets the steps in reverse: what ran later changes it first. */
+export function editResponse(edit: HeaderEdit): Apply {
+  let after = NO_EDIT
+  let sum = edit
+  return (exchange) => {
+    if (exchange.responseEdit !== after) {
+      after = exchange.responseEdit
+      sum = edit.with(after)
+    }
+    exchange.responseEdit = sum
+    return undefined
+  }
+}

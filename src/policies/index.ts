@@ -1,0 +1,31 @@
+import { authorization } from './authorization/index.ts'
+import { cors } from './cors/index.ts'
+import type { Policy } from './define.ts'
+import { directResponse } from './direct-response/index.ts'
+import { localRateLimit } from './local-rate-limit/index.ts'
+import { requestHeaders } from './request-headers/index.ts'
+import { requestMirror } from './request-mirror/index.ts'
+import { requestRedirect } from './request-redirect/index.ts'
+import { responseHeaders } from './response-headers/index.ts'
+import { retry } from './retry/index.ts'
+import { timeout } from './timeout/index.ts'
+import { urlRewrite } from './url-rewrite/index.ts'
+
+/**
+ * What runs for a request, in this order. Those that change answers come first, so that they also
+ * reach the answers of the gateway itself; a preflight has no credentials and so is answered
+ * before anybody asks for some; nothing is counted or sent on for a request that is denied.
+ */
+export const POLICIES: readonly Policy<never>[] = [
+  responseHeaders,
+  timeout,
+  cors,
+  authorization,
+  localRateLimit,
+  requestHeaders,
+  urlRewrite,
+  requestRedirect,
+  directResponse,
+  requestMirror,
+  retry,
+]

@@ -1,0 +1,47 @@
+import type { RateLimit } from './schema.ts'
+
+/** Full at first; `refill` more at the end of every `interval`, never above `capacity`. */
+export interface Bucket {
+  left: number
+  /** When it was filled last. */
+  filledAt: number
+}
+
+/** One bucket for each key; the longest unused is forgotten first, and is full when it returns. */
+export class Buckets {
+  readonly limit: RateLimit
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(limit: RateLimit) {
+    this.limit = limit
+  }
+
+  get size(): number {
+    return this.#buckets.size
+  }
+
+  /** The bucket of the key as it is now. */
+  at(key: string, now: number): Bucket {
+    const { capacity, refill, interval, maxKeys } = this.limit
+    const buckets = this.#buckets
+    const known = buckets.get(key)
+    if (known === undefined) {
+      if (buckets.size >= maxKeys) buckets.delete(buckets.keys().next().value as string)
+      const bucket = { left: capacity, filledAt: now }
+      buckets.set(key, bucket)
+      return bucket
+    }
+    // A Map keeps the order of insertion: what is put in again goes to its end.
+    if (buckets.size > 1) {
+      buckets.delete(key)
+      buckets.set(key, known)
+    }
+    const step = Math.max(1, interval)
+    const fills = Math.floor((now - known.filledAt) / step)
+    if (fills > 0) {
+      known.left = Math.min(capacity, known.left + fills * refill)
+      known.filledAt += fills * step
+    }
+    return known
+  }
+}

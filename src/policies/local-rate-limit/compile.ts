@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import type { Variables } from '../../cel/index.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { textOf } from '../value-text.ts'
+import { type Bucket, Buckets } from './buckets.ts'
+import type { RateLimit } from './schema.ts'
+
+type Limits = readonly RateLimit[]
+
+export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site): Part {
+  const all = site.kept(policy, () => policy.value.map((limit) => new Buckets(limit)))
+  const counted = all.flatMap((buckets, index) => {
+    const { key, type } = buckets.limit
+    const field = `[${index}].key`
+    const keyOf = key === undefined ? allTogether : compileKey(key, field, policy, site)
+    // Tokens are counted by who reads the model's answer; a request as such costs none.
+    return [{ buckets, keyOf, cost: type === 'requests' ? 1 : 0 }]
+  })
+  const { now } = site
+  return {
+    step: (exchange) => {
+      const variables = variablesOf(exchange)
+      const time = now()
+      const taken: Bucket[] = []
+      let refusal: Reply | undefined
+      let longest = -1
+      for (const { buckets, keyOf } of counted) {
+        const bucket = buckets.at(keyOf(variables), time)
+        taken.push(bucket)
+        if (bucket.left >= 1) continue
+        const { limit } = buckets
+        const wait = Math.max(0, bucket.filledAt + limit.interval - time)
+        if (wait <= longest) continue
+        longest = wait
+        refusal = tooMany(limit, wait)
+      }
+      if (refusal !== undefined) return refusal
+      // All or nothing: what one limit refuses does not use up the others.
+      for (let i = 0; i < taken.length; i++) {
+        ;(taken[i] as Bucket).left -= (counted[i] as (typeof counted)[number]).cost
+      }
+      return undefined
+    },
+  }
+}
+
+type KeyOf = (variables: Variables) => string
+
+const allTogether: KeyOf = () => ''
+
+/** Requests for which there is no value are one client, so that to send none is no way around. */
+const WITHOUT_VALUE = '-'
+const LONGEST_KEY = 128
+
+function compileKey(
+  text: string,
+  field: string,
+  policy: Attachments<Limits>[0],
+  site: Site,
+): KeyOf {
+  const evaluate = site.compile(text, { policy, field, result: 'any' })?.evaluate()
+  return (variables) => {
+    const value = textOf(evaluate?.(variables))
+    if (value === undefined) return WITHOUT_VALUE
+    if (value.length <= LONGEST_KEY) return `=${value}`
+    // Clients choose keys: what is remembered of each is bounded, and must not collide.
+    return `#${createHash('sha256').update(value).digest('base64')}`
+  }
+}
+
+function tooMany({ capacity }: RateLimit, wait: number): Reply {
+  const seconds = String(Math.max(1, Math.ceil(wait / 1000)))
+  const set = [
+    { name: 'retry-after', value: seconds },
+    { name: 'ratelimit-limit', value: String(capacity) },
+    { name: 'ratelimit-remaining', value: '0' },
+    { name: 'ratelimit-reset', value: seconds },
+  ]
+  return reply(429, 'rate-limit', '', headerEdit({ set }))
+}

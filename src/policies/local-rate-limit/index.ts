@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileLocalRateLimit } from './compile.ts'
+import { localRateLimit as schema } from './schema.ts'
+
+export const localRateLimit = definePolicy({
+  kind: 'localRateLimit',
+  stages: ['traffic'],
+  schema,
+  compile: compileLocalRateLimit,
+})

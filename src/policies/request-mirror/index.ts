@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileRequestMirror } from './compile.ts'
+import { requestMirror as schema } from './schema.ts'
+
+export const requestMirror = definePolicy({
+  kind: 'requestMirror',
+  stages: ['traffic'],
+  schema,
+  compile: compileRequestMirror,
+})

@@ -1,0 +1,43 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { reply } from '../../exchange/reply.ts'
+import type { Attachments, Part } from '../define.ts'
+import { compilePath } from '../new-location.ts'
+import type { Authority } from '../rewritten-url.ts'
+import type { RequestRedirect } from './schema.ts'
+
+const WELL_KNOWN: Readonly<Record<string, number>> = { http: 80, https: 443 }
+
+export function compileRequestRedirect([{ value }]: Attachments<RequestRedirect>): Part {
+  const { scheme, authority, path, status } = value
+  const pathOf = path === undefined ? ({ request }: Exchange) => request.path : compilePath(path)
+  return {
+    step: (exchange) => {
+      const { request } = exchange
+      const base = baseOf(exchange, scheme, authority)
+      const location = `${base}${pathOf(exchange)}${request.search}`
+      const headers = headerEdit({ set: [{ name: 'location', value: location }] })
+      return reply(status, 'redirect', '', headers)
+    },
+  }
+}
+
+/**
+ * Gateway API, HTTPRequestRedirectFilter.port: without a port of its own a redirect takes the
+ * well-known one of its scheme, without a scheme the port of the listener; a port that the scheme
+ * implies is not written.
+ */
+function baseOf(
+  { request, destination }: Exchange,
+  newScheme: 'http' | 'https' | undefined,
+  authority: Authority | undefined,
+): string {
+  const fixed = typeof authority === 'object' ? authority : {}
+  const host = fixed.host ?? request.host
+  // Only HTTP/1.0 has requests without a host; RFC 9110 §10.2.2 lets Location be relative.
+  if (host === '') return ''
+  const scheme = newScheme ?? request.scheme
+  const implied = WELL_KNOWN[scheme]
+  const port = fixed.port ?? (newScheme === undefined ? destination.port : implied)
+  return port === implied ? `${scheme}://${host}` : `${scheme}://${host}:${port}`
+}

@@ -1,0 +1,289 @@
+import type { Socket } from 'node:net'
+import { Connection, type Destination, type Source } from '../exchange/connection.ts'
+import { destinationOf, sourceOf } from '../exchange/peer.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
+import type { DownstreamEvents } from '../wire/downstream.ts'
+import { ServerConnection } from '../wire/http1/server-connection.ts'
+import { acceptTls, type TlsObserver } from './accept-tls.ts'
+import type { ConnectionCounts } from './connection-counts.ts'
+import type { HttpListeners } from './http-listeners.ts'
+import type { PortPlan, StreamRouter } from './port-plan.ts'
+import { Prelude } from './prelude.ts'
+import { type Observer, type Port, RequestLoop } from './request-loop.ts'
+import { type Streamed, serveStream } from './tcp.ts'
+
+/** Why a connection was closed before any of its data was read or proxied. */
+export type RejectionWord =
+  | 'connections'
+  | 'connections-per-address'
+  | 'authorization'
+  | 'proxy-protocol'
+  | 'no-route'
+  | 'draining'
+
+export interface Rejection {
+  readonly word: RejectionWord
+  /** What the rules, the reader or the router said of it. */
+  readonly detail: string
+  readonly port: number
+  readonly gateway: string
+  readonly listener: ListenerProgram | undefined
+  /** Undefined where it was over before anything was known of it. */
+  readonly connection: Connection | undefined
+}
+
+export interface AcceptObserver extends Observer, TlsObserver {
+  rejected(rejection: Rejection): void
+  streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void
+}
+
+/** Something that serves a connection and can be asked to come to an end. */
+export interface Served {
+  /** Closes as soon as nothing is under way. */
+  drain(): void
+}
+
+/** HTTP/2 on a socket, after ALPN chose it or a client began with its preface. */
+export interface Http2 {
+  /** Undefined: more octets are needed to tell. */
+  isPreface(bytes: Buffer): boolean | undefined
+  serve(socket: Socket, connection: Connection, events: DownstreamEvents, plan: PortPlan): Served
+}
+
+/** What all ports share. */
+export interface Acceptance {
+  readonly deadlines: Deadlines
+  readonly counts: ConnectionCounts
+  readonly route: StreamRouter
+  readonly observer: AcceptObserver
+  readonly nextId: () => string
+  /** Without it HTTP/2 is not offered. */
+  readonly http2: Http2 | undefined
+}
+
+/** One port and the connections that came by it. */
+export class Doorway implements Port {
+  readonly acceptance: Acceptance
+  /** Replaced whole when the Program is. */
+  plan: PortPlan
+  readonly open = new Set<Accepted>()
+  #empty: PromiseWithResolvers<void> | undefined = undefined
+
+  constructor(plan: PortPlan, acceptance: Acceptance) {
+    this.plan = plan
+    this.acceptance = acceptance
+  }
+
+  get listeners(): HttpListeners {
+    return this.plan.names
+  }
+
+  get isDraining(): boolean {
+    return this.#empty !== undefined
+  }
+
+  accept(socket: Socket): void {
+    // Without anybody to hear it an error would end the process.
+    socket.on('error', ignore)
+    const { counts, observer } = this.acceptance
+    if (this.isDraining || !counts.enter()) {
+      socket.destroy()
+      const word = this.isDraining ? 'draining' : 'connections'
+      observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
+      return
+    }
+    const accepted = new Accepted(socket, this)
+    this.open.add(accepted)
+    accepted.start()
+  }
+
+  left(accepted: Accepted): void {
+    this.open.delete(accepted)
+    this.acceptance.counts.leave()
+    if (this.open.size === 0) this.#empty?.resolve()
+  }
+
+  /** What came by a listener that is no longer there may go on for as long as `grace`. */
+  replan(plan: PortPlan, grace: number): void {
+    this.plan = plan
+    for (const accepted of [...this.open]) {
+      if (!accepted.fits(plan)) accepted.end(grace)
+    }
+  }
+
+  /** Idle connections close, the others are told to; resolves when none is left. */
+  drain(): Promise<void> {
+    if (this.#empty === undefined) {
+      this.#empty = Promise.withResolvers<void>()
+      for (const accepted of [...this.open]) accepted.drain()
+      if (this.open.size === 0) this.#empty.resolve()
+    }
+    return this.#empty.promise
+  }
+
+  destroy(): void {
+    for (const accepted of [...this.open]) accepted.socket.destroy()
+  }
+}
+
+/** One accepted socket, from its first octet until it is somebody else's. */
+export class Accepted {
+  readonly socket: Socket
+  readonly doorway: Doorway
+  /** The plan that was there when it came. */
+  readonly plan: PortPlan
+  readonly openedAt = Date.now()
+  source: Source | undefined = undefined
+  served: Served | undefined = undefined
+  /** What the connection was admitted to; requests for anything else are misdirected. */
+  listener: ListenerProgram | undefined = undefined
+  #addressKey: string | undefined = undefined
+
+  constructor(socket: Socket, doorway: Doorway) {
+    this.socket = socket
+    this.doorway = doorway
+    this.plan = doorway.plan
+    socket.on('close', () => this.#left())
+  }
+
+  start(): void {
+    const { socket, plan } = this
+    const { enabled, time } = plan.keepalive
+    if (enabled) socket.setKeepAlive(true, time)
+    this.source = sourceOf(socket.remoteAddress ?? '', socket.remotePort ?? 0)
+    // A client that is gone already has no address any more.
+    if (this.source === undefined) return void socket.destroy()
+    this.#sourced()
+  }
+
+  drain(): void {
+    if (this.served === undefined) this.socket.destroy()
+    else this.served.drain()
+  }
+
+  /** Drains it, and cuts it off where that takes longer. */
+  end(grace: number): void {
+    this.drain()
+    this.#after(grace, () => this.socket.destroy())
+  }
+
+  /** Whether it could have come in by this plan as it did by its own. */
+  fits(plan: PortPlan): boolean {
+    if (plan === this.plan) return true
+    if (plan.kind !== this.plan.kind) return false
+    const { listener } = this
+    return listener === undefined || plan.listeners.some((other) => isSame(other, listener))
+  }
+
+  /** Sends the client away without a byte. */
+  reject(word: RejectionWord, detail: string, connection: Connection | undefined): void {
+    this.socket.destroy()
+    const rejection = rejectionOf(word, detail, this.plan, this.listener, connection)
+    this.doorway.acceptance.observer.rejected(rejection)
+  }
+
+  /** Whether the rules of all these listeners let it in; otherwise it is closed and said so. */
+  isAdmitted(connection: Connection, listeners: readonly ListenerProgram[]): boolean {
+    for (const { network } of listeners) {
+      if (network === undefined || network.accepts(connection)) continue
+      this.reject('authorization', 'authorization failed', connection)
+      return false
+    }
+    return true
+  }
+
+  connection(isEncrypted: boolean, sni: string | undefined, hostname: string | undefined) {
+    const source = this.source as Source
+    const { localAddress = '', localPort = 0 } = this.socket
+    const destination = destinationOf(localAddress, localPort, hostname) as Destination
+    return new Connection(source, destination, isEncrypted, sni, this.openedAt)
+  }
+
+  /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
+  serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
+    const { deadlines, observer, nextId, http2 } = this.doorway.acceptance
+    const loop = new RequestLoop(port, connection, observer, nextId)
+    this.served =
+      isHttp2 && http2 !== undefined
+        ? http2.serve(socket, connection, loop, this.plan)
+        : new ServerConnection(socket, this.plan.http, deadlines, loop)
+    const { served } = this
+    if (this.plan.longest > 0) this.#after(this.plan.longest, () => served.drain())
+    socket.resume()
+  }
+
+  /** The true source is known: who may come in comes in. */
+  #sourced(): void {
+    const { plan, doorway } = this
+    const { counts } = doorway.acceptance
+    this.#addressKey = counts.enterFrom(this.source as Source)
+    if (this.#addressKey === undefined) {
+      const word = 'connections-per-address'
+      return this.reject(word, word, this.connection(false, undefined, undefined))
+    }
+    const { kind, listeners } = plan
+    const connection = this.connection(false, undefined, undefined)
+    // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
+    if (kind !== 'tls' && !this.isAdmitted(connection, listeners)) return
+    if (kind === 'http') this.#plainHttp(connection)
+    else if (kind === 'tls') acceptTls(this, connection)
+    else if (kind === 'tcp') {
+      this.listener = plan.listeners[0] as ListenerProgram
+      serveStream(this, this.socket, connection)
+    } else this.reject('no-route', 'invalid-listener', connection)
+  }
+
+  #plainHttp(connection: Connection): void {
+    const { doorway, socket, plan } = this
+    const { http2, deadlines } = doorway.acceptance
+    if (http2 === undefined) return this.serveHttp(socket, connection, doorway, false)
+    const read = (bytes: Buffer) => {
+      const isHttp2 = http2.isPreface(bytes)
+      if (isHttp2 === undefined) return undefined
+      return { consumed: 0, next: () => this.serveHttp(socket, connection, doorway, isHttp2) }
+    }
+    new Prelude(socket, plan.http.headTimeout, deadlines, read, () => socket.destroy())
+  }
+
+  #after(milliseconds: number, then: () => void): void {
+    const { deadlines } = this.doorway.acceptance
+    const timed = {
+      deadline: performance.now() + milliseconds,
+      expire: () => {
+        deadlines.remove(timed)
+        then()
+      },
+    }
+    deadlines.add(timed)
+    this.socket.on('close', () => deadlines.remove(timed))
+  }
+
+  #left(): void {
+    if (this.#addressKey !== undefined) this.doorway.acceptance.counts.leaveFrom(this.#addressKey)
+    this.doorway.left(this)
+  }
+}
+
+function rejectionOf(
+  word: RejectionWord,
+  detail: string,
+  plan: PortPlan,
+  listener: ListenerProgram | undefined,
+  connection: Connection | undefined,
+): Rejection {
+  const gateway = plan.listeners[0]?.gateway ?? ''
+  return { word, detail, port: plan.port, gateway, listener, connection }
+}
+
+/** Whether two Programs mean the same listener. */
+export function isSame(one: ListenerProgram, other: ListenerProgram): boolean {
+  return (
+    one === other ||
+    (one.gateway === other.gateway &&
+      one.listener.name === other.listener.name &&
+      one.listener.protocol === other.listener.protocol)
+  )
+}
+
+function ignore(): void {}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { BodySink } from '../wire/streams.ts'
+import { KeptBody } from './kept-body.ts'
+
+function recorder(takes = true): BodySink & { text: string } {
+  return {
+    text: '',
+    write(bytes) {
+      this.text += bytes.toString()
+      return takes
+    },
+    end() {
+      this.text += '.'
+    },
+    abort(reason) {
+      this.text += `!${reason}`
+    },
+  }
+}
+
+describe('a kept body', () => {
+  it('can be sent again from its beginning, and goes on to whoever has it now', () => {
+    const body = new KeptBody(10)
+    const [first, second] = [recorder(), recorder()]
+    body.sendTo(first)
+    body.write(Buffer.from('ab'))
+    assert.ok(body.isReplayable)
+    body.sendTo(second)
+    body.write(Buffer.from('cd'))
+    body.end(undefined)
+    assert.deepEqual([first.text, second.text], ['ab', 'abcd.'])
+    const third = recorder()
+    body.sendTo(third)
+    assert.equal(third.text, 'abcd.')
+  })
+
+  it('is forgotten beyond its limit, and passes through', () => {
+    const body = new KeptBody(3)
+    const sink = recorder()
+    body.sendTo(sink)
+    body.write(Buffer.from('ab'))
+    body.write(Buffer.from('cd'))
+    body.end(undefined)
+    assert.equal(sink.text, 'abcd.')
+    assert.equal(body.isReplayable, false)
+    assert.equal(body.bytes, undefined)
+  })
+
+  it('waits until it is whole where somebody reads it first', () => {
+    let ready = 0
+    const body = new KeptBody(10, () => ready++)
+    body.write(Buffer.from('ab'))
+    assert.equal(ready, 0)
+    body.end(undefined)
+    assert.equal(ready, 1)
+    assert.equal(body.bytes?.toString(), 'ab')
+    const sink = recorder()
+    body.sendTo(sink)
+    assert.equal(sink.text, 'ab.')
+  })
+
+  it('does not wait for what will not fit', () => {
+    const sink = recorder()
+    const body: KeptBody = new KeptBody(3, () => body.sendTo(sink))
+    body.write(Buffer.from('abc'))
+    body.write(Buffer.from('de'))
+    body.write(Buffer.from('f'))
+    body.end(undefined)
+    assert.equal(sink.text, 'abcdef.')
+    assert.equal(body.bytes, undefined)
+  })
+
+  it('goes at the pace of the first', () => {
+    const body = new KeptBody(10)
+    body.sendTo(recorder(true), recorder(false))
+    assert.equal(body.write(Buffer.from('a')), true)
+    body.sendTo(recorder(false), recorder(true))
+    assert.equal(body.write(Buffer.from('a')), false)
+  })
+})

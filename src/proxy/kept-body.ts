@@ -1,0 +1,91 @@
+import type { Fields } from '../wire/http1/fields.ts'
+import type { BodySink } from '../wire/streams.ts'
+
+/**
+ * A request's body on its way, kept as far as it may be needed again: for another attempt, for
+ * mirrors, for an expression that reads it. Beyond `most` octets it passes through and is forgotten.
+ */
+export class KeptBody implements BodySink {
+  readonly #most: number
+  readonly #whenReady: (() => void) | undefined
+  #pieces: Buffer[] = []
+  #size = 0
+  #isForgotten = false
+  #isWhole = false
+  #trailers: Fields | undefined
+  #failure: string | undefined
+  #sinks: readonly BodySink[] = []
+  #isReady: boolean
+
+  /** `whenReady`: called once when the body is whole or no longer fits; until then it is only kept. */
+  constructor(most: number, whenReady?: () => void) {
+    this.#most = most
+    this.#whenReady = whenReady
+    this.#isReady = whenReady === undefined
+  }
+
+  /** Can it be sent from its beginning? */
+  get isReplayable(): boolean {
+    return this.#size <= this.#most && this.#failure === undefined
+  }
+
+  /** All of it, where it is whole and was kept. */
+  get bytes(): Buffer | undefined {
+    return this.#isWhole && this.#size <= this.#most ? Buffer.concat(this.#pieces) : undefined
+  }
+
+  /** From now on the body goes to these, from its beginning; the first one sets the pace. */
+  sendTo(...sinks: readonly BodySink[]): void {
+    this.#sinks = sinks
+    for (const sink of sinks) {
+      for (const piece of this.#pieces) sink.write(piece)
+      if (this.#failure !== undefined) sink.abort(this.#failure)
+      else if (this.#isWhole) sink.end(this.#trailers)
+    }
+    this.#forget()
+  }
+
+  /** False where the sender should wait; after `sendTo` it may go on. */
+  write(bytes: Buffer): boolean {
+    if (!this.#isForgotten) {
+      this.#size += bytes.length
+      this.#pieces.push(bytes)
+    }
+    if (this.#sinks.length === 0) {
+      if (this.#size <= this.#most) return true
+      this.#ready()
+      return this.#sinks.length > 0
+    }
+    this.#forget()
+    let more = true
+    for (const [i, sink] of this.#sinks.entries()) {
+      const takes = sink.write(bytes)
+      if (i === 0) more = takes
+    }
+    return more
+  }
+
+  #forget(): void {
+    if (this.#size <= this.#most || this.#isForgotten) return
+    this.#isForgotten = true
+    this.#pieces = []
+  }
+
+  end(trailers: Fields | undefined): void {
+    this.#isWhole = true
+    this.#trailers = trailers
+    for (const sink of this.#sinks) sink.end(trailers)
+    this.#ready()
+  }
+
+  abort(reason: string): void {
+    this.#failure = reason
+    for (const sink of this.#sinks) sink.abort(reason)
+  }
+
+  #ready(): void {
+    if (this.#isReady) return
+    this.#isReady = true
+    this.#whenReady?.()
+  }
+}

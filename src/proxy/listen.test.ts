@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { doorstep, free, httpListener, programOf } from '../../test/proxy/doorstep.ts'
+import { exchange, listen } from '../../test/proxy/harness.ts'
+
+const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
+const opened: { close: () => unknown }[] = []
+after(() => Promise.all(opened.map((own) => own.close())))
+
+async function start() {
+  const own = await doorstep()
+  opened.push(own)
+  return own
+}
+
+describe('ports', () => {
+  it('a port of the Program answers, on IPv4 and IPv6', async () => {
+    const { listeners, upstream } = await start()
+    const port = await free()
+    assert.deepEqual(await listeners.swap(programOf([httpListener(port, upstream)])), [])
+    assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
+    const socket = connect(port, '::1')
+    await once(socket, 'connect')
+    socket.destroy()
+  })
+
+  it('a swap keeps connections of ports that stay and closes the others', async () => {
+    const { listeners, upstream } = await start()
+    const [one, two, three] = [await free(), await free(), await free()]
+    await listeners.swap(programOf([httpListener(one, upstream), httpListener(two, upstream)]))
+    const stays = connect(one, '127.0.0.1')
+    const goes = connect(two, '127.0.0.1')
+    await Promise.all([answered(stays), answered(goes)])
+    const gone = once(goes, 'close')
+    goes.resume()
+    await listeners.swap(programOf([httpListener(one, upstream), httpListener(three, upstream)]))
+    await gone
+    await answered(stays)
+    stays.destroy()
+    assert.match(await exchange(three, GET, 'hello'), /^HTTP\/1.1 200/)
+    await assert.rejects(once(connect(two, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
+  })
+
+  it('a port that is taken is said with its place, and the others are in effect', async () => {
+    const { listeners, upstream } = await start()
+    const other = createServer()
+    const taken = await listen(other)
+    opened.push({ close: () => other.close() })
+    const port = await free()
+    const swap = programOf([httpListener(taken, upstream), httpListener(port, upstream)])
+    const [failure, ...rest] = await listeners.swap(swap)
+    assert.equal(rest.length, 0)
+    assert.equal(failure?.errno, 'EADDRINUSE')
+    assert.equal(failure?.message, `port ${taken} is in use already`)
+    assert.equal(failure?.origin.kind, 'file')
+    assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
+    other.close()
+    assert.deepEqual(await listeners.swap(swap), [])
+    assert.match(await exchange(taken, GET, 'hello'), /^HTTP\/1.1 200/)
+  })
+
+  it('draining closes idle connections and waits for what is under way', async () => {
+    const { listeners, upstream, hold } = await start()
+    const port = await free()
+    await listeners.swap(programOf([httpListener(port, upstream)]))
+    const idle = connect(port, '127.0.0.1')
+    await answered(idle)
+    const release = hold()
+    const busy = connect(port, '127.0.0.1')
+    let text = ''
+    busy.on('data', (data) => (text += data))
+    busy.write(GET)
+    await release.asked
+    const closed = once(idle, 'close')
+    idle.resume()
+    const drained = listeners.drain(2_000)
+    await closed
+    release()
+    assert.equal(await drained, 0)
+    assert.match(text, /connection: close/)
+    assert.match(text, /hello$/)
+  })
+
+  it('what is still there at the deadline is cut', async () => {
+    const { listeners, upstream, hold, counts } = await start()
+    const port = await free()
+    await listeners.swap(programOf([httpListener(port, upstream)]))
+    const release = hold()
+    const busy = connect(port, '127.0.0.1')
+    busy.on('error', () => {})
+    const closed = once(busy, 'close')
+    busy.resume()
+    busy.write(GET)
+    await release.asked
+    assert.equal(await listeners.drain(100), 1)
+    await closed
+    release()
+    assert.equal(counts.total, 0)
+  })
+})
+
+async function answered(socket: ReturnType<typeof connect>): Promise<void> {
+  socket.write(GET)
+  let text = ''
+  await new Promise<void>((resolve) => {
+    const read = (data: Buffer) => {
+      text += data
+      if (!text.endsWith('hello')) return
+      socket.off('data', read)
+      resolve()
+    }
+    socket.on('data', read)
+  })
+}

@@ -1,0 +1,164 @@
+import { createServer, type Server, type Socket } from 'node:net'
+import type { Program } from '../program/program.ts'
+import { type Acceptance, Doorway } from './accept.ts'
+import { type PortPlan, planPorts } from './port-plan.ts'
+
+/** A port that could not be had: all of a Diagnostic but its code. */
+export interface BindFailure {
+  readonly port: number
+  /** `EADDRINUSE`, `EACCES`, … */
+  readonly errno: string
+  readonly severity: 'error'
+  readonly message: string
+  readonly hint: string
+  readonly origin: Program['diagnostics'][number]['origin']
+}
+
+export interface ListenOptions {
+  /** `::` takes IPv4 too; `0.0.0.0` where the machine has no IPv6 or must not use it. */
+  readonly host: string
+  readonly backlog: number
+  /** Several processes listen on the same ports. */
+  readonly reusePort: boolean
+  /** Milliseconds that connections of a port may go on when it is no longer there. */
+  readonly grace: number
+}
+
+/** All ports of the process. */
+export class Listeners {
+  readonly #acceptance: Acceptance
+  readonly #options: ListenOptions
+  readonly #ports = new Map<number, OpenPort>()
+  /** Doorways of ports that are gone, until their last connection is. */
+  readonly #leaving = new Set<Doorway>()
+  #swapping: Promise<unknown> = Promise.resolve()
+  #isDraining = false
+
+  constructor(acceptance: Acceptance, options: ListenOptions) {
+    this.#acceptance = acceptance
+    this.#options = options
+  }
+
+  /** How many connections are open, on whatever port. */
+  get connections(): number {
+    let count = 0
+    for (const { doorway } of this.#ports.values()) count += doorway.open.size
+    for (const doorway of this.#leaving) count += doorway.open.size
+    return count
+  }
+
+  /** The port that is really listened on, where the operating system was to choose one. */
+  boundPort(port: number): number | undefined {
+    const address = this.#ports.get(port)?.server.address()
+    return typeof address === 'object' ? address?.port : undefined
+  }
+
+  /**
+   * Ports that stay keep their sockets and connections and go on by the new Program; new ones are
+   * opened, the others closed. Answers what could not be opened: all else is in effect.
+   */
+  swap(program: Program): Promise<readonly BindFailure[]> {
+    const swapped = this.#swapping.then(() => this.#swap(program))
+    this.#swapping = swapped
+    return swapped
+  }
+
+  async #swap(program: Program): Promise<readonly BindFailure[]> {
+    if (this.#isDraining) return []
+    const plans = planPorts(program)
+    for (const [port, open] of this.#ports) {
+      const plan = plans.get(port)
+      if (plan === undefined) this.#leave(port, open)
+      else open.doorway.replan(plan, this.#options.grace)
+    }
+    const added = [...plans.values()].filter(({ port }) => !this.#ports.has(port))
+    const failures = await Promise.all(added.map((plan) => this.#open(plan)))
+    return failures.filter((failure) => failure !== undefined)
+  }
+
+  /**
+   * Takes no more connections; idle ones close, the others are told to. Resolves when none is left,
+   * or at the deadline, when the rest is cut. Answers how many were.
+   */
+  async drain(milliseconds: number): Promise<number> {
+    this.#isDraining = true
+    await this.#swapping
+    for (const [port, open] of this.#ports) this.#leave(port, open)
+    const all = Promise.all([...this.#leaving].map((doorway) => doorway.drain()))
+    await within(all, milliseconds)
+    const cut = this.connections
+    for (const doorway of this.#leaving) doorway.destroy()
+    return cut
+  }
+
+  #leave(port: number, { server, doorway }: OpenPort): void {
+    this.#ports.delete(port)
+    server.close()
+    this.#leaving.add(doorway)
+    const gone = within(doorway.drain(), this.#options.grace)
+    gone.then(() => {
+      doorway.destroy()
+      this.#leaving.delete(doorway)
+    })
+  }
+
+  async #open(plan: PortPlan): Promise<BindFailure | undefined> {
+    const doorway = new Doorway(plan, this.#acceptance)
+    const accept = (socket: Socket) => doorway.accept(socket)
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
+    const failed = await bind(server, plan.port, this.#options)
+    if (failed !== undefined) return failureOf(plan, failed)
+    // Out of descriptors, the operating system's queue is emptied by closing what is in it; what
+    // else accept(2) may say is about one client alone. Neither may end the process.
+    server.on('error', () => {})
+    this.#ports.set(plan.port, { server, doorway })
+    return undefined
+  }
+}
+
+interface OpenPort {
+  readonly server: Server
+  readonly doorway: Doorway
+}
+
+function bind(server: Server, port: number, options: ListenOptions): Promise<string | undefined> {
+  const { host, backlog, reusePort } = options
+  return new Promise((resolve) => {
+    const onError = (error: NodeJS.ErrnoException) => {
+      // A machine without IPv6 has no `::` to listen on.
+      if (error.code === 'EAFNOSUPPORT' && host === '::')
+        resolve(bind(server, port, { ...options, host: '0.0.0.0' }))
+      else resolve(error.code ?? error.message)
+    }
+    server.once('error', onError)
+    server.listen({ port, host, backlog, reusePort }, () => {
+      server.off('error', onError)
+      resolve(undefined)
+    })
+  })
+}
+
+const WHY: Readonly<Record<string, readonly [string, string]>> = {
+  EADDRINUSE: ['is in use already', 'stop what listens on it, or use another port'],
+  EACCES: [
+    'may not be used by this user',
+    'use a port above 1023, or give the process the capability NET_BIND_SERVICE',
+  ],
+  EADDRNOTAVAIL: ['has no such address here', 'check the address that is listened on'],
+}
+
+function failureOf({ port, listeners }: PortPlan, errno: string): BindFailure {
+  const [what, hint] = WHY[errno] ?? [`cannot be listened on (${errno})`, 'use another port']
+  const origin = (listeners[0] as PortPlan['listeners'][number]).listener.origin
+  return { port, errno, severity: 'error', message: `port ${port} ${what}`, hint, origin }
+}
+
+/** Resolves when the promise does, or when the time is over. */
+async function within(promise: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds)
+  })
+  await Promise.race([promise, over])
+  clearTimeout(timer)
+}

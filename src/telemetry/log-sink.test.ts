@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createLogSink, type LogSink, type LogSinkOptions } from './log-sink.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'log-sink-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** A sink to a file; what it has written so far is what `read` answers. */
+function sinkToFile(options: LogSinkOptions = {}) {
+  const path = join(folder, `${Math.random()}.log`)
+  const fd = openSync(path, 'a')
+  const sink = createLogSink({ ...options, fd })
+  const close = () => {
+    sink.close()
+    closeSync(fd)
+  }
+  return { sink, read: () => readFileSync(path, 'utf8'), close }
+}
+
+function flushed(sink: LogSink): Promise<void> {
+  return new Promise((resolve) => sink.flush(resolve))
+}
+
+describe('the sink of a log', () => {
+  it('writes on a timer', async () => {
+    const { sink, read, close } = sinkToFile({ interval: 5 })
+    sink.write('a\n')
+    sink.write('Zoë\n')
+    assert.equal(read(), '')
+    while (read() === '') await sleep(2)
+    assert.equal(read(), 'a\nZoë\n')
+    close()
+  })
+
+  it('writes at once what fills a batch', async () => {
+    const { sink, read, close } = sinkToFile({ interval: 60_000, batch: 10 })
+    sink.write('0123456789\n')
+    while (read() === '') await sleep(1)
+    assert.equal(read(), '0123456789\n')
+    close()
+  })
+
+  it('writes all lines in their order, when flushed', async () => {
+    const { sink, read, close } = sinkToFile({ interval: 60_000, batch: 1000 })
+    const lines = Array.from({ length: 5000 }, (_, i) => `line ${i}\n`)
+    for (const [i, line] of lines.entries()) {
+      sink.write(line)
+      if (i % 700 === 0) await sleep(1)
+    }
+    await flushed(sink)
+    assert.equal(read(), lines.join(''))
+    await flushed(sink)
+    close()
+  })
+
+  it('writes what is left when it is closed, and nothing after', async () => {
+    const { sink, read, close } = sinkToFile({ interval: 60_000 })
+    sink.write('last\n')
+    sink.close()
+    assert.equal(read(), 'last\n')
+    sink.write('late\n')
+    await flushed(sink)
+    assert.equal(sink.dropped(), 1)
+    close()
+  })
+
+  it('drops lines that find it full, counts them, and tells once it can', async () => {
+    const told: number[] = []
+    const drops = { count: 0, inc: (lines: number) => void (drops.count += lines) }
+    const { sink, read, close } = sinkToFile({
+      capacity: 100,
+      interval: 60_000,
+      drops,
+      whenDropped: (lines) => told.push(lines),
+    })
+    for (let i = 0; i < 30; i++) sink.write('123456789\n')
+    assert.equal(drops.count, 20)
+    assert.deepEqual(told, [])
+    await flushed(sink)
+    assert.deepEqual(told, [20])
+    sink.write('more\n')
+    await flushed(sink)
+    assert.deepEqual(told, [20])
+    assert.equal(read().split('\n').length - 1, 11)
+    close()
+  })
+
+  it('goes on when the file cannot be written', async () => {
+    const fd = openSync('/dev/full', 'w')
+    const sink = createLogSink({ fd })
+    sink.write('a\nb\n')
+    await flushed(sink)
+    assert.equal(sink.dropped(), 2)
+    sink.write('c\n')
+    await flushed(sink)
+    assert.equal(sink.dropped(), 3)
+    sink.close()
+    closeSync(fd)
+  })
+})
+
+describe('a process that logs to a pipe', () => {
+  it('loses no line when it ends', async () => {
+    const child = logging('write(3000); process.exit(7)')
+    const text = await readAll(child)
+    assert.equal(text.trimEnd().split('\n').length, 3000)
+    assert.equal(child.exitCode, 7)
+  })
+
+  it('is not held up by a reader that never reads, not even at its end', async () => {
+    const child = logging(`
+      write(100_000)
+      setTimeout(() => { console.error(sink.dropped() > 0); process.exit(0) }, 100)
+    `)
+    const errors = readErrors(child)
+    const [code] = await once(child, 'exit')
+    assert.equal(code, 0)
+    assert.equal(await errors, 'true\n')
+    child.stdout?.destroy()
+  })
+
+  it('goes on without its log when the reader is gone', async () => {
+    const child = logging(`
+      write(1)
+      setTimeout(() => {
+        write(1)
+        sink.flush(() => { console.error(sink.dropped()); process.exit(0) })
+      }, 200)
+    `)
+    child.stdout?.destroy()
+    assert.match(await readErrors(child), /^[12]\n$/)
+  })
+
+  it('writes pieces that end with a line, where it shares the pipe', async () => {
+    const child = logging('write(500); sink.flush(() => process.exit(0))', { piece: 4096 })
+    const text = await readAll(child)
+    assert.equal(text.trimEnd().split('\n').length, 500)
+  })
+})
+
+/** A process with a sink and `write(lines)`, of 100 bytes each. */
+function logging(code: string, options: LogSinkOptions = {}): ChildProcess {
+  const module = JSON.stringify(import.meta.resolve('./log-sink.ts'))
+  const program = `
+    import { createLogSink } from ${module}
+    const sink = createLogSink({ interval: 5, ...${JSON.stringify(options)} })
+    const write = (lines) => {
+      for (let i = 0; i < lines; i++) sink.write(String(i).padEnd(99, '.') + '\\n')
+    }
+    ${code}
+  `
+  const args = ['--input-type=module', '--eval', program]
+  return spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function readAll(child: ChildProcess): Promise<string> {
+  let text = ''
+  child.stdout?.setEncoding('utf8').on('data', (chunk: string) => {
+    for (const line of chunk.match(/\n[^\n]{1,98}(?=\n)/g) ?? [])
+      assert.fail(`a broken line ${line}`)
+    text += chunk
+  })
+  await once(child, 'close')
+  return text
+}
+
+async function readErrors(child: ChildProcess): Promise<string> {
+  let text = ''
+  child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
+    text += chunk
+  })
+  await once(child.stderr as NodeJS.ReadableStream, 'end')
+  return text
+}

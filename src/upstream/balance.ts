@@ -1,0 +1,179 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { hash32, maglevTable } from './maglev.ts'
+
+/** One of several that could serve a request. */
+export interface Balanced {
+  readonly name: string
+  /** A whole number, 1 or more: its share among the others. */
+  readonly weight: number
+  /** Requests that it is at work on. */
+  active: number
+  /** Neither its health checks nor its answers speak against it. */
+  readonly isUsable: boolean
+}
+
+export type Algorithm = 'LeastRequest' | 'RoundRobin' | 'Random' | 'ConsistentHash'
+
+export interface BalanceOptions {
+  /** What ConsistentHash goes by; undefined for requests without a key, which go anywhere. */
+  readonly hashKey?: ((exchange: Exchange) => string | undefined) | undefined
+  /**
+   * The share of usable members below which health is ignored: when most seem ill, the check is
+   * ill, or the load of all would break the rest. 0: never.
+   */
+  readonly panicBelow?: number
+  readonly random?: () => number
+}
+
+export interface Balancer<M extends Balanced> {
+  /** Undefined: no member is usable. Those that were tried already come last. */
+  pick(exchange: Exchange, tried: readonly string[]): M | undefined
+  /** Whether a member is usable has changed. */
+  update(): void
+}
+
+type Pick<M> = (exchange: Exchange, tried: readonly string[]) => M | undefined
+
+export function balancer<M extends Balanced>(
+  algorithm: Algorithm,
+  members: readonly M[],
+  options: BalanceOptions = {},
+): Balancer<M> {
+  const { panicBelow = 0.5 } = options
+  const make = ALGORITHMS[algorithm]
+  let pick: Pick<M> = () => undefined
+  const update = () => {
+    const usable = members.filter(({ isUsable }) => isUsable)
+    const isPanic = usable.length < members.length * panicBelow
+    pick = make(isPanic ? members : usable, members, options)
+  }
+  update()
+  return { pick: (exchange, tried) => pick(exchange, tried), update }
+}
+
+/** Made anew whenever health changes, so that a pick looks at nobody's health. */
+type Make = <M extends Balanced>(
+  candidates: readonly M[],
+  members: readonly M[],
+  options: BalanceOptions,
+) => Pick<M>
+
+const roundRobin: Make = (candidates, _, { random = Math.random }) => {
+  const turns = schedule(candidates)
+  const { length } = turns
+  // Workers that start together must not all begin with the same one.
+  let next = Math.floor(random() * length)
+  return (_exchange, tried) => {
+    if (length === 0) return undefined
+    for (let left = tried.length === 0 ? 1 : length; left > 0; left--) {
+      const member = turns[next]
+      next = next + 1 === length ? 0 : next + 1
+      if (member !== undefined && (tried.length === 0 || !tried.includes(member.name))) {
+        return member
+      }
+    }
+    return turns[next]
+  }
+}
+
+const random: Make = (candidates, _, { random = Math.random }) => {
+  const turns = schedule(candidates)
+  return (_exchange, tried) => {
+    const at = Math.floor(random() * turns.length)
+    return tried.length === 0 ? turns[at] : untried(turns, at, tried)
+  }
+}
+
+/**
+ * Of two picked at random the one with less to do: nearly as good as knowing the least busy of
+ * all, and without the stampede towards it.
+ */
+const leastRequest: Make = (candidates, _, { random = Math.random }) => {
+  const turns = schedule(candidates)
+  const { length } = turns
+  if (length === 1) return () => turns[0]
+  return (_exchange, tried) => {
+    // One number for both: which of the ordered pairs of different places it is.
+    const pair = Math.floor(random() * length * (length - 1))
+    const at = pair % length
+    let other = at + 1 + Math.floor(pair / length)
+    if (other >= length) other -= length
+    if (tried.length > 0) return lessBusy(untried(turns, at, tried), untried(turns, other, tried))
+    return lessBusy(turns[at], turns[other])
+  }
+}
+
+function lessBusy<M extends Balanced>(one: M | undefined, other: M | undefined): M | undefined {
+  if (one === undefined || other === undefined) return one
+  return other.active * one.weight < one.active * other.weight ? other : one
+}
+
+/**
+ * The table holds all members, usable or not: an ill one sends its keys to whoever stands behind
+ * it in the table, and nobody else's keys move.
+ */
+const consistentHash: Make = (candidates, members, options) => {
+  const { hashKey } = options
+  const anywhere = leastRequest(candidates, members, options)
+  const table = maglevTable(members)
+  const isCandidate = members.map((member) => candidates.includes(member))
+  return (exchange, tried) => {
+    const key = hashKey?.(exchange)
+    if (key === undefined || candidates.length === 0) return anywhere(exchange, tried)
+    let place = hash32(key, 0) % table.length
+    for (let left = table.length; left > 0; left--) {
+      const at = table[place] as number
+      const member = members[at]
+      if (isCandidate[at] && member !== undefined && !tried.includes(member.name)) return member
+      place = place + 1 === table.length ? 0 : place + 1
+    }
+    return anywhere(exchange, tried)
+  }
+}
+
+const ALGORITHMS: Readonly<Record<Algorithm, Make>> = {
+  LeastRequest: leastRequest,
+  RoundRobin: roundRobin,
+  Random: random,
+  ConsistentHash: consistentHash,
+}
+
+/** From `at` onwards the first that was not tried, else the one at `at`. */
+function untried<M extends Balanced>(
+  turns: readonly M[],
+  at: number,
+  tried: readonly string[],
+): M | undefined {
+  for (let step = 0; step < turns.length; step++) {
+    const member = turns[(at + step) % turns.length]
+    if (member !== undefined && !tried.includes(member.name)) return member
+  }
+  return turns[at]
+}
+
+const LONGEST_SCHEDULE = 4_096
+
+/**
+ * Each member as often as its weight says, and evenly spread: in every turn all gain their weight,
+ * and the richest goes and pays for all. Equal weights are the members as they are.
+ */
+export function schedule<M extends Balanced>(members: readonly M[]): readonly M[] {
+  const total = members.reduce((sum, { weight }) => sum + weight, 0)
+  const divisor = members.reduce((common, { weight }) => gcd(common, weight), 0)
+  const length = Math.min(LONGEST_SCHEDULE, total / Math.max(1, divisor))
+  if (length <= members.length) return members
+  const credits = members.map(() => 0)
+  return Array.from({ length }, () => {
+    let richest = 0
+    for (const [at, { weight }] of members.entries()) {
+      credits[at] = (credits[at] as number) + weight
+      if ((credits[at] as number) > (credits[richest] as number)) richest = at
+    }
+    credits[richest] = (credits[richest] as number) - total
+    return members[richest] as M
+  })
+}
+
+function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b)
+}

@@ -1,0 +1,153 @@
+import { createServer } from 'node:net'
+import type { Connection } from '../../src/exchange/connection.ts'
+import type { Listener } from '../../src/model/gateway.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { ValidPolicy } from '../../src/model/policy.ts'
+import type {
+  ListenerProgram,
+  NetworkDecision,
+  Program,
+  RouteProgram,
+} from '../../src/program/program.ts'
+import type { Acceptance, AcceptObserver, Http2 } from '../../src/proxy/accept.ts'
+import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
+import { Listeners } from '../../src/proxy/listen.ts'
+import type { StreamRouter } from '../../src/proxy/port-plan.ts'
+import type { Run } from '../../src/proxy/request-loop.ts'
+import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import { listen, startUpstream } from './harness.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
+
+export interface DoorstepOptions {
+  readonly route?: StreamRouter
+  readonly http2?: Http2
+  readonly connections?: number
+  readonly connectionsPerAddress?: number
+  readonly grace?: number
+}
+
+/** Ports for any Program, in front of an upstream that says hello, and all that was seen there. */
+export async function doorstep(options: DoorstepOptions = {}) {
+  const deadlines = new Deadlines(20)
+  const counts = new ConnectionCounts({
+    connections: options.connections ?? 10_000,
+    connectionsPerAddress: options.connectionsPerAddress ?? 10_000,
+  })
+  const seen: string[] = []
+  const connections: Connection[] = []
+  const runs: Run[] = []
+  let held: Promise<void> | undefined
+  let asked: (() => void) | undefined
+  const upstream = await startUpstream(async (text, socket) => {
+    const heads = text.split('\r\n\r\n').length - 1
+    asked?.()
+    await held
+    for (let i = 0; i < heads; i++) socket.write(OK, 'latin1')
+  })
+  const observer: AcceptObserver = {
+    opened: (connection) => void connections.push(connection),
+    closed: () => {},
+    refused: (_, { word }) => void seen.push(`refused ${word}`),
+    began: () => {},
+    finished: (run) => void runs.push(run),
+    rejected: ({ word, detail }) => void seen.push(`rejected ${word} ${detail}`),
+    streamed: (_, __, { reason }) => void seen.push(`streamed ${reason}`),
+    secured: () => void seen.push('secured'),
+    unsecured: (_, __, reason) => void seen.push(`unsecured ${reason}`),
+  }
+  let ids = 0
+  const acceptance: Acceptance = {
+    deadlines,
+    counts,
+    route: options.route ?? (() => 'no-route'),
+    observer,
+    nextId: () => `id-${++ids}`,
+    http2: options.http2,
+  }
+  const listeners = new Listeners(acceptance, {
+    host: '::',
+    backlog: 511,
+    reusePort: false,
+    grace: options.grace ?? 500,
+  })
+  /** Answers wait until the function that it gives is called. */
+  const hold = () => {
+    const wait = Promise.withResolvers<void>()
+    const request = Promise.withResolvers<void>()
+    held = wait.promise
+    asked = request.resolve
+    return Object.assign(() => wait.resolve(), { asked: request.promise })
+  }
+  const close = async () => {
+    await listeners.drain(0)
+    upstream.close()
+  }
+  return { listeners, upstream, hold, seen, connections, runs, counts, deadlines, close }
+}
+
+/** A port that nobody listens on, as likely as not. */
+export async function free(): Promise<number> {
+  const server = createServer()
+  const port = await listen(server)
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export const PLACE = { kind: 'file', file: 'gateway.yaml', line: 3, column: 5 } as const
+
+export function programOf(listeners: readonly ListenerProgram[]): Program {
+  const model = { gateways: [], frontend: [] } as unknown as Model
+  return { model, listeners, diagnostics: [], clusters: new Map(), state: new Map() }
+}
+
+export function frontendPolicy(kind: string, value: unknown): ValidPolicy {
+  const place = { section: 'frontend', level: 'frontend', policy: 'p', origin: PLACE } as const
+  return { state: 'valid', kind, value, ...place }
+}
+
+interface ListenerRest {
+  readonly frontend?: readonly ValidPolicy[]
+  readonly network?: NetworkDecision
+}
+
+export function httpListener(
+  port: number,
+  upstream: { readonly port: number },
+  listener: Partial<Listener> = {},
+  rest: ListenerRest = {},
+): ListenerProgram {
+  const pool = new Pool(
+    tcpSocket('127.0.0.1', upstream.port),
+    { connectTimeout: 1_000, idleTimeout: 5_000, most: 2_000 },
+    new Deadlines(20),
+  )
+  const cluster = {
+    name: 'test',
+    choose: () => ({ pool, endpoint: 'test', host: '', done: () => {} }),
+    close: () => pool.close(),
+  }
+  const run = () => undefined
+  const backend = { name: 'test', cluster, steps: [], run, readsBody: false, requestTimeout: 0 }
+  const route: RouteProgram = {
+    name: 'route',
+    rule: 'rule',
+    steps: [],
+    run,
+    readsBody: false,
+    choose: () => backend,
+    timeouts: { request: 0, backendRequest: 5_000 },
+    retry: undefined,
+    mirrors: [],
+  }
+  const name = listener.hostname ?? 'http'
+  const base = { name, protocol: 'HTTP', port, policies: [], origin: PLACE } as const
+  return {
+    gateway: 'gateway',
+    listener: { ...base, ...listener } as Listener,
+    frontend: rest.frontend ?? [],
+    network: rest.network,
+    match: () => route,
+  }
+}
