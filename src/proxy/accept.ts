@@ -79,6 +79,22 @@ export class Doorway implements Port {
     return this.plan.names
   }
 
+  get observer(): AcceptObserver {
+    return this.acceptance.observer
+  }
+
+  get deadlines(): Deadlines {
+    return this.acceptance.deadlines
+  }
+
+  get mostBody(): number {
+    return this.plan.mostBody
+  }
+
+  nextId(): string {
+    return this.acceptance.nextId()
+  }
+
   get isDraining(): boolean {
     return this.#empty !== undefined
   }
@@ -202,8 +218,8 @@ export class Accepted {
 
   /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
   serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
-    const { deadlines, observer, nextId, http2 } = this.doorway.acceptance
-    const loop = new RequestLoop(port, connection, observer, nextId)
+    const { deadlines, http2 } = this.doorway.acceptance
+    const loop = new RequestLoop(port, connection)
     this.served =
       isHttp2 && http2 !== undefined
         ? http2.serve(socket, connection, loop, this.plan)

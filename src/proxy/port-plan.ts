@@ -22,6 +22,8 @@ export interface PortPlan {
   readonly waitsForName: boolean
   readonly proxyProtocol: ProxyProtocolPlan | undefined
   readonly http: ServerLimits
+  /** Octets of a body that an expression may read. */
+  readonly mostBody: number
   /** Milliseconds after which a connection takes no more requests; 0: never. */
   readonly longest: number
   readonly tls: TlsDefaults
@@ -49,12 +51,14 @@ interface HttpSettings {
   readonly headTimeout: number
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
+  readonly maxBufferSize: number
   readonly maxConnectionDuration?: number
 }
 
 const HTTP_DEFAULTS: HttpSettings = {
   maxHeadSize: 65_536,
   http1MaxHeaders: 100,
+  maxBufferSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
   http1IdleTimeout: 600_000,
@@ -98,6 +102,7 @@ function planPort(program: Program, port: number, own: readonly ListenerProgram[
       bodyTimeout: http.bodyTimeout,
       writeTimeout: http.bodyTimeout,
     },
+    mostBody: http.maxBufferSize,
     longest: http.maxConnectionDuration ?? 0,
     tls: { ...TLS_DEFAULTS, ...valueOf<TlsDefaults>(first, 'frontendTls') },
     keepalive: (valueOf<typeof TCP_DEFAULTS>(first, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,

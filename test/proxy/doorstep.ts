@@ -13,7 +13,7 @@ import type { Acceptance, AcceptObserver, Http2 } from '../../src/proxy/accept.t
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
 import type { StreamRouter } from '../../src/proxy/port-plan.ts'
-import type { Run } from '../../src/proxy/request-loop.ts'
+import type { Run } from '../../src/proxy/run.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { listen, startUpstream } from './harness.ts'

@@ -1,0 +1,90 @@
+import type { ServerLimits } from '../http1/server-connection.ts'
+
+/** What one client may ask of one HTTP/2 connection. */
+export interface Http2Limits extends ServerLimits {
+  /** Streams at the same time; the client is told, and more are refused. */
+  readonly streams: number
+  /** Octets of one body that a client may send before somebody reads them. */
+  readonly streamWindow: number
+  /** The same for all bodies of a connection together. */
+  readonly connectionWindow: number
+  /** Streams per second that the client may break off, or make us break off. */
+  readonly resets: Rate
+  /** PING and SETTINGS frames per second. */
+  readonly controlFrames: Rate
+  /** Octets per second that are neither head nor body: frames that are not shown one by one. */
+  readonly overhead: Rate
+  /** Megabytes that the protocol itself may hold for one connection. */
+  readonly memory: number
+  /** Milliseconds between signs of life, and how long to wait for one that was asked for. */
+  readonly pingInterval: number
+  readonly pingTimeout: number
+}
+
+export interface Rate {
+  readonly perSecond: number
+  /** How much may come at once. */
+  readonly burst: number
+}
+
+export const HTTP2_LIMITS: Http2Limits = {
+  head: 32_768,
+  target: 8_192,
+  fields: 100,
+  idle: 120_000,
+  headTimeout: 10_000,
+  bodyTimeout: 60_000,
+  writeTimeout: 60_000,
+  streams: 128,
+  streamWindow: 65_535,
+  connectionWindow: 1_048_576,
+  resets: { perSecond: 50, burst: 200 },
+  controlFrames: { perSecond: 50, burst: 200 },
+  overhead: { perSecond: 65_536, burst: 262_144 },
+  memory: 10,
+  pingInterval: 30_000,
+  pingTimeout: 15_000,
+}
+
+/** What is counted of HTTP/2 connections; words are stable, metrics have them. */
+export type Http2Count =
+  | 'session'
+  | 'stream'
+  | 'refused-stream'
+  | 'client-reset'
+  | 'control-frame'
+  | 'goaway-received'
+  | 'session-error'
+  | 'too-many-resets'
+  | 'too-many-control-frames'
+  | 'too-much-overhead'
+  | 'idle'
+  | 'no-preface'
+  | 'ping-timeout'
+
+export interface Http2Observer {
+  counted(what: Http2Count): void
+}
+
+export const NO_OBSERVER: Http2Observer = { counted: () => {} }
+
+/** A bucket of tokens: what came in a burst has to be made up for. */
+export class Allowance {
+  readonly #rate: Rate
+  #left: number
+  #at: number
+
+  constructor(rate: Rate, now: number = performance.now()) {
+    this.#rate = rate
+    this.#left = rate.burst
+    this.#at = now
+  }
+
+  /** False: more than is allowed. */
+  spend(amount: number, now: number = performance.now()): boolean {
+    const { perSecond, burst } = this.#rate
+    this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1000) * perSecond) - amount
+    this.#at = now
+    return this.#left >= 0
+  }
+}

@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { reply } from '../../src/exchange/reply.ts'
+import type { RouteProgram } from '../../src/program/program.ts'
+import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import { exchange, startEcho, startGateway, startUpstream } from './harness.ts'
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
+const BUSY = 'HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy'
+const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
+const POST = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody'
+const CHUNKED =
+  'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n'
+
+const opened: { close: () => unknown }[] = []
+after(() => Promise.all(opened.map((own) => own.close())))
+
+const RETRY = {
+  attempts: 2,
+  statuses: new Set([503]),
+  onConnectionError: true,
+  backoff: 5,
+  mostBody: 1_024,
+} as unknown as RouteProgram['retry']
+
+/** An upstream that gives one answer after the other; `reset` closes instead. */
+async function startAnswers(...answers: readonly string[]) {
+  let at = 0
+  const upstream = await startUpstream((text, socket) => {
+    if (!text.endsWith('\r\n\r\n') && !text.endsWith('body')) return
+    const answer = answers[Math.min(at++, answers.length - 1)]
+    if (answer === 'reset') socket.resetAndDestroy()
+    else socket.write(answer as string)
+  })
+  opened.push(upstream)
+  return upstream
+}
+
+describe('retries', () => {
+  for (const [title, answers, request, status, attempts] of [
+    ['a status that is retried, then a good one', [BUSY, OK], GET, 200, 2],
+    ['a reset, then a good answer', ['reset', OK], GET, 200, 2],
+    ['a body is sent again', [BUSY, OK], POST, 200, 2],
+    ['a chunked body too', [BUSY, OK], CHUNKED, 200, 2],
+    ['the last answer counts when all attempts are used', [BUSY], GET, 503, 3],
+    [
+      'other statuses are not retried',
+      ['HTTP/1.1 500 No\r\ncontent-length: 0\r\n\r\n'],
+      GET,
+      500,
+      1,
+    ],
+  ] as const) {
+    it(title, async () => {
+      const upstream = await startAnswers(...answers)
+      const gateway = await startGateway(upstream.port, { route: { retry: RETRY } })
+      opened.push(gateway)
+      const text = await exchange(
+        gateway.port,
+        request,
+        /\r\n\r\n(hello|busy|request)|length: 0\r\n\r\n/,
+      )
+      assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
+      await wait(10)
+      assert.equal(gateway.attempts.length, attempts)
+      const bodies = upstream.received.join('').match(/body/g)?.length ?? 0
+      assert.equal(bodies, request === GET ? 0 : attempts)
+    })
+  }
+
+  it('a body that is longer than what is kept is not sent again', async () => {
+    const upstream = await startAnswers(BUSY, OK)
+    const small = { ...RETRY, mostBody: 2 } as RouteProgram['retry']
+    const gateway = await startGateway(upstream.port, { route: { retry: small } })
+    opened.push(gateway)
+    assert.match(await exchange(gateway.port, POST, 'busy'), /^HTTP\/1\.1 503 /)
+    assert.equal(gateway.attempts.length, 1)
+  })
+
+  it('without a retry policy a reset is a 502', async () => {
+    const upstream = await startAnswers('reset', OK)
+    const gateway = await startGateway(upstream.port)
+    opened.push(gateway)
+    assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
+  })
+})
+
+describe('mirrors', () => {
+  it('get the request with its body, and their answer goes nowhere', async () => {
+    const upstream = await startAnswers(OK)
+    const mirror = await startEcho('HTTP/1.1 500 No\r\ncontent-length: 6\r\n\r\nmirror')
+    const deadlines = new Deadlines()
+    const options = { connectTimeout: 500, idleTimeout: 500, most: 10 }
+    const pool = new Pool(tcpSocket('127.0.0.1', mirror.port), options, deadlines)
+    const cluster = {
+      name: 'mirror',
+      choose: () => ({ pool, endpoint: 'mirror', host: '', done: () => {} }),
+      close: () => pool.close(),
+    }
+    const gateway = await startGateway(upstream.port, {
+      route: { mirrors: [{ cluster, fraction: 1 }] },
+    })
+    opened.push(mirror, gateway, cluster)
+    for (const request of [POST, CHUNKED, GET]) {
+      const text = await exchange(gateway.port, request, 'hello')
+      assert.match(text, /^HTTP\/1\.1 200 /)
+      assert.doesNotMatch(text, /mirror/)
+    }
+    await wait(50)
+    const all = mirror.received.join('')
+    assert.equal(all.match(/body/g)?.length, 2)
+    assert.equal(all.match(/ \/a HTTP/g)?.length, 3)
+  })
+
+  it('one that is not there does not matter', async () => {
+    const upstream = await startAnswers(OK)
+    const gone = await startEcho(OK)
+    gone.close()
+    const options = { connectTimeout: 500, idleTimeout: 500, most: 10 }
+    const pool = new Pool(tcpSocket('127.0.0.1', gone.port), options, new Deadlines())
+    const choose = () => ({ pool, endpoint: 'mirror', host: '', done: () => {} })
+    const cluster = { name: 'mirror', choose, close: () => pool.close() }
+    const gateway = await startGateway(upstream.port, {
+      route: { mirrors: [{ cluster, fraction: 1 }] },
+    })
+    opened.push(gateway)
+    assert.match(await exchange(gateway.port, POST, 'hello'), /^HTTP\/1\.1 200 /)
+  })
+})
+
+describe('the request timeout', () => {
+  const timeouts = { request: 60, backendRequest: 0 } as RouteProgram['timeouts']
+
+  it('is a 504 while nothing was answered', async () => {
+    const upstream = await startUpstream(() => {})
+    const gateway = await startGateway(upstream.port, { route: { timeouts } })
+    opened.push(upstream, gateway)
+    assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 504 /)
+    assert.equal(gateway.runs[0]?.exchange.reason, 'request-timeout')
+    await wait(10)
+    assert.equal(upstream.sockets.size, 0)
+  })
+
+  it('cuts an answer that goes on for too long', async () => {
+    const upstream = await startUpstream((_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
+      const timer = setInterval(() => socket.write('x'), 5)
+      socket.on('close', () => clearInterval(timer))
+    })
+    const gateway = await startGateway(upstream.port, { route: { timeouts } })
+    opened.push(upstream, gateway)
+    const text = await exchange(gateway.port, GET)
+    assert.match(text, /^HTTP\/1\.1 200 /)
+    assert.ok(text.length < 900)
+  })
+})
+
+describe('a body that a rule reads', () => {
+  const readsBody = (run: RouteProgram['run']): Partial<RouteProgram> => ({ readsBody: true, run })
+  const text = (body: Uint8Array | undefined) => Buffer.from(body ?? '').toString()
+
+  for (const [title, request] of [
+    ['with a length', POST],
+    ['in chunks', CHUNKED],
+  ] as const) {
+    it(`is there before the rule runs, and reaches the upstream (${title})`, async () => {
+      const upstream = await startAnswers(OK)
+      let seen = ''
+      const route = readsBody((own) => {
+        seen = text(own.request.body)
+        return undefined
+      })
+      const gateway = await startGateway(upstream.port, { route })
+      opened.push(gateway)
+      assert.match(await exchange(gateway.port, request, 'hello'), /^HTTP\/1\.1 200 /)
+      assert.equal(seen, 'body')
+      assert.match(upstream.received.join(''), /body/)
+    })
+  }
+
+  it('decides', async () => {
+    const upstream = await startAnswers(OK)
+    const route = readsBody((own) =>
+      text(own.request.body) === 'body' ? reply(403, 'authorization') : undefined,
+    )
+    const gateway = await startGateway(upstream.port, { route })
+    opened.push(gateway)
+    assert.match(await exchange(gateway.port, POST, /request id/), /^HTTP\/1\.1 403 /)
+    assert.equal(upstream.received.length, 0)
+  })
+
+  it('that does not fit is not set, and passes whole', async () => {
+    const size = (1 << 20) + 100_000
+    let received = 0
+    const upstream = await startUpstream((data, socket) => {
+      received += data.length
+      if (received > size) socket.write(OK)
+    })
+    let seen: unknown = 'unasked'
+    const route = readsBody(async (own) => {
+      seen = own.request.body
+      await wait(5)
+      return undefined
+    })
+    const gateway = await startGateway(upstream.port, { route })
+    opened.push(upstream, gateway)
+    const head = `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: ${size}\r\n\r\n`
+    const answer = await exchange(
+      gateway.port,
+      Buffer.concat([Buffer.from(head), Buffer.alloc(size, 'x')]),
+      'hello',
+    )
+    assert.match(answer, /^HTTP\/1\.1 200 /)
+    assert.equal(seen, undefined)
+  })
+})
