@@ -42,13 +42,16 @@ prints every mistake with its line, column and a way out.
 \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required.`
 
 function renderPage(schema: JsonSchema): string {
-  const keys = Object.entries(schema.properties ?? {}).filter(([key]) => key !== '$schema')
+  const keys = Object.entries(propertiesOf(schema)).filter(([key]) => key !== '$schema')
   const top = keys.map(
     ([key, part]) => `| [\`${key}\`](#${key.toLowerCase()}) | ${summary(part)} |`,
   )
   const sections = keys.map(([key, part]) => {
-    return `## ${key}\n\n${summary(part)}\n\n${renderTable(schema, part as JsonSchema, key)}`
+    return `## ${key}\n\n${summary(part)}\n\n${renderTable(schema, part, key)}`
   })
+  const parts = Object.keys(schema.$defs ?? {})
+    .filter((name) => isPart(name))
+    .map((name) => `### ${name}\n\n${renderTable(schema, definition(schema, name))}`)
   const policies = POLICY_SCHEMAS.map(({ kind, key, aliases, sections }) => {
     const part = definition(schema, kind)
     const places = Object.entries(sections).map(
@@ -61,16 +64,20 @@ function renderPage(schema: JsonSchema): string {
     const lines = [summary(part), ...names, `Stands at ${places.join('; ')}.`]
     return `### ${kind}\n\n${lines.join(' ')}\n\n${renderTable(schema, part)}`
   })
-  return `${[
+  const all = [
     NOTICE,
     '# Configuration',
     LEAD,
     `| key | |\n|---|---|\n${top.join('\n')}`,
     ...sections,
-    '## Policies',
-    'In the order in which they run. The section says when: `frontend` for a connection, `traffic` for a request, `backend` once a backend is chosen.',
+    '## Parts',
+    ...parts,
+    '## Kinds of policy',
+    'In the order in which they run. The section says when: `frontend` for a connection, ' +
+      '`traffic` for a request, `backend` once a backend is chosen.',
     ...policies,
-  ].join('\n\n')}\n`
+  ]
+  return `${all.join('\n\n')}\n`
 }
 
 interface Row {
@@ -79,14 +86,26 @@ interface Row {
   readonly part: JsonSchema
 }
 
+const WITHOUT_EFFECT = 'Taken from files written for others; has no effect.'
+
 function renderTable(schema: JsonSchema, part: JsonSchema, prefix = ''): string {
-  const rows = rowsOf(schema, part, itemPrefix(schema, part, prefix)).map(({ key, ...row }) => {
-    const name = row.isRequired ? `**\`${key}\`**` : `\`${key}\``
-    const type = typeOf(schema, row.part)
-    return `| ${name} | ${type} | ${defaultOf(row.part)} | ${summary(row.part)} |`
-  })
-  if (rows.length === 0) return `${typeOf(schema, part)}.`
-  return ['| key | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+  const all = rowsOf(schema, part, itemPrefix(schema, part, prefix))
+  const rows = all
+    .filter((row) => row.part.description !== WITHOUT_EFFECT)
+    .map(({ key, isRequired, part }) => {
+      const name = isRequired ? `**\`${key}\`**` : `\`${key}\``
+      const meaning = meaningOf(schema, part)
+      return `| ${name} | ${typeOf(schema, part)} | ${defaultOf(part)} | ${meaning} |`
+    })
+  if (rows.length === 0) return sentence(typeOf(schema, part))
+  const table = ['| key | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+  const idle = all.filter((row) => row.part.description === WITHOUT_EFFECT)
+  if (idle.length === 0) return table
+  return `${table}\n\nTaken from files written for others, without effect: ${idle.map(({ key }) => code(key)).join(', ')}.`
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
 }
 
 /** `routes` is a list and `gateways` a mapping of names: their tables begin below that. */
@@ -96,26 +115,32 @@ function itemPrefix(schema: JsonSchema, part: JsonSchema, prefix: string): strin
   return isMap(shape) ? `${prefix}{}` : prefix
 }
 
-/** The keys below a part, nested ones behind a dot; a policy is only named, it has its own table. */
+/** The keys below a part, nested ones behind a dot; what has a table of its own is only named. */
 function rowsOf(schema: JsonSchema, part: JsonSchema, prefix: string): readonly Row[] {
   const objects = objectsOf(schema, part)
+  const isOnly = objects.length === 1 && resolve(schema, part).anyOf === undefined
   const rows: Row[] = []
   const seen = new Set<string>()
   for (const object of objects) {
-    for (const [name, value] of Object.entries(object.properties ?? {})) {
-      const member = value as JsonSchema
+    for (const [name, member] of Object.entries(propertiesOf(object))) {
       const isAlias = member.description?.startsWith('The same as `') === true
       if (seen.has(name) || isAlias) continue
       seen.add(name)
       const key = prefix === '' ? name : `${prefix}.${name}`
-      const isRequired = objects.length === 1 && object.required?.includes(name) === true
+      const isRequired = isOnly && object.required?.includes(name) === true
       rows.push({ key, isRequired, part: member })
-      if (linkOf(member) === undefined) {
+      const inner = resolve(schema, member)
+      const items = inner.type === 'array' ? ((inner.items ?? {}) as JsonSchema) : member
+      if (linkOf(member) === undefined && linkOf(items) === undefined) {
         rows.push(...rowsOf(schema, member, itemPrefix(schema, member, key)))
       }
     }
   }
   return rows
+}
+
+function propertiesOf({ properties = {} }: JsonSchema): Readonly<Record<string, JsonSchema>> {
+  return properties as Readonly<Record<string, JsonSchema>>
 }
 
 /** The mappings that a value may be, be it as an item of a list. */
@@ -149,14 +174,26 @@ function definition(schema: JsonSchema, name: string): JsonSchema {
   return found as JsonSchema
 }
 
+/** What has a table of its own, as a link to it. */
 function linkOf(part: JsonSchema): string | undefined {
   const name = refOf(part)
-  return POLICY_SCHEMAS.some(({ kind }) => kind === name) ? name : undefined
+  if (name === undefined) return undefined
+  if (name.endsWith('-policies')) return '[policies](#kinds-of-policy)'
+  return isPart(name) || isPolicy(name) ? `[${name}](#${name.toLowerCase()})` : undefined
+}
+
+function isPolicy(name: string): boolean {
+  return POLICY_SCHEMAS.some(({ kind }) => kind === name)
+}
+
+function isPart(name: string): boolean {
+  const isNamed = name !== 'anything' && !name.startsWith('__')
+  return isNamed && !isPolicy(name) && !name.endsWith('-policies')
 }
 
 function typeOf(schema: JsonSchema, part: JsonSchema): string {
   const link = linkOf(part)
-  if (link !== undefined) return `[${link}](#${link.toLowerCase()})`
+  if (link !== undefined) return link
   const shape = resolve(schema, part)
   if (shape.title !== undefined && part !== schema) return shape.title
   if (shape.enum !== undefined) return wordsOf(shape.enum).map(code).join(', ')
@@ -193,7 +230,12 @@ function defaultOf(part: JsonSchema): string {
   return code(typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-function summary({ description = '' }: Partial<JsonSchema>): string {
+/** Of a policy, what it says of itself. */
+function meaningOf(schema: JsonSchema, part: JsonSchema): string {
+  return summary(part.description === undefined ? resolve(schema, part) : part)
+}
+
+function summary({ description = '' }: JsonSchema): string {
   return description.replaceAll('|', '\\|').replaceAll('\n', ' ')
 }
 

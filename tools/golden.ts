@@ -1,11 +1,19 @@
 import { join } from 'node:path'
+import { configCases } from './config-cases.ts'
+import { configReference } from './config-reference.ts'
 import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
 
 /** Everything that is generated and kept in the repository. */
-export const GENERATORS: readonly Generator[] = [errorPages, expressionReference, importTable]
+export const GENERATORS: readonly Generator[] = [
+  configCases,
+  configReference,
+  errorPages,
+  expressionReference,
+  importTable,
+]
 
 const ROOT = join(import.meta.dirname, '..')
 

@@ -40,7 +40,7 @@ export function textFirst(bytes: Buffer): number {
   }
 }
 
-const LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\0-\x08\x0a-\x1f\x7f]*)\r\n/y
+const LINE = /([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t\x20-\x7e\x80-\xff]*)\r\n/y
 
 /** The text at once, then a pattern for each line. */
 export function patterns(bytes: Buffer): number {

@@ -14,7 +14,9 @@ export function compileDecision(
   policies: readonly ValidPolicy<Authorization>[],
   site: Site,
 ): Decide {
-  const levels = byLevel(policies).map((level) => site.shared(level, () => compileLevel(level, site)))
+  const levels = byLevel(policies).map((level) =>
+    site.shared(level, () => compileLevel(level, site)),
+  )
   const denies = levels.flatMap(({ Deny }) => Deny ?? [])
   const requires = levels.flatMap(({ Require }) => Require ?? [])
   const allows = levels.flatMap(({ Allow }) => Allow ?? [])

@@ -10,15 +10,15 @@ import type { Retry } from './retry/compile.ts'
 import type { Timeouts } from './timeout/compile.ts'
 
 /** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
-export interface Policy<T> {
+export interface Policy<S extends z.ZodType = z.ZodType> {
   readonly kind: string
   readonly stages: readonly Section[]
-  readonly schema: z.ZodType<T>
+  readonly schema: S
   /**
    * All that is expensive happens here. Of a kind that composes it gets all policies that reach
    * the place, those of the gateway first; of others the one that holds.
    */
-  compile(policies: Attachments<T>, site: Site): Part
+  compile(policies: Attachments<z.output<S>>, site: Site): Part
 }
 
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
@@ -57,7 +57,8 @@ export interface ExpressionPlace {
   readonly stage?: Stage
 }
 
-export function definePolicy<T>(policy: Policy<T>): Policy<T> {
+/** Whatever its values are, the schema has made sure of them before. */
+export function definePolicy<S extends z.ZodType>(policy: Policy<S>): Policy {
   return policy
 }
 

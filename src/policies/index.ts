@@ -16,7 +16,7 @@ import { urlRewrite } from './url-rewrite/index.ts'
  * reach the answers of the gateway itself; a preflight has no credentials and so is answered
  * before anybody asks for some; nothing is counted or sent on for a request that is denied.
  */
-export const POLICIES: readonly Policy<never>[] = [
+export const POLICIES: readonly Policy[] = [
   responseHeaders,
   timeout,
   cors,

@@ -14,19 +14,32 @@ interface ScalarText<T> {
   readonly parse: (text: string) => T | undefined
 }
 
+interface Form extends Pick<ScalarText<unknown>, 'what' | 'hint'> {
+  readonly accepts: (text: string) => boolean
+}
+
+const FORMS = z.registry<Form>()
+
+/** What a text is called, and how it is written, where it has a form of its own. */
+export function formOf(schema: z.core.$ZodType) {
+  return FORMS.get(schema as z.ZodType)
+}
+
 /** Text with a form of its own, turned into what it means. */
 export function scalar<T>({ what, hint, pattern, maxLength = 2048, parse }: ScalarText<T>) {
   const meta = { title: what.replace(/^(an?|the) /, '') }
-  return z
+  const text = z
     .string()
     .max(maxLength)
     .meta(pattern === undefined ? meta : { ...meta, pattern: pattern.source })
-    .transform((text, context): T => {
-      const value = pattern?.test(text) === false ? undefined : parse(text)
-      if (value !== undefined) return value
-      context.issues.push(issue(text, `this is not ${what}`, { rule: 'malformed', hint }))
-      return z.NEVER
-    })
+  const read = (text: string) => (pattern?.test(text) === false ? undefined : parse(text))
+  FORMS.add(text, { what, hint, accepts: (text) => read(text) !== undefined })
+  return text.transform((text, context): T => {
+    const value = read(text)
+    if (value !== undefined) return value
+    context.issues.push(issue(text, `this is not ${what}`, { rule: 'malformed', hint }))
+    return z.NEVER
+  })
 }
 
 function checked(options: Omit<ScalarText<string>, 'parse'> & { readonly pattern: RegExp }) {

@@ -51,8 +51,7 @@ export function compileMatcher<T>(
   }
   if (hostname === undefined) return (exchange) => search(exchange) ?? unmatched
   const covers = coverage(hostname)
-  return (exchange) =>
-    covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched
+  return (exchange) => (covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched)
 }
 
 interface Hosts<T> {
@@ -211,11 +210,14 @@ class HostTable<T> {
   longestPrefix(path: string): Prefix<T> | undefined {
     let best = this.root
     let hash = SEED
-    const end = Math.min(path.length, this.longest)
+    let code = path.charCodeAt(0)
+    const { length } = path
+    const end = Math.min(length, this.longest)
     for (let i = 0; i < end; i++) {
-      hash = Math.imul(hash ^ path.charCodeAt(i), PRIME)
+      hash = Math.imul(hash ^ code, PRIME)
       // A prefix ends where the path does, or before a slash.
-      if (i + 1 < path.length && path.charCodeAt(i + 1) !== SLASH) continue
+      code = i + 1 < length ? path.charCodeAt(i + 1) : SLASH
+      if (code !== SLASH) continue
       const prefixes = this.prefixes.get(hash)
       if (prefixes === undefined) continue
       for (let p = 0; p < prefixes.length; p++) {

@@ -1,11 +1,116 @@
-import type { Connection } from '../exchange/connection.ts'
+import type { TLSSocket } from 'node:tls'
+import type { Connection, Source } from '../exchange/connection.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import { type ClientHello, type HelloOutcome, HelloReader } from '../wire/tls/client-hello.ts'
+import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
+import type { Secured, Terminator } from '../wire/tls/terminate.ts'
 import type { Accepted } from './accept.ts'
+import { admissionOf } from './port-plan.ts'
+import { Prelude } from './prelude.ts'
+import { SecuredPort } from './secured-port.ts'
+import { type StreamTarget, serveStream } from './tcp.ts'
 
 export interface TlsObserver {
-  secured(): void
-  unsecured(connection: unknown, listener: unknown, reason: string): void
+  secured(connection: Connection, listener: ListenerProgram, secured: Secured): void
+  /** Without a listener where not even a ClientHello came. */
+  unsecured(
+    connection: Connection,
+    listener: ListenerProgram | undefined,
+    reason: HandshakeFailure,
+    milliseconds: number,
+  ): void
 }
 
+/** A socket on which a ClientHello comes first. */
 export function acceptTls(accepted: Accepted, connection: Connection): void {
-  accepted.reject('no-route', 'tls', connection)
+  const { socket, plan, doorway } = accepted
+  const startedAt = performance.now()
+  const failed = (reason: HandshakeFailure) => {
+    socket.destroy()
+    doorway.observer.unsecured(connection, undefined, reason, performance.now() - startedAt)
+  }
+  const reader = new HelloReader()
+  const greeted = (outcome: Exclude<HelloOutcome, 'more'>) => {
+    if (typeof outcome === 'string') failed('malformed')
+    else chooseListener(accepted, outcome)
+  }
+  const read = (bytes: Buffer) => {
+    const outcome = reader.read(bytes)
+    // TLS reads the octets again, or the backend does: none are consumed here.
+    return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome) }
+  }
+  const { handshakeTimeout } = plan.tls
+  new Prelude(socket, handshakeTimeout, doorway.deadlines, read, (end) =>
+    failed(end === 'timeout' ? 'timeout' : 'reset'),
+  )
+}
+
+function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
+  const { plan } = accepted
+  const found = plan.names.forHost(serverName ?? '')
+  const listener = found?.listener.protocol === 'Invalid' ? undefined : found
+  accepted.listener = listener
+  // `destination.hostname` is set on listeners of protocol TLS alone, even if the client sent one.
+  const isStream = listener?.listener.protocol === 'TLS'
+  const connection = accepted.connection(true, serverName, isStream ? serverName : undefined)
+  if (listener === undefined) {
+    // Whoever is denied is told from whoever asks for what is not there.
+    if (plan.admitsAtOnce || accepted.isAdmitted(connection, plan.listeners))
+      accepted.reject('no-route', 'no-listener', connection)
+    return
+  }
+  const admission = admissionOf(listener)
+  if (!plan.admitsAtOnce && admission !== 'certificate') {
+    if (!accepted.isAdmitted(connection, [listener])) return
+  }
+  const target = isStream ? accepted.target(listener, connection) : undefined
+  if (isStream && target === undefined) return
+  const terminator = plan.terminators.get(listener)
+  if (terminator === undefined && target !== undefined)
+    serveStream(accepted, listener, accepted.socket, connection, target)
+  else if (terminator === undefined || typeof terminator === 'string') {
+    target?.done({ outcome: 'cancelled', status: 0, duration: 0 })
+    accepted.reject('no-route', 'bad-certificate', connection)
+  } else terminate(accepted, listener, connection, terminator, target)
+}
+
+function terminate(
+  accepted: Accepted,
+  listener: ListenerProgram,
+  connection: Connection,
+  terminator: Terminator,
+  target: StreamTarget | undefined,
+): void {
+  const { doorway, plan, socket } = accepted
+  const givenUp = (duration: number) => target?.done({ outcome: 'cancelled', status: 0, duration })
+  const { handshakeTimeout } = plan.tls
+  terminator.secure(socket, handshakeTimeout, doorway.deadlines, {
+    failed: (reason, milliseconds) => {
+      givenUp(milliseconds)
+      doorway.observer.unsecured(connection, listener, reason, milliseconds)
+    },
+    secured: (tls, secured) => {
+      const source: Source = connection.source
+      source.certificate = secured.certificate
+      doorway.observer.secured(connection, listener, secured)
+      const isLate = admissionOf(listener) === 'certificate'
+      if (isLate && !accepted.isAdmitted(connection, [listener])) givenUp(secured.milliseconds)
+      else serve(accepted, listener, connection, tls, secured, target)
+    },
+  })
+}
+
+function serve(
+  accepted: Accepted,
+  listener: ListenerProgram,
+  connection: Connection,
+  tls: TLSSocket,
+  { protocol }: Secured,
+  target: StreamTarget | undefined,
+): void {
+  if (target !== undefined) serveStream(accepted, listener, tls, connection, target)
+  else {
+    const port = new SecuredPort(accepted.doorway, listener)
+    accepted.serveHttp(tls, connection, port, protocol === 'h2')
+  }
 }

@@ -1,17 +1,19 @@
 import type { Socket } from 'node:net'
 import { Connection, type Destination, type Source } from '../exchange/connection.ts'
-import { destinationOf, sourceOf } from '../exchange/peer.ts'
+import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
+import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
+import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { HttpListeners } from './http-listeners.ts'
-import type { PortPlan, StreamRouter } from './port-plan.ts'
-import { Prelude } from './prelude.ts'
+import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
+import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
-import { type Streamed, serveStream } from './tcp.ts'
+import { type Streamed, type StreamRouter, type StreamTarget, serveStream } from './tcp.ts'
 
 /** Why a connection was closed before any of its data was read or proxied. */
 export type RejectionWord =
@@ -48,7 +50,7 @@ export interface Served {
 export interface Http2 {
   /** Undefined: more octets are needed to tell. */
   isPreface(bytes: Buffer): boolean | undefined
-  serve(socket: Socket, connection: Connection, events: DownstreamEvents, plan: PortPlan): Served
+  serve(socket: Socket, events: DownstreamEvents, plan: PortPlan): Served
 }
 
 /** What all ports share. */
@@ -58,6 +60,7 @@ export interface Acceptance {
   readonly route: StreamRouter
   readonly observer: AcceptObserver
   readonly nextId: () => string
+  readonly terminators: Terminators
   /** Without it HTTP/2 is not offered. */
   readonly http2: Http2 | undefined
 }
@@ -169,8 +172,9 @@ export class Accepted {
     if (enabled) socket.setKeepAlive(true, time)
     this.source = sourceOf(socket.remoteAddress ?? '', socket.remotePort ?? 0)
     // A client that is gone already has no address any more.
-    if (this.source === undefined) return void socket.destroy()
-    this.#sourced()
+    if (this.source === undefined) socket.destroy()
+    else if (plan.proxyProtocol !== undefined) this.#readProxyHeader(plan.proxyProtocol)
+    else this.#sourced()
   }
 
   drain(): void {
@@ -189,7 +193,7 @@ export class Accepted {
     if (plan === this.plan) return true
     if (plan.kind !== this.plan.kind) return false
     const { listener } = this
-    return listener === undefined || plan.listeners.some((other) => isSame(other, listener))
+    return listener === undefined || plan.listeners.some((other) => isAlike(other, listener))
   }
 
   /** Sends the client away without a byte. */
@@ -209,6 +213,14 @@ export class Accepted {
     return true
   }
 
+  /** Where its octets go; where nowhere, it is closed and said so. */
+  target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
+    const target = this.doorway.acceptance.route(listener, connection, [])
+    if (typeof target !== 'string') return target
+    this.reject('no-route', target, connection)
+    return undefined
+  }
+
   connection(isEncrypted: boolean, sni: string | undefined, hostname: string | undefined) {
     const source = this.source as Source
     const { localAddress = '', localPort = 0 } = this.socket
@@ -220,40 +232,70 @@ export class Accepted {
   serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
     const { deadlines, http2 } = this.doorway.acceptance
     const loop = new RequestLoop(port, connection)
-    this.served =
-      isHttp2 && http2 !== undefined
-        ? http2.serve(socket, connection, loop, this.plan)
-        : new ServerConnection(socket, this.plan.http, deadlines, loop)
+    if (isHttp2 && http2 !== undefined) {
+      this.served = http2.serve(socket, loop, this.plan)
+    } else {
+      this.served = new ServerConnection(socket, this.plan.http, deadlines, loop)
+      socket.resume()
+    }
     const { served } = this
     if (this.plan.longest > 0) this.#after(this.plan.longest, () => served.drain())
-    socket.resume()
+  }
+
+  /** Whoever is connected stands in front of the client and says who that is. */
+  #readProxyHeader({ mode, version }: ProxyProtocolPlan): void {
+    const refuse = (detail: string) =>
+      this.reject('proxy-protocol', detail, this.connection(false, undefined, undefined))
+    const read = (bytes: Buffer): PreludeFound | undefined => {
+      const header = readProxyHeader(bytes, version)
+      if (header === 'more') return undefined
+      if (header === 'no-header' && mode === 'Optional')
+        return { consumed: 0, next: () => this.#sourced() }
+      if (typeof header === 'string') return { consumed: 0, next: () => refuse(header) }
+      return { consumed: header.length, next: () => this.#moved(header, refuse) }
+    }
+    const { deadlines } = this.doorway
+    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse)
+  }
+
+  #moved({ peers }: ProxyHeader, refuse: (detail: string) => void): void {
+    const source = this.source as Source
+    if (peers !== undefined && !moveSource(source, peers.source.address, peers.source.port))
+      refuse('bad-address')
+    else this.#sourced()
   }
 
   /** The true source is known: who may come in comes in. */
   #sourced(): void {
     const { plan, doorway } = this
     const { counts } = doorway.acceptance
+    const connection = this.connection(false, undefined, undefined)
     this.#addressKey = counts.enterFrom(this.source as Source)
     if (this.#addressKey === undefined) {
       const word = 'connections-per-address'
-      return this.reject(word, word, this.connection(false, undefined, undefined))
+      this.reject(word, word, connection)
+      return
     }
     const { kind, listeners } = plan
-    const connection = this.connection(false, undefined, undefined)
     // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
-    if (kind !== 'tls' && !this.isAdmitted(connection, listeners)) return
+    const isAtOnce = kind !== 'tls' || plan.admitsAtOnce
+    if (isAtOnce && !this.isAdmitted(connection, listeners)) return
     if (kind === 'http') this.#plainHttp(connection)
     else if (kind === 'tls') acceptTls(this, connection)
     else if (kind === 'tcp') {
-      this.listener = plan.listeners[0] as ListenerProgram
-      serveStream(this, this.socket, connection)
+      this.listener = listeners[0] as ListenerProgram
+      const target = this.target(this.listener, connection)
+      if (target !== undefined) serveStream(this, this.listener, this.socket, connection, target)
     } else this.reject('no-route', 'invalid-listener', connection)
   }
 
   #plainHttp(connection: Connection): void {
     const { doorway, socket, plan } = this
     const { http2, deadlines } = doorway.acceptance
-    if (http2 === undefined) return this.serveHttp(socket, connection, doorway, false)
+    if (http2 === undefined) {
+      this.serveHttp(socket, connection, doorway, false)
+      return
+    }
     const read = (bytes: Buffer) => {
       const isHttp2 = http2.isPreface(bytes)
       if (isHttp2 === undefined) return undefined
@@ -290,16 +332,6 @@ function rejectionOf(
 ): Rejection {
   const gateway = plan.listeners[0]?.gateway ?? ''
   return { word, detail, port: plan.port, gateway, listener, connection }
-}
-
-/** Whether two Programs mean the same listener. */
-export function isSame(one: ListenerProgram, other: ListenerProgram): boolean {
-  return (
-    one === other ||
-    (one.gateway === other.gateway &&
-      one.listener.name === other.listener.name &&
-      one.listener.protocol === other.listener.protocol)
-  )
 }
 
 function ignore(): void {}

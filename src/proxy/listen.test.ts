@@ -52,7 +52,7 @@ describe('ports', () => {
     const swap = programOf([httpListener(taken, upstream), httpListener(port, upstream)])
     const [failure, ...rest] = await listeners.swap(swap)
     assert.equal(rest.length, 0)
-    assert.equal(failure?.errno, 'EADDRINUSE')
+    assert.equal(failure?.word, 'EADDRINUSE')
     assert.equal(failure?.message, `port ${taken} is in use already`)
     assert.equal(failure?.origin.kind, 'file')
     assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)

@@ -3,11 +3,11 @@ import type { Program } from '../program/program.ts'
 import { type Acceptance, Doorway } from './accept.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
 
-/** A port that could not be had: all of a Diagnostic but its code. */
-export interface BindFailure {
+/** A port that could not be had, or a listener's TLS: all of a Diagnostic but its code. */
+export interface ListenFailure {
   readonly port: number
-  /** `EADDRINUSE`, `EACCES`, … */
-  readonly errno: string
+  /** `EADDRINUSE`, `EACCES`, …, or `certificate`. */
+  readonly word: string
   readonly severity: 'error'
   readonly message: string
   readonly hint: string
@@ -57,15 +57,17 @@ export class Listeners {
    * Ports that stay keep their sockets and connections and go on by the new Program; new ones are
    * opened, the others closed. Answers what could not be opened: all else is in effect.
    */
-  swap(program: Program): Promise<readonly BindFailure[]> {
+  swap(program: Program): Promise<readonly ListenFailure[]> {
     const swapped = this.#swapping.then(() => this.#swap(program))
     this.#swapping = swapped
     return swapped
   }
 
-  async #swap(program: Program): Promise<readonly BindFailure[]> {
+  async #swap(program: Program): Promise<readonly ListenFailure[]> {
     if (this.#isDraining) return []
-    const plans = planPorts(program)
+    const { terminators, http2 } = this.#acceptance
+    const plans = planPorts(program, (own) => terminators.get(own), http2 !== undefined)
+    terminators.turn()
     for (const [port, open] of this.#ports) {
       const plan = plans.get(port)
       if (plan === undefined) this.#leave(port, open)
@@ -73,7 +75,8 @@ export class Listeners {
     }
     const added = [...plans.values()].filter(({ port }) => !this.#ports.has(port))
     const failures = await Promise.all(added.map((plan) => this.#open(plan)))
-    return failures.filter((failure) => failure !== undefined)
+    const unbound = failures.filter((failure) => failure !== undefined)
+    return [...unbound, ...[...plans.values()].flatMap(certificateFailures)]
   }
 
   /**
@@ -84,10 +87,11 @@ export class Listeners {
     this.#isDraining = true
     await this.#swapping
     for (const [port, open] of this.#ports) this.#leave(port, open)
-    const all = Promise.all([...this.#leaving].map((doorway) => doorway.drain()))
-    await within(all, milliseconds)
+    const empty = Promise.all([...this.#leaving].map((doorway) => doorway.drain()))
+    await within(empty, milliseconds)
     const cut = this.connections
     for (const doorway of this.#leaving) doorway.destroy()
+    await empty
     return cut
   }
 
@@ -102,7 +106,7 @@ export class Listeners {
     })
   }
 
-  async #open(plan: PortPlan): Promise<BindFailure | undefined> {
+  async #open(plan: PortPlan): Promise<ListenFailure | undefined> {
     const doorway = new Doorway(plan, this.#acceptance)
     const accept = (socket: Socket) => doorway.accept(socket)
     const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
@@ -147,10 +151,21 @@ const WHY: Readonly<Record<string, readonly [string, string]>> = {
   EADDRNOTAVAIL: ['has no such address here', 'check the address that is listened on'],
 }
 
-function failureOf({ port, listeners }: PortPlan, errno: string): BindFailure {
-  const [what, hint] = WHY[errno] ?? [`cannot be listened on (${errno})`, 'use another port']
+/** What cannot be used leaves its listener closed, and the others as they are. */
+function certificateFailures({ port, terminators }: PortPlan): readonly ListenFailure[] {
+  const hint = 'check certificates, keys, suites and groups of `tls`'
+  return [...terminators].flatMap(([{ listener }, made]) => {
+    if (typeof made !== 'string') return []
+    const message = `TLS of the listener \`${listener.name}\` cannot be set up: ${made}`
+    const { origin } = listener
+    return [{ port, word: 'certificate', severity: 'error' as const, message, hint, origin }]
+  })
+}
+
+function failureOf({ port, listeners }: PortPlan, word: string): ListenFailure {
+  const [what, hint] = WHY[word] ?? [`cannot be listened on (${word})`, 'use another port']
   const origin = (listeners[0] as PortPlan['listeners'][number]).listener.origin
-  return { port, errno, severity: 'error', message: `port ${port} ${what}`, hint, origin }
+  return { port, word, severity: 'error', message: `port ${port} ${what}`, hint, origin }
 }
 
 /** Resolves when the promise does, or when the time is over. */

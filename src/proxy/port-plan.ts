@@ -1,14 +1,9 @@
-import type { Connection } from '../exchange/connection.ts'
+import type { TerminatedTls } from '../model/gateway.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import type { ServerLimits } from '../wire/http1/server-connection.ts'
+import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.ts'
+import type { Terminator, TerminatorOptions } from '../wire/tls/terminate.ts'
 import { HttpListeners } from './http-listeners.ts'
-import type { StreamTarget } from './tcp.ts'
-
-/** Where the bytes of a connection go, where it is not one of HTTP; a word where nowhere. */
-export type StreamRouter = (
-  listener: ListenerProgram,
-  connection: Connection,
-) => StreamTarget | string
 
 /** How connections of one port are taken, as the Program says; made once per swap. */
 export interface PortPlan {
@@ -18,15 +13,20 @@ export interface PortPlan {
   readonly listeners: readonly ListenerProgram[]
   /** The same by name: of the Host of a request, and of the ClientHello. */
   readonly names: HttpListeners
-  /** Whether network authorization has to wait for the ClientHello. */
-  readonly waitsForName: boolean
+  /** Whether network authorization needs nothing but the source, whichever listener it will be. */
+  readonly admitsAtOnce: boolean
+  /** Of listeners that end TLS; a text where their certificates cannot be used. */
+  readonly terminators: ReadonlyMap<ListenerProgram, Terminator | string>
   readonly proxyProtocol: ProxyProtocolPlan | undefined
   readonly http: ServerLimits
+  readonly http2: Http2Limits
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
   /** Milliseconds after which a connection takes no more requests; 0: never. */
   readonly longest: number
   readonly tls: TlsDefaults
+  /** Milliseconds that nothing may pass on a connection that is not one of HTTP. */
+  readonly streamIdle: number
   readonly keepalive: { readonly enabled: boolean; readonly time: number }
 }
 
@@ -45,7 +45,18 @@ export interface TlsDefaults {
   readonly keyExchangeGroups?: readonly string[]
 }
 
-interface HttpSettings {
+interface HttpSettings extends Http1Settings {
+  readonly http2MaxConcurrentStreams?: number
+  readonly http2MaxResetsPerSecond?: number
+  readonly http2MaxControlFramesPerSecond?: number
+  readonly http2WindowSize?: number
+  readonly http2ConnectionWindowSize?: number
+  readonly http2MaxHeaderSize?: number
+  readonly http2KeepaliveInterval?: number
+  readonly http2KeepaliveTimeout?: number
+}
+
+interface Http1Settings {
   readonly maxHeadSize: number
   readonly http1MaxHeaders: number
   readonly headTimeout: number
@@ -66,8 +77,16 @@ const HTTP_DEFAULTS: HttpSettings = {
 const TLS_DEFAULTS: TlsDefaults = { handshakeTimeout: 15_000 }
 const TCP_DEFAULTS = { keepalives: { enabled: true, time: 180_000 } }
 const LONGEST_TARGET = 8_192
+const STREAM_IDLE = 3_600_000
 
-export function planPorts(program: Program): ReadonlyMap<number, PortPlan> {
+/** Answers the same for the same, so that what did not change goes on. */
+export type MakeTerminator = (options: TerminatorOptions) => Terminator | string
+
+export function planPorts(
+  program: Program,
+  terminator: MakeTerminator,
+  hasHttp2: boolean,
+): ReadonlyMap<number, PortPlan> {
   const byPort = new Map<number, ListenerProgram[]>()
   for (const own of program.listeners) {
     const { port } = own.listener
@@ -76,37 +95,127 @@ export function planPorts(program: Program): ReadonlyMap<number, PortPlan> {
     if (others === undefined) byPort.set(port, [own])
     else others.push(own)
   }
-  return new Map([...byPort].map(([port, own]) => [port, planPort(program, port, own)]))
+  const plan = (port: number, own: readonly ListenerProgram[]) => {
+    const plain = planPort(program, port, own)
+    const terminators = new Map<ListenerProgram, Terminator | string>()
+    for (const one of plain.listeners) {
+      const options = terminatorOptions(one, plain.tls, hasHttp2)
+      if (options !== undefined) terminators.set(one, terminator(options))
+    }
+    return { ...plain, terminators }
+  }
+  return new Map([...byPort].map(([port, own]) => [port, plan(port, own)]))
 }
 
-function planPort(program: Program, port: number, own: readonly ListenerProgram[]): PortPlan {
+function planPort(
+  program: Program,
+  port: number,
+  own: readonly ListenerProgram[],
+): Omit<PortPlan, 'terminators'> {
   // One that is invalid and has no name must not stand before those that are whole.
   const isInvalid = ({ listener }: ListenerProgram) => listener.protocol === 'Invalid'
   const listeners = [...own.filter((one) => !isInvalid(one)), ...own.filter(isInvalid)]
   // Listeners that share a port are of one gateway, and what is set for connections is set there.
   const first = listeners[0] as ListenerProgram
-  const http = { ...HTTP_DEFAULTS, ...valueOf<HttpSettings>(first, 'frontendHttp') }
+  const http = { ...HTTP_DEFAULTS, ...setting<HttpSettings>(first, 'frontendHttp') }
+  const http1 = http1Limits(http)
   return {
     port,
     kind: isBroken(program, first.gateway) ? 'closed' : kindOf(first),
     listeners,
     names: new HttpListeners(listeners),
-    waitsForName: listeners.some(({ network }) => network?.readsHostname === true),
-    proxyProtocol: valueOf<ProxyProtocolPlan>(first, 'proxyProtocol'),
-    http: {
-      head: http.maxHeadSize,
-      target: Math.min(LONGEST_TARGET, http.maxHeadSize),
-      fields: http.http1MaxHeaders,
-      idle: http.http1IdleTimeout,
-      headTimeout: http.headTimeout,
-      bodyTimeout: http.bodyTimeout,
-      writeTimeout: http.bodyTimeout,
-    },
+    admitsAtOnce: listeners.every((one) => admissionOf(one) === 'source'),
+    proxyProtocol: setting<ProxyProtocolPlan>(first, 'proxyProtocol'),
+    http: http1,
+    http2: http2Limits(http, http1),
     mostBody: http.maxBufferSize,
     longest: http.maxConnectionDuration ?? 0,
-    tls: { ...TLS_DEFAULTS, ...valueOf<TlsDefaults>(first, 'frontendTls') },
-    keepalive: (valueOf<typeof TCP_DEFAULTS>(first, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,
+    tls: { ...TLS_DEFAULTS, ...setting<TlsDefaults>(first, 'frontendTls') },
+    streamIdle: STREAM_IDLE,
+    keepalive: (setting<typeof TCP_DEFAULTS>(first, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,
   }
+}
+
+function http1Limits(http: Http1Settings): ServerLimits {
+  return {
+    head: http.maxHeadSize,
+    target: Math.min(LONGEST_TARGET, http.maxHeadSize),
+    fields: http.http1MaxHeaders,
+    idle: http.http1IdleTimeout,
+    headTimeout: http.headTimeout,
+    bodyTimeout: http.bodyTimeout,
+    writeTimeout: http.bodyTimeout,
+  }
+}
+
+function http2Limits(http: HttpSettings, http1: ServerLimits): Http2Limits {
+  const { resets, controlFrames } = HTTP2_LIMITS
+  return {
+    ...HTTP2_LIMITS,
+    ...http1,
+    head: http.http2MaxHeaderSize ?? http1.head,
+    streams: http.http2MaxConcurrentStreams ?? HTTP2_LIMITS.streams,
+    streamWindow: http.http2WindowSize ?? HTTP2_LIMITS.streamWindow,
+    connectionWindow: http.http2ConnectionWindowSize ?? HTTP2_LIMITS.connectionWindow,
+    resets: rate(http.http2MaxResetsPerSecond, resets),
+    controlFrames: rate(http.http2MaxControlFramesPerSecond, controlFrames),
+    pingInterval: http.http2KeepaliveInterval ?? HTTP2_LIMITS.pingInterval,
+    pingTimeout: http.http2KeepaliveTimeout ?? HTTP2_LIMITS.pingTimeout,
+  }
+}
+
+/** Twice as much may come at once: clients do nothing evenly. */
+function rate(perSecond: number | undefined, otherwise: Rate): Rate {
+  return perSecond === undefined ? otherwise : { perSecond, burst: 2 * perSecond }
+}
+
+/** What network authorization of a listener has to wait for. */
+export function admissionOf(program: ListenerProgram): 'source' | 'name' | 'certificate' {
+  const { network } = program
+  if (network === undefined) return 'source'
+  // Whether rules read the certificate is not said: where there may be one, it is waited for.
+  if (terminatedTls(program)?.clients !== undefined) return 'certificate'
+  return network.readsHostname ? 'name' : 'source'
+}
+
+function terminatedTls({ listener }: ListenerProgram): TerminatedTls | undefined {
+  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
+  return listener.tls.mode === 'Terminate' ? listener.tls : undefined
+}
+
+function terminatorOptions(
+  program: ListenerProgram,
+  defaults: TlsDefaults,
+  hasHttp2: boolean,
+): TerminatorOptions | undefined {
+  const tls = terminatedTls(program)
+  if (tls === undefined) return undefined
+  const isHttp = program.listener.protocol === 'HTTPS'
+  const wanted = tls.alpn ?? (isHttp ? (defaults.alpn ?? ['h2', 'http/1.1']) : [])
+  return {
+    certificates: tls.certificates.map(({ cert, key }) => ({ cert: cert.text, key: key.secret })),
+    clients: tls.clients && { ca: tls.clients.ca.text, mode: tls.clients.mode },
+    // The octets of a TLS listener are the backend's: what they are in is not ours to promise.
+    alpn: isHttp && !hasHttp2 ? wanted.filter((name) => name !== 'h2') : wanted,
+    minVersion: tls.minVersion ?? defaults.minVersion,
+    maxVersion: tls.maxVersion ?? defaults.maxVersion,
+    cipherSuites: tls.cipherSuites ?? defaults.cipherSuites,
+    keyExchangeGroups: tls.keyExchangeGroups ?? defaults.keyExchangeGroups,
+  }
+}
+
+/**
+ * Whether two Programs mean the same listener, and ask clients for the same certificates: a
+ * connection that came by the one may go on by the other.
+ */
+export function isAlike(one: ListenerProgram, other: ListenerProgram): boolean {
+  if (one === other) return true
+  const { name, protocol } = one.listener
+  if (one.gateway !== other.gateway || name !== other.listener.name) return false
+  if (protocol !== other.listener.protocol) return false
+  const clients = terminatedTls(one)?.clients
+  const others = terminatedTls(other)?.clients
+  return clients?.mode === others?.mode && clients?.ca.text === others?.ca.text
 }
 
 /** Those that say how a connection is taken: without one of them none can be. */
@@ -134,6 +243,6 @@ function isBroken({ model }: Program, gateway: string): boolean {
 }
 
 /** Schemas made sure of the shape when the configuration was read. */
-function valueOf<T>({ frontend }: ListenerProgram, kind: string): T | undefined {
+function setting<T>({ frontend }: ListenerProgram, kind: string): T | undefined {
   return frontend.find((policy) => policy.kind === kind)?.value as T | undefined
 }

@@ -1,22 +1,212 @@
 import type { Socket } from 'node:net'
 import type { Connection } from '../exchange/connection.ts'
+import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
+import type { Dial, Dialing } from '../upstream/connect.ts'
+import type { Deadlines, Timed } from '../wire/deadlines.ts'
 import type { Accepted } from './accept.ts'
 
-/** The backend that was chosen for the bytes of one connection. */
+/** The endpoint that was chosen for the octets of one connection. */
 export interface StreamTarget {
   readonly backend: string
   readonly endpoint: string
-  /** Opens a socket to it; answers how to give up. */
-  open(opened: (socket: Socket) => void, failed: (reason: string) => void): () => void
+  readonly dial: Dial
   /** Called once, when it is over. */
   done(attempt: Attempt): void
 }
 
+/**
+ * Where the octets of a connection go that is not one of HTTP; a word where nowhere. `tried` are
+ * endpoints that could not be reached.
+ */
+export type StreamRouter = (
+  listener: ListenerProgram,
+  connection: Connection,
+  tried: readonly string[],
+) => StreamTarget | string
+
+/** What became of it, in the words of the metrics. */
+export type StreamEnd = 'finished' | 'client' | 'upstream' | 'idle'
+
 export interface Streamed {
-  readonly reason: string
+  readonly reason: StreamEnd
+  /** More of it, for the log. */
+  readonly detail: string
+  readonly backend: string
+  readonly endpoint: string
+  /** From the client, and to it. */
+  readonly bytesReceived: number
+  readonly bytesSent: number
+  readonly milliseconds: number
 }
 
-export function serveStream(accepted: Accepted, _socket: Socket, connection: Connection): void {
-  accepted.reject('no-route', 'tcp', connection)
+const MOST_ATTEMPTS = 3
+
+/** Takes the octets of a client to a backend and back, as they are. */
+export function serveStream(
+  accepted: Accepted,
+  listener: ListenerProgram,
+  socket: Socket,
+  connection: Connection,
+  target: StreamTarget,
+): void {
+  const { doorway, plan } = accepted
+  const { observer, deadlines, acceptance } = doorway
+  const again = (tried: readonly string[]) => acceptance.route(listener, connection, tried)
+  observer.opened(connection)
+  const stream = new Stream(socket, target, again, plan.streamIdle, deadlines, (streamed) => {
+    observer.streamed(connection, listener, streamed)
+    observer.closed(connection)
+  })
+  accepted.served = stream
+  stream.start()
 }
+
+class Stream implements Timed {
+  deadline = Number.POSITIVE_INFINITY
+  readonly #client: Socket
+  #upstream: Socket | undefined = undefined
+  #target: StreamTarget
+  readonly #again: (tried: readonly string[]) => StreamTarget | string
+  readonly #tried: string[] = []
+  readonly #idle: number
+  readonly #deadlines: Deadlines
+  readonly #over: (streamed: Streamed) => void
+  readonly #startedAt = performance.now()
+  #dialing: Dialing | undefined = undefined
+  #received = 0
+  #sent = 0
+  #isOver = false
+
+  constructor(
+    client: Socket,
+    target: StreamTarget,
+    again: (tried: readonly string[]) => StreamTarget | string,
+    idle: number,
+    deadlines: Deadlines,
+    over: (streamed: Streamed) => void,
+  ) {
+    this.#client = client
+    this.#target = target
+    this.#again = again
+    this.#idle = idle
+    this.#deadlines = deadlines
+    this.#over = over
+  }
+
+  start(): void {
+    this.#client.on('error', (error: NodeJS.ErrnoException) => {
+      this.#end('client', error.code ?? 'error', 'cancelled')
+    })
+    this.#client.on('close', () => this.#end('client', 'closed', 'cancelled'))
+    this.#dial()
+  }
+
+  /** Nothing on the wire says that it should end: it has until the grace period is over. */
+  drain(): void {}
+
+  expire(): void {
+    this.#end('idle', 'idle', 'answered')
+  }
+
+  #dial(): void {
+    this.#dialing = this.#target.dial({
+      opened: (socket) => this.#join(socket),
+      failed: (reason) => this.#unreached(reason),
+    })
+  }
+
+  #unreached(reason: string): void {
+    this.#dialing = undefined
+    this.#tried.push(this.#target.endpoint)
+    const next = this.#tried.length < MOST_ATTEMPTS ? this.#again(this.#tried) : 'tried'
+    const isOther = typeof next !== 'string' && !this.#tried.includes(next.endpoint)
+    if (!isOther) {
+      if (typeof next !== 'string') next.done(CANCELLED)
+      this.#end('upstream', reason, 'connect-failed')
+      return
+    }
+    this.#target.done({ outcome: 'connect-failed', status: 0, duration: this.#age() })
+    this.#target = next
+    this.#dial()
+  }
+
+  #join(upstream: Socket): void {
+    this.#dialing = undefined
+    this.#upstream = upstream
+    upstream.on('error', (error: NodeJS.ErrnoException) => {
+      this.#end('upstream', error.code ?? 'error', 'reset')
+    })
+    upstream.on('close', () => this.#end('upstream', 'closed', 'reset'))
+    this.#touch()
+    this.#deadlines.add(this)
+    this.#carry(this.#client, upstream, (length) => {
+      this.#received += length
+    })
+    this.#carry(upstream, this.#client, (length) => {
+      this.#sent += length
+    })
+  }
+
+  /** One way. What the one end has not taken yet keeps the other from being read. */
+  #carry(from: Socket, to: Socket, count: (length: number) => void): void {
+    from.on('data', (bytes: Buffer) => {
+      count(bytes.length)
+      this.#touch()
+      if (!to.write(bytes)) from.pause()
+    })
+    to.on('drain', () => {
+      this.#touch()
+      from.resume()
+    })
+    // A half that is closed is closed on the other side too; the other half goes on.
+    from.on('end', () => {
+      to.end()
+      if (to.readableEnded) this.#whenWritten(from, to)
+    })
+    from.resume()
+  }
+
+  /** Both ends said all that they had to say: it is over once that has been sent. */
+  #whenWritten(one: Socket, other: Socket): void {
+    let left = 2
+    const written = () => {
+      if (--left === 0) this.#end('finished', '', 'answered')
+    }
+    for (const socket of [one, other]) {
+      if (socket.writableFinished) written()
+      else socket.once('finish', written)
+    }
+  }
+
+  #touch(): void {
+    this.deadline = performance.now() + this.#idle
+  }
+
+  #age(): number {
+    return performance.now() - this.#startedAt
+  }
+
+  #end(reason: StreamEnd, detail: string, outcome: Attempt['outcome']): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#deadlines.remove(this)
+    this.#dialing?.cancel()
+    this.#client.destroy()
+    this.#upstream?.destroy()
+    const milliseconds = this.#age()
+    const { backend, endpoint } = this.#target
+    this.#target.done({ outcome, status: 0, duration: milliseconds })
+    this.#over({
+      reason,
+      detail,
+      backend,
+      endpoint,
+      bytesReceived: this.#received,
+      bytesSent: this.#sent,
+      milliseconds,
+    })
+  }
+}
+
+const CANCELLED: Attempt = { outcome: 'cancelled', status: 0, duration: 0 }

@@ -34,6 +34,8 @@ export class Family<S extends Labelled, L extends Labels> {
   readonly #closed: readonly ClosedLabel[]
   readonly #series = new Map<string, S>()
   readonly #slices = new Map<string, SeriesSlice<S>>()
+  /** Series that are not folded: only they take room. */
+  #ownSeries = 0
 
   constructor(definition: MetricDefinition, options: FamilyOptions<S>) {
     const { name, labels } = definition
@@ -73,7 +75,9 @@ export class Family<S extends Labelled, L extends Labels> {
     const at = this.labelNames.indexOf(label)
     if (at === -1) return
     for (const [key, { labels }] of this.#series) {
-      if (labels[at] === value) this.#series.delete(key)
+      if (labels[at] !== value) continue
+      this.#series.delete(key)
+      if (value !== OTHER) this.#ownSeries--
     }
     const open = this.#openNames.indexOf(label)
     for (const [key, slice] of this.#slices) {
@@ -85,6 +89,7 @@ export class Family<S extends Labelled, L extends Labels> {
 
   clear(): void {
     this.#series.clear()
+    this.#ownSeries = 0
     for (const slice of this.#slices.values()) slice.clear()
   }
 
@@ -113,9 +118,12 @@ export class Family<S extends Labelled, L extends Labels> {
     const key = JSON.stringify(labels)
     const found = this.#series.get(key)
     if (found !== undefined) return found
-    if (!this.#hasRoom() && !isFolded(open, custom)) {
-      this.#options.whenFolded()
-      return this.#folded().at(...closed)
+    if (!isFolded(open, custom)) {
+      if (!this.#hasRoom()) {
+        this.#options.whenFolded()
+        return this.#folded().at(...closed)
+      }
+      this.#ownSeries++
     }
     const series = this.#options.makeSeries(labels)
     this.#series.set(key, series)
@@ -131,7 +139,7 @@ export class Family<S extends Labelled, L extends Labels> {
   }
 
   #hasRoom(): boolean {
-    return (this.#series.size + 1) * this.#options.weight <= this.#options.maximum
+    return (this.#ownSeries + 1) * this.#options.weight <= this.#options.maximum
   }
 
   #unknownCustom(): readonly string[] {

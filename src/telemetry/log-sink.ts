@@ -56,10 +56,11 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     const size = waiting.length + leaving.length - written + line.length
     if (state === 'closed' || size > capacity) return drop(1)
     waiting += line
-    if (state === 'idle') schedule()
+    schedule()
   }
 
   const schedule = () => {
+    if (state !== 'idle') return
     if (waiting.length >= batch || whenEmpty.length > 0) send()
     else if (waiting !== '') timer ??= setTimeout(send, interval).unref()
   }

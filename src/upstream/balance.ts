@@ -27,12 +27,12 @@ export interface BalanceOptions {
 
 export interface Balancer<M extends Balanced> {
   /** Undefined: no member is usable. Those that were tried already come last. */
-  pick(exchange: Exchange, tried: readonly string[]): M | undefined
+  pick(exchange: Exchange | undefined, tried: readonly string[]): M | undefined
   /** Whether a member is usable has changed. */
   update(): void
 }
 
-type Pick<M> = (exchange: Exchange, tried: readonly string[]) => M | undefined
+type Pick<M> = (exchange: Exchange | undefined, tried: readonly string[]) => M | undefined
 
 export function balancer<M extends Balanced>(
   algorithm: Algorithm,
@@ -118,7 +118,7 @@ const consistentHash: Make = (candidates, members, options) => {
   const table = maglevTable(members)
   const isCandidate = members.map((member) => candidates.includes(member))
   return (exchange, tried) => {
-    const key = hashKey?.(exchange)
+    const key = exchange === undefined ? undefined : hashKey?.(exchange)
     if (key === undefined || candidates.length === 0) return anywhere(exchange, tried)
     let place = hash32(key, 0) % table.length
     for (let left = table.length; left > 0; left--) {

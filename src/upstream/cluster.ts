@@ -24,8 +24,11 @@ export interface Choice {
 /** The endpoints of one backend. Lives on across reloads as long as its part of the Model is equal. */
 export interface Cluster {
   readonly name: string
-  /** An endpoint for this request; a word where there is none: `no-endpoint`, `unhealthy`, `overloaded`. */
-  choose(exchange: Exchange, tried: readonly string[]): Choice | string
+  /**
+   * An endpoint for this request (undefined: for a connection that carries octets, by way of
+   * `pool.connect`); a word where there is none: `no-endpoint`, `unhealthy`, `overloaded`.
+   */
+  choose(exchange: Exchange | undefined, tried: readonly string[]): Choice | string
   /** No more requests will come: idle connections close, probes stop. */
   close(): void
 }

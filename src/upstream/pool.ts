@@ -122,6 +122,11 @@ export class Pool implements Timed {
     return this.#queue.size
   }
 
+  /** Whoever asks now is refused. */
+  get isFull(): boolean {
+    return this.#queue.size >= this.#options.maxPending
+  }
+
   /** Connections on their way. */
   get dialing(): number {
     return this.#dialing.size + this.#raw
@@ -136,7 +141,7 @@ export class Pool implements Timed {
 
   /** Asks for a connection. Exactly one of the two calls follows, unless cancelled. */
   request(waiting: Waiting): void {
-    if (this.#queue.size >= this.#options.maxPending) {
+    if (this.isFull) {
       this.#observer.shed('overloaded')
       waiting.unconnected('overloaded')
       return

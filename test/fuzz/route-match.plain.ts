@@ -25,7 +25,9 @@ export function plainMatch<T>(
 }
 
 function covers(name: string, host: string): boolean {
-  return name.startsWith('*.') ? host.endsWith(name.slice(1)) && host !== name.slice(1) : host === name
+  return name.startsWith('*.')
+    ? host.endsWith(name.slice(1)) && host !== name.slice(1)
+    : host === name
 }
 
 function matches({ path, method, headers, query }: Match, request: RequestAttributes): boolean {
@@ -33,7 +35,9 @@ function matches({ path, method, headers, query }: Match, request: RequestAttrib
   return (
     matchesPath(path, request.path) &&
     (method === undefined || method === request.method) &&
-    firsts(headers).every((one) => matchesValue(one, request.headers.get(one.name.toLowerCase()))) &&
+    firsts(headers).every((one) =>
+      matchesValue(one, request.headers.get(one.name.toLowerCase())),
+    ) &&
     firsts(query).every((one) => matchesValue(one, parameters.get(one.name) ?? undefined))
   )
 }

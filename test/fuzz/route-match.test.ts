@@ -30,7 +30,10 @@ const values = fc.constantFrom('', '1', '2', '12', 'a b', 'é', '1=2')
 const valueMatches = (name: fc.Arbitrary<string>): fc.Arbitrary<ValueMatch[]> =>
   fc.array(
     fc.oneof(
-      { weight: 3, arbitrary: fc.record({ name, kind: fc.constant('exact' as const), value: values }) },
+      {
+        weight: 3,
+        arbitrary: fc.record({ name, kind: fc.constant('exact' as const), value: values }),
+      },
       fc.record({
         name,
         kind: fc.constant('regex' as const),
@@ -44,7 +47,10 @@ const matches: fc.Arbitrary<Match> = fc
   .record({
     path: pathMatches,
     method: fc.option(fc.constantFrom('GET', 'POST'), { nil: undefined }),
-    headers: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, valueMatches(fc.constantFrom('x', 'y'))),
+    headers: fc.oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      valueMatches(fc.constantFrom('x', 'y')),
+    ),
     query: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, valueMatches(names)),
   })
   .map(({ method, ...rest }) => (method === undefined ? rest : { ...rest, method }))

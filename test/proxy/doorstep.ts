@@ -12,10 +12,12 @@ import type {
 import type { Acceptance, AcceptObserver, Http2 } from '../../src/proxy/accept.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
-import type { StreamRouter } from '../../src/proxy/port-plan.ts'
 import type { Run } from '../../src/proxy/run.ts'
+import type { StreamRouter } from '../../src/proxy/tcp.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
+import { Terminators } from '../../src/wire/tls/terminators.ts'
+import { TicketKeys } from '../../src/wire/tls/ticket-keys.ts'
 import { listen, startUpstream } from './harness.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
@@ -61,6 +63,7 @@ export async function doorstep(options: DoorstepOptions = {}) {
   const acceptance: Acceptance = {
     deadlines,
     counts,
+    terminators: new Terminators(new TicketKeys()),
     route: options.route ?? (() => 'no-route'),
     observer,
     nextId: () => `id-${++ids}`,

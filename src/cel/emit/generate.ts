@@ -32,14 +32,21 @@ const RUNTIME: Record<string, unknown> = {
   fuel,
 }
 
-type Template = (...constants: unknown[]) => (variables: Variables) => never
+interface Template {
+  readonly make: (...constants: unknown[]) => unknown
+  /** How many functions had been made when this one was last asked for. */
+  usedAt: number
+}
 
 /**
  * Functions by their source: like rules share one, so that it gets hot. Bounded, since names in
- * expressions make sources differ; beyond the bound expressions run as closures.
+ * expressions make sources differ: those that no recent configuration asked for give way, and
+ * beyond that expressions run as closures.
  */
 const templates = new Map<string, Template>()
 const MOST_TEMPLATES = 2_000
+const RECENT = 10_000
+let made = 0
 
 /** undefined where the process may not generate code, or made enough of it. */
 export function generatePredicate(term: Term, budget: number): Predicate | undefined {
@@ -68,13 +75,24 @@ function instantiate<T>(source: Source, body: string): T | undefined {
   const { constants } = source
   const parameters = constants.map((_, i) => `k${i}`).join()
   const text = `return (${parameters}) => {${source.whole(body)}}`
-  let template = templates.get(text)
-  if (template === undefined) {
-    if (!mayGenerate() || templates.size >= MOST_TEMPLATES) return undefined
-    template = new Function(...Object.keys(RUNTIME), text)(...Object.values(RUNTIME)) as Template
-    templates.set(text, template)
-  }
-  return template(...constants) as T
+  const template = templates.get(text) ?? newTemplate(text)
+  if (template === undefined) return undefined
+  template.usedAt = ++made
+  return template.make(...constants) as T
+}
+
+function newTemplate(text: string): Template | undefined {
+  if (!mayGenerate() || !hasRoom()) return undefined
+  const make = new Function(...Object.keys(RUNTIME), text)(...Object.values(RUNTIME))
+  const template: Template = { make, usedAt: made }
+  templates.set(text, template)
+  return template
+}
+
+function hasRoom(): boolean {
+  if (templates.size < MOST_TEMPLATES) return true
+  for (const [text, { usedAt }] of templates) if (made - usedAt > RECENT) templates.delete(text)
+  return templates.size < MOST_TEMPLATES
 }
 
 let allowed: boolean | undefined

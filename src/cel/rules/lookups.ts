@@ -1,5 +1,5 @@
 // HOT PATH: finds the few rules of many that a request can match. Guarded by bench/cel.ts; equals
-// the linear scan of all rules (test/fuzz/rules.test.ts). Liberties: counted loops, no iterators.
+// the linear scan of all rules (rule-set.test.ts). Liberties: counted loops, no iterators.
 
 import type { Evaluate, Variables } from '../emit/generate.ts'
 import * as runtime from '../emit/runtime.ts'

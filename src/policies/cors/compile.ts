@@ -69,15 +69,10 @@ function compileEdits(
       after = later
       remembered = new Map()
     }
-    const key = origin === undefined || (isPublic && isAllowed(origin)) ? '' : origin
+    const key = !isPublic && origin !== undefined && isAllowed(origin) ? origin : ''
     const known = remembered.get(key)
     if (known !== undefined) return known
-    const own =
-      isPublic && origin !== undefined
-        ? everyone
-        : origin !== undefined && isAllowed(origin)
-          ? allowed(origin)
-          : foreign
+    const own = isPublic ? everyone : key === '' ? foreign : allowed(key)
     const edit = own.with(later)
     if (remembered.size >= MOST_REMEMBERED) remembered.clear()
     remembered.set(key, edit)
@@ -100,7 +95,10 @@ function compilePreflight(
       ['access-control-allow-origin', isPublic ? '*' : origin],
       ...credentials(allowCredentials),
       ...field('access-control-allow-methods', listed(allowMethods, allowCredentials, askedMethod)),
-      ...field('access-control-allow-headers', listed(allowHeaders, allowCredentials, askedHeaders)),
+      ...field(
+        'access-control-allow-headers',
+        listed(allowHeaders, allowCredentials, askedHeaders),
+      ),
       ...field('access-control-max-age', maxAge === undefined ? '' : seconds(maxAge)),
       VARY_OF_PREFLIGHT,
     ])

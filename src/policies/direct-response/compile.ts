@@ -21,25 +21,29 @@ export function compileDirectResponse([policy]: Attachments<DirectResponse>, sit
     return (variables) => textOf(evaluate(variables))
   }
   const fields = Object.entries(headers).map(([name, text]) => {
-    return { name, valueOf: compileText(`headers.${name}`, text, 'string') }
+    return { name, read: compileText(`headers.${name}`, text, 'string') }
   })
   const bodyOf: Text =
-    bodyExpression === undefined
-      ? () => body
-      : compileText('bodyExpression', bodyExpression, 'any')
+    bodyExpression === undefined ? () => body : compileText('bodyExpression', bodyExpression, 'any')
 
   const answer = (variables: Variables): Reply => {
     const content = bodyOf(variables)
     if (content === undefined) return FAILED
     const set: { name: string; value: string }[] = []
     let contentType = content === '' ? '' : PLAIN
-    for (const { name, valueOf } of fields) {
-      const value = valueOf(variables)
+    for (const { name, read } of fields) {
+      const value = read(variables)
       if (value === undefined || !isFieldValue(value)) continue
       if (name.toLowerCase() === 'content-type') contentType = value
       else set.push({ name, value })
     }
-    return { status, reason: 'direct-response', headers: headerEdit({ set }), body: content, contentType }
+    return {
+      status,
+      reason: 'direct-response',
+      headers: headerEdit({ set }),
+      body: content,
+      contentType,
+    }
   }
 
   const constant = isConstant ? answer({}) : undefined
@@ -48,6 +52,5 @@ export function compileDirectResponse([policy]: Attachments<DirectResponse>, sit
 
 /** RFC 9110 §5.5: a header that a request could break out of is left out. */
 function isFieldValue(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to refuse
   return !/[^\t\x20-\x7e\x80-\xff]/.test(text) && text.trim() === text
 }

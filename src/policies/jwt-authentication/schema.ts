@@ -37,30 +37,31 @@ function keySetProblem(text: string): string | undefined {
   return keys.every(isKey) ? undefined : 'a key of it has no `kty`'
 }
 
-const keySet = () =>
-  z
-    .union([
-      keyText(),
-      oneOfKeys(
-        z.strictObject({
-          inline: keyText().optional().describe('The key set as JSON text.'),
-          file: file().optional().describe('The path of a file with the key set.'),
-          url: url().optional().describe('Where to fetch the key set.'),
-          cacheDuration: duration()
-            .prefault('15m')
-            .describe('How long a fetched key set is fresh. With `url`.'),
-        }),
-        ['inline', 'file', 'url'],
-      ),
-    ])
-    .transform((value): KeySet => {
-      if (typeof value === 'string') return { kind: 'local', keys: { text: value } }
-      const { inline, file, url, cacheDuration } = value
-      if (inline !== undefined) return { kind: 'local', keys: { text: inline } }
-      if (file !== undefined) return { kind: 'local', keys: file }
-      return { kind: 'remote', url: url as string, cacheDuration }
-    })
-    .describe('The keys: `inline`, `file`, `url`, or the JSON text itself.')
+const keys = z
+  .union([
+    keyText(),
+    oneOfKeys(
+      z.strictObject({
+        inline: keyText().optional().describe('The key set as JSON text.'),
+        file: file().optional().describe('The path of a file with the key set.'),
+        url: url().optional().describe('Where to fetch the key set.'),
+        cacheDuration: duration()
+          .prefault('15m')
+          .describe('How long a fetched key set is fresh. With `url`.'),
+      }),
+      ['inline', 'file', 'url'],
+    ),
+  ])
+  .transform((value): KeySet => {
+    if (typeof value === 'string') return { kind: 'local', keys: { text: value } }
+    const { inline, file, url, cacheDuration } = value
+    if (inline !== undefined) return { kind: 'local', keys: { text: inline } }
+    if (file !== undefined) return { kind: 'local', keys: file }
+    return { kind: 'remote', url: url as string, cacheDuration }
+  })
+  .meta({ id: 'key-set' })
+
+const keySet = () => keys.describe('The keys: `inline`, `file`, `url`, or the JSON text itself.')
 
 const issuer = () => z.string().min(1).max(2048).describe('The `iss` that tokens must carry.')
 

@@ -1,6 +1,7 @@
 import type { Attached } from '../../model/policy.ts'
-import { nearest, POLICY_SCHEMAS } from '../../policies/schema.ts'
+import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import type { Draft, Placed, Targeted } from './draft.ts'
+import { nearestName } from './nearest-name.ts'
 import { complain, type Reading } from './reading.ts'
 
 /** Policies of `policies` behind those that were written at the thing itself, in file order. */
@@ -66,7 +67,7 @@ function settle(
 
 function complainOfTarget(reading: Reading, draft: Draft, { noun, target, path }: Targeted): void {
   const names = namesOf(draft, noun)
-  const meant = nearest(target, names)
+  const meant = nearestName(target, names)
   complain(reading, path, {
     code: 'PC0314',
     message: `no ${noun} is called \`${target}\``,

@@ -63,7 +63,7 @@ export function spanOf(document: Document, path: Path, part: 'key' | 'value'): S
   if (part === 'key' && key !== undefined) return key
   // Of something large its key is shown, or its beginning.
   if (node.kind === 'scalar') return isThere || key === undefined ? node : key
-  return key ?? { start: node.start, end: Math.min(node.start + 1, node.end) }
+  return key ?? node
 }
 
 /** The origin of an offset within the value of the scalar at the path. */

@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type IssueParams, nearest, POLICY_SCHEMAS } from '../../policies/schema.ts'
+import { formOf, type IssueParams, POLICY_SCHEMAS } from '../../policies/schema.ts'
 import {
   type Document,
   diagnosticAt,
@@ -11,6 +11,7 @@ import {
   spanOf,
   valueAt,
 } from './document.ts'
+import { nearestName } from './nearest-name.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -45,16 +46,23 @@ export function diagnoseIssues(
 
 function diagnoseOne(issue: Issue, path: Path, context: IssueContext): Diagnostic {
   const { document } = context
-  if (issue.code === 'custom') return say(context, path, 'value', wordsFor(issue))
+  if (issue.code === 'custom') {
+    const { rule } = (issue.params ?? {}) as Partial<IssueParams>
+    return say(context, path, rule === 'excludes' ? 'key' : 'value', wordsFor(issue))
+  }
+  const form = schemasAt(context.schema, issue.path)
+    .map(formOf)
+    .find((one) => one !== undefined)
   if (!hasPath(document, path)) {
     const key = String(path.at(-1) ?? '')
-    const message = { code: 'PC0211', message: `\`${key}\` is missing`, hint: expectation(issue) }
+    const hint = form === undefined ? expectation(issue) : `add it: ${form.what}`
+    const message = { code: 'PC0211', message: `\`${key}\` is missing`, hint }
     return say(context, path.slice(0, -1), 'value', message)
   }
   const value = valueAt(document, path)
   switch (issue.code) {
     case 'invalid_type':
-      return say(context, path, 'value', wrongType([issue.expected], value))
+      return say(context, path, 'value', wrongType([issue.expected], value, form))
     case 'invalid_value':
       return say(context, path, 'value', notOneOf(issue.values, value, isExpanded(document, path)))
     default:
@@ -71,7 +79,7 @@ function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
     ...keysOf(context.schema, at),
     ...(at.length === 0 ? (context.furtherKeys ?? []) : []),
   ]
-  const meant = nearest(key, known)
+  const meant = nearestName(key, known)
   const isMisplaced = known.includes('policies') && POLICY_SCHEMAS.some(({ kind }) => kind === key)
   const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined
   return say(context, [...context.path, ...at, key], 'key', {
@@ -163,7 +171,7 @@ const RULES: Readonly<Record<IssueParams['rule'], string>> = {
 
 function notOneOf(values: readonly unknown[], value: unknown, isSecret: boolean): Message {
   const names = values.map(String)
-  const meant = typeof value === 'string' && !isSecret ? nearest(value, names) : undefined
+  const meant = typeof value === 'string' && !isSecret ? nearestName(value, names) : undefined
   return {
     code: 'PC0213',
     message: `expected ${oneOf(names.map((name) => `\`${name}\``))}`,
@@ -171,17 +179,29 @@ function notOneOf(values: readonly unknown[], value: unknown, isSecret: boolean)
   }
 }
 
-function wrongType(expected: readonly string[], value: unknown): Message {
+function wrongType(
+  expected: readonly string[],
+  value: unknown,
+  form?: ReturnType<typeof formOf>,
+): Message {
   const names = [...new Set(expected.map((type) => TYPES[type] ?? type))]
+  const what = form?.what ?? oneOf(names)
+  const isRight = typeof value === 'number' && form?.accepts(String(value))
+  const found = expected.includes('int') ? 'one with a fraction' : typeName(value)
   return {
     code: 'PC0212',
-    message: `expected ${oneOf(names)}, but this is ${typeName(value)}`,
-    hint: typeHint(expected, value),
+    message: `expected ${what}, but this is ${typeof value === 'number' ? found : typeName(value)}`,
+    hint: isRight ? 'put it in quotes' : typeHint(expected, value, form),
   }
 }
 
-function typeHint(expected: readonly string[], value: unknown): string | undefined {
+function typeHint(
+  expected: readonly string[],
+  value: unknown,
+  form: ReturnType<typeof formOf>,
+): string | undefined {
   if (value === null) return 'give it a value, or remove the key'
+  if (form !== undefined) return form.hint
   if (typeof value === 'string') {
     const isNumber = /^-?[0-9]+(\.[0-9]+)?$/.test(value)
     if (isNumber && expected.some((type) => type === 'number' || type === 'int')) {
@@ -231,27 +251,36 @@ function oneOf(names: readonly string[]): string {
 
 /** The keys that the schema knows at the path. */
 function keysOf(schema: z.core.$ZodType, path: Path): readonly string[] {
+  const keys = schemasAt(schema, path).flatMap((at) => {
+    const { def } = (at as z.core.$ZodTypes)._zod
+    return def.type === 'object' ? Object.keys(def.shape) : []
+  })
+  return [...new Set(keys)]
+}
+
+/** What the value at the path may be: more than one where there are unions on the way. */
+function schemasAt(schema: z.core.$ZodType, path: Path): readonly z.core.$ZodType[] {
   const { def } = (schema as z.core.$ZodTypes)._zod
   const [step, ...rest] = path
   switch (def.type) {
     case 'optional':
     case 'prefault':
     case 'readonly':
-      return keysOf(def.innerType, path)
+      return schemasAt(def.innerType, path)
     case 'pipe':
-      return keysOf(def.in, path)
+      return schemasAt(def.in, path)
     case 'union':
-      return [...new Set(def.options.flatMap((option) => keysOf(option, path)))]
+      return def.options.flatMap((option) => schemasAt(option, path))
     case 'array':
-      return step === undefined ? [] : keysOf(def.element, rest)
+      return step === undefined ? [schema] : schemasAt(def.element, rest)
     case 'record':
-      return step === undefined ? [] : keysOf(def.valueType, rest)
+      return step === undefined ? [schema] : schemasAt(def.valueType, rest)
     case 'object': {
-      if (step === undefined) return Object.keys(def.shape)
+      if (step === undefined) return [schema]
       const inner = def.shape[String(step)]
-      return inner === undefined ? [] : keysOf(inner, rest)
+      return inner === undefined ? [] : schemasAt(inner, rest)
     }
     default:
-      return []
+      return step === undefined ? [schema] : []
   }
 }

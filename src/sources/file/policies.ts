@@ -1,13 +1,9 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
-import {
-  nearest,
-  POLICY_SCHEMAS,
-  type PolicySchema,
-  STAGE_OF_SECTION,
-} from '../../policies/schema.ts'
+import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
 import { originOf, type Path, valueAt } from './document.ts'
+import { nearestName } from './nearest-name.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 
 export interface PolicyPlace {
@@ -132,17 +128,23 @@ export function policyKeys(sections: readonly Section[], level: Level): readonly
 function unknownKind(key: string, { sections, level }: PolicyPlace) {
   const elsewhere = POLICY_SCHEMAS.filter((schema) => isNamed(schema, key))
   if (elsewhere.length > 0) {
-    const places = new Set(elsewhere.flatMap(({ sections }) => Object.values(sections).flat()))
-    const hint = `it can stand at: ${[...places].join(', ')}`
-    return { code: 'PC0309', message: `\`${key}\` cannot stand at a ${level}`, hint }
+    const places = new Set(elsewhere.flatMap(({ sections }) => Object.keys(sections) as Section[]))
+    const hint = `it stands ${[...places].map((section) => PLACES[section]).join(', or ')}`
+    return { code: 'PC0309', message: `\`${key}\` cannot stand here`, hint }
   }
   if (UNSUPPORTED.includes(key)) {
     const hint = 'nothing would enforce it, so it is refused rather than ignored'
     return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
   }
-  const meant = nearest(key, policyKeys(sections, level))
+  const meant = nearestName(key, policyKeys(sections, level))
   const hint = meant === undefined ? undefined : `did you mean \`${meant}\`?`
   return { code: 'PC0210', message: `no policy is called \`${key}\``, hint }
+}
+
+const PLACES: Readonly<Record<Section, string>> = {
+  frontend: 'under `frontendPolicies` of the file or of a gateway',
+  traffic: 'under `policies` of a gateway, listener or route',
+  backend: 'under `policies` of a backend, provider or route',
 }
 
 /** Policies that files written for others may name. */

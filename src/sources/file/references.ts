@@ -2,9 +2,9 @@ import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
-import { nearest } from '../../policies/schema.ts'
 import { hasPath, originOf, type Path } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
+import { nearestName } from './nearest-name.ts'
 import { complain, type Reading } from './reading.ts'
 
 /** Backends that are named but not there become ones that answer 500. */
@@ -35,7 +35,7 @@ export function resolveBackends(reading: Reading, draft: Draft): Draft {
 }
 
 function backendHint(name: string, known: readonly string[]): string {
-  const meant = nearest(name, known)
+  const meant = nearestName(name, known)
   if (meant !== undefined) return `did you mean \`${meant}\`?`
   const all = known.length === 0 ? 'there are none' : `there are: ${known.slice(0, 12).join(', ')}`
   return `list it under \`backends\`; ${all}`
@@ -83,7 +83,7 @@ function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, pat
       return { gateway: gateway.name, listener }
     }
     const names = gateway.listeners.map(({ name }) => name)
-    const meant = nearest(listener, names)
+    const meant = nearestName(listener, names)
     complain(reading, path, {
       code: 'PC0301',
       message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
@@ -92,7 +92,7 @@ function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, pat
     return { gateway: gateway.name, listener }
   }
   const names = [...gateways.keys()]
-  const meant = nearest(parent.gateway, names)
+  const meant = nearestName(parent.gateway, names)
   complain(reading, path, {
     code: 'PC0301',
     message: `no gateway is called \`${parent.gateway}\``,

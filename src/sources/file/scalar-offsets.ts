@@ -66,9 +66,9 @@ function flow(text: string, start: number, end: number, unit: Unit): Written {
   const offsets: number[] = []
   let at = start
   while (at < end) {
-    const fold = foldAt(text, at, end)
+    const fold = foldAt(text, at, end, unit === doubleUnit)
     if (fold !== undefined) {
-      const folded = fold.breaks === 1 ? (fold.escaped ? '' : ' ') : '\n'.repeat(fold.breaks - 1)
+      const folded = fold.breaks === 1 ? (fold.isEscaped ? '' : ' ') : '\n'.repeat(fold.breaks - 1)
       for (const _ of folded) offsets.push(at)
       value += folded
       at = fold.next
@@ -83,13 +83,13 @@ function flow(text: string, start: number, end: number, unit: Unit): Written {
 }
 
 /** White space around one or more line breaks; a backslash before the first one hides it. */
-function foldAt(text: string, at: number, end: number) {
-  const pattern = /(\\?)[ \t]*(?:\r?\n[ \t]*)+/y
-  pattern.lastIndex = at
-  const [all, backslash] = pattern.exec(text) ?? []
-  if (all === undefined || at + all.length > end) return undefined
-  if (backslash === '\\' && !/^\\\r?\n/.test(all)) return undefined
-  return { breaks: all.split('\n').length - 1, next: at + all.length, escaped: backslash === '\\' }
+function foldAt(text: string, at: number, end: number, hasEscapes: boolean) {
+  const isEscaped = hasEscapes && /^\\\r?\n/.test(text.slice(at, at + 3))
+  const pattern = /[ \t]*(?:\r?\n[ \t]*)+/y
+  pattern.lastIndex = isEscaped ? at + 1 : at
+  const [all] = pattern.exec(text) ?? []
+  if (all === undefined || pattern.lastIndex > end) return undefined
+  return { breaks: all.split('\n').length - 1, next: pattern.lastIndex, isEscaped }
 }
 
 interface Line {
@@ -109,10 +109,21 @@ function block(text: string, node: ScalarNode, folds: boolean): Written {
     lines.push({ text: line.replace(/\r$/, ''), start })
     start += line.length + 1
   }
-  const content = lines.filter((line) => line.text.trim() !== '')
-  const indent = Math.min(...content.map((line) => /^ */.exec(line.text)?.[0].length ?? 0))
-  const written = folds ? foldLines(lines, indent) : keepLines(lines, indent)
-  return chomp(written, indicators, node.end)
+  // Where the first line of the content is indented further, an indicator says so by a number
+  // that counts from the indentation of the parent; the value tells what it comes to.
+  let indent = indentOf(lines)
+  for (;;) {
+    const written = folds ? foldLines(lines, indent) : keepLines(lines, indent)
+    const chomped = chomp(written, indicators, node.end)
+    if (chomped.value === node.value || indent === 0) return chomped
+    indent--
+  }
+}
+
+function indentOf(lines: readonly Line[]): number {
+  const content = lines.filter((line) => /[^ ]/.test(line.text))
+  const indents = (content.length === 0 ? lines : content).map((line) => line.text.search(/[^ ]|$/))
+  return Math.min(...indents)
 }
 
 function keepLines(lines: readonly Line[], indent: number): Written {

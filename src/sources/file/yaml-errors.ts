@@ -2,12 +2,34 @@ import type { ErrorCode, YAMLError } from 'yaml'
 import type { Problem } from './problem.ts'
 
 /** What the parser found, in words that say what to do. */
-export function describeYamlError({ code, message, pos }: YAMLError): Problem {
-  const [start, end] = pos
-  const [words, hint] = WORDS[code] ?? [message, undefined]
+export function describeYamlError({ code, message, pos }: YAMLError, text: string): Problem {
+  const [from, end] = pos
+  // Indentation is not what is wrong with a line, but what begins behind it.
+  const indent = code === 'BAD_INDENT' ? (/^ +/.exec(text.slice(from))?.[0].length ?? 0) : 0
+  const start = from + indent
+  const [words, hint] = wordsFor(code, message, start, text)
   const problem = { code: CODES[code] ?? 'PC0202', message: words, start, end }
   return hint === undefined ? problem : { ...problem, hint }
 }
+
+function wordsFor(
+  code: ErrorCode,
+  message: string,
+  start: number,
+  text: string,
+): readonly [message: string, hint?: string] {
+  const isAtEnd = text.slice(start).trim() === ''
+  if (isAtEnd && (code === 'BAD_INDENT' || code === 'MISSING_CHAR')) {
+    return ['the text ends before a bracket, a brace or a quote is closed']
+  }
+  if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
+  return WORDS[code] ?? [message]
+}
+
+const BEHIND_QUOTE = [
+  'nothing can stand behind the closing quote',
+  'quotes within need the other kind around them, or a block behind `|`',
+] as const
 
 const CODES: Partial<Record<ErrorCode, string>> = {
   MULTIPLE_DOCS: 'PC0206',

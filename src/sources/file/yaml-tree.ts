@@ -18,7 +18,7 @@ export function readYaml(text: string): Tree {
     const message = 'this is nested too deeply to be read'
     return { root: undefined, problems: [{ code: 'PC0202', message, start: 0, end: 1 }] }
   }
-  const problems: Problem[] = document.errors.map(describeYamlError)
+  const problems: Problem[] = document.errors.map((error) => describeYamlError(error, text))
   if (problems.length > 0) return { root: undefined, problems }
   const report = (problem: Problem) => void problems.push(problem)
   const root = document.contents === null ? undefined : convert(document, report)

@@ -32,6 +32,24 @@ export const IS_TOKEN: Uint8Array = classOf(
   `!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`,
 )
 
+/** 1 for what a method is made of: no lower-case letters, see ./request-line.ts. */
+export const IS_METHOD: Uint8Array = classOf(`!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}`)
+
+/** 1 for what a request target is made of, if not quite by RFC 3986: visible, and no `#`. */
+export const IS_TARGET: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  octet > SPACE && octet < DEL && octet !== HASH ? 1 : 0,
+)
+
+/** The same without the question mark. */
+export const IS_PATH: Uint8Array = IS_TARGET.map((member, octet) =>
+  octet === QUESTION ? 0 : member,
+)
+
+/** 1 for what a field value is made of (RFC 9110 §5.5): visible, beyond ASCII, space, tab. */
+export const IS_TEXT: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  octet === TAB || (octet >= SPACE && octet !== DEL) ? 1 : 0,
+)
+
 /** Each octet as it is, but upper-case letters as lower-case ones. */
 export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
   UPPER_LETTERS.includes(String.fromCharCode(octet)) ? octet | LOWER : octet,

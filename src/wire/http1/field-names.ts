@@ -40,41 +40,40 @@ const KNOWN: readonly string[] = [
 
 export const KINDS: number = KNOWN.length
 
-/** For each length the kinds whose names are so long. */
-const BY_LENGTH: readonly (readonly number[])[] = Array.from({ length: 20 }, (_, length) =>
-  KNOWN.flatMap((name, kind) => (name !== '' && name.length === length ? [kind] : [])),
-)
+/** Known names are shorter than this. */
+const ROOM = 32
+
+/** The kind at the length of its name and the last five bits of its first letter: none has both. */
+const BY_SHAPE = new Uint8Array(ROOM * ROOM)
+/** The octets of each name, at its kind. */
+const OCTETS = new Uint8Array(KINDS * ROOM)
+for (const [kind, name] of KNOWN.entries()) {
+  if (name !== '') BY_SHAPE[name.length * ROOM + (name.charCodeAt(0) & 31)] = kind
+  for (let i = 0; i < name.length; i++) OCTETS[kind * ROOM + i] = name.charCodeAt(i)
+}
 
 /**
  * The kind of a name that is known to be a token. `content_length` and the like are hidden: there
  * are upstreams that do not tell an underscore from a dash.
  */
 export function kindOfName(bytes: Uint8Array, from: number, to: number): number {
-  const candidates = to - from < BY_LENGTH.length ? BY_LENGTH[to - from] : undefined
-  if (candidates === undefined) return PLAIN
-  for (let i = 0; i < candidates.length; i++) {
-    const kind = candidates[i] as number
-    const likeness = compareName(bytes, from, KNOWN[kind] as string)
-    if (likeness !== DIFFERENT) return likeness === SAME ? kind : HIDDEN
-  }
-  return PLAIN
+  const length = to - from
+  if (length >= ROOM) return PLAIN
+  const kind = BY_SHAPE[length * ROOM + ((bytes[from] as number) & 31)] as number
+  return kind === PLAIN ? PLAIN : confirmKind(bytes, from, length, kind)
 }
 
-const DIFFERENT = 0
-const SAME = 1
-const UNDERSCORED = 2
-
 /** Known names are letters, digits and dashes, and no other `tchar` becomes one of these. */
-function compareName(bytes: Uint8Array, from: number, name: string): number {
-  let likeness = SAME
-  for (let i = 0; i < name.length; i++) {
-    const wanted = name.charCodeAt(i)
+function confirmKind(bytes: Uint8Array, from: number, length: number, kind: number): number {
+  let confirmed = kind
+  for (let i = 0; i < length; i++) {
+    const wanted = OCTETS[kind * ROOM + i] as number
     const octet = bytes[from + i] as number
     if ((octet | LOWER) === wanted) continue
-    if (octet !== UNDERSCORE || wanted !== DASH) return DIFFERENT
-    likeness = UNDERSCORED
+    if (octet !== UNDERSCORE || wanted !== DASH) return PLAIN
+    confirmed = HIDDEN
   }
-  return likeness
+  return confirmed
 }
 
 /** Whether `text` from `from` to `to` is `lower` in any case. */

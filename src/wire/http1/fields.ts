@@ -1,9 +1,9 @@
 // HOT PATH: one pass over the field lines of a head, no allocation but the text.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: counted loops, a reused table of offsets, long values looked at four octets at a time.
+// Liberties: counted loops, a reused table of offsets, long values looked at eight octets at a time.
 
-import { COLON, CR, DEL, IS_TOKEN, LF, NUL, SPACE, TAB } from './ascii.ts'
-import { HIDDEN, isSameName, KINDS, kindOfName } from './field-names.ts'
+import { COLON, CR, IS_TEXT, IS_TOKEN, LF, NUL, SPACE, TAB } from './ascii.ts'
+import { HIDDEN, isSameName, KINDS, kindOfName, PLAIN } from './field-names.ts'
 import { type RefusalWord, refuse } from './refusals.ts'
 
 /** Offsets of one field in the table: of its name, and of its value without the spaces around. */
@@ -29,10 +29,11 @@ export class Fields {
   offsets: Int32Array = new Int32Array(32 * STRIDE)
   /** What ./field-names.ts says that each field is. */
   kinds: Uint8Array = new Uint8Array(32)
-  /** For each kind its first field, or -1. */
-  readonly first: Int16Array = new Int16Array(KINDS).fill(-1)
-  /** One bit for each kind that came more than once. */
+  /** One bit for each kind that came, and for each that came more than once. */
+  seen = 0
   repeated = 0
+  /** For each kind that came its first field. */
+  readonly first: Int16Array = new Int16Array(KINDS)
   /** How far the reader has come, from the start of the head. */
   at = 0
   phase: number = AT_LINE
@@ -41,10 +42,19 @@ export class Fields {
 /** Before the first line is read, `at` octets behind the start of the head. */
 export function beginFields(fields: Fields, at: number): void {
   fields.count = 0
+  fields.seen = 0
   fields.repeated = 0
   fields.at = at
   fields.phase = AT_LINE
-  fields.first.fill(-1)
+}
+
+/** The first field of a kind, or -1. */
+export function firstOf(fields: Fields, kind: number): number {
+  return (fields.seen & (1 << kind)) === 0 ? -1 : (fields.first[kind] as number)
+}
+
+export function isRepeated(fields: Fields, kind: number): boolean {
+  return (fields.repeated & (1 << kind)) !== 0
 }
 
 /**
@@ -59,49 +69,73 @@ export function readFields(
   most: number,
 ): number {
   let at = start + fields.at
-  let phase = fields.phase
-  let slot = fields.count * STRIDE
-  for (;;) {
-    if (phase === AT_LINE) {
-      if (at === end) return pause(fields, AT_LINE, at - start)
-      const octet = bytes[at]
-      if (octet === CR) {
-        if (at + 1 === end) return pause(fields, AT_LINE, at - start)
-        return bytes[at + 1] === LF ? at + 2 : refuse('bare-cr')
-      }
-      if (octet === SPACE || octet === TAB) return refuse('obs-fold')
-      if (fields.count === most) return refuse('too-many-headers')
-      if (slot === fields.offsets.length) grow(fields)
-      fields.offsets[slot + NAME] = at - start
-      phase = IN_NAME
-    }
-    const offsets = fields.offsets
-    if (phase === IN_NAME) {
-      while (at < end && IS_TOKEN[bytes[at] as number] === 1) at++
-      if (at === end) return pause(fields, IN_NAME, at - start)
-      const name = start + (offsets[slot + NAME] as number)
-      if (bytes[at] !== COLON || at === name) return refuseName(bytes[at] as number, at === name)
-      offsets[slot + NAME_END] = at - start
-      fields.kinds[fields.count] = kindOfName(bytes, name, at)
-      at++
-      phase = IN_VALUE
-    }
-    at = endOfText(bytes, at, end)
-    if (at === end) return pause(fields, IN_VALUE, at - start)
-    if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-header-value')
-    if (at + 1 === end) return pause(fields, IN_VALUE, at - start)
-    if (bytes[at + 1] !== LF) return refuse('bare-cr')
-    let from = start + (offsets[slot + NAME_END] as number) + 1
-    let to = at
-    while (from < to && isBlank(bytes[from] as number)) from++
-    while (to > from && isBlank(bytes[to - 1] as number)) to--
-    offsets[slot + VALUE] = from - start
-    offsets[slot + VALUE_END] = to - start
-    note(fields, fields.kinds[fields.count] as number)
-    slot += STRIDE
-    at += 2
-    phase = AT_LINE
+  if (fields.phase === IN_NAME) {
+    at = readName(fields, bytes, start, at, end)
+    if (at <= 0) return at
   }
+  if (fields.phase === IN_VALUE) {
+    at = readValue(fields, bytes, start, at, end)
+    if (at <= 0) return at
+  }
+  for (;;) {
+    if (at === end) return pause(fields, AT_LINE, at - start)
+    const octet = bytes[at]
+    if (octet === CR) {
+      if (at + 1 === end) return pause(fields, AT_LINE, at - start)
+      return bytes[at + 1] === LF ? at + 2 : refuse('bare-cr')
+    }
+    if (octet === SPACE || octet === TAB) return refuse('obs-fold')
+    if (fields.count === most) return refuse('too-many-headers')
+    const slot = fields.count * STRIDE
+    if (slot === fields.offsets.length) grow(fields)
+    fields.offsets[slot + NAME] = at - start
+    at = readName(fields, bytes, start, at, end)
+    if (at > 0) at = readValue(fields, bytes, start, at, end)
+    if (at <= 0) return at
+  }
+}
+
+/** Up to the colon and behind it. */
+function readName(fields: Fields, bytes: Buffer, start: number, from: number, end: number): number {
+  const { offsets, count } = fields
+  const slot = count * STRIDE
+  let at = from
+  while (at < end && IS_TOKEN[bytes[at] as number] === 1) at++
+  if (at === end) return pause(fields, IN_NAME, at - start)
+  const name = start + (offsets[slot + NAME] as number)
+  if (bytes[at] !== COLON || at === name) return refuseName(bytes[at] as number, at === name)
+  offsets[slot + NAME_END] = at - start
+  fields.kinds[count] = kindOfName(bytes, name, at)
+  fields.phase = IN_VALUE
+  return at + 1
+}
+
+/** Up to the end of the line and behind it; then there is one field more. */
+function readValue(
+  fields: Fields,
+  bytes: Buffer,
+  start: number,
+  from: number,
+  end: number,
+): number {
+  const { offsets, count } = fields
+  const slot = count * STRIDE
+  const at = endOfText(bytes, from, end)
+  if (at === end) return pause(fields, IN_VALUE, at - start)
+  if (bytes[at] !== CR) return refuseText(bytes[at] as number, 'bad-header-value')
+  if (at + 1 === end) return pause(fields, IN_VALUE, at - start)
+  if (bytes[at + 1] !== LF) return refuse('bare-cr')
+  let value = start + (offsets[slot + NAME_END] as number) + 1
+  let valueEnd = at
+  while (value < valueEnd && isBlank(bytes[value] as number)) value++
+  while (valueEnd > value && isBlank(bytes[valueEnd - 1] as number)) valueEnd--
+  offsets[slot + VALUE] = value - start
+  offsets[slot + VALUE_END] = valueEnd - start
+  const kind = fields.kinds[count] as number
+  if (kind !== PLAIN) note(fields, kind)
+  fields.count = count + 1
+  fields.phase = AT_LINE
+  return at + 2
 }
 
 function pause(fields: Fields, phase: number, at: number): number {
@@ -111,11 +145,12 @@ function pause(fields: Fields, phase: number, at: number): number {
 }
 
 function note(fields: Fields, kind: number): void {
-  if (kind !== 0) {
-    if ((fields.first[kind] as number) < 0) fields.first[kind] = fields.count
-    else fields.repeated |= 1 << kind
+  const bit = 1 << kind
+  if ((fields.seen & bit) !== 0) fields.repeated |= bit
+  else {
+    fields.seen |= bit
+    fields.first[kind] = fields.count
   }
-  fields.count++
 }
 
 function grow(fields: Fields): void {
@@ -143,20 +178,17 @@ export function refuseText(octet: number, otherwise: RefusalWord): number {
 }
 
 /** Values that are shorter are not worth a view of their buffer. */
-const SHORT = 40
+const SHORT = 32
 
-/** The first octet that is no `field-vchar`, space or tab (RFC 9110 §5.5), or the end. */
+/** The first octet that no text has, or the end. */
 export function endOfText(bytes: Buffer, from: number, end: number): number {
   const near = Math.min(end, from + SHORT)
   let at = from
-  for (; at < near; at++) {
-    const octet = bytes[at] as number
-    if (octet < SPACE ? octet !== TAB : octet === DEL) return at
-  }
-  return at === end ? at : endOfLongText(bytes, at, end)
+  while (at < near && IS_TEXT[bytes[at] as number] === 1) at++
+  return at < near || at === end ? at : endOfLongText(bytes, at, end)
 }
 
-// A socket's reads mostly share one buffer, and a view of it costs as much as a short head.
+// A socket's reads may share one buffer, and a view of it costs as much as a short head.
 let viewed: ArrayBufferLike = new ArrayBuffer(0)
 let view: DataView = new DataView(viewed)
 
@@ -166,29 +198,21 @@ function endOfLongText(bytes: Buffer, from: number, end: number): number {
     view = new DataView(viewed)
   }
   const base = bytes.byteOffset
-  const last = base + end - 4
-  let at = base + from
+  let at = from
   for (;;) {
-    while (at <= last) {
-      // Seven bits of each octet plus one: controls are below 0x21, and DEL has become 0.
-      const word = view.getInt32(at, true)
-      const moved = ((word & 0x7f7f7f7f) + 0x01010101) & 0x7f7f7f7f
-      const found = (moved - 0x21212121) & ~word & 0x80808080
-      if (found !== 0) {
-        // A borrow can only spoil the octets behind the first one found.
-        at += (31 - Math.clz32(found & -found)) >> 3
-        break
-      }
-      at += 4
+    // Of seven bits plus one, controls are below 0x21 and DEL is 0. A borrow can find too much,
+    // but only behind an octet that is to be found.
+    for (const last = base + end - 8; base + at <= last; at += 8) {
+      const a = view.getInt32(base + at, true)
+      const b = view.getInt32(base + at + 4, true)
+      const belowA = (((a & 0x7f7f7f7f) + 0x01010101) & 0x7f7f7f7f) - 0x21212121
+      const belowB = (((b & 0x7f7f7f7f) + 0x01010101) & 0x7f7f7f7f) - 0x21212121
+      if ((((belowA & ~a) | (belowB & ~b)) & 0x80808080) !== 0) break
     }
-    while (at < base + end) {
-      const octet = bytes[at - base] as number
-      if (octet < SPACE ? octet !== TAB : octet === DEL) return at - base
-      at++
-      // Past a tab, words are faster again; near the end they no longer fit.
-      if (octet === TAB && at <= last) break
-    }
-    if (at >= base + end) return end
+    const next = Math.min(end, at + 8)
+    while (at < next && IS_TEXT[bytes[at] as number] === 1) at++
+    // A tab stops words, but not the text.
+    if (at < next || at === end) return at
   }
 }
 
@@ -206,6 +230,34 @@ export function fieldValue(fields: Fields, index: number): string {
     fields.offsets[slot + VALUE] as number,
     fields.offsets[slot + VALUE_END] as number,
   )
+}
+
+/** Whether the value of a field is made of these octets; `bytes` are those of its head still. */
+export function hasOctets(
+  fields: Fields,
+  index: number,
+  bytes: Buffer,
+  start: number,
+  octets: Uint8Array,
+): boolean {
+  const slot = index * STRIDE
+  const from = fields.offsets[slot + VALUE] as number
+  const to = fields.offsets[slot + VALUE_END] as number
+  return areOctets(bytes, start + from, start + to, octets)
+}
+
+/** Octets are much cheaper to compare than characters of strings. */
+export function areOctets(bytes: Buffer, from: number, to: number, octets: Uint8Array): boolean {
+  if (to - from !== octets.length) return false
+  for (let i = 0; i < octets.length; i++) if (bytes[from + i] !== octets[i]) return false
+  return true
+}
+
+/** Whether the value of a field is `lower` in any case. */
+export function hasValue(fields: Fields, index: number, lower: string): boolean {
+  const slot = index * STRIDE
+  const from = fields.offsets[slot + VALUE] as number
+  return isSameName(fields.text, from, fields.offsets[slot + VALUE_END] as number, lower)
 }
 
 /** Where the line of a field begins; for the index behind the last one, where the lines end. */

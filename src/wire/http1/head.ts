@@ -4,16 +4,19 @@
 
 import { ASTERISK, SLASH } from './ascii.ts'
 import { EXPECT, HOST, TE } from './field-names.ts'
-import { beginFields, type Fields, fieldValue, readFields } from './fields.ts'
-import { parseAuthority } from './host.ts'
 import {
-  type HeadLimits,
+  areOctets,
+  beginFields,
+  type Fields,
+  fieldValue,
+  firstOf,
+  hasOctets,
+  hasValue,
   isRepeated,
-  isValue,
-  MessageHead,
-  readConnection,
-  readFraming,
-} from './message.ts'
+  readFields,
+} from './fields.ts'
+import { parseAuthority } from './host.ts'
+import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
 import { refuse } from './refusals.ts'
 import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
 
@@ -42,7 +45,7 @@ export class RequestHead extends MessageHead {
   /** Whether the client said that it takes trailer fields. */
   takesTrailers = false
   /** What host and port were read from. */
-  authority = ''
+  authority: Uint8Array = NO_OCTETS
   readonly line: RequestLine = new RequestLine()
   /** Whether the request line is behind us. */
   inFields = false
@@ -78,7 +81,7 @@ export function readRequestHead(
   }
   if (at > 0) {
     head.fields.text = bytes.toString('latin1', start, at)
-    const verdict = understand(head)
+    const verdict = understand(head, bytes, start)
     if (verdict < 0) at = verdict
   }
   beginRequestLine(head.line)
@@ -87,16 +90,16 @@ export function readRequestHead(
 }
 
 /** What the lines mean together. Answers 1 or a refusal. */
-function understand(head: RequestHead): number {
+function understand(head: RequestHead, bytes: Buffer, start: number): number {
   const { line, fields } = head
   head.minor = line.minor
-  head.method = methodOf(fields.text, line.method, line.methodEnd)
-  let verdict = readHost(head)
+  head.method = methodOf(fields.text, line, bytes, start)
+  let verdict = readHost(head, bytes, start)
   if (verdict > 0) verdict = readTarget(head)
   if (verdict > 0) verdict = readFraming(head)
   if (verdict > 0) verdict = readConnection(head)
   if (verdict > 0) verdict = readExpect(head)
-  head.takesTrailers = (fields.first[TE] as number) >= 0 && takesTrailers(fields)
+  head.takesTrailers = firstOf(fields, TE) >= 0 && takesTrailers(fields)
   return verdict
 }
 
@@ -105,31 +108,39 @@ const METHODS: readonly string[] =
     ' ',
   )
 
+const METHOD_OCTETS: readonly Uint8Array[] = METHODS.map((method) => Buffer.from(method, 'latin1'))
+
 /** The same string for the same method, so that comparing it later compares pointers. */
-function methodOf(text: string, from: number, to: number): string {
+function methodOf(text: string, line: RequestLine, bytes: Buffer, start: number): string {
+  const from = start + line.method
+  const to = start + line.methodEnd
   for (let i = 0; i < METHODS.length; i++) {
-    const method = METHODS[i] as string
-    if (method.length === to - from && text.startsWith(method, from)) return method
+    if (areOctets(bytes, from, to, METHOD_OCTETS[i] as Uint8Array)) return METHODS[i] as string
   }
-  return text.substring(from, to)
+  return text.substring(line.method, line.methodEnd)
 }
 
-function readHost(head: RequestHead): number {
+const NO_OCTETS = new Uint8Array(0)
+
+function readHost(head: RequestHead, bytes: Buffer, start: number): number {
   const { fields } = head
-  const index = fields.first[HOST] as number
+  const index = firstOf(fields, HOST)
   if (index < 0) {
-    head.host = head.authority = ''
+    head.host = ''
     head.port = 0
+    head.authority = NO_OCTETS
     // RFC 9112 §3.2: HTTP/1.1 has exactly one.
     return head.minor === 0 ? 1 : refuse('missing-host')
   }
   if (isRepeated(fields, HOST)) return refuse('duplicate-host')
-  const text = fieldValue(fields, index)
   // One connection mostly speaks to one host.
-  if (text === head.authority && text !== '') return 1
-  const authority = parseAuthority(text)
+  const isSame = head.authority.length > 0 && hasOctets(fields, index, bytes, start, head.authority)
+  if (isSame) return 1
+  // A copy: a part of the head's text would keep all of that in memory.
+  const octets = Buffer.from(fieldValue(fields, index), 'latin1')
+  const authority = parseAuthority(octets.toString('latin1'))
   if (authority === undefined) return refuse('bad-host')
-  head.authority = text
+  head.authority = octets
   head.host = authority.host
   head.port = authority.port
   return 1
@@ -182,7 +193,7 @@ function readAbsoluteForm(head: RequestHead): number {
 function agree(head: RequestHead, text: string): number {
   const authority = parseAuthority(text)
   if (authority === undefined) return refuse('bad-target')
-  const isSilent = (head.fields.first[HOST] as number) < 0
+  const isSilent = firstOf(head.fields, HOST) < 0
   if (!isSilent && (authority.host !== head.host || authority.port !== head.port)) {
     return refuse('host-mismatch')
   }
@@ -193,10 +204,10 @@ function agree(head: RequestHead, text: string): number {
 
 function readExpect(head: RequestHead): number {
   const { fields } = head
-  const index = fields.first[EXPECT] as number
+  const index = firstOf(fields, EXPECT)
   head.expectContinue = false
   if (index < 0) return 1
-  if (isRepeated(fields, EXPECT) || !isValue(fields, index, '100-continue')) {
+  if (isRepeated(fields, EXPECT) || !hasValue(fields, index, '100-continue')) {
     return refuse('unknown-expectation')
   }
   // RFC 9110 §10.1.1: in HTTP/1.0 it is ignored; without a body there is nothing to wait for.

@@ -8,11 +8,10 @@ import {
   CONTENT_LENGTH,
   HIDDEN,
   isEndToEnd,
-  isSameName,
   TRANSFER_ENCODING,
   UPGRADE,
 } from './field-names.ts'
-import { Fields, fieldValue, hasName } from './fields.ts'
+import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
 import { refuse } from './refusals.ts'
 
 /** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
@@ -46,8 +45,8 @@ export class MessageHead {
 /** Sets framing and length from the fields. Answers 1 or a refusal. */
 export function readFraming(head: MessageHead): number {
   const { fields } = head
-  const length = fields.first[CONTENT_LENGTH] as number
-  const coding = fields.first[TRANSFER_ENCODING] as number
+  const length = firstOf(fields, CONTENT_LENGTH)
+  const coding = firstOf(fields, TRANSFER_ENCODING)
   head.framing = 'none'
   head.length = -1
   if (coding >= 0) {
@@ -56,7 +55,7 @@ export function readFraming(head: MessageHead): number {
     // RFC 9112 §6.1: whoever sends this in HTTP/1.0 may not know what it means.
     if (head.minor === 0) return refuse('transfer-coding-in-http-1.0')
     if (isRepeated(fields, TRANSFER_ENCODING)) return refuse('duplicate-transfer-encoding')
-    if (!isValue(fields, coding, 'chunked')) return refuse('unknown-transfer-coding')
+    if (!hasValue(fields, coding, 'chunked')) return refuse('unknown-transfer-coding')
     head.framing = 'chunked'
     return 1
   }
@@ -83,17 +82,17 @@ function parseLength(digits: string): number {
 /** Sets keepAlive, upgrade and options from the fields. Answers 1 or a refusal. */
 export function readConnection(head: MessageHead): number {
   const { fields, options } = head
-  const first = fields.first[CONNECTION] as number
+  const first = firstOf(fields, CONNECTION)
   head.keepAlive = head.minor === 1
   head.upgrade = ''
   if (options.length > 0) options.length = 0
   if (first < 0) return 1
   if (!isRepeated(fields, CONNECTION)) {
-    if (isValue(fields, first, 'keep-alive')) {
+    if (hasValue(fields, first, 'keep-alive')) {
       head.keepAlive = true
       return 1
     }
-    if (isValue(fields, first, 'close')) {
+    if (hasValue(fields, first, 'close')) {
       head.keepAlive = false
       return 1
     }
@@ -143,16 +142,6 @@ function hideOptions(fields: Fields, options: readonly string[]): void {
     if ((fields.kinds[i] as number) > HIDDEN) continue
     for (const option of options) if (hasName(fields, i, option)) fields.kinds[i] = HIDDEN
   }
-}
-
-export function isRepeated(fields: Fields, kind: number): boolean {
-  return (fields.repeated & (1 << kind)) !== 0
-}
-
-/** Whether the value of a field is `lower` in any case. */
-export function isValue(fields: Fields, index: number, lower: string): boolean {
-  const value = fieldValue(fields, index)
-  return isSameName(value, 0, value.length, lower)
 }
 
 export function isToken(text: string): boolean {

@@ -2,7 +2,7 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
 // Liberties: counted loops, offsets instead of strings until the head is complete.
 
-import { CR, DEL, HASH, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'
+import { CR, IS_METHOD, IS_PATH, IS_TARGET, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'
 import { refuseText } from './fields.ts'
 import { type RefusalWord, refuse } from './refusals.ts'
 
@@ -56,7 +56,7 @@ export function readRequestLine(
   }
   if (line.phase === IN_METHOD) {
     const from = start + line.method
-    while (at < end && isMethodOctet(bytes[at] as number)) at++
+    while (at < end && IS_METHOD[bytes[at] as number] === 1) at++
     if (at - from > LONGEST_METHOD) return refuse('bad-method')
     if (at === end) return pause(line, at - start)
     if (bytes[at] !== SPACE) return refuseMethod(bytes[at] as number)
@@ -68,13 +68,11 @@ export function readRequestLine(
   }
   if (line.phase === IN_TARGET) {
     const from = start + line.target
-    let query = line.query
-    for (; at < end; at++) {
-      const octet = bytes[at] as number
-      if (octet <= SPACE || octet >= DEL || octet === HASH) break
-      if (octet === QUESTION && query === 0) query = at - start
+    if (line.query === 0) {
+      while (at < end && IS_PATH[bytes[at] as number] === 1) at++
+      if (at < end && bytes[at] === QUESTION) line.query = at - start
     }
-    line.query = query
+    while (at < end && IS_TARGET[bytes[at] as number] === 1) at++
     if (at - from > longestTarget) return refuse('target-too-long')
     if (at === end) return pause(line, at - start)
     if (bytes[at] !== SPACE) {
@@ -82,9 +80,14 @@ export function readRequestLine(
     }
     if (at === from) return refuse('bad-request-line')
     line.targetEnd = at - start
-    if (query === 0) line.query = line.targetEnd
+    if (line.query === 0) line.query = line.targetEnd
     at++
     line.phase = AT_VERSION
+  }
+  if (end - at >= 10 && isUsualVersion(bytes, at)) {
+    line.minor = 1
+    line.phase = DONE
+    return at + 10
   }
   const version = readVersion(bytes, at, end, 'bad-request-line')
   if (version === 0) return pause(line, at - start)
@@ -105,13 +108,25 @@ function pause(line: RequestLine, at: number): number {
 }
 
 /** No lower-case letters: an upstream that ignores case would see another method than the rules. */
-function isMethodOctet(octet: number): boolean {
-  return IS_TOKEN[octet] === 1 && (octet < 0x61 || octet > 0x7a)
-}
-
 function refuseMethod(octet: number): number {
   if (IS_TOKEN[octet] === 1) return refuse('bad-method')
   return refuseText(octet, 'bad-request-line')
+}
+
+/** `HTTP/1.1` and the end of the line. */
+function isUsualVersion(bytes: Buffer, at: number): boolean {
+  return (
+    bytes[at] === 0x48 &&
+    bytes[at + 1] === 0x54 &&
+    bytes[at + 2] === 0x54 &&
+    bytes[at + 3] === 0x50 &&
+    bytes[at + 4] === 0x2f &&
+    bytes[at + 5] === 0x31 &&
+    bytes[at + 6] === 0x2e &&
+    bytes[at + 7] === 0x31 &&
+    bytes[at + 8] === CR &&
+    bytes[at + 9] === LF
+  )
 }
 
 /** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */

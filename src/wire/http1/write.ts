@@ -5,7 +5,7 @@
 import { DEL, SLASH, SPACE } from './ascii.ts'
 import { type FieldLines, isFieldText, isOfSet, type NameSet, NO_LINES } from './field-lines.ts'
 import { DATE, HIDDEN, HOST, TRAILER } from './field-names.ts'
-import { type Fields, lineOf } from './fields.ts'
+import { type Fields, firstOf, lineOf } from './fields.ts'
 import type { RequestHead } from './head.ts'
 import type { Framing } from './message.ts'
 import { reasonOf } from './reasons.ts'
@@ -62,7 +62,7 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
     path === head.path && query === head.query && head.form === 'origin' && head.minor === 1
   if (!isSameLine && !isTarget(path, query)) return ''
   if (!isVisible(host) || !isFieldText(upgrade)) return ''
-  const keepsHost = host === '' && (fields.first[HOST] as number) >= 0
+  const keepsHost = host === '' && firstOf(fields, HOST) >= 0
   let from = line.method
   let text = ''
   if (!isSameLine || !keepsHost) {
@@ -86,7 +86,7 @@ export function renderResponseHead(head: ResponseHead, out: OutgoingResponse): s
   const line = isSameLine ? '' : `HTTP/1.1 ${status} ${head.reason}\r\n`
   const from = isSameLine ? 0 : lineOf(fields, 0)
   const copied = copyFields(fields, from, out.dropped, false, out.framing === 'chunked')
-  const hasDate = (fields.first[DATE] as number) >= 0 || status < 200
+  const hasDate = firstOf(fields, DATE) >= 0 || status < 200
   return `${line}${copied}${hasDate ? '' : out.date}${replyLines(status, out)}`
 }
 

@@ -1,7 +1,7 @@
+import { BODY_LIMITS } from '../http1/chunked.ts'
 import { type FieldLines, isFieldText, isOfSet, type NameSet } from '../http1/field-lines.ts'
 import { DATE, HIDDEN, isForbiddenTrailer, TRAILER } from '../http1/field-names.ts'
-import { beginFields, Fields, fieldName, fieldValue, readFields } from '../http1/fields.ts'
-import { BODY_LIMITS } from '../http1/chunked.ts'
+import { beginFields, Fields, fieldName, fieldValue, firstOf, readFields } from '../http1/fields.ts'
 import { isToken } from '../http1/message.ts'
 import { refuse } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
@@ -27,7 +27,7 @@ export function responseHeaders(
     list.push(fieldName(fields, i).toLowerCase(), fieldValue(fields, i))
   }
   if (status >= 200) {
-    if ((fields.first[DATE] as number) < 0) addLines(list, dateLine(Date.now()))
+    if (firstOf(fields, DATE) < 0) addLines(list, dateLine(Date.now()))
     // RFC 9110 §8.6: neither an interim answer nor 204 has a length.
     if (!isOpenEnded && head.length >= 0 && status !== 204)
       list.push('content-length', String(head.length))
@@ -49,8 +49,13 @@ function addLines(list: HeaderList, lines: FieldLines): void {
   if (lines === '') return
   for (const line of lines.split('\r\n')) {
     const colon = line.indexOf(':')
-    if (colon > 0) list.push(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
+    if (colon > 0) list.push(line.slice(0, colon).toLowerCase(), unpadded(line.slice(colon + 1)))
   }
+}
+
+/** Without the spaces and tabs around; `trim` would take more than these. */
+export function unpadded(value: string): string {
+  return value.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
 /** The same as an object, for the calls of node:http2 that take no list. */

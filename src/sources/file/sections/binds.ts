@@ -14,6 +14,9 @@ const tunnelProtocol = z
   .optional()
   .describe('Only `direct`; PROXY protocol is `frontendPolicies.proxyProtocol`.')
 
+const innerRoute = z.strictObject(routeShape).meta({ id: 'inner-route' })
+const innerTcpRoute = z.strictObject(tcpRouteShape).meta({ id: 'inner-tcp-route' })
+
 /** The older form: everything under its port. */
 export const bindSchema = z.strictObject({
   port: port().describe('The port to listen on.'),
@@ -22,8 +25,8 @@ export const bindSchema = z.strictObject({
     .array(
       listenerSchema.extend({
         namespace: z.string().optional().describe('Not looked at in a file.'),
-        routes: z.array(z.strictObject(routeShape)).optional().describe('Its HTTP routes.'),
-        tcpRoutes: z.array(z.strictObject(tcpRouteShape)).optional().describe('Its TCP routes.'),
+        routes: z.array(innerRoute).optional().describe('Its HTTP routes.'),
+        tcpRoutes: z.array(innerTcpRoute).optional().describe('Its TCP routes.'),
       }),
     )
     .min(1)

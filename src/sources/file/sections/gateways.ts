@@ -102,7 +102,14 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
   )
   if (listeners.length > 0) return { name: gateway, origin, listeners, policies }
   const diagnostics = [...checked.diagnostics, ...head.diagnostics]
-  const none = { name: 'default', origin, protocol: 'Invalid', policies: [], diagnostics } as const
+  const none = {
+    name: 'default',
+    origin,
+    protocol: 'Invalid',
+    ...(port === undefined ? {} : { port }),
+    policies: [],
+    diagnostics,
+  } as const
   return { name: gateway, origin, listeners: [none], policies }
 }
 

@@ -38,7 +38,7 @@ const openapi = oneOfKeys(
   z.strictObject({
     ...address,
     schema: z
-      .union([textOrFile(), z.strictObject({ url: url() })])
+      .union([textOrFile(), z.strictObject({ url: url().describe('Where to fetch it.') })])
       .optional()
       .describe('The OpenAPI document: the text, `{file}` or `{url}`.'),
   }),

@@ -19,22 +19,24 @@ const gateways = z
   .optional()
   .describe('The gateways that it belongs to; `default` by default.')
 
-const params = z.strictObject({
-  model: text('The model to ask for.'),
-  apiKey: secret().optional().describe('The key: the text or `{file}`.'),
-  awsRegion: text('For Bedrock.'),
-  vertexRegion: text('For Vertex AI.'),
-  vertexProject: text('For Vertex AI.'),
-  azureResourceName: text('For Azure.'),
-  azureResourceType: text('For Azure.'),
-  azureApiVersion: text('For Azure.'),
-  azureProjectName: text('For Azure.'),
-  baseUrl: text('Where the API is.'),
-  hostOverride: text('host:port to use instead.'),
-  pathOverride: text('The path to use instead.'),
-  pathPrefix: text('What goes before the path.'),
-  tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
-})
+const params = z
+  .strictObject({
+    model: text('The model to ask for.'),
+    apiKey: secret().optional().describe('The key: the text or `{file}`.'),
+    awsRegion: text('For Bedrock.'),
+    vertexRegion: text('For Vertex AI.'),
+    vertexProject: text('For Vertex AI.'),
+    azureResourceName: text('For Azure.'),
+    azureResourceType: text('For Azure.'),
+    azureApiVersion: text('For Azure.'),
+    azureProjectName: text('For Azure.'),
+    baseUrl: text('Where the API is.'),
+    hostOverride: text('host:port to use instead.'),
+    pathOverride: text('The path to use instead.'),
+    pathPrefix: text('What goes before the path.'),
+    tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
+  })
+  .meta({ id: 'llm-params' })
 
 const provider = z
   .union([z.string().min(1).max(64), z.record(z.string(), anything)])
@@ -65,7 +67,11 @@ const model = z.strictObject({
   authorization: policySchema('authorization').optional().describe('Who may use it.'),
   guardrails: json('What is masked or refused.'),
   matches: z
-    .array(z.strictObject({ headers: z.array(valueMatch(headerName())).max(64).optional() }))
+    .array(
+      z.strictObject({
+        headers: z.array(valueMatch(headerName())).max(64).optional().describe('Headers.'),
+      }),
+    )
     .max(64)
     .optional()
     .describe('Requests that it is for.'),
@@ -80,19 +86,38 @@ const virtualModel = z.strictObject({
     .strictObject({
       weighted: z
         .strictObject({
-          targets: z.array(z.strictObject({ ...goal, weight: z.int().min(0).prefault(1) })).min(1),
+          targets: z
+            .array(
+              z.strictObject({
+                ...goal,
+                weight: z.int().min(0).prefault(1).describe('Its share.'),
+              }),
+            )
+            .min(1)
+            .describe('The models to choose from.'),
         })
         .optional()
         .describe('By weight.'),
       failover: z
         .strictObject({
-          targets: z.array(z.strictObject({ ...goal, priority: z.int().min(0) })).min(1),
+          targets: z
+            .array(
+              z.strictObject({
+                ...goal,
+                priority: z.int().min(0).describe('The lowest comes first.'),
+              }),
+            )
+            .min(1)
+            .describe('The models to choose from.'),
         })
         .optional()
         .describe('The next one when one fails.'),
       conditional: z
         .strictObject({
-          targets: z.array(z.strictObject({ ...goal, when: text('An expression.') })).min(1),
+          targets: z
+            .array(z.strictObject({ ...goal, when: text('An expression.') }))
+            .min(1)
+            .describe('The models to choose from.'),
         })
         .optional()
         .describe('The first whose condition is true.'),
@@ -110,7 +135,14 @@ const shapes = {
     port: port().optional().describe('A port of its own.'),
     tls: listenerTls.optional().describe('TLS of that port.'),
     providers: z
-      .array(z.strictObject({ name: name(), provider, params: params.optional(), ...change }))
+      .array(
+        z.strictObject({
+          name: name().describe('What models refer to.'),
+          provider,
+          params: params.optional().describe('What it must be told.'),
+          ...change,
+        }),
+      )
       .max(256)
       .optional()
       .describe('Providers that models refer to.'),

@@ -9,7 +9,10 @@ import { parseAt, type Reading } from '../reading.ts'
 const qualified = z.union([
   name(),
   z
-    .strictObject({ name: name(), namespace: name().optional() })
+    .strictObject({
+      name: name().describe('The name.'),
+      namespace: name().optional().describe('Goes before the name, with a slash.'),
+    })
     .transform(({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`)),
 ])
 
@@ -47,7 +50,9 @@ const targetShape = {
   backend: qualified.optional().describe('A backend of `backends`.'),
 }
 
-const targetSchema = oneOfKeys(z.strictObject(targetShape), ['gateway', 'route', 'backend'])
+const targetSchema = oneOfKeys(z.strictObject(targetShape), ['gateway', 'route', 'backend']).meta({
+  id: 'policy-target',
+})
 
 const head = {
   name: qualified.describe('The name in messages, records and metrics.'),

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { COMMANDS, runCommand } from './index.ts'
+
+const CASES = join(import.meta.dirname, '../../test/config')
+
+async function run(args: readonly string[], input = '') {
+  let out = ''
+  let err = ''
+  const code = await runCommand(
+    args,
+    {
+      out: (text) => {
+        out += text
+      },
+      err: (text) => {
+        err += text
+      },
+      environment: {},
+      readInput: () => input,
+      width: undefined,
+      colour: false,
+    },
+    '1.2.3',
+  )
+  return { code, out, err }
+}
+
+describe('portcullis', () => {
+  for (const [name, args, code, output] of [
+    ['lists its commands', ['help'], 0, /validate {2}check/],
+    ['lists them for whoever says nothing', [], 2, /validate {2}check/],
+    ['tells its version', ['--version'], 0, /^portcullis 1\.2\.3\n$/],
+    ['knows what was meant', ['vaildate'], 2, /did you mean `validate`\?/],
+    ['explains a command', ['validate', '--help'], 0, /--format json/],
+    ['needs a file to check', ['validate'], 2, /name a file to check/],
+    ['refuses a format', ['validate', 'a', '--format', 'xml'], 2, /no format is called xml/],
+    ['refuses an option', ['validate', '--fast'], 2, /--fast/],
+    ['validates a good file', ['validate', join(CASES, 'minimal.in.yaml')], 0, /: no errors\n$/],
+    ['validates a bad one', ['validate', join(CASES, 'wrong-types.in.yaml')], 1, /\d+ errors/],
+    ['lets warnings pass', ['validate', join(CASES, 'llm.in.yaml')], 0, /: 1 warning\n$/],
+    ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*does not exist/],
+    ['says that it is a folder', ['validate', CASES], 1, /PC0201.*it is a folder/],
+  ] as const) {
+    it(name, async () => {
+      const { code: answer, out, err } = await run(args)
+      assert.equal(answer, code)
+      assert.match(out + err, output)
+    })
+  }
+
+  it('validates the standard input', async () => {
+    const { code, out } = await run(['validate', '-'], 'gateways: {default: {port: 99999}}')
+    assert.equal(code, 1)
+    assert.match(out, /standard-input:1:28/)
+  })
+
+  it('prints the messages of all files as one JSON object', async () => {
+    const files = ['minimal', 'llm', 'wrong-types'].map((name) => join(CASES, `${name}.in.yaml`))
+    const { code, out } = await run(['validate', ...files, '--format', 'json'])
+    const { errors, warnings, diagnostics } = JSON.parse(out)
+    assert.deepEqual([code, warnings], [1, 2])
+    assert.equal(diagnostics.length, errors + warnings)
+  })
+
+  it('prints a JSON Schema', async () => {
+    const { code, out } = await run(['schema'])
+    assert.equal(code, 0)
+    assert.ok(Object.keys(JSON.parse(out).properties).includes('gateways'))
+  })
+
+  it('has a summary for every command, and help that begins with how to call it', () => {
+    for (const { name, summary, help } of COMMANDS) {
+      assert.match(summary, /^[a-z].*[^.]$/)
+      assert.ok(help.startsWith(`portcullis ${name}`))
+    }
+  })
+})

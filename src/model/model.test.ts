@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { type Change, diffModels } from './diff.ts'
+import { freeze } from './freeze.ts'
+import { hashOf, hashText } from './hash.ts'
+import { canonicalJson } from './json.ts'
+import type { Model } from './model.ts'
+import { redact } from './redact.ts'
+
+describe('canonical JSON', () => {
+  for (const [name, value, text] of [
+    ['sorts keys', { b: 1, a: { d: 2, c: 3 } }, '{"a":{"c":3,"d":2},"b":1}'],
+    ['keeps the order of lists', [2, 1], '[2,1]'],
+    ['leaves out what is undefined', { a: undefined, b: null }, '{"b":null}'],
+    ['takes every scalar', [null, true, 1.5, 'ä"'], '[null,true,1.5,"ä\\""]'],
+  ] as const) {
+    it(name, () => assert.equal(canonicalJson(value), text))
+  }
+
+  it('is JSON of an equal value, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        assert.deepEqual(JSON.parse(canonicalJson(value)), JSON.parse(JSON.stringify(value)))
+      }),
+    )
+  })
+})
+
+describe('the hash', () => {
+  it('is the same for equal values, in whatever order they were built', () => {
+    assert.equal(hashOf({ a: 1, b: [2] }), hashOf({ b: [2], a: 1 }))
+    assert.match(hashOf({}), /^[0-9a-f]{32}$/)
+  })
+
+  it('has known values: versions outlive a process', () => {
+    assert.equal(hashText(''), '11fd02ebcb72770f0c66c0248c03471f')
+  })
+
+  it('differs for texts that differ little', () => {
+    const texts = ['', ' ', 'a', 'b', 'ab', 'ba', 'aa', 'aaa', '\0', '\0\0', 'ä', 'Ω', '1', '01']
+    const many = Array.from({ length: 20_000 }, (_, index) => `route-${index}`)
+    const all = [...texts, ...many, 'x'.repeat(1000), `${'x'.repeat(999)}y`]
+    assert.equal(new Set(all.map(hashText)).size, all.length)
+    // Each quarter on its own, too: no lane is idle.
+    for (const at of [0, 8, 16, 24]) {
+      const parts = all.map((text) => hashText(text).slice(at, at + 8))
+      assert.ok(new Set(parts).size > all.length - 20)
+    }
+  })
+})
+
+describe('freezing', () => {
+  it('reaches all the way down and answers the same value', () => {
+    const value = { list: [{ deep: true }] }
+    assert.equal(freeze(value), value)
+    assert.ok(Object.isFrozen(value.list[0]))
+  })
+})
+
+describe('redaction', () => {
+  it('takes the text of secrets and leaves where they came from', () => {
+    const shown = redact({
+      key: { file: '/key.pem', secret: 'abc' },
+      list: [{ secret: 'x' }],
+      n: 1,
+    })
+    assert.deepEqual(shown, {
+      key: { file: '/key.pem', secret: '(secret)' },
+      list: [{ secret: '(secret)' }],
+      n: 1,
+    })
+  })
+})
+
+describe('the difference of two Models', () => {
+  const origin = { kind: 'file', file: 'a.yaml', line: 1, column: 1 } as const
+  const listener = { name: 'web', origin, protocol: 'HTTP', port: 80, policies: [] } as const
+  const route = (name: string, extra = {}) => ({
+    name,
+    origin,
+    parents: [],
+    hostnames: [],
+    rules: [],
+    policies: [],
+    ...extra,
+  })
+  const backend = { name: 'api', origin, policies: [], kind: 'host', endpoints: [] } as const
+  const before = {
+    settings: { workers: 1 },
+    gateways: [{ name: 'default', origin, listeners: [listener], policies: [] }],
+    routes: [route('a'), route('b')],
+    tcpRoutes: [],
+    backends: [backend],
+    frontend: [],
+  } as unknown as Model
+  const gateway = before.gateways[0]
+  const policy = { state: 'valid', kind: 'cors', value: {} }
+
+  for (const [name, after, changes] of [
+    ['nothing', before, []],
+    [
+      'another line',
+      { ...before, routes: [route('a', { origin: { ...origin, line: 9 } }), route('b')] },
+      [],
+    ],
+    [
+      'a route is added',
+      { ...before, routes: [...before.routes, route('c')] },
+      [{ noun: 'route', name: 'c', kind: 'added' }],
+    ],
+    [
+      'a route is gone',
+      { ...before, routes: [route('b')] },
+      [{ noun: 'route', name: 'a', kind: 'removed' }],
+    ],
+    [
+      'a route is different',
+      { ...before, routes: [route('a', { hostnames: ['x'] }), route('b')] },
+      [{ noun: 'route', name: 'a', kind: 'changed' }],
+    ],
+    [
+      'routes in another order',
+      { ...before, routes: [route('b'), route('a')] },
+      [{ noun: 'route', name: 'b', kind: 'moved' }],
+    ],
+    [
+      'a listener is different, its gateway is not',
+      { ...before, gateways: [{ ...gateway, listeners: [{ ...listener, port: 81 }] }] },
+      [{ noun: 'listener', name: 'default/web', kind: 'changed' }],
+    ],
+    [
+      'a gateway has a policy, its listener is the same',
+      { ...before, gateways: [{ ...gateway, policies: [policy] }] },
+      [{ noun: 'gateway', name: 'default', kind: 'changed' }],
+    ],
+    [
+      'a backend is gone and settings are different',
+      { ...before, backends: [], settings: { workers: 2 } },
+      [
+        { noun: 'settings', name: '', kind: 'changed' },
+        { noun: 'backend', name: 'api', kind: 'removed' },
+      ],
+    ],
+    [
+      'policies for all connections, and a section',
+      { ...before, frontend: [policy], ui: { origin, value: {}, policies: [] } },
+      [
+        { noun: 'frontend', name: '', kind: 'changed' },
+        { noun: 'ui', name: '', kind: 'added' },
+      ],
+    ],
+  ] as readonly [string, Model, readonly Change[]][]) {
+    it(name, () => assert.deepEqual(diffModels(before, after), changes))
+  }
+})

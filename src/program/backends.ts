@@ -1,0 +1,137 @@
+import type { JsonObject } from '../cel/values/value.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { Backend } from '../model/backend.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { BackendRef } from '../model/route.ts'
+import type { Http } from '../policies/http/schema.ts'
+import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
+import { backendOf } from './clusters.ts'
+import type { Compilation } from './compilation.ts'
+import { type Layer, reaching } from './layers.ts'
+import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
+import { CLUSTER_KINDS } from './section.ts'
+
+const NO_BACKEND = reply(500, 'no-backend')
+const INVALID_BACKEND = reply(500, 'invalid-backend')
+const UNSERVED_BACKEND = reply(500, 'unsupported-backend')
+
+export interface Choosing {
+  readonly choose: RouteProgram['choose']
+  readonly readsBody: boolean
+}
+
+interface Share {
+  readonly weight: number
+  readonly chosen: BackendProgram | Reply
+  readonly attributes: JsonObject
+}
+
+/**
+ * By weight and at random: processes that share a port know nothing of each other, so taking
+ * turns would only look exact. What is invalid keeps its share, and answers 500 for it.
+ */
+export function compileChoice(
+  compilation: Compilation,
+  refs: readonly BackendRef[],
+  layers: readonly Layer[],
+  place: string,
+): Choosing {
+  const shares = refs.flatMap((ref, index): Share[] => {
+    if (ref.weight <= 0) return []
+    const backend = compilation.backends.get(ref.backend)
+    const own = compilation.layers.at(`${place}/${index}`, ref.policies)
+    const chosen = compileBackend(compilation, backend, [...layers], own)
+    return [{ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) }]
+  })
+  const readsBody = shares.some(({ chosen }) => 'cluster' in chosen && chosen.readsBody)
+  return { choose: chooseAmong(shares, compilation.services.random), readsBody }
+}
+
+function chooseAmong(shares: readonly Share[], random: () => number): RouteProgram['choose'] {
+  const [first] = shares
+  if (first === undefined) return () => NO_BACKEND
+  const take = (exchange: Exchange, { chosen, attributes }: Share) => {
+    exchange.backend = attributes
+    return chosen
+  }
+  if (shares.length === 1) return (exchange) => take(exchange, first)
+  const total = shares.reduce((sum, { weight }) => sum + weight, 0)
+  return (exchange) => {
+    let left = random() * total
+    for (const share of shares) {
+      left -= share.weight
+      if (left < 0) return take(exchange, share)
+    }
+    return take(exchange, first)
+  }
+}
+
+function compileBackend(
+  compilation: Compilation,
+  backend: Backend | undefined,
+  layers: readonly Layer[],
+  ref: Layer,
+): BackendProgram | Reply {
+  const refusal = refusalOf(backend)
+  if (backend === undefined || refusal !== undefined) return refusal ?? INVALID_BACKEND
+  const { sites, sections, clusters, backendPrograms } = compilation
+  const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
+  // A reference is the most specific: it is this backend on this route.
+  const reached = reaching([...layers, own, ref], 'backend')
+  const policies = [...reached.byKind.values()].flat()
+  const key = sites.identity([backend, ...policies, ...reached.invalid])
+  const known = backendPrograms.get(key)
+  if (known !== undefined) return known
+  const cluster = clusters.open(backend, clusterPolicies(policies))
+  if (cluster === undefined) return INVALID_BACKEND
+  const { steps, run, readsBody } = sections.compile(reached, 'backend')
+  const http = reached.byKind.get('http')?.[0].value as Http | undefined
+  const requestTimeout = http?.requestTimeout ?? 0
+  const program = { name: backend.name, cluster, steps, run, readsBody, requestTimeout }
+  backendPrograms.set(key, program)
+  return program
+}
+
+function refusalOf(backend: Backend | undefined): Reply | undefined {
+  if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
+  return backend.kind === 'ai' || backend.kind === 'mcp' ? UNSERVED_BACKEND : undefined
+}
+
+function clusterPolicies(policies: readonly ValidPolicy[]): readonly ValidPolicy[] {
+  return policies.filter(({ kind }) => CLUSTER_KINDS.has(kind))
+}
+
+/** `backend` in expressions. */
+function attributesOf(backend: Backend | undefined, name: string): JsonObject {
+  switch (backend?.kind) {
+    case 'ai':
+      return { name, type: 'ai', protocol: 'llm' }
+    case 'mcp':
+      return { name, type: 'mcp', protocol: 'mcp' }
+    case 'service':
+    case 'dynamic':
+      return { name, type: backend.kind, protocol: 'http' }
+    default:
+      return { name, type: 'static', protocol: 'http' }
+  }
+}
+
+/** A mirror that cannot be reached costs the copy, never the request. */
+export function compileMirrors(
+  compilation: Compilation,
+  mirrors: readonly MirrorTarget[],
+  layers: readonly Layer[],
+  origin: Backend['origin'],
+): readonly Mirror[] {
+  return mirrors.flatMap(({ target, fraction }): Mirror[] => {
+    const isNamed = target.kind === 'backend'
+    const backend = isNamed ? compilation.backends.get(target.backend) : backendOf(target, origin)
+    if (backend === undefined || refusalOf(backend) !== undefined) return []
+    const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
+    const reached = reaching(isNamed ? [...layers, own] : [], 'backend')
+    const policies = clusterPolicies([...reached.byKind.values()].flat())
+    const cluster = compilation.clusters.open(backend, policies)
+    return cluster === undefined ? [] : [{ cluster, fraction }]
+  })
+}

@@ -1,0 +1,103 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Backend, Target } from '../model/backend.ts'
+import { hashOf } from '../model/hash.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
+import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
+import { textOf } from '../policies/value-text.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+import type { Program } from './program.ts'
+import type { ClusterExpressions, Services } from './services.ts'
+import { PLACES, type Sites } from './site.ts'
+
+type TextOf = (exchange: Exchange) => string | undefined
+
+/** Clusters of one Program; what the one before had is taken over as it is. */
+export class Clusters {
+  readonly opened = new Map<string, Cluster>()
+  readonly #services: Services
+  readonly #previous: Program | undefined
+  readonly #sites: Sites
+  readonly #keys = new Map<string, string>()
+
+  constructor(services: Services, previous: Program | undefined, sites: Sites) {
+    this.#services = services
+    this.#previous = previous
+    this.#sites = sites
+  }
+
+  /** Undefined where an expression of it has an error. */
+  open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
+    const site = this.#sites.open()
+    const textFrom: TextFrom = (text, place) => {
+      const evaluate = site.compile(text, place)?.evaluate()
+      return evaluate && ((exchange) => textOf(evaluate(variablesOf(exchange))))
+    }
+    const key = this.#keyOf(backend, policies)
+    const known = this.opened.get(key) ?? this.#previous?.clusters.get(key)
+    const expressions: ClusterExpressions = {
+      target: targetOf(backend, textFrom),
+      hashKey: hashKeyOf(policies, textFrom),
+    }
+    if (site.findings.hasFailed) return undefined
+    const cluster = known ?? this.#services.openCluster(backend, policies, expressions)
+    this.opened.set(key, cluster)
+    return cluster
+  }
+
+  /** Hashing a backend takes longer than finding it again. */
+  #keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
+    const identity = this.#sites.identity([backend, ...policies])
+    const known = this.#keys.get(identity)
+    if (known !== undefined) return known
+    const content = [
+      { ...backend, policies: [] },
+      ...policies.map(({ kind, value }) => ({ kind, value })),
+    ]
+    const key = `${backend.name} ${hashOf(content, PLACES)}`
+    this.#keys.set(identity, key)
+    return key
+  }
+}
+
+type TextFrom = (text: string, place: ExpressionPlace) => TextOf | undefined
+
+function targetOf(backend: Backend, textFrom: TextFrom): TextOf | undefined {
+  if (backend.kind !== 'dynamic' || backend.target === undefined) return undefined
+  const { name, origin, target } = backend
+  const policy: ValidPolicy = {
+    state: 'valid',
+    kind: 'dynamic',
+    section: 'traffic',
+    level: 'backend',
+    policy: `backend/${name}`,
+    origin,
+    value: target,
+  }
+  return textFrom(target, { policy, field: 'target', result: 'string' })
+}
+
+function hashKeyOf(policies: readonly ValidPolicy[], textFrom: TextFrom): TextOf | undefined {
+  const policy = policies.find(({ kind }) => kind === 'loadBalancer')
+  const { hashKey } = (policy?.value ?? {}) as Partial<LoadBalancer>
+  if (policy === undefined || hashKey === undefined) return undefined
+  return textFrom(hashKey, { policy, field: 'hashKey', result: 'any' })
+}
+
+/** An address that a policy names, as a backend that nobody else refers to. */
+export function backendOf(target: Exclude<Target, { kind: 'backend' }>, origin: Backend['origin']) {
+  const identity = { origin, policies: [] }
+  switch (target.kind) {
+    case 'host': {
+      const { kind, ...endpoint } = target
+      const name = `${endpoint.host}:${endpoint.port}`
+      return { ...identity, kind, name, endpoints: [endpoint] } satisfies Backend
+    }
+    case 'unix':
+      return { ...identity, ...target, name: target.path } satisfies Backend
+    case 'service': {
+      const name = `${target.namespace}/${target.service}:${target.port}`
+      return { ...identity, ...target, name } satisfies Backend
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import type { Backend } from '../model/backend.ts'
+import type { Gateway, Listener } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Route, RouteRule } from '../model/route.ts'
+import { Clusters } from './clusters.ts'
+import { type Layer, Layers } from './layers.ts'
+import type { BackendProgram, Program } from './program.ts'
+import { SectionCompiler } from './section.ts'
+import type { Services } from './services.ts'
+import { Sites } from './site.ts'
+
+/** What the parts of one compilation share. */
+export interface Compilation {
+  readonly model: Model
+  readonly services: Services
+  readonly layers: Layers
+  readonly sites: Sites
+  readonly sections: SectionCompiler
+  readonly clusters: Clusters
+  readonly backends: ReadonlyMap<string, Backend>
+  readonly backendPrograms: Map<string, BackendProgram>
+}
+
+export function openCompilation(
+  model: Model,
+  previous: Program | undefined,
+  services: Services,
+): Compilation {
+  const layers = new Layers()
+  const sites = new Sites(services.now, previous, (policy) => layers.placeOf(policy))
+  return {
+    model,
+    services,
+    layers,
+    sites,
+    sections: new SectionCompiler(sites),
+    clusters: new Clusters(services, previous, sites),
+    backends: new Map(model.backends.map((backend) => [backend.name, backend])),
+    backendPrograms: new Map(),
+  }
+}
+
+/** Where in the Model a rule is. */
+export interface Whereabouts {
+  readonly gateway: Gateway
+  readonly listener: Listener
+  readonly route?: Route
+  readonly rule?: RouteRule
+  readonly index?: number
+}
+
+/** The layers around a rule or, without one, around a request that no route matches. */
+export function layersAround({ layers, model }: Compilation, where: Whereabouts): readonly Layer[] {
+  const { gateway, listener, route, rule, index = 0 } = where
+  const found = [
+    layers.at('all gateways', model.frontend),
+    layers.at(`gateway ${gateway.name}`, gateway.policies),
+    layers.at(`listener ${gateway.name}/${listener.name}`, listener.policies),
+  ]
+  if (route !== undefined) found.push(layers.at(`route ${route.name}`, route.policies))
+  if (route !== undefined && rule !== undefined) {
+    found.push(layers.at(`rule ${route.name}/${index}`, rule.policies))
+  }
+  return found
+}

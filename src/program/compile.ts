@@ -1,0 +1,136 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Gateway, Listener } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Route } from '../model/route.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+import { type Compilation, layersAround, openCompilation } from './compilation.ts'
+import { reachable } from './hostnames.ts'
+import { reaching } from './layers.ts'
+import { compileMatcher, type MatchEntry } from './match.ts'
+import { compileNetwork } from './network.ts'
+import type { ListenerProgram, Program } from './program.ts'
+import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
+import type { Services } from './services.ts'
+
+/**
+ * The Model as what runs. Clusters and counts of the Program before go on in this one where
+ * nothing about them changed; that one stays as it is, for the requests that began on it.
+ */
+export function compileProgram(
+  model: Model,
+  previous: Program | undefined,
+  services: Services,
+): Program {
+  const compiling = compileStepwise(model, previous, services)
+  for (;;) {
+    const { done, value } = compiling.next()
+    if (done === true) return value
+  }
+}
+
+const LONGEST_SLICE = 8
+
+/** The same between requests: no more than some milliseconds at once. */
+export async function compileProgramInSlices(
+  model: Model,
+  previous: Program | undefined,
+  services: Services,
+): Promise<Program> {
+  const compiling = compileStepwise(model, previous, services)
+  for (let began = services.now(); ; ) {
+    const { done, value } = compiling.next()
+    if (done === true) return value
+    if (services.now() - began < LONGEST_SLICE) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    began = services.now()
+  }
+}
+
+/** What nothing uses any more once the new Program serves, to be closed. */
+export function retiredClusters(previous: Program, next: Program): readonly Cluster[] {
+  const used = new Set(next.clusters.values())
+  return [...previous.clusters.values()].filter((cluster) => !used.has(cluster))
+}
+
+function* compileStepwise(
+  model: Model,
+  previous: Program | undefined,
+  services: Services,
+): Generator<void, Program> {
+  const compilation = openCompilation(model, previous, services)
+  const attached = routesByGateway(model)
+  const listeners: ListenerProgram[] = []
+  for (const gateway of model.gateways) {
+    for (const listener of gateway.listeners) {
+      const routes = attached.get(gateway.name) ?? []
+      listeners.push(yield* compileListener(compilation, gateway, listener, routes))
+    }
+  }
+  return {
+    model,
+    listeners,
+    diagnostics: compilation.sites.diagnostics,
+    clusters: compilation.clusters.opened,
+    state: compilation.sites.state,
+  }
+}
+
+function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
+  const byGateway = new Map<string, Set<Route>>()
+  for (const route of routes) {
+    for (const { gateway } of route.parents) {
+      const known = byGateway.get(gateway)
+      if (known === undefined) byGateway.set(gateway, new Set([route]))
+      else known.add(route)
+    }
+  }
+  return new Map([...byGateway].map(([gateway, found]) => [gateway, [...found]]))
+}
+
+function* compileListener(
+  compilation: Compilation,
+  gateway: Gateway,
+  listener: Listener,
+  routes: readonly Route[],
+): Generator<void, ListenerProgram> {
+  const where = { gateway, listener }
+  const frontend = reaching(layersAround(compilation, where), 'frontend')
+  const hostname = listener.hostname === '*' ? undefined : listener.hostname
+  const entries: MatchEntry<PlacedRoute>[] = []
+  for (const route of isHttp(listener) ? routes : []) {
+    const hostnames = isAttached(route, gateway, listener)
+      ? reachable(route.hostnames, hostname)
+      : undefined
+    if (hostnames === undefined) continue
+    for (const [index, rule] of route.rules.entries()) {
+      const target = compileRule(compilation, { gateway, listener, route, rule, index })
+      for (const match of rule.matches) entries.push({ hostnames, match, target })
+      yield
+    }
+  }
+  const unmatched = compileUnmatched(compilation, where)
+  const matcher = compileMatcher(entries, { hostname, unmatched, refused: refusedRoute(where) })
+  return {
+    gateway: gateway.name,
+    listener,
+    frontend: [...frontend.byKind.values()].flat(),
+    network: compileNetwork(compilation, frontend),
+    match(exchange: Exchange) {
+      const route = matcher(exchange)
+      exchange.proxy = route.attributes
+      return route
+    },
+  }
+}
+
+function isHttp({ protocol }: Listener): boolean {
+  return protocol === 'HTTP' || protocol === 'HTTPS'
+}
+
+function isAttached({ parents }: Route, gateway: Gateway, { name }: Listener): boolean {
+  return parents.some(
+    (parent) =>
+      parent.gateway === gateway.name &&
+      (parent.listener === undefined || parent.listener === name),
+  )
+}

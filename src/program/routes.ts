@@ -1,0 +1,67 @@
+import type { JsonObject } from '../cel/values/value.ts'
+import { reply } from '../exchange/reply.ts'
+import type { Step } from '../exchange/step.ts'
+import type { Route, RouteRule } from '../model/route.ts'
+import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import { compileChoice, compileMirrors } from './backends.ts'
+import { type Compilation, layersAround, type Whereabouts } from './compilation.ts'
+import { reaching } from './layers.ts'
+import type { RouteProgram } from './program.ts'
+
+/** A route as its listener knows it. */
+export interface PlacedRoute extends RouteProgram {
+  /** `proxy` in expressions. */
+  readonly attributes: JsonObject
+}
+
+const NO_ROUTE = reply(404, 'no-route')
+
+export function compileRule(
+  compilation: Compilation,
+  where: Whereabouts & { readonly route: Route; readonly rule: RouteRule; readonly index: number },
+): PlacedRoute {
+  const { gateway, listener, route, rule, index } = where
+  const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
+  const names = { name: route.name, rule: rule.name, attributes }
+  if (rule.action.kind === 'invalid') return { ...names, ...answering(500, 'invalid-route') }
+  const layers = layersAround(compilation, where)
+  const traffic = compilation.sections.compile(reaching(layers, 'traffic'), 'traffic')
+  const place = `ref ${route.name}/${index}`
+  const choice = compileChoice(compilation, rule.action.backends, layers, place)
+  return {
+    ...names,
+    steps: traffic.steps,
+    run: traffic.run,
+    readsBody: traffic.readsBody || choice.readsBody,
+    choose: choice.choose,
+    timeouts: traffic.timeouts,
+    retry: traffic.retry,
+    mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
+  }
+}
+
+/** What a request meets that no route matches: the policies around it, and then 404. */
+export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
+  const layers = layersAround(compilation, where)
+  const { steps, run, readsBody, timeouts } = compilation.sections.compile(
+    reaching(layers, 'traffic'),
+    'traffic',
+  )
+  const attributes = { gateway: where.gateway.name, listener: where.listener.name }
+  const names = { name: '', rule: '', attributes }
+  return { ...names, ...NOWHERE, steps, run, readsBody, timeouts, choose: () => NO_ROUTE }
+}
+
+const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }
+
+/** For a request whose route cannot be told, since to tell it would cost too much. */
+export function refusedRoute({ gateway, listener }: Whereabouts): PlacedRoute {
+  const attributes = { gateway: gateway.name, listener: listener.name }
+  return { name: '', rule: '', attributes, ...answering(500, 'route-too-costly') }
+}
+
+function answering(status: number, reason: string): Omit<RouteProgram, 'name' | 'rule'> {
+  const answer = reply(status, reason)
+  const step: Step = () => answer
+  return { ...NOWHERE, steps: [step], run: step, readsBody: false, choose: () => answer }
+}

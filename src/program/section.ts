@@ -1,0 +1,102 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { reply } from '../exchange/reply.ts'
+import type { Step } from '../exchange/step.ts'
+import type { Section, ValidPolicy } from '../model/policy.ts'
+import type { Part, Policy } from '../policies/define.ts'
+import { POLICIES } from '../policies/index.ts'
+import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
+import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import type { Reaching } from './layers.ts'
+import { linkSteps } from './link.ts'
+import type { Retry, Timeouts } from './program.ts'
+import type { Sites } from './site.ts'
+
+/** All policies of one section at one point, as what runs. */
+export interface CompiledSection {
+  readonly steps: readonly Step[]
+  readonly run: Step
+  readonly readsBody: boolean
+  readonly timeouts: Timeouts
+  readonly retry: Retry | undefined
+  readonly mirrors: readonly MirrorTarget[]
+}
+
+/** Read by whoever opens the cluster of a backend. */
+export const CLUSTER_KINDS: ReadonlySet<string> = new Set([
+  'loadBalancer',
+  'healthCheck',
+  'outlierDetection',
+  'connectionLimits',
+  'tcp',
+  'backendTLS',
+  'http',
+])
+
+const INVALID: Step = () => INVALID_REPLY
+const INVALID_REPLY = reply(500, 'invalid-policy')
+
+/** Routes that the same policies reach share what is made of them. */
+export class SectionCompiler {
+  readonly #sites: Sites
+  readonly #made = new Map<string, CompiledSection>()
+
+  constructor(sites: Sites) {
+    this.#sites = sites
+  }
+
+  compile(reaching: Reaching, section: Section): CompiledSection {
+    const { byKind, invalid } = reaching
+    const key = `${section} ${this.#sites.identity([...[...byKind.values()].flat(), ...invalid])}`
+    const known = this.#made.get(key)
+    if (known !== undefined) return known
+    const made = this.#compile(reaching, section)
+    this.#made.set(key, made)
+    return made
+  }
+
+  #compile({ byKind, invalid }: Reaching, section: Section): CompiledSection {
+    const site = this.#sites.open()
+    const active = POLICIES.filter(
+      ({ kind, stages }) => byKind.has(kind) && stages.includes(section),
+    )
+    const parts = active.map((policy) => compileOne(policy, byKind, site))
+    const ignored = [...byKind].filter(
+      ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
+    )
+    for (const [, [policy]] of ignored) this.#sites.report(unsupported(policy))
+    const isBroken = invalid.length + ignored.length > 0 || site.findings.hasFailed
+    const steps = isBroken ? [INVALID] : parts.flatMap(({ step }) => step ?? [])
+    return {
+      steps,
+      run: linkSteps(steps),
+      readsBody: !isBroken && site.findings.readsBody,
+      timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
+      retry: parts.find(({ retry }) => retry)?.retry,
+      mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),
+    }
+  }
+}
+
+function compileOne(
+  policy: Policy,
+  byKind: Reaching['byKind'],
+  site: ReturnType<Sites['open']>,
+): Part {
+  const policies = byKind.get(policy.kind)
+  return policies === undefined ? {} : policy.compile(policies, site)
+}
+
+function isClusters(kind: string, section: Section): boolean {
+  return section === 'backend' && CLUSTER_KINDS.has(kind)
+}
+
+/** A policy that nothing enforces looks like protection and is none. */
+function unsupported({ kind, section, origin }: ValidPolicy): Diagnostic {
+  return {
+    code: 'PC0219',
+    severity: 'error',
+    message: `nothing here enforces \`${kind}\` in \`${section}\``,
+    origin,
+    hint: 'what it was to guard answers 500; remove it to serve without it',
+  }
+}

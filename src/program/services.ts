@@ -1,0 +1,26 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Backend } from '../model/backend.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+
+/** What a Program is given of the world. */
+export interface Services {
+  /** Endpoints of a backend with the policies that hold for it: TLS, balancing, health, limits. */
+  openCluster(
+    backend: Backend,
+    policies: readonly ValidPolicy[],
+    expressions: ClusterExpressions,
+  ): Cluster
+  /** Monotonic milliseconds. */
+  now(): number
+  /** From 0 to less than 1. */
+  random(): number
+}
+
+/** Expressions of a cluster, compiled; undefined for what a request has no value for. */
+export interface ClusterExpressions {
+  /** Of a dynamic backend: `host:port` or a URL. */
+  readonly target: ((exchange: Exchange) => string | undefined) | undefined
+  /** Of ConsistentHash. */
+  readonly hashKey: ((exchange: Exchange) => string | undefined) | undefined
+}

@@ -1,0 +1,154 @@
+import { BOOL, STRING, type Type } from '../cel/check/types.ts'
+import { compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import { collector } from '../diagnostics/report.ts'
+import { canonicalJson } from '../model/json.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { ResultType } from '../policies/annotations.ts'
+import type { ExpressionPlace, Site } from '../policies/define.ts'
+import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import type { Program } from './program.ts'
+
+const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
+  bool: BOOL,
+  string: STRING,
+  any: undefined,
+}
+
+/** Where a thing was written says nothing about what it does. */
+export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
+
+/** What policies said of themselves while they were compiled. */
+export interface Findings {
+  /** An expression has an error: the policy denies what it guards. */
+  hasFailed: boolean
+  readsBody: boolean
+  readsHostname: boolean
+}
+
+export interface OpenSite extends Site {
+  readonly findings: Readonly<Findings>
+}
+
+/** Sites of one compilation: they share what is made once, and say what there is to say. */
+export class Sites {
+  readonly state = new Map<string, unknown>()
+  readonly #now: () => number
+  readonly #previous: Program | undefined
+  readonly #placeOf: (policy: Attached) => string
+  readonly #collector = collector()
+  readonly #ids = new Map<object, number>()
+  readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
+
+  constructor(
+    now: () => number,
+    previous: Program | undefined,
+    placeOf: (policy: Attached) => string,
+  ) {
+    this.#now = now
+    this.#previous = previous
+    this.#placeOf = placeOf
+  }
+
+  get diagnostics(): readonly Diagnostic[] {
+    return this.#collector.diagnostics()
+  }
+
+  report(diagnostic: Diagnostic): void {
+    this.#collector.report(diagnostic)
+  }
+
+  /** One text for the same things in the same order. */
+  identity(things: readonly object[]): string {
+    let text = ''
+    for (const thing of things) {
+      let id = this.#ids.get(thing)
+      if (id === undefined) this.#ids.set(thing, (id = this.#ids.size))
+      text += `${id} `
+    }
+    return text
+  }
+
+  open(): OpenSite {
+    const findings: Findings = { hasFailed: false, readsBody: false, readsHostname: false }
+    const site: OpenSite = {
+      findings,
+      now: this.#now,
+      compile: (text, place) => this.#compile(text, place, findings),
+      shared: (policies, make) => this.#share(policies, findings, make),
+      kept: (policy, make) => this.#keep(policy, make),
+    }
+    return site
+  }
+
+  #compile(text: string, place: ExpressionPlace, findings: Findings): Expression | undefined {
+    const { policy, result } = place
+    const stage: Stage = place.stage ?? STAGE_OF_SECTION[policy.section]
+    const expect = EXPECTED[result]
+    const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
+    const options = expect === undefined ? { origin } : { origin, expect }
+    const { expression, diagnostics } = compile(text, STAGES[stage], options)
+    for (const diagnostic of diagnostics) this.report(diagnostic)
+    if (expression === undefined) findings.hasFailed = true
+    else if (mayRead(text)) note(expression, findings)
+    return expression
+  }
+
+  /** Whoever shares a thing shares what was found while it was made. */
+  #share<T>(policies: readonly object[], findings: Findings, make: () => T): T {
+    const key = this.identity(policies)
+    const known = this.#shared.get(key)
+    if (known !== undefined) {
+      merge(findings, known.findings)
+      return known.value as T
+    }
+    const own: Findings = { ...findings }
+    clear(findings)
+    const value = make()
+    this.#shared.set(key, { value, findings: { ...findings } })
+    merge(findings, own)
+    return value
+  }
+
+  #keep<T>(policy: ValidPolicy, make: () => T): T {
+    const key = `${this.#placeOf(policy)} ${canonicalJson(policy, PLACES)}`
+    const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make()) as T
+    this.state.set(key, kept)
+    return kept
+  }
+}
+
+function fieldOrigin(origin: Origin, field: string): Origin {
+  if (origin.kind === 'file') return origin
+  const joint = field.startsWith('[') || origin.field === '' ? '' : '.'
+  return { ...origin, field: `${origin.field}${joint}${field}` }
+}
+
+/** A quick look before the slow one; escapes can hide a name. */
+function mayRead(text: string): boolean {
+  return /body|hostname|\\|\b(request|destination)\b(?!\s*\.)/.test(text)
+}
+
+function note(expression: Expression, findings: Findings): void {
+  for (const { variable, fields } of expression.reads) {
+    const [field] = fields
+    if (variable === 'request' && (field === undefined || field === 'body')) {
+      findings.readsBody = true
+    }
+    if (variable === 'destination' && (field === undefined || field === 'hostname')) {
+      findings.readsHostname = true
+    }
+  }
+}
+
+function merge(into: Findings, from: Findings): void {
+  into.hasFailed ||= from.hasFailed
+  into.readsBody ||= from.readsBody
+  into.readsHostname ||= from.readsHostname
+}
+
+function clear(findings: Findings): void {
+  findings.hasFailed = false
+  findings.readsBody = false
+  findings.readsHostname = false
+}

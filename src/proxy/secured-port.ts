@@ -1,0 +1,64 @@
+import type { ListenerProgram } from '../program/program.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
+import { HttpListeners } from './http-listeners.ts'
+import { isAlike } from './port-plan.ts'
+import type { Observer, Port } from './request-loop.ts'
+
+/**
+ * A port as a connection sees it that came by the listener of its server name. Requests for another
+ * listener are misdirected (421, RFC 9110 §15.5.20): that one may ask for another certificate.
+ */
+export class SecuredPort implements Port {
+  readonly listeners: SecuredListeners
+  readonly #port: Port
+
+  constructor(port: Port, listener: ListenerProgram) {
+    this.#port = port
+    this.listeners = new SecuredListeners(port, listener)
+  }
+
+  get observer(): Observer {
+    return this.#port.observer
+  }
+
+  get deadlines(): Deadlines {
+    return this.#port.deadlines
+  }
+
+  get mostBody(): number {
+    return this.#port.mostBody
+  }
+
+  nextId(): string {
+    return this.#port.nextId()
+  }
+
+  /** Whether somebody else on this port would serve it: 421, not 404. */
+  isMisdirected(host: string): boolean {
+    return (
+      this.listeners.forHost(host) === undefined && this.#port.listeners.forHost(host) !== undefined
+    )
+  }
+}
+
+class SecuredListeners extends HttpListeners {
+  readonly #port: Port
+  readonly #listener: ListenerProgram
+  /** The one that was found to be alike before: it is again, until the Program is another. */
+  #alike: ListenerProgram
+
+  constructor(port: Port, listener: ListenerProgram) {
+    super([])
+    this.#port = port
+    this.#listener = listener
+    this.#alike = listener
+  }
+
+  override forHost(host: string): ListenerProgram | undefined {
+    const found = this.#port.listeners.forHost(host)
+    if (found === this.#alike || found === undefined) return found
+    if (!isAlike(found, this.#listener)) return undefined
+    this.#alike = found
+    return found
+  }
+}

@@ -1,0 +1,151 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts name variables
+
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { stringify } from 'yaml'
+import { originInside, originOf, valueAt } from './document.ts'
+import type { Node, ScalarNode } from './node.ts'
+import { readDocument } from './read.ts'
+import { offsetsOf } from './scalar-offsets.ts'
+import { readYaml } from './yaml-tree.ts'
+
+function read(text: string, environment = {}) {
+  const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment })
+  assert.deepEqual(diagnostics, [])
+  assert.ok(value !== undefined)
+  return value
+}
+
+describe('reading', () => {
+  for (const [name, text, value] of [
+    ['nothing', '', {}],
+    ['a comment', '# x', {}],
+    ['JSON', '{"a": [1, true, null, "x"]}', { a: [1, true, null, 'x'] }],
+    ['numbers', 'a: 0x1f\nb: 0o17\nc: 1e3\nd: .5\ne: -7', { a: 31, b: 15, c: 1000, d: 0.5, e: -7 }],
+    ['what YAML 1.1 took for booleans', 'a: yes\nb: on', { a: 'yes', b: 'on' }],
+    ['a byte order mark', '\ufeffa: 1', { a: 1 }],
+    ['keys that look like numbers', '404: a', { 404: 'a' }],
+    ['Windows line ends', 'a: 1\r\nb:\r\n- 2\r\n', { a: 1, b: [2] }],
+    [
+      'anchors and merge keys',
+      'a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}',
+      {
+        a: { p: 1, q: 2 },
+        b: { p: 1, q: 3 },
+      },
+    ],
+  ] as const) {
+    it(name, () => assert.deepEqual(read(text).value, value))
+  }
+
+  it('gives a variable the type that it would have if it were written out', () => {
+    const text = 'a: ${N}\nb: "${N}"\nc: ${T}\nd: ${N}0'
+    const { value } = read(text, { N: '8', T: 'true' })
+    assert.deepEqual(value, { a: 8, b: '8', c: true, d: 80 })
+  })
+
+  it('never lets a variable add structure', () => {
+    const { value } = read('a: ${X}', { X: '1\nb: {c: 2}' })
+    assert.deepEqual(value, { a: '1\nb: {c: 2}' })
+  })
+
+  for (const [name, text] of [
+    ['brackets', '['.repeat(50_000)],
+    ['braces', '{a: '.repeat(20_000)],
+    ['lists', Array.from({ length: 3000 }, (_, i) => `${' '.repeat(i)}-\n`).join('')],
+  ] as const) {
+    it(`answers to ${name} that are nested without end`, () => {
+      const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment: {} })
+      assert.ok(value !== undefined || diagnostics.length > 0)
+    })
+  }
+})
+
+describe('places', () => {
+  const text = 'routes:\n- name: é😀\n  rules: ["a", b]\n'
+  const document = read(text)
+  for (const [path, line, column] of [
+    [['routes'], 1, 1],
+    [['routes', 0], 2, 3],
+    [['routes', 0, 'name'], 2, 3],
+    [['routes', 0, 'rules', 1], 3, 16],
+    [['routes', 0, 'no'], 2, 3],
+    [['nothing'], 1, 1],
+  ] as const) {
+    it(`${path.join('.')} is at ${line}:${column}`, () => {
+      assert.deepEqual(originOf(document, path), { kind: 'file', file: 'a.yaml', line, column })
+    })
+  }
+
+  it('count characters, not units', () => {
+    const inside = originInside(read('a: "😀😀x"'), ['a'])
+    assert.equal(inside(4).column, 7)
+  })
+
+  it('values are found by the same paths', () => {
+    assert.equal(valueAt(document, ['routes', 0, 'rules', 1]), 'b')
+    assert.equal(valueAt(document, ['routes', 1]), undefined)
+    assert.equal(valueAt(document, ['routes', 'constructor']), undefined)
+  })
+})
+
+function scalarsOf(node: Node): readonly ScalarNode[] {
+  if (node.kind === 'scalar') return [node]
+  if (node.kind === 'list') return node.items.flatMap(scalarsOf)
+  return node.entries.flatMap(({ value }) => scalarsOf(value))
+}
+
+describe('offsets within a scalar', () => {
+  const styles = fc.constantFrom(
+    'PLAIN',
+    'QUOTE_SINGLE',
+    'QUOTE_DOUBLE',
+    'BLOCK_LITERAL',
+    'BLOCK_FOLDED',
+  )
+  const words = fc.array(
+    fc.constantFrom(
+      'a',
+      'jwt.sub',
+      "'",
+      '"',
+      '\\',
+      ' ',
+      '  ',
+      '\n',
+      '\n\n',
+      ' \n',
+      '\t',
+      '#',
+      ': ',
+      'é',
+      '😀',
+      '&&',
+    ),
+    { maxLength: 12 },
+  )
+
+  it('lead to the same character, however the text is written', () => {
+    fc.assert(
+      fc.property(words, styles, fc.nat(3), (parts, style, depth) => {
+        const value = parts.join('')
+        let nested: unknown = { key: value, after: 1 }
+        for (let i = 0; i < depth; i++) nested = { list: [nested] }
+        const text = stringify(nested, { defaultStringType: style, lineWidth: 20 } as object)
+        const { root } = readYaml(text)
+        const node = root && scalarsOf(root).find((one) => one.value === value)
+        if (node === undefined || value.trim() === '') return
+        const offsets = offsetsOf(node, text)
+        assert.ok(offsets !== undefined, `${style} ${JSON.stringify(text)}`)
+        assert.equal(offsets.length, value.length + 1)
+        for (let i = 0; i < value.length; i++) {
+          const written = text.charAt(offsets[i] as number)
+          const isKept = written === value.charAt(i) || written === '\\'
+          assert.ok(isKept || /\s/.test(value.charAt(i)), `${JSON.stringify(text)} at ${i}`)
+        }
+      }),
+      { numRuns: 2000, seed: 7 },
+    )
+  })
+})

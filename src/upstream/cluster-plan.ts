@@ -1,0 +1,103 @@
+import type { Attached, Level } from '../model/policy.ts'
+import type { KeepaliveSettings, UpstreamSettings } from '../model/settings.ts'
+import type { BackendTLS } from './backend-tls.ts'
+import type { Algorithm } from './balance.ts'
+import type { HealthCheck } from './health.ts'
+import type { Eviction } from './outlier.ts'
+import type { PoolOptions } from './pool.ts'
+
+/** What policies and settings say of the connections to one backend. */
+export interface ClusterPlan {
+  readonly tls: BackendTLS | undefined
+  readonly algorithm: Algorithm
+  readonly healthCheck: HealthCheck | undefined
+  readonly eviction: Eviction | undefined
+  readonly pool: PoolOptions
+  readonly connectTimeout: number
+  readonly keepalive: KeepaliveSettings
+}
+
+/** The policies that are about connections. Their shapes are those of their schemas. */
+interface Values {
+  readonly backendTLS: BackendTLS
+  readonly loadBalancer: { readonly algorithm: Algorithm }
+  readonly healthCheck: HealthCheck
+  readonly outlierDetection: { readonly eviction?: Eviction | undefined }
+  readonly connectionLimits: ConnectionLimits
+  readonly http: object
+  readonly tcp: Tcp
+}
+
+interface ConnectionLimits {
+  readonly maxConnections?: number | undefined
+  readonly maxPendingRequests: number
+  readonly maxRequestsPerConnection?: number | undefined
+  readonly idleTimeout?: number | undefined
+}
+
+interface Tcp {
+  readonly connectTimeout?: number | undefined
+  readonly keepalives?: KeepaliveSettings | undefined
+}
+
+const KINDS: ReadonlySet<string> = new Set<keyof Values>([
+  'backendTLS',
+  'loadBalancer',
+  'healthCheck',
+  'outlierDetection',
+  'connectionLimits',
+  'http',
+  'tcp',
+])
+
+/** Those that a cluster is made of; the others run for each request and leave it as it is. */
+export function clusterPolicies(policies: readonly Attached[]): readonly Attached[] {
+  return policies.filter(({ kind, section }) => section === 'backend' && KINDS.has(kind))
+}
+
+const DEFAULT_EVICTION: Eviction = {
+  duration: 3_000,
+  consecutiveFailures: 5,
+  restoreHealth: 1,
+  maxEvicted: 0.5,
+}
+
+/** A word where a policy is invalid: without it the backend must not be spoken to. */
+export function planOf(
+  policies: readonly Attached[],
+  settings: UpstreamSettings,
+): ClusterPlan | 'invalid-policy' {
+  const own = clusterPolicies(policies)
+  if (own.some(({ state }) => state === 'invalid')) return 'invalid-policy'
+  const limits = policyOf(own, 'connectionLimits')
+  const tcp = policyOf(own, 'tcp')
+  const outlier = policyOf(own, 'outlierDetection')
+  const connectTimeout = tcp?.connectTimeout ?? settings.connectTimeout
+  return {
+    tls: policyOf(own, 'backendTLS'),
+    algorithm: policyOf(own, 'loadBalancer')?.algorithm ?? 'LeastRequest',
+    healthCheck: policyOf(own, 'healthCheck'),
+    eviction: outlier === undefined ? undefined : (outlier.eviction ?? DEFAULT_EVICTION),
+    connectTimeout,
+    keepalive: tcp?.keepalives ?? settings.keepalive,
+    pool: {
+      connectTimeout,
+      idleTimeout: limits?.idleTimeout ?? settings.idleTimeout,
+      most: limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY,
+      maxPending: limits?.maxPendingRequests ?? 1_024,
+      maxRequestsPerConnection: limits?.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,
+    },
+  }
+}
+
+const LEVELS: readonly Level[] = ['provider', 'backend', 'route', 'listener', 'gateway', 'frontend']
+
+/** The most specific level wins; of equals the one that stands first. */
+function policyOf<K extends keyof Values>(
+  policies: readonly Attached[],
+  kind: K,
+): Values[K] | undefined {
+  const candidates = policies.filter((policy) => policy.kind === kind)
+  const [winner] = candidates.toSorted((a, b) => LEVELS.indexOf(a.level) - LEVELS.indexOf(b.level))
+  return winner?.state === 'valid' ? (winner.value as Values[K]) : undefined
+}

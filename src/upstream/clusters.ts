@@ -1,0 +1,113 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Backend } from '../model/backend.ts'
+import { hashOf } from '../model/hash.ts'
+import type { Attached } from '../model/policy.ts'
+import type { UpstreamSettings } from '../model/settings.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
+import type { Cluster } from './cluster.ts'
+import { clusterPolicies, planOf } from './cluster-plan.ts'
+import type { Resolver } from './dns.ts'
+import { DynamicCluster } from './dynamic-cluster.ts'
+import { FixedCluster } from './fixed-cluster.ts'
+import type { CheckOutcome } from './health.ts'
+import type { EjectionReason } from './outlier.ts'
+import type { PoolObserver } from './pool.ts'
+
+/** What clusters share. */
+export interface Surroundings {
+  readonly settings: UpstreamSettings
+  readonly deadlines: Deadlines
+  readonly resolver: Resolver
+  /** Targets that come with requests may lead to this machine, its link and its cloud's metadata. */
+  readonly allowLocalTargets?: boolean
+  readonly observe?: (backend: string) => ClusterObserver
+}
+
+/** The expressions of a backend and its policies, compiled. */
+export interface ClusterExpressions {
+  /** `loadBalancer.hashKey`; undefined: the request has no key. */
+  readonly hashKey?: (exchange: Exchange) => string | undefined
+  /** `outlierDetection.unhealthyExpression`, when the attempt is over. */
+  readonly isFailure?: (exchange: Exchange) => boolean
+  /** `dynamic.target`: `host:port` or a URL; undefined: the request has none. */
+  readonly target?: (exchange: Exchange) => string | undefined
+}
+
+export interface ClusterObserver extends PoolObserver {
+  ejected(endpoint: string, reason: EjectionReason): void
+  restored(endpoint: string): void
+  checked(endpoint: string, outcome: CheckOutcome): void
+  healthChanged(endpoint: string, isHealthy: boolean): void
+}
+
+/** How things are now, for gauges. */
+export interface ClusterCounts {
+  readonly open: number
+  readonly idle: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
+  readonly healthy: number
+  readonly unhealthy: number
+  readonly ejected: number
+}
+
+export interface OpenCluster extends Cluster {
+  /** Equal for equal backends with equal policies: such a cluster can go on serving. */
+  readonly key: string
+  counts(): ClusterCounts
+}
+
+export function openCluster(
+  backend: Backend,
+  policies: readonly Attached[],
+  surroundings: Surroundings,
+  expressions: ClusterExpressions = {},
+): OpenCluster {
+  const key = clusterKey(backend, policies)
+  const { name } = backend
+  const plan = planOf([...backend.policies, ...policies], surroundings.settings)
+  if (plan === 'invalid-policy') return closedCluster(name, key, plan)
+  switch (backend.kind) {
+    case 'host': {
+      const { endpoints } = backend
+      return new FixedCluster({ name, key, endpoints, plan, expressions, surroundings })
+    }
+    case 'unix': {
+      const endpoints = [{ path: backend.path }]
+      return new FixedCluster({ name, key, endpoints, plan, expressions, surroundings })
+    }
+    case 'dynamic':
+      return new DynamicCluster({ name, key, plan, expressions, surroundings })
+    case 'invalid':
+      return closedCluster(name, key, 'invalid-backend')
+    default:
+      return closedCluster(name, key, 'no-endpoint')
+  }
+}
+
+const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics', 'policies'])
+
+/** Where a thing was written, and policies that are none of a cluster's business, do not count. */
+export function clusterKey(backend: Backend, policies: readonly Attached[]): string {
+  const own = clusterPolicies([...backend.policies, ...policies])
+  return hashOf([backend, own], PLACES)
+}
+
+/** Of the clusters of one Program those that the next one does without. */
+export function closeUnused(previous: Iterable<Cluster>, next: Iterable<Cluster>): void {
+  const kept = new Set(next)
+  for (const cluster of previous) if (!kept.has(cluster)) cluster.close()
+}
+
+const NOTHING: ClusterCounts = {
+  open: 0,
+  idle: 0,
+  waiting: 0,
+  healthy: 0,
+  unhealthy: 0,
+  ejected: 0,
+}
+
+function closedCluster(name: string, key: string, word: string): OpenCluster {
+  return { name, key, choose: () => word, close: () => {}, counts: () => NOTHING }
+}

@@ -1,0 +1,118 @@
+import { isIP } from 'node:net'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Endpoint } from '../model/backend.ts'
+import type { Choice } from './cluster.ts'
+import type { ClusterPlan } from './cluster-plan.ts'
+import type { ClusterCounts, ClusterExpressions, OpenCluster, Surroundings } from './clusters.ts'
+import { dialer } from './connect.ts'
+import { authorityOf, type ClusterParts, dialOptions, endpointName } from './fixed-cluster.ts'
+import { Pool } from './pool.ts'
+
+/** Targets that connections are kept for; whoever was not asked for longest makes room. */
+const MOST_TARGETS = 1_024
+
+interface Target {
+  readonly endpoint: string
+  readonly host: string
+  readonly pool: Pool
+}
+
+/**
+ * Each request says where it goes. What a client may say must not reach this machine itself: the
+ * addresses behind the name are looked at, after it was resolved, for every connection.
+ */
+export class DynamicCluster implements OpenCluster {
+  readonly name: string
+  readonly key: string
+  readonly #plan: ClusterPlan
+  readonly #expressions: ClusterExpressions
+  readonly #surroundings: Surroundings
+  readonly #most: number
+  /** The one asked for last stands last. */
+  readonly #targets = new Map<string, Target>()
+  #isClosed = false
+
+  constructor(
+    { name, key, plan, expressions, surroundings }: ClusterParts,
+    most: number = MOST_TARGETS,
+  ) {
+    this.name = name
+    this.key = key
+    this.#plan = plan
+    this.#expressions = expressions
+    this.#surroundings = surroundings
+    this.#most = most
+  }
+
+  choose(exchange: Exchange | undefined): Choice | string {
+    if (exchange === undefined) return 'no-target'
+    const { target } = this.#expressions
+    const wanted = target === undefined ? exchange.request.host : target(exchange)
+    if (wanted === undefined || wanted === '') return 'no-target'
+    const found = this.#targets.get(wanted) ?? this.#open(wanted)
+    if (typeof found === 'string') return found
+    this.#targets.delete(wanted)
+    this.#targets.set(wanted, found)
+    if (found.pool.isFull) return 'overloaded'
+    const host = target === undefined ? '' : found.host
+    return { pool: found.pool, endpoint: found.endpoint, host, done: () => {} }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const { pool } of this.#targets.values()) pool.close()
+  }
+
+  counts(): ClusterCounts {
+    const pools = [...this.#targets.values()].map(({ pool }) => pool)
+    const sum = (count: (pool: Pool) => number) =>
+      pools.reduce((total, pool) => total + count(pool), 0)
+    return {
+      open: sum(({ open }) => open),
+      idle: sum(({ idle }) => idle),
+      waiting: sum(({ waiting }) => waiting),
+      healthy: pools.length,
+      unhealthy: 0,
+      ejected: 0,
+    }
+  }
+
+  #open(wanted: string): Target | string {
+    const endpoint = parseTarget(wanted, this.#plan.tls === undefined ? 80 : 443)
+    if (endpoint === undefined) return 'bad-target'
+    for (const [oldest, { pool }] of this.#targets) {
+      if (this.#targets.size < this.#most) break
+      this.#targets.delete(oldest)
+      pool.close()
+    }
+    const { deadlines, observe, allowLocalTargets } = this.#surroundings
+    const refusesLocal = allowLocalTargets !== true
+    const options = { ...dialOptions(endpoint, this.#plan, this.#surroundings), refusesLocal }
+    const { host, port } = endpoint
+    const dial = dialer({ kind: 'tcp', host, port }, options)
+    const pool = new Pool(dial, this.#plan.pool, deadlines, observe?.(this.name))
+    if (this.#isClosed) pool.close()
+    return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool }
+  }
+}
+
+/** `host`, `host:port`, `[::1]:80` or a URL without a path. */
+export function parseTarget(text: string, defaultPort: number): Endpoint | undefined {
+  const match = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?\/?$/i.exec(
+    text,
+  )
+  if (match === null) return undefined
+  const scheme = match[1]?.toLowerCase() as Endpoint['scheme']
+  const host = (match[2] ?? '').replace(/^\[|\]$/g, '').toLowerCase()
+  const port = match[3] === undefined ? portOf(scheme, defaultPort) : Number(match[3])
+  if (host.length > 253 || port < 1 || port > 65_535) return undefined
+  // 0x7f.1, 2130706433 and 127.1 are loopback to some resolvers: only the one spelling passes.
+  const endsInNumber = /(^|\.)([0-9]+|0x[0-9a-f]*)\.?$/.test(host)
+  if (endsInNumber && isIP(host) === 0) return undefined
+  return scheme === undefined ? { host, port } : { host, port, scheme }
+}
+
+function portOf(scheme: Endpoint['scheme'], defaultPort: number): number {
+  if (scheme === undefined) return defaultPort
+  return scheme === 'https' ? 443 : 80
+}

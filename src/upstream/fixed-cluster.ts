@@ -1,0 +1,226 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Endpoint } from '../model/backend.ts'
+import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
+import { type Balanced, type Balancer, balancer } from './balance.ts'
+import type { Attempt, Choice } from './cluster.ts'
+import type { ClusterPlan } from './cluster-plan.ts'
+import type {
+  ClusterCounts,
+  ClusterExpressions,
+  ClusterObserver,
+  OpenCluster,
+  Surroundings,
+} from './clusters.ts'
+import { type Destination, type DialOptions, dialer } from './connect.ts'
+import { watchHealth } from './health.ts'
+import { Outliers } from './outlier.ts'
+import { Pool } from './pool.ts'
+
+export interface ClusterParts {
+  readonly name: string
+  readonly key: string
+  readonly plan: ClusterPlan
+  readonly expressions: ClusterExpressions
+  readonly surroundings: Surroundings
+}
+
+/** An address, or a socket of this machine. */
+export type FixedEndpoint = Endpoint | { readonly path: string }
+
+/** One endpoint, what is open to it, and how it fares. */
+class Member implements Balanced {
+  readonly name: string
+  readonly host: string
+  readonly pool: Pool
+  readonly at: number
+  readonly weight = 1
+  active = 0
+  isHealthy = true
+  isEjected = false
+
+  constructor(name: string, host: string, pool: Pool, at: number) {
+    this.name = name
+    this.host = host
+    this.pool = pool
+    this.at = at
+  }
+
+  get isUsable(): boolean {
+    return this.isHealthy && !this.isEjected
+  }
+}
+
+/** Endpoints that are known beforehand. */
+export class FixedCluster implements OpenCluster {
+  readonly name: string
+  readonly key: string
+  readonly #members: readonly Member[]
+  readonly #balancer: Balancer<Member>
+  readonly #outliers: Outliers | undefined
+  readonly #isFailure: ((exchange: Exchange) => boolean) | undefined
+  readonly #stops: readonly (() => void)[]
+
+  constructor(parts: ClusterParts & { readonly endpoints: readonly FixedEndpoint[] }) {
+    const { name, key, endpoints, plan, expressions, surroundings } = parts
+    const { deadlines } = surroundings
+    const observer = surroundings.observe?.(name)
+    this.name = name
+    this.key = key
+    this.#isFailure = expressions.isFailure
+    this.#members = endpoints.map((endpoint, at) => {
+      const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, surroundings))
+      const pool = new Pool(dial, plan.pool, deadlines, observer)
+      return new Member(endpointName(endpoint), hostOf(endpoint), pool, at)
+    })
+    this.#balancer = balancer(plan.algorithm, this.#members, { hashKey: expressions.hashKey })
+    const { eviction, healthCheck } = plan
+    this.#outliers = eviction && new Outliers(endpoints.length, eviction, this.#watcher(observer))
+    this.#stops =
+      healthCheck === undefined
+        ? []
+        : endpoints.map((endpoint, at) => {
+            const destination = destinationOf(endpoint, healthCheck.port)
+            const options = dialOptions(endpoint, plan, surroundings)
+            const dial = dialer(destination, { ...options, timeout: healthCheck.timeout })
+            const member = this.#members[at] as Member
+            const host = 'path' in endpoint ? 'localhost' : authorityOf(endpoint)
+            return watchHealth(
+              healthCheck,
+              { dial, host, deadlines },
+              {
+                checked: (outcome) => observer?.checked(member.name, outcome),
+                changed: (isHealthy) => {
+                  member.isHealthy = isHealthy
+                  this.#balancer.update()
+                  observer?.healthChanged(member.name, isHealthy)
+                },
+              },
+            )
+          })
+  }
+
+  choose(exchange: Exchange | undefined, tried: readonly string[]): Choice | string {
+    const member = this.#balancer.pick(exchange, tried)
+    if (member === undefined) return this.#members.length === 0 ? 'no-endpoint' : 'unhealthy'
+    if (member.pool.isFull) return 'overloaded'
+    member.active++
+    return new Chosen(member, this, exchange)
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop()
+    this.#outliers?.close()
+    for (const { pool } of this.#members) pool.close()
+  }
+
+  counts(): ClusterCounts {
+    const sum = (count: (member: Member) => number) =>
+      this.#members.reduce((total, member) => total + count(member), 0)
+    return {
+      open: sum(({ pool }) => pool.open),
+      idle: sum(({ pool }) => pool.idle),
+      waiting: sum(({ pool }) => pool.waiting),
+      healthy: sum(({ isUsable }) => (isUsable ? 1 : 0)),
+      unhealthy: sum(({ isHealthy }) => (isHealthy ? 0 : 1)),
+      ejected: sum(({ isHealthy, isEjected }) => (isHealthy && isEjected ? 1 : 0)),
+    }
+  }
+
+  over(member: Member, exchange: Exchange | undefined, attempt: Attempt): void {
+    member.active--
+    if (this.#outliers === undefined) return
+    const isAnswered = exchange !== undefined && attempt.outcome === 'answered'
+    const isFailure = isAnswered ? this.#isFailure?.(exchange) : undefined
+    this.#outliers.observe(member.at, attempt, isFailure)
+  }
+
+  #watcher(observer: ClusterObserver | undefined) {
+    const set = (at: number, isEjected: boolean) => {
+      const member = this.#members[at] as Member
+      member.isEjected = isEjected
+      this.#balancer.update()
+      return member.name
+    }
+    return {
+      ejected: (at: number, reason: Parameters<ClusterObserver['ejected']>[1]) => {
+        observer?.ejected(set(at, true), reason)
+      },
+      restored: (at: number) => observer?.restored(set(at, false)),
+    }
+  }
+}
+
+class Chosen implements Choice {
+  readonly pool: Pool
+  readonly endpoint: string
+  readonly host: string
+  readonly #member: Member
+  readonly #cluster: FixedCluster
+  readonly #exchange: Exchange | undefined
+  #isDone = false
+
+  constructor(member: Member, cluster: FixedCluster, exchange: Exchange | undefined) {
+    this.pool = member.pool
+    this.endpoint = member.name
+    this.host = member.host
+    this.#member = member
+    this.#cluster = cluster
+    this.#exchange = exchange
+  }
+
+  done(attempt: Attempt): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    this.#cluster.over(this.#member, this.#exchange, attempt)
+  }
+}
+
+export function dialOptions(
+  endpoint: FixedEndpoint,
+  plan: ClusterPlan,
+  { resolver }: Surroundings,
+): DialOptions {
+  const isSecure = 'scheme' in endpoint && endpoint.scheme === 'https'
+  const tls = plan.tls ?? (isSecure ? PLAIN_TLS : undefined)
+  return {
+    timeout: plan.connectTimeout,
+    keepalive: plan.keepalive,
+    tls: tls && handshakeOf(tls, 'path' in endpoint ? 'localhost' : endpoint.host),
+    refusesLocal: false,
+    resolve: (name) => resolver.resolve(name),
+  }
+}
+
+/** Keys that cannot be read fail this backend, not the configuration that it stands in. */
+function handshakeOf(tls: BackendTLS, host: string): DialOptions['tls'] {
+  try {
+    return handshakeWith(tls, host, ['http/1.1'])
+  } catch {
+    return 'tls-material'
+  }
+}
+
+function destinationOf(endpoint: FixedEndpoint, port?: number): Destination {
+  if ('path' in endpoint) return { kind: 'unix', path: endpoint.path }
+  return { kind: 'tcp', host: endpoint.host, port: port ?? endpoint.port }
+}
+
+/** As logs and metrics show it. */
+export function endpointName(endpoint: FixedEndpoint): string {
+  if ('path' in endpoint) return `unix:${endpoint.path}`
+  return `${bracketed(endpoint.host)}:${endpoint.port}`
+}
+
+/** One that was written as a URL is asked for by that name; others serve whatever the client asks. */
+function hostOf(endpoint: FixedEndpoint): string {
+  return 'path' in endpoint || endpoint.scheme === undefined ? '' : authorityOf(endpoint)
+}
+
+export function authorityOf({ host, port, scheme }: Endpoint): string {
+  const isDefault = port === (scheme === 'https' ? 443 : 80)
+  return isDefault ? bracketed(host) : `${bracketed(host)}:${port}`
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

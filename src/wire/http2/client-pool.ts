@@ -1,0 +1,176 @@
+import type { Socket } from 'node:net'
+import type { Deadlines, Timed } from '../deadlines.ts'
+import type { UpstreamConnection } from '../upstream-connection.ts'
+import {
+  ClientSession,
+  SESSION_OPTIONS,
+  type SessionEvents,
+  type SessionOptions,
+} from './client.ts'
+
+/** Who waits for a stream. */
+export interface StreamWaiting {
+  connected(connection: UpstreamConnection): void
+  unconnected(reason: string): void
+}
+
+/** Opens one more connection to the same place; never calls back before it returns. */
+export type OpenSocket = (events: {
+  /** `protocol` is what TLS settled on, or empty. */
+  opened(socket: Socket, protocol: string): void
+  failed(reason: string, detail: string): void
+}) => { cancel(): void }
+
+export interface Http2PoolOptions extends SessionOptions {
+  /** Connections at the same time. */
+  readonly most: number
+  /** Requests that wait; what comes beyond is refused at once. */
+  readonly maxPending: number
+}
+
+export const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
+  ...SESSION_OPTIONS,
+  most: 8,
+  maxPending: 1_024,
+}
+
+/** Connections to one endpoint that carry many requests each. */
+export class Http2Pool implements SessionEvents, Timed {
+  /** When the one that waits longest gives up. */
+  deadline = Number.POSITIVE_INFINITY
+  readonly #openSocket: OpenSocket
+  readonly #options: Http2PoolOptions
+  readonly #deadlines: Deadlines
+  readonly #sessions = new Set<ClientSession>()
+  readonly #greeting = new Set<ClientSession>()
+  readonly #dialing = new Set<{ cancel(): void }>()
+  /** Who waits, and until when; the first was here first. */
+  readonly #waiting = new Map<StreamWaiting, number>()
+
+  constructor(openSocket: OpenSocket, options: Partial<Http2PoolOptions>, deadlines: Deadlines) {
+    this.#openSocket = openSocket
+    this.#options = { ...HTTP2_POOL_OPTIONS, ...options }
+    this.#deadlines = deadlines
+  }
+
+  get open(): number {
+    return this.#sessions.size
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  get dialing(): number {
+    return this.#dialing.size + this.#greeting.size
+  }
+
+  get isFull(): boolean {
+    return this.#waiting.size >= this.#options.maxPending
+  }
+
+  /** Room for one request now, or undefined: then ask for it. */
+  take(): UpstreamConnection | undefined {
+    // Whoever waits was here before.
+    if (this.#waiting.size > 0) return undefined
+    for (const session of this.#sessions) if (session.hasRoom) return session.open()
+    return undefined
+  }
+
+  /** Exactly one of the two calls follows, unless cancelled. */
+  request(waiting: StreamWaiting): void {
+    if (this.isFull) {
+      waiting.unconnected('overloaded')
+      return
+    }
+    const until = performance.now() + this.#options.connectTimeout
+    if (this.#waiting.size === 0) {
+      this.deadline = until
+      this.#deadlines.add(this)
+    }
+    this.#waiting.set(waiting, until)
+    this.#openMore()
+  }
+
+  cancel(waiting: StreamWaiting): void {
+    this.#forget(waiting)
+  }
+
+  expire(): void {
+    const now = performance.now()
+    for (const [waiting, until] of this.#waiting) {
+      if (until > now) return
+      this.#forget(waiting)
+      waiting.unconnected('pending-timeout')
+    }
+  }
+
+  /** Connections close when their streams are over. */
+  close(): void {
+    for (const session of this.#sessions) session.drain()
+  }
+
+  ready(session: ClientSession): void {
+    this.#greeting.delete(session)
+    this.#sessions.add(session)
+    this.freed(session)
+    this.#openMore()
+  }
+
+  freed(session: ClientSession): void {
+    for (const waiting of this.#waiting.keys()) {
+      if (!session.hasRoom) return
+      this.#forget(waiting)
+      waiting.connected(session.open())
+    }
+  }
+
+  closed(session: ClientSession, reason: string): void {
+    this.#sessions.delete(session)
+    if (this.#greeting.delete(session)) this.#onFailed(reason)
+    else this.#openMore()
+  }
+
+  #forget(waiting: StreamWaiting): void {
+    if (!this.#waiting.delete(waiting)) return
+    const [first] = this.#waiting.values()
+    this.deadline = first ?? Number.POSITIVE_INFINITY
+    if (first === undefined) this.#deadlines.remove(this)
+  }
+
+  /** As many connections on their way as those who wait will need, within the limit. */
+  #openMore(): void {
+    const { most, streams } = this.#options
+    const needed = Math.ceil(this.#waiting.size / streams)
+    while (this.dialing < needed && this.dialing + this.#sessions.size < most) this.#openOne()
+  }
+
+  #openOne(): void {
+    const dialing = this.#openSocket({
+      opened: (socket, protocol) => {
+        this.#dialing.delete(dialing)
+        if (protocol === 'h2' || protocol === '') {
+          this.#greeting.add(new ClientSession(socket, this.#options, this.#deadlines, this))
+          return
+        }
+        socket.on('error', () => {})
+        socket.destroy()
+        this.#onFailed('alpn')
+      },
+      failed: (reason) => {
+        this.#dialing.delete(dialing)
+        this.#onFailed(reason)
+      },
+    })
+    this.#dialing.add(dialing)
+  }
+
+  /** While another connection is there or on its way, nobody has to know. */
+  #onFailed(reason: string): void {
+    if (this.dialing + this.#sessions.size > 0) return
+    for (const waiting of [...this.#waiting.keys()]) {
+      this.#forget(waiting)
+      waiting.unconnected(reason)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { readV1 } from './v1.ts'
+import { readV2 } from './v2.ts'
+
+/** Who the proxy in front says that it is connected with. */
+export interface ProxyHeader {
+  /** How many octets it takes. */
+  readonly length: number
+  /** Undefined where the proxy speaks for itself or knows no addresses. */
+  readonly peers: ProxyPeers | undefined
+}
+
+export interface ProxyPeers {
+  readonly source: ProxyEnd
+  readonly destination: ProxyEnd
+}
+
+export interface ProxyEnd {
+  readonly address: string
+  readonly port: number
+}
+
+/** Why octets are no header. Words are stable: logs have them. */
+export type ProxyRefusal =
+  | 'no-header'
+  | 'bad-line'
+  | 'line-too-long'
+  | 'bad-protocol'
+  | 'bad-address'
+  | 'bad-port'
+  | 'bad-version'
+  | 'bad-command'
+  | 'bad-family'
+  | 'bad-length'
+  | 'too-long'
+  | 'bad-tlv'
+  | 'bad-checksum'
+
+/** `more`: what came so far is a part of one. */
+export type ProxyOutcome = 'more' | ProxyRefusal | ProxyHeader
+
+export type ProxyVersions = 'V1' | 'V2' | 'All'
+
+/**
+ * Reads the header of the PROXY protocol from the first octets of a connection, in whatever
+ * portions they came. `no-header` is said as soon as they cannot be one of these versions, so that
+ * it may be optional. Never throws.
+ */
+export function readProxyHeader(bytes: Uint8Array, versions: ProxyVersions): ProxyOutcome {
+  const one = versions === 'V2' ? 'no-header' : readV1(bytes)
+  if (one !== 'no-header') return one
+  return versions === 'V1' ? 'no-header' : readV2(bytes)
+}

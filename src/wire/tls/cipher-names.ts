@@ -1,0 +1,20 @@
+/**
+ * Suites as OpenSSL calls them. Those of TLS 1.2 have another name there than in the registry of
+ * IANA (RFC 5289 has `TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256`); both are taken.
+ */
+export function cipherList(names: readonly string[]): string {
+  return names.map(openSslName).join(':')
+}
+
+function openSslName(name: string): string {
+  const parts = /^TLS_(\w+)_WITH_(\w+)$/.exec(name)
+  if (parts === null) return name
+  const [, exchange = '', cipher = ''] = parts
+  const short = cipher
+    .replace(/^(AES|CAMELLIA|ARIA)_(128|256)/, '$1$2')
+    .replace(/^CHACHA20_POLY1305_SHA256$/, 'CHACHA20_POLY1305')
+    .replace('_CBC_SHA', '_SHA')
+  // The exchange of keys by RSA alone is not named at all.
+  const prefix = exchange === 'RSA' ? '' : `${exchange}-`
+  return `${prefix}${short}`.replaceAll('_', '-')
+}

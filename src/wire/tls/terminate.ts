@@ -1,0 +1,209 @@
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
+import type { Socket } from 'node:net'
+import {
+  createSecureContext,
+  createServer,
+  type SecureContextOptions,
+  type Server,
+  type TLSSocket,
+} from 'node:tls'
+import type { ClientCertificate } from '../../exchange/connection.ts'
+import type { Deadlines, Timed } from '../deadlines.ts'
+import { certificateNames, NameTable } from './certificate-names.ts'
+import { cipherList } from './cipher-names.ts'
+import { clientCertificate } from './client-certificate.ts'
+import { type HandshakeFailure, handshakeFailure } from './handshake-failure.ts'
+import type { TicketKeys } from './ticket-keys.ts'
+
+export interface TerminatorOptions {
+  /** PEM; the first one is for whoever asks for no name, or for one that none of them has. */
+  readonly certificates: readonly { readonly cert: string; readonly key: string }[]
+  /** Authorities of client certificates; undefined: clients are not asked for any. */
+  readonly clients: { readonly ca: string; readonly mode: 'Require' | 'Optional' } | undefined
+  /** None: whatever the client offers, nothing is chosen. */
+  readonly alpn: readonly string[]
+  readonly minVersion: '1.2' | '1.3' | undefined
+  readonly maxVersion: '1.2' | '1.3' | undefined
+  readonly cipherSuites: readonly string[] | undefined
+  readonly keyExchangeGroups: readonly string[] | undefined
+}
+
+/** What a handshake came to. */
+export interface Secured {
+  readonly version: string
+  readonly cipher: string
+  /** Empty where none was chosen. */
+  readonly protocol: string
+  readonly isResumed: boolean
+  /** One that was verified, or none at all. */
+  readonly certificate: ClientCertificate | undefined
+  readonly milliseconds: number
+}
+
+export interface TerminationEvents {
+  /** Nothing listens to it yet but for errors. */
+  secured(socket: TLSSocket, secured: Secured): void
+  failed(reason: HandshakeFailure, milliseconds: number): void
+}
+
+/** Ends TLS on sockets that somebody else accepted, all in the same way. */
+export class Terminator {
+  readonly #server: Server
+  readonly #tickets: TicketKeys
+  readonly #scope: string
+  readonly #isRequired: boolean
+  readonly #pending = new WeakMap<object, Handshake>()
+  #epoch = Number.NaN
+
+  /** Throws where certificates, keys or names of suites are not what they should be. */
+  constructor(options: TerminatorOptions, tickets: TicketKeys) {
+    const { certificates, clients, alpn } = options
+    const [first, ...others] = certificates.map((own) => contextOptions(options, own))
+    if (first === undefined) throw new Error('there is no certificate')
+    const table = tableOf(certificates)
+    const contexts = others.map((own) => createSecureContext(own))
+    this.#tickets = tickets
+    this.#scope = scopeOf(options)
+    this.#isRequired = clients?.mode === 'Require'
+    this.#server = createServer({
+      ...first,
+      ...(alpn.length > 0 ? { ALPNProtocols: [...alpn] } : {}),
+      requestCert: clients !== undefined,
+      rejectUnauthorized: this.#isRequired,
+      // A ticket of a listener that asks for no certificate is no way into one that does.
+      sessionIdContext: this.#scope,
+      // The server has the context of the first certificate itself.
+      SNICallback: (name, done) => done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1]),
+    })
+    this.#server.on('secureConnection', (socket) => this.#secured(socket))
+    this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
+      this.#pending.get(parentOf(socket) ?? socket)?.fail(handshakeFailure(error.code))
+    })
+  }
+
+  /** Octets that were read of it already are to be put back before. */
+  secure(socket: Socket, timeout: number, deadlines: Deadlines, events: TerminationEvents): void {
+    const epoch = this.#tickets.epoch(Date.now())
+    if (epoch !== this.#epoch) {
+      this.#epoch = epoch
+      this.#server.setTicketKeys(this.#tickets.key(this.#scope, epoch))
+    }
+    this.#pending.set(socket, new Handshake(socket, timeout, deadlines, events))
+    this.#server.emit('connection', socket)
+  }
+
+  #secured(socket: TLSSocket): void {
+    const handshake = this.#pending.get(parentOf(socket) ?? socket)
+    if (handshake === undefined) {
+      socket.destroy()
+      return
+    }
+    socket.on('error', ignore)
+    const own = socket.getPeerX509Certificate()
+    // Where a certificate is optional, a bad one is still not as good as none.
+    if (own !== undefined && !socket.authorized) handshake.fail('client-certificate-invalid')
+    else if (own === undefined && this.#isRequired) handshake.fail('client-certificate-missing')
+    else handshake.succeed(socket, own === undefined ? undefined : clientCertificate(own))
+  }
+}
+
+/** One that is under way. */
+class Handshake implements Timed {
+  deadline: number
+  readonly #startedAt = performance.now()
+  readonly #socket: Socket
+  readonly #deadlines: Deadlines
+  readonly #events: TerminationEvents
+  #isOver = false
+
+  constructor(socket: Socket, timeout: number, deadlines: Deadlines, events: TerminationEvents) {
+    this.#socket = socket
+    this.#deadlines = deadlines
+    this.#events = events
+    this.deadline = this.#startedAt + timeout
+    deadlines.add(this)
+    socket.on('close', this.#closed)
+  }
+
+  expire(): void {
+    this.fail('timeout')
+  }
+
+  fail(reason: HandshakeFailure): void {
+    if (this.#isOver) return
+    const milliseconds = this.#end()
+    this.#socket.destroy()
+    this.#events.failed(reason, milliseconds)
+  }
+
+  succeed(socket: TLSSocket, certificate: ClientCertificate | undefined): void {
+    if (this.#isOver) return
+    const milliseconds = this.#end()
+    this.#events.secured(socket, {
+      version: socket.getProtocol() ?? '',
+      cipher: socket.getCipher().standardName,
+      protocol: socket.alpnProtocol || '',
+      isResumed: socket.isSessionReused(),
+      certificate,
+      milliseconds,
+    })
+  }
+
+  readonly #closed = (): void => this.fail('reset')
+
+  #end(): number {
+    this.#isOver = true
+    this.#deadlines.remove(this)
+    this.#socket.off('close', this.#closed)
+    return performance.now() - this.#startedAt
+  }
+}
+
+/** The socket below, which is who it is known by here. */
+function parentOf(socket: TLSSocket): object | undefined {
+  return (socket as { readonly _parent?: object })._parent
+}
+
+function contextOptions(
+  options: TerminatorOptions,
+  { cert, key }: TerminatorOptions['certificates'][number],
+): SecureContextOptions {
+  const { clients, minVersion = '1.2', maxVersion = '1.3' } = options
+  const { cipherSuites, keyExchangeGroups } = options
+  return {
+    cert,
+    key,
+    minVersion: `TLSv${minVersion}`,
+    maxVersion: `TLSv${maxVersion}`,
+    honorCipherOrder: true,
+    ...(clients === undefined ? {} : { ca: certificatesIn(clients.ca) }),
+    ...(cipherSuites === undefined ? {} : { ciphers: cipherList(cipherSuites) }),
+    ...(keyExchangeGroups === undefined ? {} : { ecdhCurve: keyExchangeGroups.join(':') }),
+  }
+}
+
+/** Each on its own, so that what is none is noticed. */
+function certificatesIn(pem: string): string[] {
+  const found = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  if (found.length === 0) throw new Error('there is no certificate of an authority')
+  for (const one of found) new X509Certificate(one)
+  return [...found]
+}
+
+/** Which certificate is for which names. */
+function tableOf(certificates: TerminatorOptions['certificates']): NameTable<number> {
+  const table = new NameTable<number>()
+  for (const [at, { cert, key }] of certificates.entries()) {
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      throw new Error('the key is not that of the certificate')
+    table.add(certificateNames(cert), at)
+  }
+  return table
+}
+
+/** All but the certificates: a renewed one leaves tickets as good as they were. */
+function scopeOf({ certificates: _, ...rest }: TerminatorOptions): string {
+  return createHash('sha256').update(JSON.stringify(rest)).digest('hex').slice(0, 32)
+}
+
+function ignore(): void {}

@@ -1,0 +1,54 @@
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { renderTerminal } from '../src/diagnostics/render.ts'
+import { loadText } from '../src/sources/file/load.ts'
+import { DEFAULT_SETTINGS } from '../src/sources/file/sections/config.ts'
+import type { Generator } from './generated.ts'
+
+const DEFAULTS = JSON.stringify(DEFAULT_SETTINGS)
+
+export const CASES = 'test/config'
+
+/** The environment that the files of the cases may name variables of. */
+const ENVIRONMENT = { HOST: 'orders', PORT: '4000', ADDRESS: 'orders:4001', EMPTY: '' }
+
+/** test/config: what each file means (`.model.json`) and what is said about it (`.diagnostics.txt`). */
+export const configCases: Generator = {
+  name: 'configuration cases',
+  folders: [],
+  generate: (root) =>
+    new Map(
+      globSync(`${CASES}/*.in.{yaml,json}`, { cwd: root })
+        .sort()
+        .flatMap((path) => outputsOf(root, path)),
+    ),
+}
+
+function outputsOf(root: string, path: string): readonly (readonly [string, string])[] {
+  const text = readFileSync(join(root, path), 'utf8')
+  const shownAs = basename(path)
+  const { result } = loadText(text, join(root, path), { shownAs, environment: ENVIRONMENT })
+  const stem = path.replaceAll('\\', '/').replace(/\.in\.(yaml|json)$/, '')
+  // Paths of this machine are of no interest.
+  const plain = (output: string) => output.replaceAll(join(root, CASES), '/config')
+  const outputs: (readonly [string, string])[] = []
+  if (result.diagnostics.length > 0) {
+    outputs.push([`${stem}.diagnostics.txt`, `${plain(renderTerminal(result.diagnostics))}\n`])
+  }
+  if (result.value !== undefined) {
+    const model = JSON.stringify(result.value, leaveOut, 2)
+    outputs.push([`${stem}.model.json`, `${plain(model)}\n`])
+  }
+  return outputs
+}
+
+/** Messages stand in the other file, and settings only where they are not the defaults. */
+function leaveOut(key: string, value: unknown): unknown {
+  if (key === 'settings' && JSON.stringify(value) === DEFAULTS) return '(defaults)'
+  if (key === 'diagnostics') return (value as readonly { code: string }[]).map(({ code }) => code)
+  if (key === 'origin') {
+    const { line, column } = value as { readonly line: number; readonly column: number }
+    return `${line}:${column}`
+  }
+  return value
+}
