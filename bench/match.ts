@@ -85,7 +85,9 @@ export async function match(): Promise<Report> {
     columns: ['routes by', ...SIZES.map((size) => size.toLocaleString('en-US')), PLAIN],
     rows,
   }
-  const intro = ['Requests go to all routes in turn; texts are met again, so their hashes are known.']
+  const intro = [
+    'Requests go to all routes in turn; texts are met again, so their hashes are known.',
+  ]
   return { intro, tables: [table], targets }
 }
 

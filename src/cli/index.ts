@@ -1,10 +1,11 @@
 import { nearest } from '../cel/check/nearest.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
+import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { validate } from './validate.ts'
 
 /** All commands, in the order in which they are listed. */
-export const COMMANDS: readonly Command[] = [validate, schema]
+export const COMMANDS: readonly Command[] = [run, validate, schema]
 
 /** `portcullis …`: the exit code. */
 export async function runCommand(

@@ -44,7 +44,8 @@ function byLevel(policies: readonly ValidPolicy<Authorization>[]) {
 /** A set of one action alone decides for it alone: whether no Deny, every Require, any Allow. */
 function compileLevel(policies: readonly ValidPolicy<Authorization>[], site: Site): Level {
   const level: Partial<Record<Rule['action'], RuleSet>> = {}
-  for (const action of ['Deny', 'Require', 'Allow'] as const) {
+  const actions = new Set(policies.flatMap(({ value }) => value.rules.map(({ action }) => action)))
+  for (const action of actions) {
     const set = compileRules(rulesOf(policies, action, site))
     if (set.rules.length > 0) level[action] = set
   }

@@ -41,7 +41,7 @@ export function compileChoice(
     if (ref.weight <= 0) return []
     const backend = compilation.backends.get(ref.backend)
     const own = compilation.layers.at(`${place}/${index}`, ref.policies)
-    const chosen = compileBackend(compilation, backend, [...layers], own)
+    const chosen = compileBackend(compilation, backend, layers, own)
     return [{ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) }]
   })
   const readsBody = shares.some(({ chosen }) => 'cluster' in chosen && chosen.readsBody)

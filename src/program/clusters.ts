@@ -18,7 +18,6 @@ export class Clusters {
   readonly #services: Services
   readonly #previous: Program | undefined
   readonly #sites: Sites
-  readonly #keys = new Map<string, string>()
 
   constructor(services: Services, previous: Program | undefined, sites: Sites) {
     this.#services = services
@@ -33,31 +32,25 @@ export class Clusters {
       const evaluate = site.compile(text, place)?.evaluate()
       return evaluate && ((exchange) => textOf(evaluate(variablesOf(exchange))))
     }
-    const key = this.#keyOf(backend, policies)
+    const key = keyOf(backend, policies)
     const known = this.opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
       hashKey: hashKeyOf(policies, textFrom),
     }
     if (site.findings.hasFailed) return undefined
-    const cluster = known ?? this.#services.openCluster(backend, policies, expressions)
+    // Its own policies are among those that hold, unless a more specific one replaced them.
+    const bare = { ...backend, policies: [] }
+    const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.opened.set(key, cluster)
     return cluster
   }
+}
 
-  /** Hashing a backend takes longer than finding it again. */
-  #keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
-    const identity = this.#sites.identity([backend, ...policies])
-    const known = this.#keys.get(identity)
-    if (known !== undefined) return known
-    const content = [
-      { ...backend, policies: [] },
-      ...policies.map(({ kind, value }) => ({ kind, value })),
-    ]
-    const key = `${backend.name} ${hashOf(content, PLACES)}`
-    this.#keys.set(identity, key)
-    return key
-  }
+/** What makes a cluster the one that it is, wherever it was written. */
+function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
+  const content = policies.map(({ kind, value }) => ({ kind, value }))
+  return `${backend.name} ${hashOf([{ ...backend, policies: content }], PLACES)}`
 }
 
 type TextFrom = (text: string, place: ExpressionPlace) => TextOf | undefined

@@ -61,5 +61,5 @@ export function layersAround({ layers, model }: Compilation, where: Whereabouts)
   if (route !== undefined && rule !== undefined) {
     found.push(layers.at(`rule ${route.name}/${index}`, rule.policies))
   }
-  return found
+  return found.filter(({ policies }) => policies.length > 0)
 }

@@ -71,6 +71,21 @@ describe('policies of several levels', () => {
   })
 })
 
+describe('policies of a cluster', () => {
+  it('are those that hold for the backend on this route', () => {
+    const services = new TestServices()
+    const at = (algorithm: string) =>
+      policies({ loadBalancer: { algorithm } }, 'backend', 'backend')
+    const backend = hostBackend('up', at('RoundRobin'))
+    const routes = [{}, { backends: [{ backend: 'up', policies: at('LeastRequest') }] }]
+    programOf({ routes, backends: [backend] }, services)
+    assert.deepEqual(services.reached, [
+      { loadBalancer: { algorithm: 'RoundRobin' } },
+      { loadBalancer: { algorithm: 'LeastRequest' } },
+    ])
+  })
+})
+
 describe('what is invalid fails closed, and the rest serves', () => {
   const invalid: Backend = {
     kind: 'invalid',

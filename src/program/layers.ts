@@ -27,6 +27,13 @@ const KNOWN: ReadonlySet<string> = new Set(POLICY_SCHEMAS.map(({ kind }) => kind
  * that gave way guards nothing any more; one of a kind that nobody knows always guards.
  */
 export function reaching(layers: readonly Layer[], section: Section): Reaching {
+  const isReached = layers.some(({ policies }) => policies.some((one) => one.section === section))
+  return isReached ? merge(layers, section) : NOTHING
+}
+
+export const NOTHING: Reaching = { byKind: new Map(), invalid: [] }
+
+function merge(layers: readonly Layer[], section: Section): Reaching {
   const found = new Map<string, Attached[]>()
   for (const { policies } of layers) {
     const here = new Set<string>()

@@ -6,7 +6,7 @@ import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
-import type { Reaching } from './layers.ts'
+import { NOTHING, type Reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
 import type { Sites } from './site.ts'
@@ -32,6 +32,15 @@ export const CLUSTER_KINDS: ReadonlySet<string> = new Set([
   'http',
 ])
 
+const EMPTY: CompiledSection = {
+  steps: [],
+  run: linkSteps([]),
+  readsBody: false,
+  timeouts: NO_TIMEOUTS,
+  retry: undefined,
+  mirrors: [],
+}
+
 const INVALID: Step = () => INVALID_REPLY
 const INVALID_REPLY = reply(500, 'invalid-policy')
 
@@ -45,6 +54,7 @@ export class SectionCompiler {
   }
 
   compile(reaching: Reaching, section: Section): CompiledSection {
+    if (reaching === NOTHING) return EMPTY
     const { byKind, invalid } = reaching
     const key = `${section} ${this.#sites.identity([...[...byKind.values()].flat(), ...invalid])}`
     const known = this.#made.get(key)

@@ -1,5 +1,11 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import {
+  downstreamConnectionsRejected,
+  tlsHandshakeFailures,
+  tlsHandshakes,
+} from '../telemetry/definitions/downstream.ts'
 import {
   requestBytes,
   requestDuration,
@@ -11,13 +17,16 @@ import {
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
-import type { Observer } from './request-loop.ts'
+import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
+import type { Secured } from '../wire/tls/terminate.ts'
+import type { AcceptObserver, Rejection } from './accept.ts'
 import type { Run } from './run.ts'
+import type { Streamed } from './tcp.ts'
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
 /** Counts and logs what happened; nothing on the request path waits for it. */
-export class Observing implements Observer {
+export class Observing implements AcceptObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
   readonly #series = new Map<string, RouteSeries>()
@@ -30,6 +39,63 @@ export class Observing implements Observer {
   opened(): void {}
 
   closed(): void {}
+
+  /** The record of the specification: a connection that network authorization refused. */
+  rejected({ word, detail, gateway, listener, connection }: Rejection): void {
+    const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
+    this.#metrics.counter(downstreamConnectionsRejected).of({ listener: name }).at(word).inc()
+    const isDenied = word === 'authorization'
+    const record = {
+      'src.addr': connection === undefined ? undefined : sourceOf(connection),
+      'tls.sni': connection?.sni,
+      protocol: 'tcp',
+      error: isDenied ? 'authorization failed' : word,
+      detail: isDenied ? undefined : detail,
+      duration: connection === undefined ? undefined : `${Date.now() - connection.openedAt}ms`,
+    }
+    if (isDenied) this.#log.error('request', record)
+    else this.#log.warn('request', record)
+  }
+
+  streamed(
+    connection: Connection,
+    { gateway, listener }: ListenerProgram,
+    streamed: Streamed,
+  ): void {
+    this.#log.info('request', {
+      gateway,
+      listener: listener.name,
+      backend: streamed.backend,
+      endpoint: streamed.endpoint,
+      'src.addr': sourceOf(connection),
+      'tls.sni': connection.sni,
+      protocol: 'tcp',
+      reason: streamed.reason,
+      detail: streamed.detail === '' ? undefined : streamed.detail,
+      'bytes.received': streamed.bytesReceived,
+      'bytes.sent': streamed.bytesSent,
+      duration: `${streamed.milliseconds.toFixed(3)}ms`,
+    })
+  }
+
+  secured(
+    _: Connection,
+    { gateway, listener }: ListenerProgram,
+    { version, isResumed }: Secured,
+  ): void {
+    const labels = { listener: `${gateway}/${listener.name}` }
+    const resumed = isResumed ? 'true' : 'false'
+    this.#metrics
+      .counter(tlsHandshakes)
+      .of(labels)
+      .at(version as 'TLSv1.3', resumed)
+      .inc()
+  }
+
+  unsecured(_: Connection, listener: ListenerProgram | undefined, reason: HandshakeFailure): void {
+    const name = listener === undefined ? 'none' : `${listener.gateway}/${listener.listener.name}`
+    this.#metrics.counter(tlsHandshakeFailures).of({ listener: name }).at(reason).inc()
+  }
 
   began(run: Run): void {
     this.#metrics

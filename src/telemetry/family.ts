@@ -77,7 +77,7 @@ export class Family<S extends Labelled, L extends Labels> {
     for (const [key, { labels }] of this.#series) {
       if (labels[at] !== value) continue
       this.#series.delete(key)
-      if (value !== OTHER) this.#ownSeries--
+      if (!this.#isFolded(labels)) this.#ownSeries--
     }
     const open = this.#openNames.indexOf(label)
     for (const [key, slice] of this.#slices) {
@@ -118,7 +118,7 @@ export class Family<S extends Labelled, L extends Labels> {
     const key = JSON.stringify(labels)
     const found = this.#series.get(key)
     if (found !== undefined) return found
-    if (!isFolded(open, custom)) {
+    if (!this.#isFolded(labels)) {
       if (!this.#hasRoom()) {
         this.#options.whenFolded()
         return this.#folded().at(...closed)
@@ -138,6 +138,13 @@ export class Family<S extends Labelled, L extends Labels> {
     )
   }
 
+  /** Without open labels there is nothing to fold: the closed ones are few. */
+  #isFolded(labels: readonly string[]): boolean {
+    const closedFrom = this.#openNames.length
+    const closedTo = closedFrom + this.#closed.length
+    return labels.every((value, at) => value === OTHER || (at >= closedFrom && at < closedTo))
+  }
+
   #hasRoom(): boolean {
     return (this.#ownSeries + 1) * this.#options.weight <= this.#options.maximum
   }
@@ -148,11 +155,6 @@ export class Family<S extends Labelled, L extends Labels> {
 }
 
 const UNKNOWN = 'unknown'
-
-/** Without open labels there is nothing to fold: the closed ones are few. */
-function isFolded(open: readonly string[], custom: readonly string[]): boolean {
-  return open.every((value) => value === OTHER) && custom.every((value) => value === OTHER)
-}
 
 /** The formats have escapes for newline, quote and backslash; what else is unseen is replaced. */
 function visible(value: string): string {

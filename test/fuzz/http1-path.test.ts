@@ -19,7 +19,7 @@ const paths = fc.oneof(
 )
 
 describe('paths and their plain twin', () => {
-  const runs = fuzz(1)
+  const runs = fuzz(0.5)
   it(`${runs.numRuns} of them: the same path or the same word, and it stays as it is`, () => {
     const property = fc.property(paths, ([...pieces]) => {
       const path = `/${pieces.join('')}`

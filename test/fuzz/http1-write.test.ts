@@ -23,7 +23,7 @@ const body = fc.constantFrom<{ framing: Framing; length: number }>(
 const shared = fc.record({ lines, upgrade, dropped: names.map(nameSet), body })
 
 describe('heads that are written, and their plain twins', () => {
-  const runs = fuzz(1)
+  const runs = fuzz(0.5)
   const head = new RequestHead()
   const again = new RequestHead()
 

@@ -4,7 +4,7 @@ import type { Backend } from '../../src/model/backend.ts'
 import { freeze } from '../../src/model/freeze.ts'
 import type { Gateway, Listener } from '../../src/model/gateway.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Attached, Level, Section } from '../../src/model/policy.ts'
+import type { Attached, Level, Section, ValidPolicy } from '../../src/model/policy.ts'
 import type { BackendRef, Match, Route, RouteRule } from '../../src/model/route.ts'
 import { POLICY_SCHEMAS, policySchema } from '../../src/policies/schema.ts'
 import { compileProgram } from '../../src/program/compile.ts'
@@ -138,8 +138,13 @@ export class TestServices implements Services {
   now = () => this.time
   readonly random = () => this.dice
 
-  openCluster(backend: Backend): Cluster {
+  /** The values of the policies of each cluster, by kind. */
+  readonly reached: Readonly<Record<string, unknown>>[] = []
+
+  openCluster(backend: Backend, own: readonly ValidPolicy[]): Cluster {
     this.opened.push(backend.name)
+    const all = [...backend.policies, ...own] as readonly ValidPolicy[]
+    this.reached.push(Object.fromEntries(all.map(({ kind, value }) => [kind, value])))
     return { name: backend.name, choose: () => 'no-endpoint', close: () => {} }
   }
 }

@@ -59,7 +59,9 @@ export interface Client {
 }
 
 export function clientOf(version: Version, port: number): Client {
-  return version === 'h1' ? http1Client(port) : http2Client(connect(`http://127.0.0.1:${port}`))
+  return version === 'h1'
+    ? http1Client(port)
+    : http2Client(connect(`http://127.0.0.1:${port}`, { maxSessionMemory: 64 }))
 }
 
 function http1Client(port: number): Client {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -23,7 +23,8 @@ export interface IssueOptions {
   readonly subject?: string
   /** `DNS:a.test`, `URI:spiffe://…`, `IP:127.0.0.1` */
   readonly names?: readonly string[]
-  readonly days?: number
+  /** Of the year 2020. */
+  readonly isExpired?: boolean
 }
 
 /** An authority that signs certificates; made anew for every test file, in a few milliseconds. */
@@ -36,33 +37,59 @@ export function makeAuthority(name: string): Authority {
   return { ...own, issue: (options) => make(options, own) }
 }
 
-function make({ subject = 'CN=test', names = [], days = 2 }: IssueOptions, by?: KeyPair): KeyPair {
+function make(options: IssueOptions, by?: KeyPair): KeyPair {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-certificates-'))
   const at = (file: string) => join(folder, file)
+  const read = (file: string) => readFileSync(at(file), 'utf8')
+  const { subject = 'CN=test', names = [], isExpired = false } = options
+  const extensions = [`basicConstraints=critical,CA:${by === undefined ? 'TRUE' : 'FALSE'}`]
+  if (names.length > 0) extensions.push(`subjectAltName=${names.join(',')}`)
   try {
-    const signer: string[] = []
     if (by !== undefined) {
-      for (const [file, text] of [['ca.pem', by.cert], ['ca.key', by.key]] as const) {
-        execFileSync('tee', [at(file)], { input: text, stdio: ['pipe', 'ignore', 'ignore'] })
-      }
-      signer.push('-CA', at('ca.pem'), '-CAkey', at('ca.key'))
+      writeFileSync(at('ca.pem'), by.cert)
+      writeFileSync(at('ca.key'), by.key)
     }
-    const kind = by === undefined ? 'critical,CA:TRUE' : 'critical,CA:FALSE'
-    const extensions = [`basicConstraints=${kind}`]
-    if (names.length > 0) extensions.push(`subjectAltName=${names.join(',')}`)
-    execFileSync(
-      'openssl',
-      [
-        ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
-        ...['-keyout', at('key.pem'), '-out', at('cert.pem'), '-subj', `/${subject}`],
-        ...['-days', `${days}`, '-config', '/dev/null', ...signer],
-        ...extensions.flatMap((extension) => ['-addext', extension]),
-      ],
-      { stdio: 'ignore' },
-    )
-    const read = (file: string) => readFileSync(at(file), 'utf8')
+    const signer = by === undefined ? [] : ['-CA', at('ca.pem'), '-CAkey', at('ca.key')]
+    openssl(folder, [
+      ...['req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'],
+      ...['-keyout', at('key.pem'), '-subj', `/${subject}`, '-config', '/dev/null'],
+      ...(isExpired
+        ? ['-new', '-out', at('request.pem')]
+        : ['-x509', '-days', '2', '-out', at('cert.pem'), ...signer]),
+      ...extensions.flatMap((extension) => ['-addext', extension]),
+    ])
+    if (isExpired) signInThePast(folder)
     return { cert: read('cert.pem'), key: read('key.pem') }
   } finally {
     rmSync(folder, { recursive: true })
   }
+}
+
+const DATABASE = `
+[ca]
+default_ca = own
+[own]
+database = index.txt
+new_certs_dir = .
+serial = serial
+default_md = sha256
+policy = any
+[any]
+commonName = supplied
+`
+
+/** Only this command of openssl takes dates, and it wants a database for it. */
+function signInThePast(folder: string): void {
+  writeFileSync(join(folder, 'ca.conf'), DATABASE)
+  writeFileSync(join(folder, 'index.txt'), '')
+  writeFileSync(join(folder, 'serial'), '01')
+  openssl(folder, [
+    ...['ca', '-batch', '-config', 'ca.conf', '-cert', 'ca.pem', '-keyfile', 'ca.key', '-notext'],
+    ...['-in', 'request.pem', '-out', 'cert.pem'],
+    ...['-startdate', '20200101000000Z', '-enddate', '20200102000000Z'],
+  ])
+}
+
+function openssl(folder: string, words: readonly string[]): void {
+  execFileSync('openssl', words, { cwd: folder, stdio: 'ignore' })
 }

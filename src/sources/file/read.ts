@@ -4,6 +4,7 @@ import { type Document, diagnosticAt, lineStarts, type Message, type Span } from
 import { type Environment, type Expanded, expand } from './expand.ts'
 import { type Node, resolvePlain, type Scalar, type ScalarNode } from './node.ts'
 import type { Problem } from './problem.ts'
+import { readQuickly } from './quick-yaml.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 import { readYaml } from './yaml-tree.ts'
 
@@ -16,7 +17,9 @@ export interface ReadOptions {
 /** YAML or JSON to a Document; all that is wrong with the text, not only the first thing. */
 export function readDocument(source: string, { file, environment }: ReadOptions): Result<Document> {
   const text = source.startsWith('\ufeff') ? source.slice(1) : source
-  const { root = EMPTY, problems } = readYaml(text)
+  const quick = readQuickly(text)
+  const { root = EMPTY, problems } =
+    quick === undefined ? readYaml(text) : { root: quick, problems: [] }
   const expanded = new Map<Node, Expanded>()
   const draft = { file, text, lines: lineStarts(text), root, value: undefined, expanded }
   const diagnostics: Diagnostic[] = problems.map((problem) => said(draft, problem, problem))

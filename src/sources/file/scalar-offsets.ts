@@ -21,8 +21,8 @@ const WRITTEN: Readonly<Record<ScalarNode['style'], (text: string, node: ScalarN
     plain: (text, { start, end }) => flow(text, start, end, plainUnit),
     single: (text, { start, end }) => flow(text, start + 1, end - 1, singleUnit),
     double: (text, { start, end }) => flow(text, start + 1, end - 1, doubleUnit),
-    literal: (text, node) => block(text, node, false),
-    folded: (text, node) => block(text, node, true),
+    literal: block,
+    folded: block,
   }
 
 /** The value of what stands at an offset, and how long it is there. */
@@ -98,26 +98,45 @@ interface Line {
 }
 
 /** `|` and `>`: header, indentation taken away, lines kept or folded, the end chomped. */
-function block(text: string, node: ScalarNode, folds: boolean): Written {
-  const header = /[|>]([-+0-9]*)[^\n]*\n?/y
-  header.lastIndex = node.start
-  const [head = '', indicators = ''] = header.exec(text) ?? []
-  const lines: Line[] = []
-  let start = node.start + head.length
-  const body = text.slice(start, node.end)
-  for (const line of body.split('\n')) {
-    lines.push({ text: line.replace(/\r$/, ''), start })
-    start += line.length + 1
-  }
+function block(text: string, node: ScalarNode): Written {
   // Where the first line of the content is indented further, an indicator says so by a number
   // that counts from the indentation of the parent; the value tells what it comes to.
-  let indent = indentOf(lines)
-  for (;;) {
-    const written = folds ? foldLines(lines, indent) : keepLines(lines, indent)
-    const chomped = chomp(written, indicators, node.end)
-    if (chomped.value === node.value || indent === 0) return chomped
-    indent--
+  const { lines, indicators } = linesOf(text, node)
+  for (let indent = indentOf(lines); ; indent--) {
+    const written = writtenBlock(lines, indent, indicators, node)
+    if (written.value === node.value || indent === 0) return written
   }
+}
+
+/** The value of a block scalar without a number in its header. */
+export function blockValue(text: string, node: BlockSpan): string {
+  const { lines, indicators } = linesOf(text, node)
+  return writtenBlock(lines, indentOf(lines), indicators, node).value
+}
+
+type BlockSpan = Pick<ScalarNode, 'start' | 'end' | 'style'>
+
+function writtenBlock(
+  lines: readonly Line[],
+  indent: number,
+  indicators: string,
+  { style, end }: BlockSpan,
+): Written {
+  const written = style === 'folded' ? foldLines(lines, indent) : keepLines(lines, indent)
+  return chomp(written, indicators, end)
+}
+
+function linesOf(text: string, { start, end }: BlockSpan) {
+  const header = /[|>]([-+0-9]*)[^\n]*\n?/y
+  header.lastIndex = start
+  const [head = '', indicators = ''] = header.exec(text) ?? []
+  const lines: Line[] = []
+  let at = start + head.length
+  for (const line of text.slice(at, end).split('\n')) {
+    lines.push({ text: line.replace(/\r$/, ''), start: at })
+    at += line.length + 1
+  }
+  return { lines, indicators }
 }
 
 function indentOf(lines: readonly Line[]): number {

@@ -6,11 +6,11 @@ import type { HeadLimits } from '../http1/message.ts'
 import { refusalOf } from '../http1/refusals.ts'
 import { ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
+import { type Arrival, watchArrival } from './arrival.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
 import { headerObject, readHttp2Trailers, trailerHeaders } from './headers.ts'
 
-const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } =
-  constants
+const { NGHTTP2_CANCEL, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
 const { NGHTTP2_FLAG_END_STREAM } = constants
 
 /** The connection that a stream is of. */
@@ -42,6 +42,7 @@ export class ClientStream implements UpstreamConnection, Timed {
   #received = 0
   #trailers: Fields | undefined = undefined
   #isLeft = false
+  #arrival: Arrival | undefined = undefined
 
   constructor(home: StreamHome, deadlines: Deadlines, limits: HeadLimits) {
     this.#home = home
@@ -74,11 +75,13 @@ export class ClientStream implements UpstreamConnection, Timed {
       waitForTrailers: hasBody && request.isChunked,
     })
     this.#stream = stream
+    this.#arrival = watchArrival(stream, () => this.#home.heard())
     stream.on('response', (_headers, flags, raw) => this.#onResponse(flags, raw as never))
     stream.on('headers', (_headers, _flags, raw) => this.#onInterim(raw as never))
     stream.on('trailers', (_headers, _flags, raw) => this.#onTrailers(raw as never))
     stream.on('wantTrailers', () => this.#sendTrailers())
     stream.on('drain', () => this.#events?.drained())
+    stream.on('end', () => this.#onEnd())
     stream.on('error', () => {})
     stream.on('close', () => this.#onClose())
     return true
@@ -174,11 +177,9 @@ export class ClientStream implements UpstreamConnection, Timed {
     if (this.#events === undefined) return
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
     if (isEnd) this.#finish()
-    else stream.on('end', () => this.#onEnd())
   }
 
   #onData(bytes: Buffer): void {
-    this.#home.heard()
     if (this.#events === undefined) return
     const head = this.#head
     this.#received += bytes.length
@@ -190,11 +191,9 @@ export class ClientStream implements UpstreamConnection, Timed {
   }
 
   #onEnd(): void {
-    const stream = this.#stream as ClientHttp2Stream
     const head = this.#head
-    // node:http2 ends the stream also where it was broken off; then `close` tells why.
-    if (stream.closed && stream.rstCode !== NGHTTP2_NO_ERROR) return
-    if (stream.destroyed && !stream.closed) return
+    // Otherwise it was broken off, and `close` tells why.
+    if (!this.#isAnswering || !this.#arrival?.isWhole) return
     if (head.framing === 'length' && this.#received !== head.length)
       this.#fail('truncated-body', false, NGHTTP2_PROTOCOL_ERROR)
     else this.#finish()

@@ -41,7 +41,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   resets: { perSecond: 50, burst: 200 },
   controlFrames: { perSecond: 50, burst: 200 },
   overhead: { perSecond: 65_536, burst: 262_144 },
-  memory: 10,
+  memory: 16,
   pingInterval: 30_000,
   pingTimeout: 15_000,
 }

@@ -8,6 +8,7 @@ import { RequestHead } from '../http1/head.ts'
 import { refusalOf } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
+import { type Arrival, watchArrival } from './arrival.ts'
 import {
   type HeaderList,
   headerObject,
@@ -58,6 +59,8 @@ export class ServerStream implements Downstream, Timed {
   #isOver = false
   #isClosedByUs = false
   #isGone = false
+  #isEnded = false
+  readonly #arrival: Arrival
 
   constructor(
     stream: ServerHttp2Stream,
@@ -71,10 +74,12 @@ export class ServerStream implements Downstream, Timed {
     this.#deadlines = deadlines
     this.#events = events
     this.#owner = owner
+    this.#arrival = watchArrival(stream, (octets) => owner.credit(octets))
     deadlines.add(this)
     stream.on('error', () => {})
     stream.on('drain', () => this.#onDrain())
     stream.on('close', () => this.#onClose())
+    stream.on('end', () => this.#onEnd())
     stream.on('trailers', (_headers, _flags, raw: readonly string[]) => this.#onTrailers(raw))
   }
 
@@ -112,7 +117,7 @@ export class ServerStream implements Downstream, Timed {
       stream.additionalHeaders({ ':status': 100 })
     this.deadline = performance.now() + this.#limits.bodyTimeout
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
-    stream.on('end', () => this.#onEnd())
+    if (this.#isEnded) this.#onEnd()
   }
 
   resumeBody(): void {
@@ -246,7 +251,6 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #onData(bytes: Buffer): void {
-    this.#owner.credit(bytes.length)
     const sink = this.#sink
     if (sink === undefined || this.#isOver) return
     this.#received += bytes.length
@@ -264,9 +268,10 @@ export class ServerStream implements Downstream, Timed {
 
   #onEnd(): void {
     const sink = this.#sink
+    this.#isEnded = true
     if (this.#isWhole || sink === undefined || this.#isOver) return
-    // A reset ends the stream for node:http2 just as END_STREAM does: the body is not whole then.
-    if (!this.#isWritable) return
+    // Otherwise it was broken off, and `close` follows.
+    if (!this.#arrival.isWhole) return
     if (this.head.framing === 'length' && this.#received !== this.head.length) {
       this.#reset(NGHTTP2_PROTOCOL_ERROR, 'truncated-body')
       return
@@ -309,8 +314,9 @@ export class ServerStream implements Downstream, Timed {
     const sink = this.#sink
     this.#sink = undefined
     this.#held = undefined
-    sink?.abort(reason)
+    // First why: to the sink alone it would look like the upstream's doing.
     this.#events.aborted(this, reason)
+    sink?.abort(reason)
   }
 }
 

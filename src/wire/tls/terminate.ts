@@ -77,7 +77,10 @@ export class Terminator {
     })
     this.#server.on('secureConnection', (socket) => this.#secured(socket))
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
-      this.#pending.get(parentOf(socket) ?? socket)?.fail(handshakeFailure(error.code))
+      // Where a certificate is required, a bad one is noticed below, and only closes the socket.
+      const isBad = Boolean(socket.authorizationError)
+      const reason = isBad ? 'client-certificate-invalid' : handshakeFailure(error.code)
+      this.#pending.get(parentOf(socket) ?? socket)?.fail(reason)
     })
   }
 
@@ -149,7 +152,10 @@ class Handshake implements Timed {
     })
   }
 
-  readonly #closed = (): void => this.fail('reset')
+  /** Whoever knows why says so in a moment. */
+  readonly #closed = (): void => {
+    setImmediate(() => this.fail('reset'))
+  }
 
   #end(): number {
     this.#isOver = true

@@ -1,0 +1,62 @@
+import type { ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import { redact } from '../model/redact.ts'
+import { CONTENT_TYPES, chooseFormat, renderMetrics } from '../telemetry/exposition.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { type Answer, json, text } from './servers.ts'
+
+/** How things stand, for probes and people. */
+export interface Status {
+  readonly isReady: boolean
+  readonly detail: string
+  readonly model: Model | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export function metricsAnswers(metrics: Metrics): ReadonlyMap<string, Answer> {
+  return new Map([
+    [
+      '/metrics',
+      (request, response) => {
+        const format = chooseFormat(request.headers.accept)
+        response.writeHead(200, { 'content-type': CONTENT_TYPES[format] })
+        // Piece by piece, so that a slow scraper does not hold a copy of everything.
+        Readable.from(renderMetrics(metrics.read(), format)).pipe(response)
+      },
+    ],
+  ])
+}
+
+export function readinessAnswers(status: () => Status): ReadonlyMap<string, Answer> {
+  const ready: Answer = (_, response) => {
+    const { isReady, detail } = status()
+    text(response, isReady ? 200 : 503, `${detail}\n`)
+  }
+  const alive: Answer = (_, response) => text(response, 200, 'alive\n')
+  return new Map([
+    ['/healthz/ready', ready],
+    ['/readyz', ready],
+    ['/healthz/live', alive],
+    ['/livez', alive],
+  ])
+}
+
+export function adminAnswers(status: () => Status): ReadonlyMap<string, Answer> {
+  return new Map<string, Answer>([
+    ['/', (_, response: ServerResponse) => text(response, 200, OVERVIEW)],
+    [
+      '/config_dump',
+      (_, response) => {
+        const { model, diagnostics } = status()
+        json(response, 200, { model: model === undefined ? null : redact(model), diagnostics })
+      },
+    ],
+  ])
+}
+
+const OVERVIEW = `portcullis admin
+
+/config_dump   what runs, without secrets
+`

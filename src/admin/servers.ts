@@ -1,0 +1,39 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Address } from '../model/settings.ts'
+
+/** What answers at one path. */
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void
+
+/** A small server of our own, for operators: metrics, readiness, the admin API. */
+export async function serve(
+  address: Address,
+  answers: ReadonlyMap<string, Answer>,
+): Promise<Server | undefined> {
+  if (address.kind === 'off') return undefined
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?', 1)[0] as string
+    const answer = answers.get(path)
+    if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
+    else if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD')
+      text(response, 405, 'only GET\n')
+    } else answer(request, response)
+  })
+  server.keepAliveTimeout = 65_000
+  if (address.kind === 'unix') server.listen(address.path)
+  else server.listen(address.port, address.host)
+  await once(server, 'listening')
+  server.unref()
+  return server
+}
+
+export function text(response: ServerResponse, status: number, body: string): void {
+  response.writeHead(status, { 'content-type': 'text/plain; charset=utf-8' })
+  response.end(body)
+}
+
+export function json(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' })
+  response.end(`${JSON.stringify(value, undefined, 2)}\n`)
+}

@@ -1,0 +1,186 @@
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
+import { serve } from '../admin/servers.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import { hashOf } from '../model/hash.ts'
+import type { Model } from '../model/model.ts'
+import { Gateway } from '../proxy/gateway.ts'
+import { loadFile } from '../sources/file/load.ts'
+import { FileWatch } from '../sources/file/watch.ts'
+import {
+  configInfo,
+  configReloads,
+  configSynchronized,
+} from '../telemetry/definitions/configuration.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { openLog } from '../telemetry/open-log.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { startExampleBackend } from './example-backend.ts'
+
+const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart.yaml')
+const EXAMPLE_PORT = 4001
+
+export const run = defineCommand({
+  name: 'run',
+  summary: 'serve a configuration file',
+  help: `portcullis run [-f FILE]
+
+Serves FILE, and takes over changes of it and of the files that it names while it
+runs: a change with an error changes nothing. Without FILE it serves an example
+with a backend of its own.
+
+  -f, --file FILE   the configuration, YAML or JSON
+
+SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
+  run: async (args, terminal) => {
+    const file = fileOf(args)
+    const loaded = loadFile(file ?? QUICKSTART, { environment: terminal.environment })
+    const { value: model, diagnostics } = loaded.result
+    if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
+    const example = file === undefined ? await startExampleBackend(EXAMPLE_PORT) : undefined
+    const code = await serveUntilStopped(file ?? QUICKSTART, model, diagnostics, terminal)
+    example?.close()
+    example?.closeAllConnections()
+    return code
+  },
+})
+
+function fileOf(args: readonly string[]): string | undefined {
+  try {
+    const options = { file: { type: 'string', short: 'f' } } as const
+    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
+    if (positionals.length > 1) throw new UsageError('name one file')
+    const file = values.file ?? positionals[0]
+    return file === undefined ? undefined : resolve(file)
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
+  print(diagnostics, terminal)
+  return 1
+}
+
+function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }: Terminal): void {
+  if (diagnostics.length === 0) return
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
+}
+
+async function serveUntilStopped(
+  file: string,
+  first: Model,
+  warnings: readonly Diagnostic[],
+  terminal: Terminal,
+): Promise<number> {
+  const { settings } = first
+  const { log, sink } = openLog(settings.logging)
+  const metrics = createMetrics({
+    histograms: settings.metrics.histograms,
+    remove: settings.metrics.remove,
+    customLabels: Object.keys(settings.metrics.labels),
+  })
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false })
+  let status: Status = {
+    isReady: false,
+    detail: 'starting',
+    model: undefined,
+    diagnostics: warnings,
+  }
+
+  const applied = await gateway.apply(first)
+  if (!applied.isApplied) {
+    await gateway.drain()
+    sink.close()
+    return refuse([...warnings, ...applied.diagnostics], terminal)
+  }
+  const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
+    status = { isReady: true, detail: 'ready', model, diagnostics }
+    metrics.gauge(configSynchronized).at({}).set(1)
+    metrics.gauge(configInfo).clear()
+    metrics
+      .gauge(configInfo)
+      .at({ hash: hashOf([model]) })
+      .set(1)
+    print(diagnostics, terminal)
+  }
+  tell(first, [...warnings, ...applied.diagnostics])
+  const servers = await Promise.all([
+    serve(
+      settings.admin,
+      adminAnswers(() => status),
+    ),
+    serve(settings.stats, metricsAnswers(metrics)),
+    serve(
+      settings.readiness,
+      readinessAnswers(() => status),
+    ),
+  ])
+
+  const watch = new FileWatch(() => void reload())
+  const followed = (files: readonly { readonly path: string }[]) =>
+    watch.follow([file, ...files.map(({ path }) => path)])
+  followed(loadFile(file, { environment: terminal.environment }).files)
+
+  const reload = async () => {
+    const { result, files } = loadFile(file, { environment: terminal.environment })
+    followed(files)
+    const { value: model, diagnostics } = result
+    const outcome =
+      model === undefined || hasErrors(diagnostics)
+        ? { isApplied: false, diagnostics: [] }
+        : await gateway.apply({ ...model, settings: first.settings })
+    const all = [...diagnostics, ...outcome.diagnostics]
+    const counter = metrics.counter(configReloads)
+    if (outcome.isApplied && model !== undefined) {
+      counter.at({ outcome: 'applied' }).inc()
+      tell(model, all)
+      log.info('config', { file, outcome: 'applied' })
+      return
+    }
+    counter.at({ outcome: 'rejected' }).inc()
+    metrics.gauge(configSynchronized).at({}).set(0)
+    status = { ...status, diagnostics: all }
+    print(all, terminal)
+    log.error('config', { file, outcome: 'rejected', error: all[0]?.message })
+  }
+
+  log.info('portcullis', {
+    file,
+    ports: first.gateways.flatMap(({ listeners }) => listeners.flatMap(({ port }) => port ?? [])),
+    message: 'serving',
+  })
+  await stopAsked(() => void reload())
+  // Readiness goes first, so that no new traffic is sent here while the rest finishes.
+  status = { ...status, isReady: false, detail: 'draining' }
+  log.info('portcullis', { message: 'draining', connections: gateway.connections })
+  await new Promise((done) => setTimeout(done, settings.drain.least))
+  const cut = await gateway.drain()
+  watch.close()
+  for (const server of servers) server?.close()
+  for (const server of servers) server?.closeAllConnections()
+  log.info('portcullis', { message: 'stopped', cut })
+  await new Promise<void>((done) => sink.flush(done))
+  sink.close()
+  return 0
+}
+
+/** Resolves at SIGTERM or SIGINT; a second one ends the process at once. */
+function stopAsked(reload: () => void): Promise<void> {
+  process.on('SIGHUP', reload)
+  return new Promise((resolve) => {
+    const stop = () => {
+      process.off('SIGHUP', reload)
+      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+        process.off(signal, stop)
+        process.on(signal, () => process.exit(1))
+      }
+      resolve()
+    }
+    process.on('SIGTERM', stop)
+    process.on('SIGINT', stop)
+  })
+}

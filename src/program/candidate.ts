@@ -1,0 +1,113 @@
+import { compilePattern, type Pattern } from '../cel/library/regex-pattern.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Match, ValueMatch } from '../model/route.ts'
+
+/** What a match asks for beyond host and path. */
+export class Candidate<T> {
+  readonly target: T
+  /** Undefined unless the path is a regular expression. */
+  readonly path: Pattern | undefined
+  /** Empty: any. */
+  readonly method: string
+  readonly headers: readonly ValueTest[]
+  readonly query: readonly ValueTest[]
+  readonly isPlain: boolean
+
+  constructor({ path, method = '', headers, query }: Match, target: T) {
+    this.target = target
+    this.path = path.kind === 'regex' ? wholePattern(path.value) : undefined
+    this.method = method
+    this.headers = valueTests(headers, (name) => name.toLowerCase())
+    this.query = valueTests(query, (name) => name)
+    this.isPlain = method === '' && this.headers.length + this.query.length === 0
+  }
+
+  /** Undefined where it cannot be told. */
+  holds({ request }: Exchange): boolean | undefined {
+    if (this.method !== '' && this.method !== request.method) return false
+    const { headers, query } = this
+    for (let i = 0; i < headers.length; i++) {
+      const test = headers[i] as ValueTest
+      const held = test.holds(request.headers.get(test.name))
+      if (held !== true) return held
+    }
+    for (let i = 0; i < query.length; i++) {
+      const test = query[i] as ValueTest
+      const held = test.holds(queryValue(request.search, test.name, test.isOdd))
+      if (held !== true) return held
+    }
+    return true
+  }
+}
+
+/** Gateway API: a method first, then more headers, then more parameters. */
+export function byDetail(a: Candidate<unknown>, b: Candidate<unknown>): number {
+  const method = Number(b.method !== '') - Number(a.method !== '')
+  return method || b.headers.length - a.headers.length || b.query.length - a.query.length
+}
+
+class ValueTest {
+  readonly name: string
+  /** Holds what ends a name in a query. */
+  readonly isOdd: boolean
+  readonly #value: string
+  readonly #pattern: Pattern | undefined
+
+  constructor(name: string, { kind, value }: ValueMatch) {
+    this.name = name
+    this.isOdd = /[=&]/.test(name)
+    this.#value = value
+    this.#pattern = kind === 'regex' ? wholePattern(value) : undefined
+  }
+
+  holds(value: string | undefined): boolean | undefined {
+    if (value === undefined) return false
+    return this.#pattern === undefined ? value === this.#value : this.#pattern.matches(value)
+  }
+}
+
+/** Gateway API: of several entries with the same name only the first one counts. */
+function valueTests(
+  matches: readonly ValueMatch[],
+  canonical: (name: string) => string,
+): readonly ValueTest[] {
+  const tests = new Map<string, ValueTest>()
+  for (const match of matches) {
+    const name = canonical(match.name)
+    if (!tests.has(name)) tests.set(name, new ValueTest(name, match))
+  }
+  return [...tests.values()]
+}
+
+const NEVER_TOLD: Pattern = {
+  matches: () => undefined,
+  find: () => undefined,
+  groups: 0,
+  names: new Map(),
+}
+
+/** From end to end. The pattern is tried alone first: `a)|(b` must not close our group. */
+function wholePattern(pattern: string): Pattern {
+  const whole = compilePattern(pattern) && compilePattern(`\\A(?:${pattern})\\z`)
+  return whole ?? NEVER_TOLD
+}
+
+const EQUALS = 61
+
+/** The first value of the name, decoded as forms are. */
+function queryValue(search: string, name: string, isOdd: boolean): string | undefined {
+  if (isOdd || search.includes('%') || search.includes('+')) {
+    return new URLSearchParams(search).get(name) ?? undefined
+  }
+  for (let at = 1; at < search.length; ) {
+    const ampersand = search.indexOf('&', at)
+    const end = ampersand === -1 ? search.length : ampersand
+    const after = at + name.length
+    if (after <= end && end > at && search.startsWith(name, at)) {
+      if (after === end) return ''
+      if (search.charCodeAt(after) === EQUALS) return search.slice(after + 1, end)
+    }
+    at = end + 1
+  }
+  return undefined
+}

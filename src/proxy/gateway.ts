@@ -1,0 +1,140 @@
+import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
+import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
+import type { Program } from '../program/program.ts'
+import type { Services } from '../program/services.ts'
+import { Streams } from '../program/streams.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { createRequestId } from '../telemetry/request-id.ts'
+import { openCluster } from '../upstream/clusters.ts'
+import { Resolver } from '../upstream/dns.ts'
+import { systemNames } from '../upstream/name-source.ts'
+import { Deadlines } from '../wire/deadlines.ts'
+import { HTTP2_LIMITS } from '../wire/http2/limits.ts'
+import { isPreface } from '../wire/http2/preface.ts'
+import { ServerSession } from '../wire/http2/server.ts'
+import { Terminators } from '../wire/tls/terminators.ts'
+import { TicketKeys } from '../wire/tls/ticket-keys.ts'
+import type { Acceptance } from './accept.ts'
+import { ConnectionCounts } from './connection-counts.ts'
+import { Listeners } from './listen.ts'
+import { Observing } from './observe.ts'
+import { streamRouter } from './stream-router.ts'
+
+type Diagnostic = Program['diagnostics'][number]
+
+export interface GatewayOptions {
+  readonly settings: Settings
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** Several processes listen on the same ports. */
+  readonly reusePort: boolean
+}
+
+export interface Applied {
+  readonly isApplied: boolean
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** What runs: one Program at a time, and the ports that serve it. */
+export class Gateway {
+  readonly #listeners: Listeners
+  readonly #services: Services
+  readonly #settings: Settings
+  #program: Program | undefined
+  #streams: Streams | undefined
+  #applying: Promise<unknown> = Promise.resolve()
+
+  constructor({ settings, log, metrics, reusePort }: GatewayOptions) {
+    const deadlines = new Deadlines()
+    const resolver = new Resolver(settings.dns, { source: systemNames() })
+    const surroundings = { settings: settings.upstream, deadlines, resolver }
+    this.#settings = settings
+    this.#services = {
+      openCluster: (backend, policies, { target, hashKey }) =>
+        openCluster(backend, policies, surroundings, {
+          ...(target === undefined ? {} : { target }),
+          ...(hashKey === undefined ? {} : { hashKey }),
+        }),
+      now: () => performance.now(),
+      random: Math.random,
+    }
+    const acceptance: Acceptance = {
+      deadlines,
+      counts: new ConnectionCounts(settings.limits),
+      route: streamRouter(() => this.#streams),
+      observer: new Observing(metrics, log),
+      nextId: createRequestId,
+      terminators: new Terminators(new TicketKeys()),
+      http2: {
+        isPreface,
+        serve: (socket, events, plan) =>
+          new ServerSession(socket, { ...HTTP2_LIMITS, ...plan.http }, deadlines, events),
+      },
+    }
+    this.#listeners = new Listeners(acceptance, {
+      host: settings.enableIpv6 ? '::' : '0.0.0.0',
+      backlog: 4_096,
+      reusePort,
+      grace: settings.drain.most,
+    })
+  }
+
+  get program(): Program | undefined {
+    return this.#program
+  }
+
+  get connections(): number {
+    return this.#listeners.connections
+  }
+
+  /**
+   * Serves another Model from now on, or nothing of it: one with errors leaves all as it is.
+   * Requests that are under way finish by what they began with.
+   */
+  apply(model: Model): Promise<Applied> {
+    const applied = this.#applying.then(() => this.#apply(model))
+    this.#applying = applied.catch(() => {})
+    return applied
+  }
+
+  async #apply(model: Model): Promise<Applied> {
+    const previous = this.#program
+    const next = await compileProgramInSlices(model, previous, this.#services)
+    const { diagnostics } = next
+    if (diagnostics.some(({ severity }) => severity === 'error')) {
+      for (const cluster of previous === undefined
+        ? next.clusters.values()
+        : retiredClusters(next, previous)) {
+        cluster.close()
+      }
+      return { isApplied: false, diagnostics }
+    }
+    this.#program = next
+    this.#streams = new Streams(model, this.#services, this.#streams)
+    const failures = await this.#listeners.swap(next)
+    const unbound = failures.map((failure): Diagnostic => {
+      const { severity, message, hint, origin } = failure
+      return {
+        code: failure.word === 'certificate' ? 'PC0402' : 'PC0401',
+        severity,
+        message,
+        hint,
+        origin,
+      }
+    })
+    if (previous !== undefined)
+      for (const cluster of retiredClusters(previous, next)) cluster.close()
+    return { isApplied: unbound.length === 0, diagnostics: [...diagnostics, ...unbound] }
+  }
+
+  /** Takes no more connections, and answers when the last one is over or the time is. */
+  async drain(): Promise<number> {
+    await this.#applying
+    const cut = await this.#listeners.drain(this.#settings.drain.most)
+    for (const cluster of this.#program?.clusters.values() ?? []) cluster.close()
+    this.#streams?.close()
+    return cut
+  }
+}

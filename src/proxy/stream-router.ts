@@ -1,0 +1,17 @@
+import type { Streams } from '../program/streams.ts'
+import type { StreamRouter } from './tcp.ts'
+
+/** Where connections of TCP and TLS listeners go: by the configuration that runs now. */
+export function streamRouter(streams: () => Streams | undefined): StreamRouter {
+  return (listener, connection, tried) => {
+    const chosen = streams()?.choose(listener, connection, tried) ?? 'no-route'
+    if (typeof chosen === 'string') return chosen
+    const { backend, choice } = chosen
+    return {
+      backend,
+      endpoint: choice.endpoint,
+      dial: (events) => choice.pool.connect(events),
+      done: (attempt) => choice.done(attempt),
+    }
+  }
+}

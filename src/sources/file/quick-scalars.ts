@@ -1,0 +1,312 @@
+import { type Entry, type Node, resolvePlain, type ScalarNode } from './node.ts'
+import { blockValue } from './scalar-offsets.ts'
+
+/** Where ./quick-yaml.ts is in its text. */
+export interface Cursor {
+  readonly text: string
+  at: number
+  /** Of the line that the cursor is on. */
+  indent: number
+  depth: number
+  /** Lines of a flow collection must be indented further than this. */
+  flowIndent: number
+}
+
+export interface Key {
+  readonly key: string
+  readonly keyStart: number
+  readonly keyEnd: number
+  /** Right behind the colon. */
+  readonly after: number
+}
+
+const LINE_END = 10
+const SPACE = 32
+const DOUBLE = 34
+const HASH = 35
+const SINGLE = 39
+const COMMA = 44
+const COLON = 58
+const BRACKET = 91
+const CLOSED_BRACKET = 93
+const BRACE = 123
+const CLOSED_BRACE = 125
+const DEEPEST = 100
+const LONGEST_KEY = 1000
+
+/** What no plain scalar begins with; `-`, `?` and `:` may where something follows them. */
+const INDICATORS = new Set([...',[]{}#&*!|>\'"%@`'].map((char) => char.charCodeAt(0)))
+const HALF_INDICATORS = new Set([...'-?:'].map((char) => char.charCodeAt(0)))
+
+/** `key:` on one line; the cursor moves behind the colon. */
+export function readKey(cursor: Cursor): Key | undefined {
+  const { text, at: keyStart } = cursor
+  const quoted = readQuoted(cursor)
+  if (quoted !== undefined) {
+    const keyEnd = cursor.at
+    skipSpaces(cursor)
+    const isKey = text.charCodeAt(cursor.at) === COLON && isBreak(text.charCodeAt(cursor.at + 1))
+    if (!isKey || keyEnd - keyStart > LONGEST_KEY) return undefined
+    return { key: quoted.value as string, keyStart, keyEnd, after: ++cursor.at }
+  }
+  const end = plainEnd(text, keyStart, false)
+  if (end === undefined || text.charCodeAt(end.stop) !== COLON) return undefined
+  const key = text.slice(keyStart, end.end)
+  if (key.length > LONGEST_KEY || key === '<<' || resolvePlain(key) === null) return undefined
+  cursor.at = end.stop + 1
+  return { key, keyStart, keyEnd: end.end, after: cursor.at }
+}
+
+/** A value that begins on this line; what follows must be indented no further than `indent`. */
+export function readInline(cursor: Cursor, indent: number): Node | undefined {
+  const { text, at } = cursor
+  const code = text.charCodeAt(at)
+  if (code === BRACE || code === BRACKET) {
+    const node = readFlow(cursor, indent)
+    return node !== undefined && endsLine(cursor) ? node : undefined
+  }
+  if (text.charAt(at) === '|' || text.charAt(at) === '>') return readBlockScalar(cursor, indent)
+  const quoted = readQuoted(cursor)
+  if (quoted !== undefined)
+    return endsLine(cursor) && !continues(cursor, indent) ? quoted : undefined
+  const end = plainEnd(text, at, false)
+  if (end === undefined || text.charCodeAt(end.stop) === COLON) return undefined
+  cursor.at = end.stop
+  return continues(cursor, indent) ? undefined : plainNode(text, at, end.end)
+}
+
+function plainNode(text: string, start: number, end: number): ScalarNode {
+  return { kind: 'scalar', value: resolvePlain(text.slice(start, end)), style: 'plain', start, end }
+}
+
+/** Where a plain scalar ends, and what stopped it: a colon, a comment, the line, in a flow `,]}`. */
+function plainEnd(text: string, start: number, isFlow: boolean) {
+  const first = text.charCodeAt(start)
+  if (INDICATORS.has(first)) return undefined
+  const second = text.charCodeAt(start + 1)
+  if (HALF_INDICATORS.has(first) && (isBreak(second) || isFlow)) return undefined
+  let end = start
+  for (let at = start; ; at++) {
+    const code = text.charCodeAt(at)
+    if (at >= text.length || code === LINE_END) return { end, stop: at }
+    if (code === SPACE) continue
+    if (code === HASH && text.charCodeAt(at - 1) === SPACE) return { end, stop: at }
+    if (code === COLON) {
+      const next = text.charCodeAt(at + 1)
+      if (isBreak(next) || (isFlow && isFlowMark(next))) return { end, stop: at }
+    }
+    if (isFlow && isFlowMark(code)) return { end, stop: at }
+    end = at + 1
+  }
+}
+
+/** Quoted text on one line; undefined, and the cursor unmoved, where there is none. */
+function readQuoted(cursor: Cursor): ScalarNode | undefined {
+  const { text, at: start } = cursor
+  const code = text.charCodeAt(start)
+  if (code !== SINGLE && code !== DOUBLE) return undefined
+  const pattern = code === SINGLE ? SINGLE_QUOTED : DOUBLE_QUOTED
+  pattern.lastIndex = start
+  const found = pattern.exec(text)
+  if (found === null) return undefined
+  const body = found[1] as string
+  const value = code === SINGLE ? body.replaceAll("''", "'") : unescaped(body)
+  if (value === undefined) return undefined
+  cursor.at = pattern.lastIndex
+  const style = code === SINGLE ? 'single' : 'double'
+  return { kind: 'scalar', value, style, start, end: cursor.at }
+}
+
+const SINGLE_QUOTED = /'((?:[^'\n]|'')*)'(?!')/y
+const DOUBLE_QUOTED = /"((?:[^"\\\n]|\\[^\n])*)"/y
+
+/** The escapes that YAML and JSON share; others are left to the slower reader. */
+function unescaped(body: string): string | undefined {
+  if (!body.includes('\\')) return body
+  if (/\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})/.test(body.replaceAll('\\\\', ''))) return undefined
+  try {
+    return JSON.parse(`"${body}"`)
+  } catch {
+    return undefined
+  }
+}
+
+/** `{…}` or `[…]`, over as many lines as it takes. */
+export function readFlow(cursor: Cursor, indent: number): Node | undefined {
+  if (++cursor.depth > DEEPEST) return undefined
+  const outer = cursor.flowIndent
+  cursor.flowIndent = Math.max(outer, indent)
+  const isMapping = cursor.text.charCodeAt(cursor.at) === BRACE
+  const node = isMapping ? readFlowMapping(cursor) : readFlowList(cursor)
+  cursor.depth--
+  cursor.flowIndent = outer
+  return node
+}
+
+function readFlowList(cursor: Cursor): Node | undefined {
+  const start = cursor.at++
+  const items: Node[] = []
+  for (;;) {
+    if (!toToken(cursor)) return undefined
+    if (cursor.text.charCodeAt(cursor.at) === CLOSED_BRACKET) break
+    const item = readFlowValue(cursor)
+    if (item === undefined || !toToken(cursor)) return undefined
+    items.push(item)
+    const code = cursor.text.charCodeAt(cursor.at)
+    if (code === COMMA) cursor.at++
+    else if (code !== CLOSED_BRACKET) return undefined
+  }
+  return { kind: 'list', items, start, end: ++cursor.at }
+}
+
+function readFlowMapping(cursor: Cursor): Node | undefined {
+  const start = cursor.at++
+  const entries: Entry[] = []
+  const seen = new Set<string>()
+  for (;;) {
+    if (!toToken(cursor)) return undefined
+    if (cursor.text.charCodeAt(cursor.at) === CLOSED_BRACE) break
+    const key = readFlowKey(cursor)
+    if (key === undefined || seen.has(key.key) || key.key === '__proto__') return undefined
+    seen.add(key.key)
+    if (!toToken(cursor)) return undefined
+    const value = readFlowValue(cursor)
+    if (value === undefined || !toToken(cursor)) return undefined
+    entries.push({ key: key.key, keyStart: key.keyStart, keyEnd: key.keyEnd, value })
+    const code = cursor.text.charCodeAt(cursor.at)
+    if (code === COMMA) cursor.at++
+    else if (code !== CLOSED_BRACE) return undefined
+  }
+  return { kind: 'mapping', entries, start, end: ++cursor.at }
+}
+
+function readFlowKey(cursor: Cursor): Key | undefined {
+  const { text, at: keyStart } = cursor
+  const quoted = readQuoted(cursor)
+  if (quoted === undefined) {
+    const end = plainEnd(text, keyStart, true)
+    if (end === undefined || text.charCodeAt(end.stop) !== COLON) return undefined
+    const key = text.slice(keyStart, end.end)
+    if (key === '' || key === '<<' || resolvePlain(key) === null) return undefined
+    if (key.length > LONGEST_KEY || !isBreak(text.charCodeAt(end.stop + 1))) return undefined
+    cursor.at = end.stop + 1
+    return { key, keyStart, keyEnd: end.end, after: cursor.at }
+  }
+  const keyEnd = cursor.at
+  // JSON needs no space behind the colon.
+  skipSpaces(cursor)
+  if (text.charCodeAt(cursor.at) !== COLON || keyEnd - keyStart > LONGEST_KEY) return undefined
+  return { key: quoted.value as string, keyStart, keyEnd, after: ++cursor.at }
+}
+
+function readFlowValue(cursor: Cursor): Node | undefined {
+  const { text, at } = cursor
+  const code = text.charCodeAt(at)
+  if (code === BRACE || code === BRACKET) return readFlow(cursor, cursor.flowIndent)
+  const quoted = readQuoted(cursor)
+  if (quoted !== undefined) return isFlowEnd(cursor) ? quoted : undefined
+  const end = plainEnd(text, at, true)
+  if (end === undefined || end.end === at || text.charCodeAt(end.stop) === COLON) return undefined
+  cursor.at = end.stop
+  return isFlowEnd(cursor) ? plainNode(text, at, end.end) : undefined
+}
+
+/** A scalar that is followed by anything else may go on, or be a key. */
+function isFlowEnd(cursor: Cursor): boolean {
+  const { at } = cursor
+  const found = toToken(cursor)
+  const code = cursor.text.charCodeAt(cursor.at)
+  cursor.at = at
+  return found && (code === COMMA || code === CLOSED_BRACKET || code === CLOSED_BRACE)
+}
+
+/** Over spaces, line ends and comments; false where a line is not indented far enough. */
+function toToken(cursor: Cursor): boolean {
+  const { text } = cursor
+  for (;;) {
+    const before = cursor.at
+    skipSpaces(cursor)
+    const code = text.charCodeAt(cursor.at)
+    if (cursor.at >= text.length) return false
+    if (code === HASH) {
+      if (before === cursor.at && text.charCodeAt(before - 1) !== LINE_END) return false
+      const next = text.indexOf('\n', cursor.at)
+      if (next === -1) return false
+      cursor.at = next
+    } else if (code === LINE_END) {
+      const start = ++cursor.at
+      skipSpaces(cursor)
+      const first = text.charCodeAt(cursor.at)
+      if (first === LINE_END || first === HASH) continue
+      if (cursor.at - start <= cursor.flowIndent) return false
+      if (cursor.at === start && /^(?:---|\.\.\.)/.test(text.slice(start, start + 3))) return false
+    } else return true
+  }
+}
+
+function readBlockScalar(cursor: Cursor, indent: number): Node | undefined {
+  const { text, at: start } = cursor
+  const header = /[|>][-+]?(?: +#[^\n]*| *)\n/y
+  header.lastIndex = start
+  if (!header.test(text)) return undefined
+  const from = header.lastIndex
+  let content = -1
+  let at = from
+  let end = from
+  while (at < text.length) {
+    const next = text.indexOf('\n', at)
+    const stop = next === -1 ? text.length : next
+    let first = at
+    while (first < stop && text.charCodeAt(first) === SPACE) first++
+    const isBlank = first === stop
+    if (!isBlank) {
+      if (content === -1) {
+        content = first - at
+        if (content <= indent) return undefined
+      } else if (first - at <= indent) break
+      if (first - at < content) return undefined
+    } else if (content === -1 && first > at) return undefined
+    at = stop + 1
+    end = Math.min(at, text.length)
+  }
+  if (content === -1) return undefined
+  const style = text.charAt(start) === '|' ? 'literal' : 'folded'
+  const value = blockValue(text, { start, end, style })
+  cursor.at = end
+  return { kind: 'scalar', value, style, start, end }
+}
+
+/** Nothing but spaces and a comment before the line ends. */
+export function endsLine(cursor: Cursor): boolean {
+  const { at, text } = cursor
+  skipSpaces(cursor)
+  const code = text.charCodeAt(cursor.at)
+  if (cursor.at >= text.length || code === LINE_END) return true
+  return code === HASH && cursor.at > at
+}
+
+/** Whether the next line with something on it could belong to the scalar before it. */
+function continues({ text, at }: Cursor, indent: number): boolean {
+  const pattern = /[^\n]*(?:\n *(?:#[^\n]*)?(?=\n|$))*(?:\n( *)(?=[^ \n]))?/y
+  pattern.lastIndex = at
+  const [, spaces] = pattern.exec(text) ?? []
+  return spaces !== undefined && spaces.length > indent
+}
+
+function isBreak(code: number): boolean {
+  return Number.isNaN(code) || code === SPACE || code === LINE_END
+}
+
+function isFlowMark(code: number): boolean {
+  return (
+    code === COMMA ||
+    code === BRACKET ||
+    code === CLOSED_BRACKET ||
+    code === BRACE ||
+    code === CLOSED_BRACE
+  )
+}
+
+export function skipSpaces(cursor: Cursor): void {
+  while (cursor.text.charCodeAt(cursor.at) === SPACE) cursor.at++
+}

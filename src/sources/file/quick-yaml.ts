@@ -1,0 +1,171 @@
+import type { Entry, Node } from './node.ts'
+import {
+  type Cursor,
+  endsLine,
+  readFlow,
+  readInline,
+  readKey,
+  skipSpaces,
+} from './quick-scalars.ts'
+
+/**
+ * The YAML that configurations are made of, some ten times as fast as a reader of all of YAML:
+ * block mappings and lists, flow collections, scalars on one line and block scalars. Whatever else
+ * there is (anchors, tags, multi-line scalars, tabs) and whatever is wrong answers undefined, and
+ * is left to ./yaml-tree.ts. Of what this reads, both make the same tree: test/fuzz/quick-yaml.test.ts.
+ */
+export function readQuickly(text: string): Node | undefined {
+  if (STRANGE.test(text)) return undefined
+  const cursor: Cursor = { text, at: 0, indent: 0, depth: 0, flowIndent: -1 }
+  if (!toContent(cursor) || cursor.at >= text.length) return undefined
+  const first = text.charCodeAt(cursor.at)
+  const isFlow = first === BRACE || first === BRACKET
+  const root = isFlow ? readFlow(cursor, -1) : readBlock(cursor, -1)
+  if (root === undefined || (isFlow && !endsLine(cursor))) return undefined
+  return toContent(cursor) && cursor.at >= text.length ? root : undefined
+}
+
+/** Tabs, other line ends, and what is not text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it looks for
+const STRANGE = /[\0-\x09\x0b-\x1f\x7f\x85\u2028\u2029\ufeff]/
+
+const LINE_END = 10
+const SPACE = 32
+const HASH = 35
+const DASH = 45
+const BRACKET = 91
+const BRACE = 123
+const DEEPEST = 100
+
+/** A list or a mapping that is indented further than `parent`; the cursor is at its first line. */
+function readBlock(cursor: Cursor, parent: number): Node | undefined {
+  const { indent } = cursor
+  if (indent <= parent || ++cursor.depth > DEEPEST) return undefined
+  const node = isDash(cursor) ? readList(cursor, indent) : readMapping(cursor, indent)
+  cursor.depth--
+  return node
+}
+
+function readMapping(cursor: Cursor, indent: number): Node | undefined {
+  const start = cursor.at
+  const entries: Entry[] = []
+  const seen = new Set<string>()
+  let end = start
+  do {
+    const key = readKey(cursor)
+    if (key === undefined || seen.has(key.key) || key.key === '__proto__') return undefined
+    seen.add(key.key)
+    const value = readValue(cursor, indent, key.after, true)
+    if (value === undefined) return undefined
+    const { key: name, keyStart, keyEnd } = key
+    entries.push({ key: name, keyStart, keyEnd, value })
+    end = value.end
+    if (!toContent(cursor)) return undefined
+  } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
+  if (cursor.indent > indent || (cursor.indent === indent && isDash(cursor))) return undefined
+  return { kind: 'mapping', entries, start, end }
+}
+
+function readList(cursor: Cursor, indent: number): Node | undefined {
+  const start = cursor.at
+  const items: Node[] = []
+  let end = start
+  do {
+    const dash = cursor.at
+    cursor.at++
+    skipSpaces(cursor)
+    const item = isLineEnd(cursor)
+      ? readValue(cursor, indent, dash + 1, false)
+      : readItem(cursor, indent)
+    if (item === undefined) return undefined
+    items.push(item)
+    end = item.end
+    if (!toContent(cursor)) return undefined
+  } while (cursor.indent === indent && cursor.at < cursor.text.length && isDash(cursor))
+  if (cursor.indent > indent) return undefined
+  return { kind: 'list', items, start, end }
+}
+
+/** What stands on the line of its dash: a value, or the first line of a list or a mapping. */
+function readItem(cursor: Cursor, indent: number): Node | undefined {
+  const column = cursor.at - lineStart(cursor)
+  const isNested = isDash(cursor) || startsKey(cursor)
+  if (!isNested) return readInline(cursor, indent)
+  cursor.indent = column
+  return readBlock(cursor, indent)
+}
+
+/** A key is written on one line, and something follows its colon: looked for without moving. */
+function startsKey(cursor: Cursor): boolean {
+  const { at } = cursor
+  const key = readKey(cursor)
+  cursor.at = at
+  return key !== undefined
+}
+
+/** Behind a colon or a dash: on the same line, on the lines below, or nothing. */
+function readValue(
+  cursor: Cursor,
+  indent: number,
+  nothing: number,
+  isMapping: boolean,
+): Node | undefined {
+  skipSpaces(cursor)
+  if (!isLineEnd(cursor)) return readInline(cursor, indent)
+  if (!toContent(cursor)) return undefined
+  const isBelow = cursor.at < cursor.text.length
+  // `key:` and the dashes of its list may stand in the same column.
+  const isList = isMapping && cursor.indent === indent && isDash(cursor)
+  if (isBelow && isList) return readBlock(cursor, indent - 1)
+  if (isBelow && cursor.indent > indent) {
+    const first = cursor.text.charCodeAt(cursor.at)
+    if (first === BRACE || first === BRACKET) return undefined
+    return isDash(cursor) || startsKey(cursor) ? readBlock(cursor, indent) : undefined
+  }
+  return { kind: 'scalar', value: null, style: 'plain', start: nothing, end: nothing }
+}
+
+/** To the next line that has something on it; false where its indentation cannot be told. */
+function toContent(cursor: Cursor): boolean {
+  const { text } = cursor
+  let at = cursor.at
+  if (at > 0 && text.charCodeAt(at - 1) !== LINE_END) {
+    const next = text.indexOf('\n', at)
+    at = next === -1 ? text.length : next + 1
+  }
+  for (;;) {
+    const start = at
+    while (text.charCodeAt(at) === SPACE) at++
+    const code = text.charCodeAt(at)
+    if (at >= text.length) {
+      cursor.at = text.length
+      cursor.indent = -1
+      return true
+    }
+    if (code === HASH) {
+      const next = text.indexOf('\n', at)
+      at = next === -1 ? text.length : next + 1
+    } else if (code === LINE_END) at++
+    else {
+      cursor.at = at
+      cursor.indent = at - start
+      // `---`, `...` and directives divide documents.
+      return cursor.indent > 0 || !/^(?:---|\.\.\.|%)/.test(text.slice(at, at + 3))
+    }
+  }
+}
+
+function isLineEnd({ text, at }: Cursor): boolean {
+  const code = text.charCodeAt(at)
+  return at >= text.length || code === LINE_END || code === HASH
+}
+
+function isDash({ text, at }: Cursor): boolean {
+  if (text.charCodeAt(at) !== DASH) return false
+  const next = text.charCodeAt(at + 1)
+  return Number.isNaN(next) || next === SPACE || next === LINE_END
+}
+
+function lineStart({ text, at }: Cursor): number {
+  return text.lastIndexOf('\n', at - 1) + 1
+}

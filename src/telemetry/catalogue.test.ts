@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ALL_METRICS, CATALOGUE } from './catalogue.ts'
+import type { MetricDefinition } from './definition.ts'
+import { createMetrics } from './metrics.ts'
+
+/** Most series of a metric that only closed labels can make: they cannot be folded. */
+const MOST_CLOSED = 2000
+
+type Check = readonly [name: string, holds: (metric: MetricDefinition) => boolean]
+
+const CHECKS: readonly Check[] = [
+  ['is named portcullis_…', ({ name }) => /^portcullis(_[a-z0-9]+)+$/.test(name)],
+  [
+    'has _total if it is a counter, and only then',
+    (m) => isCounter(m) === m.name.endsWith('_total'),
+  ],
+  ['has _info if it is an info, and only then', (m) => isInfo(m) === m.name.endsWith('_info')],
+  ['has a unit where its name does, and the same', (m) => unitInName(m) === m.unit],
+  ['has no suffix that belongs to histograms', ({ name }) => !/_(bucket|sum|count)$/.test(name)],
+  ['says what it is in one sentence', ({ help }) => /^[A-Z][^\n]{10,120}\.$/.test(help)],
+  ['has labels of good names', ({ labels }) => labels.every(({ name }) => isLabelName(name))],
+  [
+    'has no label twice',
+    ({ labels }) => new Set(labels.map(({ name }) => name)).size === labels.length,
+  ],
+  ['has at most three closed labels', ({ labels }) => labels.filter(isClosed).length <= 3],
+  ['has few enough values in closed labels', (metric) => closedSeries(metric) <= MOST_CLOSED],
+  ['has no closed label in a histogram', (m) => m.type !== 'histogram' || !m.labels.some(isClosed)],
+  ['has ascending buckets', (m) => m.type !== 'histogram' || isAscending(m.bounds)],
+]
+
+describe('the catalogue', () => {
+  for (const [name, holds] of CHECKS) {
+    it(`every metric ${name}`, () => {
+      const wrong = ALL_METRICS.filter((metric) => !holds(metric)).map((metric) => metric.name)
+      assert.deepEqual(wrong, [])
+    })
+  }
+
+  it('has every name once', () => {
+    const names = ALL_METRICS.map(({ name }) => name)
+    assert.deepEqual([...new Set(names)], names)
+  })
+
+  it('has no empty group', () => assert.ok(CATALOGUE.every(({ metrics }) => metrics.length > 0)))
+
+  it('is what metrics are made of', () => {
+    assert.equal([...createMetrics().read()].length, ALL_METRICS.length)
+  })
+})
+
+function isCounter({ type }: MetricDefinition): boolean {
+  return type === 'counter'
+}
+
+function isInfo({ type }: MetricDefinition): boolean {
+  return type === 'info'
+}
+
+function isClosed({ values }: MetricDefinition['labels'][number]): boolean {
+  return values !== undefined
+}
+
+function unitInName({ name }: MetricDefinition): string | undefined {
+  return /_(seconds|bytes|ratio)(_total)?$/.exec(name)?.[1]
+}
+
+/** `le` and `quantile` are those of histograms and summaries, `job` and `instance` the scraper's. */
+function isLabelName(name: string): boolean {
+  return /^[a-z][a-z_]*$/.test(name) && !/^(le|quantile|job|instance)$/.test(name)
+}
+
+function closedSeries({ labels }: MetricDefinition): number {
+  return labels.reduce((all, { values }) => all * (values?.length ?? 1), 1)
+}
+
+function isAscending(bounds: readonly number[]): boolean {
+  return bounds.length > 0 && bounds.every((bound, i) => bound > (bounds[i - 1] ?? 0))
+}

@@ -1,0 +1,325 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import { Deadlines } from '../wire/deadlines.ts'
+import type { ClientConnection } from '../wire/http1/client-connection.ts'
+import { type Dial, dialer } from './connect.ts'
+import { ANSWER, answering, DIAL, eventually, freePort, serve } from './fixtures/servers.ts'
+import { silence } from './fixtures/silent.ts'
+import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.ts'
+
+const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+
+function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
+  const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port }, { ...DIAL, timeout: 300 })
+  return poolWith(dial, options, observer)
+}
+
+function poolWith(dial: Dial, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
+  const whole = { idleTimeout: 5_000, connectTimeout: 300, most: 100, ...options }
+  return new Pool(dial, whole, new Deadlines(5), observer)
+}
+
+function connection(pool: Pool): Promise<ClientConnection | string> {
+  const free = pool.take()
+  if (free !== undefined) return Promise.resolve(free)
+  return new Promise((resolve) => {
+    pool.request({ connected: resolve, unconnected: resolve })
+  })
+}
+
+/** Sends a request; answers the status, or why there is none. */
+function send(taken: ClientConnection): Promise<number | string> {
+  return new Promise((resolve) => {
+    let status = 0
+    taken.send('GET', HEAD, false, 1_000, {
+      interim: () => {},
+      response: (head) => {
+        status = head.status
+        return false
+      },
+      data: () => true,
+      ended: () => resolve(status),
+      failed: resolve,
+      drained: () => {},
+    })
+  })
+}
+
+async function ask(pool: Pool): Promise<number | string> {
+  const taken = await connection(pool)
+  return typeof taken === 'string' ? taken : send(taken)
+}
+
+function tally(): PoolObserver & { readonly told: Record<string, number> } {
+  const told: Record<string, number> = {}
+  const count = (what: string) => {
+    told[what] = (told[what] ?? 0) + 1
+  }
+  return {
+    told,
+    opened: () => count('opened'),
+    closed: () => count('closed'),
+    failed: (reason) => count(reason),
+    shed: (reason) => count(reason),
+  }
+}
+
+const tick = () => new Promise((resolve) => setImmediate(resolve))
+const sleep = (time: number) => new Promise((resolve) => setTimeout(resolve, time))
+
+describe('keeping connections', () => {
+  it('one connection serves requests one after the other', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port)
+    for (let i = 0; i < 50; i++) assert.equal(await ask(pool), 200)
+    assert.equal(server.accepted(), 1)
+    assert.deepEqual([pool.open, pool.idle, pool.waiting, pool.dialing], [1, 1, 0, 0])
+    pool.close()
+    assert.ok(await eventually(() => server.sockets.size === 0))
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+
+  it('the last one used is the first to be used again', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port)
+    const three = await Promise.all([connection(pool), connection(pool), connection(pool)])
+    for (const taken of three) assert.equal(await send(taken as ClientConnection), 200)
+    assert.equal(pool.idle, 3)
+    assert.deepEqual([pool.take(), pool.take(), pool.take()], three.toReversed())
+    assert.equal(pool.take(), undefined)
+    for (const taken of three) (taken as ClientConnection).abort()
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+
+  it('leaves no listeners behind, however often a connection is used', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port)
+    await ask(pool)
+    const taken = (await connection(pool)) as ClientConnection
+    const count = () =>
+      taken.socket.eventNames().reduce((sum, name) => sum + taken.socket.listenerCount(name), 0)
+    const before = count()
+    for (let i = 0; i < 20; i++) {
+      await send(taken)
+      assert.equal(pool.take(), taken)
+    }
+    assert.equal(count(), before)
+    taken.abort()
+    await server.close()
+  })
+
+  it('an unused connection closes after the idle timeout', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port, { idleTimeout: 20 })
+    await ask(pool)
+    assert.equal(pool.idle, 1)
+    assert.ok(await eventually(() => pool.open === 0 && server.sockets.size === 0))
+    assert.equal(await ask(pool), 200)
+    pool.close()
+    await server.close()
+  })
+
+  for (const [sentence, options] of [
+    ['so many requests', { maxRequestsPerConnection: 3 }],
+    ['so long', { maxAge: 0 }],
+  ] as const) {
+    it(`a connection retires after ${sentence}`, async () => {
+      const server = await serve(answering())
+      const pool = poolOf(server.port, options)
+      for (let i = 0; i < 6; i++) assert.equal(await ask(pool), 200)
+      assert.equal(server.accepted(), 'maxAge' in options ? 6 : 2)
+      assert.ok(await eventually(() => server.sockets.size === 0))
+      assert.equal(pool.open, 0)
+      await server.close()
+    })
+  }
+
+  it('an idle connection that the endpoint closes, resets or writes to is not handed out', async () => {
+    for (const spoil of [
+      (socket: Socket) => socket.end(),
+      (socket: Socket) => socket.resetAndDestroy(),
+      (socket: Socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'),
+    ]) {
+      const server = await serve(answering())
+      const pool = poolOf(server.port)
+      await ask(pool)
+      for (const socket of server.sockets) spoil(socket)
+      assert.ok(await eventually(() => pool.idle === 0))
+      assert.equal(pool.open, 0)
+      assert.equal(await ask(pool), 200)
+      pool.close()
+      await server.close()
+    }
+  })
+
+  it('a destroyed socket is passed over before its end is told', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port)
+    const taken = (await connection(pool)) as ClientConnection
+    await send(taken)
+    taken.socket.destroy()
+    assert.equal(pool.take(), undefined)
+    assert.ok(await eventually(() => pool.open === 0))
+    await server.close()
+  })
+
+  it('octets behind an answer never meet the request that waits', async () => {
+    const server = await serve(answering((nth) => (nth === 1 ? ANSWER + ANSWER : ANSWER)))
+    const pool = poolOf(server.port, { most: 1 })
+    const statuses = await Promise.all([ask(pool), ask(pool)])
+    assert.deepEqual(statuses, [200, 200])
+    assert.equal(server.accepted(), 2)
+    pool.close()
+    await server.close()
+  })
+})
+
+describe('limits', () => {
+  it('requests beyond the connections wait, in order', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port, { most: 2 })
+    const order: number[] = []
+    const all = Array.from({ length: 20 }, async (_, at) => {
+      assert.equal(await ask(pool), 200)
+      order.push(at)
+    })
+    await Promise.all(all)
+    assert.deepEqual(order.slice(0, 4).toSorted(), [0, 1, 2, 3].toSorted())
+    assert.equal(server.accepted(), 2)
+    pool.close()
+    await server.close()
+  })
+
+  it('what is beyond those that may wait is refused at once', async () => {
+    const server = await serve(() => {})
+    const observer = tally()
+    const pool = poolOf(server.port, { most: 1, maxPending: 2 }, observer)
+    const first = (await connection(pool)) as ClientConnection
+    const waiting = [connection(pool), connection(pool)]
+    assert.equal(pool.isFull, true)
+    assert.equal(await connection(pool), 'overloaded')
+    first.abort()
+    assert.equal(typeof (await waiting[0]), 'object')
+    assert.equal(await waiting[1], 'pending-timeout')
+    assert.equal(observer.told.overloaded, 1)
+    assert.equal(observer.told['pending-timeout'], 1)
+    pool.close()
+    await server.close()
+  })
+
+  it('whoever gives up no longer waits, and a connection nobody waits for is not opened', async () => {
+    const silent = await silence()
+    const pool = poolOf(silent.port)
+    const told: string[] = []
+    const waiting: Waiting = {
+      connected: () => told.push('connected'),
+      unconnected: (reason) => told.push(reason),
+    }
+    for (let i = 0; i < 100; i++) {
+      pool.request(waiting)
+      pool.cancel(waiting)
+    }
+    assert.deepEqual([pool.waiting, pool.dialing, pool.open], [0, 0, 0])
+    await sleep(350)
+    assert.deepEqual(told, [])
+    await silent.close()
+  })
+
+  it('connections for octets count, too', async () => {
+    const server = await serve(() => {})
+    const pool = poolOf(server.port, { most: 1 })
+    const socket = await new Promise<Socket>((opened, failed) => pool.connect({ opened, failed }))
+    assert.equal(pool.open, 1)
+    const refused = new Promise((failed) => {
+      pool.connect({ opened: () => failed('opened'), failed })
+    })
+    assert.equal(await refused, 'connect-refused')
+    const waits = connection(pool)
+    socket.destroy()
+    assert.equal(typeof (await waits), 'object')
+    ;((await waits) as ClientConnection).abort()
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+
+  it('a pool that closes lets requests finish, keeps nothing and still serves who comes late', async () => {
+    const server = await serve(answering())
+    const pool = poolOf(server.port)
+    const taken = (await connection(pool)) as ClientConnection
+    pool.close()
+    assert.equal(await send(taken), 200)
+    assert.equal(pool.open, 0)
+    assert.equal(await ask(pool), 200)
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+})
+
+describe('faults', () => {
+  it('a port that refuses: every request hears it, and the next one after it recovers', async () => {
+    const port = await freePort()
+    const observer = tally()
+    const pool = poolOf(port, {}, observer)
+    const all = await Promise.all(Array.from({ length: 50 }, () => ask(pool)))
+    assert.deepEqual([...new Set(all)], ['connect-refused'])
+    assert.equal(observer.told['connect-refused'], 50)
+    const server = await serve(answering(), { port })
+    assert.equal(await ask(pool), 200)
+    pool.close()
+    await server.close()
+  })
+
+  it('a port that is silent: connect-timeout, nothing stays', async () => {
+    const silent = await silence()
+    const pool = poolOf(silent.port, { connectTimeout: 1_000 })
+    const all = await Promise.all(Array.from({ length: 10 }, () => ask(pool)))
+    assert.deepEqual([...new Set(all)], ['connect-timeout'])
+    assert.deepEqual([pool.waiting, pool.dialing, pool.open], [0, 0, 0])
+    await silent.close()
+  })
+
+  it('an answer cut by a reset at any byte: the request fails or is whole, nothing leaks', async () => {
+    for (let cut = 0; cut <= ANSWER.length; cut++) {
+      const server = await serve((socket, count) => {
+        if (count > 1) return answering()(socket)
+        socket.once('data', () => {
+          socket.write(ANSWER.slice(0, cut), () => socket.resetAndDestroy())
+        })
+      })
+      const pool = poolOf(server.port)
+      const first = await ask(pool)
+      assert.ok(cut === ANSWER.length || typeof first === 'string', `${cut}: ${first}`)
+      assert.ok(await eventually(() => pool.open === 0 || pool.idle === 0))
+      await tick()
+      assert.equal(await ask(pool), 200)
+      pool.close()
+      assert.ok(await eventually(() => pool.open === 0))
+      await server.close()
+    }
+  })
+
+  it('an endpoint that closes after each answer costs connections, not requests', async () => {
+    const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
+    const server = await serve((socket) => socket.once('data', () => socket.end(answer)))
+    const pool = poolOf(server.port, { most: 4 })
+    const all = await Promise.all(Array.from({ length: 40 }, () => ask(pool)))
+    assert.deepEqual([...new Set(all)], [200])
+    assert.equal(pool.open, 0)
+    await server.close()
+  })
+
+  it('a connection for a protocol that is not spoken is closed again', async () => {
+    const server = await serve(() => {})
+    const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port: server.port }, DIAL)
+    const pool = poolWith((events) =>
+      dial({ opened: (socket) => events.opened(socket, 'h2'), failed: events.failed }),
+    )
+    assert.equal(await ask(pool), 'alpn')
+    assert.equal(pool.open, 0)
+    assert.ok(await eventually(() => server.sockets.size === 0))
+    await server.close()
+  })
+})
