@@ -3,8 +3,12 @@ import { Readable } from 'node:stream'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import { redact } from '../model/redact.ts'
-import { CONTENT_TYPES, chooseFormat, renderMetrics } from '../telemetry/exposition.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import {
+  CONTENT_TYPES,
+  chooseFormat,
+  type MetricView,
+  renderMetrics,
+} from '../telemetry/exposition.ts'
 import { type Answer, json, text } from './servers.ts'
 
 /** How things stand, for probes and people. */
@@ -15,15 +19,18 @@ export interface Status {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export function metricsAnswers(metrics: Metrics): ReadonlyMap<string, Answer> {
+export function metricsAnswers(
+  read: () => Promise<Iterable<MetricView>>,
+): ReadonlyMap<string, Answer> {
   return new Map([
     [
       '/metrics',
-      (request, response) => {
+      async (request, response) => {
         const format = chooseFormat(request.headers.accept)
+        const metrics = await read()
         response.writeHead(200, { 'content-type': CONTENT_TYPES[format] })
         // Piece by piece, so that a slow scraper does not hold a copy of everything.
-        Readable.from(renderMetrics(metrics.read(), format)).pipe(response)
+        Readable.from(renderMetrics(metrics, format)).pipe(response)
       },
     ],
   ])

@@ -3,6 +3,7 @@ import { type Command, type Terminal, UsageError } from './define.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { validate } from './validate.ts'
+import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
 export const COMMANDS: readonly Command[] = [run, validate, schema]
@@ -14,6 +15,10 @@ export async function runCommand(
   version: string,
 ): Promise<number> {
   const [name, ...rest] = args
+  // Not for people: how `run` starts the processes that share its ports.
+  if (name === 'worker' && process.send !== undefined) {
+    return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')
+  }
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(overview())
     return name === undefined ? 2 : 0

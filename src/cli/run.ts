@@ -7,7 +7,6 @@ import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
-import { Gateway } from '../proxy/gateway.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { FileWatch } from '../sources/file/watch.ts'
 import {
@@ -19,6 +18,7 @@ import { createMetrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
+import { openFleet } from './fleet.ts'
 
 const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart.yaml')
 const EXAMPLE_PORT = 4001
@@ -83,7 +83,7 @@ async function serveUntilStopped(
     remove: settings.metrics.remove,
     customLabels: Object.keys(settings.metrics.labels),
   })
-  const gateway = new Gateway({ settings, log, metrics, reusePort: false })
+  const fleet = openFleet(settings, log, metrics)
   let status: Status = {
     isReady: false,
     detail: 'starting',
@@ -91,9 +91,9 @@ async function serveUntilStopped(
     diagnostics: warnings,
   }
 
-  const applied = await gateway.apply(first)
+  const applied = await fleet.apply(first)
   if (!applied.isApplied) {
-    await gateway.drain()
+    await fleet.drain()
     sink.close()
     return refuse([...warnings, ...applied.diagnostics], terminal)
   }
@@ -113,7 +113,7 @@ async function serveUntilStopped(
       settings.admin,
       adminAnswers(() => status),
     ),
-    serve(settings.stats, metricsAnswers(metrics)),
+    serve(settings.stats, metricsAnswers(fleet.readMetrics)),
     serve(
       settings.readiness,
       readinessAnswers(() => status),
@@ -132,7 +132,7 @@ async function serveUntilStopped(
     const outcome =
       model === undefined || hasErrors(diagnostics)
         ? { isApplied: false, diagnostics: [] }
-        : await gateway.apply({ ...model, settings: first.settings })
+        : await fleet.apply({ ...model, settings: first.settings })
     const all = [...diagnostics, ...outcome.diagnostics]
     const counter = metrics.counter(configReloads)
     if (outcome.isApplied && model !== undefined) {
@@ -151,18 +151,19 @@ async function serveUntilStopped(
   log.info('portcullis', {
     file,
     ports: first.gateways.flatMap(({ listeners }) => listeners.flatMap(({ port }) => port ?? [])),
+    workers: fleet.size,
     message: 'serving',
   })
   await stopAsked(() => void reload())
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.
   status = { ...status, isReady: false, detail: 'draining' }
-  log.info('portcullis', { message: 'draining', connections: gateway.connections })
+  log.info('portcullis', { message: 'draining' })
   await new Promise((done) => setTimeout(done, settings.drain.least))
-  const cut = await gateway.drain()
+  await fleet.drain()
   watch.close()
   for (const server of servers) server?.close()
   for (const server of servers) server?.closeAllConnections()
-  log.info('portcullis', { message: 'stopped', cut })
+  log.info('portcullis', { message: 'stopped' })
   await new Promise<void>((done) => sink.flush(done))
   sink.close()
   return 0

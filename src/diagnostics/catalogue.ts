@@ -3,6 +3,7 @@ import type { CodeGroup, CodeRecord } from './codes/define.ts'
 import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
 import { REFERENCE_CODES } from './codes/references.ts'
+import { SERVING_CODES } from './codes/serving.ts'
 
 /** Every code that a Diagnostic may carry, in the order of the numbers. */
 export const CATALOGUE: readonly CodeGroup[] = [
@@ -10,6 +11,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   CEL_CODES,
   FILE_CODES,
   REFERENCE_CODES,
+  SERVING_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Connection } from '../exchange/connection.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
@@ -76,6 +77,8 @@ class Stream implements Timed {
   #dialing: Dialing | undefined = undefined
   #received = 0
   #sent = 0
+  /** Sides that came to a good end. */
+  #whole = 0
   #isOver = false
 
   constructor(
@@ -95,10 +98,7 @@ class Stream implements Timed {
   }
 
   start(): void {
-    this.#client.on('error', (error: NodeJS.ErrnoException) => {
-      this.#end('client', error.code ?? 'error', 'cancelled')
-    })
-    this.#client.on('close', () => this.#end('client', 'closed', 'cancelled'))
+    this.#watch(this.#client, 'client', 'cancelled')
     this.#dial()
   }
 
@@ -134,10 +134,7 @@ class Stream implements Timed {
   #join(upstream: Socket): void {
     this.#dialing = undefined
     this.#upstream = upstream
-    upstream.on('error', (error: NodeJS.ErrnoException) => {
-      this.#end('upstream', error.code ?? 'error', 'reset')
-    })
-    upstream.on('close', () => this.#end('upstream', 'closed', 'reset'))
+    this.#watch(upstream, 'upstream', 'reset')
     this.#touch()
     this.#deadlines.add(this)
     this.#carry(this.#client, upstream, (length) => {
@@ -160,23 +157,20 @@ class Stream implements Timed {
       from.resume()
     })
     // A half that is closed is closed on the other side too; the other half goes on.
-    from.on('end', () => {
-      to.end()
-      if (to.readableEnded) this.#whenWritten(from, to)
-    })
+    from.on('end', () => to.end())
     from.resume()
   }
 
-  /** Both ends said all that they had to say: it is over once that has been sent. */
-  #whenWritten(one: Socket, other: Socket): void {
-    let left = 2
-    const written = () => {
-      if (--left === 0) this.#end('finished', '', 'answered')
-    }
-    for (const socket of [one, other]) {
-      if (socket.writableFinished) written()
-      else socket.once('finish', written)
-    }
+  /** It is over when both sides said all that they had to say and it was sent, or one breaks. */
+  #watch(socket: Socket, who: 'client' | 'upstream', outcome: Attempt['outcome']): void {
+    socket.on('error', (error: NodeJS.ErrnoException) => {
+      this.#end(who, error.code ?? 'error', outcome)
+    })
+    socket.on('close', () => {
+      const isWhole = socket.readableEnded && socket.writableFinished
+      if (!isWhole) this.#end(who, 'closed', outcome)
+      else if (++this.#whole === 2) this.#end('finished', '', 'answered')
+    })
   }
 
   #touch(): void {
@@ -192,8 +186,10 @@ class Stream implements Timed {
     this.#isOver = true
     this.#deadlines.remove(this)
     this.#dialing?.cancel()
-    this.#client.destroy()
-    this.#upstream?.destroy()
+    if (reason !== 'finished') {
+      cut(this.#client)
+      if (this.#upstream !== undefined) cut(this.#upstream)
+    }
     const milliseconds = this.#age()
     const { backend, endpoint } = this.#target
     this.#target.done({ outcome, status: 0, duration: milliseconds })
@@ -207,6 +203,12 @@ class Stream implements Timed {
       milliseconds,
     })
   }
+}
+
+/** What is not whole must not look as if it were: a reset, not an end. */
+function cut(socket: Socket): void {
+  if (socket instanceof TLSSocket || socket.remoteAddress === undefined) socket.destroy()
+  else socket.resetAndDestroy()
 }
 
 const CANCELLED: Attempt = { outcome: 'cancelled', status: 0, duration: 0 }

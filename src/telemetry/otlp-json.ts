@@ -10,7 +10,7 @@ export function encodeSpanAsJson(span: Span): Uint8Array {
       spanId,
       ...(tracestate === '' ? {} : { traceState: tracestate }),
       ...(parentId === '' ? {} : { parentSpanId: parentId }),
-      name,
+      name: name.toWellFormed(),
       kind: KINDS[span.kind],
       startTimeUnixNano: String(BigInt(start) * 1000n),
       endTimeUnixNano: String(BigInt(end) * 1000n),

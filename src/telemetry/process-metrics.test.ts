@@ -17,11 +17,14 @@ describe('metrics of the process', () => {
           ]),
         ),
       )
-    await sleep(30)
-    const until = performance.now() + 50
-    while (performance.now() < until) Math.sqrt(until)
-    await sleep(60)
-    const told = values()
+    let told = values()
+    for (let i = 0; i < 50 && !((told.get('event_loop_delay_seconds 3 max') ?? 0) > 0.02); i++) {
+      await sleep(30)
+      const until = performance.now() + 50
+      while (performance.now() < until) Math.sqrt(until)
+      await sleep(10)
+      told = values()
+    }
     stop()
     const within = (name: string, low: number, high: number) => {
       const value = told.get(name) ?? Number.NaN

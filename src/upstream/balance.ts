@@ -115,7 +115,8 @@ function lessBusy<M extends Balanced>(one: M | undefined, other: M | undefined):
 const consistentHash: Make = (candidates, members, options) => {
   const { hashKey } = options
   const anywhere = leastRequest(candidates, members, options)
-  const table = maglevTable(members)
+  const table = tables.get(members) ?? maglevTable(members)
+  tables.set(members, table)
   const isCandidate = members.map((member) => candidates.includes(member))
   return (exchange, tried) => {
     const key = exchange === undefined ? undefined : hashKey?.(exchange)
@@ -130,6 +131,9 @@ const consistentHash: Make = (candidates, members, options) => {
     return anywhere(exchange, tried)
   }
 }
+
+/** Health changes often, members never. */
+const tables = new WeakMap<readonly Balanced[], Uint16Array>()
 
 const ALGORITHMS: Readonly<Record<Algorithm, Make>> = {
   LeastRequest: leastRequest,

@@ -1,6 +1,6 @@
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { Connection } from '../../src/exchange/connection.ts'
-import type { Listener } from '../../src/model/gateway.ts'
+import type { Listener, TerminatedTls } from '../../src/model/gateway.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { ValidPolicy } from '../../src/model/policy.ts'
 import type {
@@ -9,22 +9,25 @@ import type {
   Program,
   RouteProgram,
 } from '../../src/program/program.ts'
-import type { Acceptance, AcceptObserver, Http2 } from '../../src/proxy/accept.ts'
+import type { Acceptance, AcceptObserver } from '../../src/proxy/accept.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
+import { http2Sessions } from '../../src/proxy/http2.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
 import type { Run } from '../../src/proxy/run.ts'
-import type { StreamRouter } from '../../src/proxy/tcp.ts'
+import type { Streamed, StreamRouter } from '../../src/proxy/tcp.ts'
+import type { Dial } from '../../src/upstream/connect.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { Terminators } from '../../src/wire/tls/terminators.ts'
 import { TicketKeys } from '../../src/wire/tls/ticket-keys.ts'
+import type { KeyPair } from '../tls/certificates.ts'
 import { listen, startUpstream } from './harness.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 
 export interface DoorstepOptions {
   readonly route?: StreamRouter
-  readonly http2?: Http2
+  readonly hasHttp2?: boolean
   readonly connections?: number
   readonly connectionsPerAddress?: number
   readonly grace?: number
@@ -40,6 +43,7 @@ export async function doorstep(options: DoorstepOptions = {}) {
   const seen: string[] = []
   const connections: Connection[] = []
   const runs: Run[] = []
+  const streams: Streamed[] = []
   let held: Promise<void> | undefined
   let asked: (() => void) | undefined
   const upstream = await startUpstream(async (text, socket) => {
@@ -55,7 +59,10 @@ export async function doorstep(options: DoorstepOptions = {}) {
     began: () => {},
     finished: (run) => void runs.push(run),
     rejected: ({ word, detail }) => void seen.push(`rejected ${word} ${detail}`),
-    streamed: (_, __, { reason }) => void seen.push(`streamed ${reason}`),
+    streamed: (_, __, streamed) => {
+      streams.push(streamed)
+      seen.push(`streamed ${streamed.reason}`)
+    },
     secured: () => void seen.push('secured'),
     unsecured: (_, __, reason) => void seen.push(`unsecured ${reason}`),
   }
@@ -67,7 +74,7 @@ export async function doorstep(options: DoorstepOptions = {}) {
     route: options.route ?? (() => 'no-route'),
     observer,
     nextId: () => `id-${++ids}`,
-    http2: options.http2,
+    http2: options.hasHttp2 === true ? http2Sessions(deadlines) : undefined,
   }
   const listeners = new Listeners(acceptance, {
     host: '::',
@@ -87,7 +94,35 @@ export async function doorstep(options: DoorstepOptions = {}) {
     await listeners.drain(0)
     upstream.close()
   }
-  return { listeners, upstream, hold, seen, connections, runs, counts, deadlines, close }
+  return { listeners, upstream, hold, seen, connections, runs, streams, counts, close }
+}
+
+/** Streams to a port of this machine, each attempt to the next of these. */
+export function streamTo(...ports: readonly number[]): StreamRouter {
+  return (_, __, tried) => {
+    const port = ports[tried.length]
+    if (port === undefined) return 'no-endpoint'
+    const dial: Dial = (events) => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      const failed = () => events.failed('connect-refused', '')
+      socket.once('error', failed)
+      socket.once('connect', () => {
+        socket.off('error', failed)
+        events.opened(socket, '')
+      })
+      return { cancel: () => void socket.destroy() }
+    }
+    return { backend: 'test', endpoint: `127.0.0.1:${port}`, dial, done: () => {} }
+  }
+}
+
+/** `tls` of a listener that ends TLS with this certificate. */
+export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): TerminatedTls {
+  return {
+    mode: 'Terminate',
+    certificates: [{ cert: { text: cert }, key: { secret: key } }],
+    ...(clients === undefined ? {} : { clients: { ca: { text: clients.ca }, mode: 'Require' } }),
+  }
 }
 
 /** A port that nobody listens on, as likely as not. */

@@ -143,6 +143,12 @@ export async function rawHttp2(port: number): Promise<Socket> {
   return socket
 }
 
+export const DATA = 0
+export const HEADERS = 1
+export const RST_STREAM = 3
+export const END_STREAM = 1
+export const END_HEADERS = 4
+
 export function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
   const head = Buffer.alloc(9)
   head.writeUIntBE(payload.length, 0, 3)

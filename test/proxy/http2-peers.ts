@@ -118,7 +118,7 @@ export function askHttp2(session: ClientHttp2Session, own: Ask): Promise<Answer>
     stream.on('trailers', (fields) => {
       found = { ...fields }
     })
-    stream.on('data', (bytes) => chunks.push(bytes))
+    stream.on('data', (bytes: Buffer) => chunks.push(bytes))
     stream.on('error', reject)
     stream.on('end', () => {
       if (stream.rstCode !== 0) return

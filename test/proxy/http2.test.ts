@@ -6,7 +6,18 @@ import { connect as connectTcp, createServer } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { listen } from './harness.ts'
-import { type Http2GatewayOptions, startHttp2Gateway, type Version } from './http2-gateway.ts'
+import {
+  DATA,
+  END_HEADERS,
+  fieldBlock,
+  frame,
+  HEADERS,
+  type Http2GatewayOptions,
+  RST_STREAM,
+  rawHttp2,
+  startHttp2Gateway,
+  type Version,
+} from './http2-gateway.ts'
 import { type Answering, clientOf, startPeer } from './http2-peers.ts'
 
 const opened: { close: () => unknown }[] = []
@@ -205,14 +216,19 @@ async function cutShort(down: Version, port: number): Promise<void> {
     socket.destroy()
     return
   }
-  const session = connect(`http://127.0.0.1:${port}`)
-  session.on('error', () => {})
-  const stream = session.request({ ':path': '/', ':method': 'POST' })
-  stream.on('error', () => {})
-  stream.write('part')
+  const socket = await rawHttp2(port)
+  const head = [
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':authority', 'x'],
+    [':path', '/'],
+  ] as const
+  socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(head)))
+  socket.write(frame(DATA, 0, 1, Buffer.from('part')))
   await wait(100)
-  stream.close(8)
-  opened.push({ close: () => session.destroy() })
+  // NO_ERROR ends a stream for node:http2 as END_STREAM does: the body must not pass for whole.
+  socket.write(frame(RST_STREAM, 0, 1, Buffer.alloc(4)))
+  opened.push({ close: () => socket.destroy() })
 }
 
 async function readNothing(down: Version, port: number): Promise<() => void> {

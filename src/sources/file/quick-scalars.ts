@@ -5,6 +5,8 @@ import { blockValue } from './scalar-offsets.ts'
 export interface Cursor {
   readonly text: string
   at: number
+  /** Where the last line that was looked for begins, behind its indentation. */
+  content: number
   /** Of the line that the cursor is on. */
   indent: number
   depth: number
@@ -16,8 +18,6 @@ export interface Key {
   readonly key: string
   readonly keyStart: number
   readonly keyEnd: number
-  /** Right behind the colon. */
-  readonly after: number
 }
 
 const LINE_END = 10
@@ -47,14 +47,15 @@ export function readKey(cursor: Cursor): Key | undefined {
     skipSpaces(cursor)
     const isKey = text.charCodeAt(cursor.at) === COLON && isBreak(text.charCodeAt(cursor.at + 1))
     if (!isKey || keyEnd - keyStart > LONGEST_KEY) return undefined
-    return { key: quoted.value as string, keyStart, keyEnd, after: ++cursor.at }
+    cursor.at++
+    return { key: quoted.value as string, keyStart, keyEnd }
   }
   const end = plainEnd(text, keyStart, false)
   if (end === undefined || text.charCodeAt(end.stop) !== COLON) return undefined
   const key = text.slice(keyStart, end.end)
   if (key.length > LONGEST_KEY || key === '<<' || resolvePlain(key) === null) return undefined
   cursor.at = end.stop + 1
-  return { key, keyStart, keyEnd: end.end, after: cursor.at }
+  return { key, keyStart, keyEnd: end.end }
 }
 
 /** A value that begins on this line; what follows must be indented no further than `indent`. */
@@ -172,7 +173,7 @@ function readFlowMapping(cursor: Cursor): Node | undefined {
     if (!toToken(cursor)) return undefined
     const value = readFlowValue(cursor)
     if (value === undefined || !toToken(cursor)) return undefined
-    entries.push({ key: key.key, keyStart: key.keyStart, keyEnd: key.keyEnd, value })
+    entries.push({ ...key, value })
     const code = cursor.text.charCodeAt(cursor.at)
     if (code === COMMA) cursor.at++
     else if (code !== CLOSED_BRACE) return undefined
@@ -190,13 +191,14 @@ function readFlowKey(cursor: Cursor): Key | undefined {
     if (key === '' || key === '<<' || resolvePlain(key) === null) return undefined
     if (key.length > LONGEST_KEY || !isBreak(text.charCodeAt(end.stop + 1))) return undefined
     cursor.at = end.stop + 1
-    return { key, keyStart, keyEnd: end.end, after: cursor.at }
+    return { key, keyStart, keyEnd: end.end }
   }
   const keyEnd = cursor.at
   // JSON needs no space behind the colon.
   skipSpaces(cursor)
   if (text.charCodeAt(cursor.at) !== COLON || keyEnd - keyStart > LONGEST_KEY) return undefined
-  return { key: quoted.value as string, keyStart, keyEnd, after: ++cursor.at }
+  cursor.at++
+  return { key: quoted.value as string, keyStart, keyEnd }
 }
 
 function readFlowValue(cursor: Cursor): Node | undefined {
@@ -246,7 +248,7 @@ function toToken(cursor: Cursor): boolean {
 
 function readBlockScalar(cursor: Cursor, indent: number): Node | undefined {
   const { text, at: start } = cursor
-  const header = /[|>][-+]?(?: +#[^\n]*| *)\n/y
+  const header = /[|>]-?(?: +#[^\n]*| *)\n/y
   header.lastIndex = start
   if (!header.test(text)) return undefined
   const from = header.lastIndex

@@ -16,7 +16,7 @@ import {
  */
 export function readQuickly(text: string): Node | undefined {
   if (STRANGE.test(text)) return undefined
-  const cursor: Cursor = { text, at: 0, indent: 0, depth: 0, flowIndent: -1 }
+  const cursor: Cursor = { text, at: 0, content: -1, indent: 0, depth: 0, flowIndent: -1 }
   if (!toContent(cursor) || cursor.at >= text.length) return undefined
   const first = text.charCodeAt(cursor.at)
   const isFlow = first === BRACE || first === BRACKET
@@ -55,10 +55,9 @@ function readMapping(cursor: Cursor, indent: number): Node | undefined {
     const key = readKey(cursor)
     if (key === undefined || seen.has(key.key) || key.key === '__proto__') return undefined
     seen.add(key.key)
-    const value = readValue(cursor, indent, key.after, true)
+    const value = readValue(cursor, indent, true)
     if (value === undefined) return undefined
-    const { key: name, keyStart, keyEnd } = key
-    entries.push({ key: name, keyStart, keyEnd, value })
+    entries.push({ ...key, value })
     end = value.end
     if (!toContent(cursor)) return undefined
   } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
@@ -71,12 +70,9 @@ function readList(cursor: Cursor, indent: number): Node | undefined {
   const items: Node[] = []
   let end = start
   do {
-    const dash = cursor.at
     cursor.at++
     skipSpaces(cursor)
-    const item = isLineEnd(cursor)
-      ? readValue(cursor, indent, dash + 1, false)
-      : readItem(cursor, indent)
+    const item = isLineEnd(cursor) ? readValue(cursor, indent, false) : readItem(cursor, indent)
     if (item === undefined) return undefined
     items.push(item)
     end = item.end
@@ -104,14 +100,10 @@ function startsKey(cursor: Cursor): boolean {
 }
 
 /** Behind a colon or a dash: on the same line, on the lines below, or nothing. */
-function readValue(
-  cursor: Cursor,
-  indent: number,
-  nothing: number,
-  isMapping: boolean,
-): Node | undefined {
+function readValue(cursor: Cursor, indent: number, isMapping: boolean): Node | undefined {
   skipSpaces(cursor)
   if (!isLineEnd(cursor)) return readInline(cursor, indent)
+  const nothing = cursor.at
   if (!toContent(cursor)) return undefined
   const isBelow = cursor.at < cursor.text.length
   // `key:` and the dashes of its list may stand in the same column.
@@ -129,6 +121,7 @@ function readValue(
 function toContent(cursor: Cursor): boolean {
   const { text } = cursor
   let at = cursor.at
+  if (at === cursor.content) return true
   if (at > 0 && text.charCodeAt(at - 1) !== LINE_END) {
     const next = text.indexOf('\n', at)
     at = next === -1 ? text.length : next + 1
@@ -139,6 +132,7 @@ function toContent(cursor: Cursor): boolean {
     const code = text.charCodeAt(at)
     if (at >= text.length) {
       cursor.at = text.length
+      cursor.content = text.length
       cursor.indent = -1
       return true
     }
@@ -148,6 +142,7 @@ function toContent(cursor: Cursor): boolean {
     } else if (code === LINE_END) at++
     else {
       cursor.at = at
+      cursor.content = at
       cursor.indent = at - start
       // `---`, `...` and directives divide documents.
       return cursor.indent > 0 || !/^(?:---|\.\.\.|%)/.test(text.slice(at, at + 3))

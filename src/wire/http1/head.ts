@@ -1,5 +1,5 @@
 // HOT PATH: one pass over a request head; it allocates its text, the path and little else.
-// Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: one object for all requests of a connection, strings of the last one used again.
 
 import { ASTERISK, SLASH } from './ascii.ts'

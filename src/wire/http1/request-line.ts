@@ -1,5 +1,5 @@
 // HOT PATH: the first line of a request, read once however it arrives.
-// Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
+// Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: counted loops, offsets instead of strings until the head is complete.
 
 import { CR, IS_METHOD, IS_PATH, IS_TARGET, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'

@@ -8,10 +8,12 @@ export interface Arrival {
 
 /**
  * Watches what is put into a stream. The end that END_STREAM makes comes while the stream is open;
- * the one that a reset makes, whatever its code, comes when it is closed.
+ * the one that a reset makes, whatever its code, comes when it is closed. What came before anybody
+ * was told of the stream is in it already.
  */
 export function watchArrival(stream: Http2Stream, came: (octets: number) => void): Arrival {
-  const arrival: Arrival = { isWhole: false }
+  const arrival: Arrival = { isWhole: !stream.pending && stream.state.remoteClose === 1 }
+  if (stream.readableLength > 0) came(stream.readableLength)
   const push = stream.push.bind(stream)
   stream.push = (chunk: Buffer | null, encoding?: BufferEncoding): boolean => {
     if (chunk !== null) came(chunk.length)

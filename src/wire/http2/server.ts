@@ -137,6 +137,8 @@ export class ServerSession implements Timed, StreamOwner {
     session.on('goaway', () => this.#observer.counted('goaway-received'))
     session.on('error', () => this.#observer.counted('session-error'))
     session.on('close', () => this.#onClose())
+    // Half a connection is of no use: what the client cannot say any more it would have to say.
+    this.socket.on('end', () => session.destroy())
   }
 
   #begin(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
@@ -227,7 +229,13 @@ export class ServerSession implements Timed, StreamOwner {
 function keepHeld(socket: Socket): void {
   const reads = () => {}
   socket.on('readable', reads)
-  process.nextTick(() => process.nextTick(() => socket.off('readable', reads)))
+  process.nextTick(() =>
+    process.nextTick(() => {
+      socket.off('readable', reads)
+      // Only the end is left for it to tell.
+      socket.resume()
+    }),
+  )
 }
 
 function sessionOptions(limits: Http2Limits): ServerSessionOptions {

@@ -1,0 +1,45 @@
+import { availableParallelism } from 'node:os'
+import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
+import { type Applied, Gateway } from '../proxy/gateway.ts'
+import { Workers } from '../proxy/workers.ts'
+import type { MetricView } from '../telemetry/exposition.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { watchProcess } from '../telemetry/process-metrics.ts'
+import { merge } from '../telemetry/snapshot.ts'
+
+/** What serves: this process, or workers of it. */
+export interface Fleet {
+  readonly size: number
+  apply(model: Model): Promise<Applied>
+  drain(): Promise<void>
+  readMetrics(): Promise<Iterable<MetricView>>
+}
+
+export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fleet {
+  const size = settings.workers === 'auto' ? availableParallelism() : settings.workers
+  const stop = watchProcess(metrics, { worker: 'main' })
+  if (size <= 1) {
+    const gateway = new Gateway({ settings, log, metrics, reusePort: false })
+    return {
+      size: 1,
+      apply: (model) => gateway.apply(model),
+      drain: async () => {
+        await gateway.drain()
+        stop()
+      },
+      readMetrics: async () => metrics.read(),
+    }
+  }
+  const workers = new Workers([process.argv[1] as string, 'worker'], size, log)
+  return {
+    size,
+    apply: (model) => workers.apply(model),
+    drain: async () => {
+      await workers.drain()
+      stop()
+    },
+    readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),
+  }
+}

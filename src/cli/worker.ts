@@ -1,0 +1,62 @@
+import type { Model } from '../model/model.ts'
+import { Gateway } from '../proxy/gateway.ts'
+import type { Order, Report } from '../proxy/worker-messages.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import { openLog } from '../telemetry/open-log.ts'
+import { watchProcess } from '../telemetry/process-metrics.ts'
+
+/** A process that serves what its parent tells it; see proxy/workers.ts. */
+export function runWorker(number: string): Promise<number> {
+  return new Promise((resolve) => {
+    let serving: Serving | undefined
+    const report = (message: Report) => process.send?.(message, () => {})
+    const drain = async () => {
+      await serving?.gateway.drain()
+      serving?.close()
+      process.disconnect?.()
+      resolve(0)
+    }
+    // The terminal sends signals to the whole group, but the parent decides when it is time.
+    process.on('SIGINT', () => {})
+    process.on('SIGTERM', () => {})
+    process.on('SIGHUP', () => {})
+    // Without a parent nobody would ever tell it anything.
+    process.on('disconnect', () => void drain())
+    process.on('message', async (order: Order) => {
+      if (order.kind === 'drain') return void drain()
+      if (order.kind === 'apply') {
+        serving ??= begin(order.model, number)
+        const applied = await serving.gateway.apply(order.model)
+        report({ kind: 'applied', id: order.id, applied })
+        return
+      }
+      const connections = serving?.gateway.connections ?? 0
+      report({
+        kind: 'snapshot',
+        id: order.id,
+        snapshot: serving?.metrics.snapshot() ?? [],
+        connections,
+      })
+    })
+  })
+}
+
+interface Serving {
+  readonly gateway: Gateway
+  readonly metrics: Metrics
+  readonly close: () => void
+}
+
+function begin({ settings }: Model, number: string): Serving {
+  // Processes that write to one pipe do not mix their lines up to this length.
+  const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
+  const { histograms, remove, labels } = settings.metrics
+  const metrics = createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
+  const stop = watchProcess(metrics, { worker: number })
+  const gateway = new Gateway({ settings, log, metrics, reusePort: true })
+  const close = () => {
+    stop()
+    sink.close()
+  }
+  return { gateway, metrics, close }
+}

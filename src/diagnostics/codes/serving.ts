@@ -1,0 +1,36 @@
+import { defineCodes } from './define.ts'
+
+const GATEWAY = 'gateways:\n  default:\n'
+
+export const SERVING_CODES = defineCodes('PC04', 'Serving', [
+  {
+    code: 'PC0401',
+    severity: 'error',
+    title: 'a port cannot be listened on',
+    explanation:
+      'The operating system refused the port: another process has it, or this user may not use ' +
+      'it. At the start nothing is served then; while the gateway runs, all else of the new ' +
+      'configuration is in effect, and the listeners of that port are closed.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}    port: 80 # as a user without rights`,
+      right: `${GATEWAY}    port: 8080`,
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0402',
+    severity: 'error',
+    title: 'TLS of a listener cannot be set up',
+    explanation:
+      'A certificate, its key, a cipher suite or a group was not accepted by the TLS library: the ' +
+      'key does not belong to the certificate, or a name is not known. The listener stays closed ' +
+      'rather than serve in another way than was asked for.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}    port: 443\n    tls: { cert: { file: a.crt }, key: { file: b.key } }`,
+      right: `${GATEWAY}    port: 443\n    tls: { cert: { file: a.crt }, key: { file: a.key } }`,
+      sketch: true,
+    },
+  },
+])

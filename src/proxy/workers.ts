@@ -1,0 +1,143 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import type { Model } from '../model/model.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Snapshot } from '../telemetry/snapshot.ts'
+import type { Applied } from './gateway.ts'
+import type { Order, Report } from './worker-messages.ts'
+
+/** A worker that keeps crashing is not started more often than this. */
+const SHORTEST_LIFE = 1_000
+/** How long a scrape waits for a worker that is busy. */
+const PATIENCE = 1_000
+
+interface Worker {
+  readonly number: number
+  readonly child: ChildProcess
+  readonly startedAt: number
+}
+
+/**
+ * Processes that share the ports. The parent reads the configuration and tells them; one that
+ * crashes costs its own connections alone, and is replaced.
+ */
+export class Workers {
+  readonly #entry: readonly [string, ...string[]]
+  readonly #count: number
+  readonly #log: Logger
+  readonly #workers = new Map<number, Worker>()
+  readonly #waiting = new Map<number, (report: Report | undefined) => void>()
+  #model: Model | undefined
+  #ids = 0
+  #isDraining = false
+
+  /** `entry`: the script and the arguments that make a process a worker. */
+  constructor(entry: readonly [string, ...string[]], count: number, log: Logger) {
+    this.#entry = entry
+    this.#count = count
+    this.#log = log
+  }
+
+  /** All of them, or none: what the first one refuses the others are not told. */
+  async apply(model: Model): Promise<Applied> {
+    while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
+    const [first, ...others] = [...this.#workers.values()]
+    if (first === undefined) return { isApplied: false, diagnostics: [] }
+    const applied = await this.#apply(first, model)
+    if (!applied.isApplied) return applied
+    this.#model = model
+    await Promise.all(others.map((worker) => this.#apply(worker, model)))
+    return applied
+  }
+
+  /** What each worker counted; one that does not answer in time is left out. */
+  async snapshots(): Promise<readonly Snapshot[]> {
+    const reports = await Promise.all(
+      [...this.#workers.values()].map((worker) =>
+        this.#ask(worker, (id) => ({ kind: 'snapshot', id }), PATIENCE),
+      ),
+    )
+    return reports.flatMap((report) => (report?.kind === 'snapshot' ? [report.snapshot] : []))
+  }
+
+  /** Lets every worker finish what it has; answers when all are gone. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    const gone = [...this.#workers.values()].map(
+      ({ child }) => new Promise<void>((resolve) => child.once('exit', () => resolve())),
+    )
+    for (const { child } of this.#workers.values()) send(child, { kind: 'drain' })
+    await Promise.all(gone)
+  }
+
+  #freeNumber(): number {
+    let number = 0
+    while (this.#workers.has(number)) number++
+    return number
+  }
+
+  #start(number: number): Worker {
+    const [script, ...args] = this.#entry
+    const child = fork(script, args, {
+      env: { ...process.env, PORTCULLIS_WORKER: String(number) },
+      serialization: 'advanced',
+    })
+    const worker: Worker = { number, child, startedAt: performance.now() }
+    this.#workers.set(number, worker)
+    child.on('message', (report: Report) => {
+      const waiting = this.#waiting.get(report.id)
+      this.#waiting.delete(report.id)
+      waiting?.(report)
+    })
+    child.on('exit', (code, signal) => this.#gone(worker, signal ?? String(code)))
+    child.on('error', (error) =>
+      this.#log.error('worker', { worker: number, error: error.message }),
+    )
+    return worker
+  }
+
+  #gone(worker: Worker, reason: string): void {
+    this.#workers.delete(worker.number)
+    if (this.#isDraining || this.#model === undefined) return
+    this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
+    const lived = performance.now() - worker.startedAt
+    const model = this.#model
+    setTimeout(
+      () => {
+        if (!this.#isDraining) void this.#apply(this.#start(worker.number), model)
+      },
+      lived < SHORTEST_LIFE ? SHORTEST_LIFE : 0,
+    )
+  }
+
+  async #apply(worker: Worker, model: Model): Promise<Applied> {
+    const report = await this.#ask(worker, (id) => ({ kind: 'apply', id, model }))
+    return report?.kind === 'applied' ? report.applied : { isApplied: false, diagnostics: [] }
+  }
+
+  /** undefined: the worker ended, or did not answer in time. */
+  #ask(
+    worker: Worker,
+    order: (id: number) => Order,
+    patience?: number,
+  ): Promise<Report | undefined> {
+    const id = ++this.#ids
+    return new Promise((resolve) => {
+      const timer =
+        patience === undefined ? undefined : setTimeout(() => answer(undefined), patience)
+      const ended = () => answer(undefined)
+      const answer = (report: Report | undefined) => {
+        clearTimeout(timer)
+        worker.child.off('exit', ended)
+        this.#waiting.delete(id)
+        resolve(report)
+      }
+      this.#waiting.set(id, answer)
+      worker.child.once('exit', ended)
+      send(worker.child, order(id))
+    })
+  }
+}
+
+function send(child: ChildProcess, order: Order): void {
+  if (child.connected) child.send(order, () => {})
+}

@@ -1,0 +1,282 @@
+import assert from 'node:assert/strict'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { createOtlpExporter, type OtlpExporterOptions, type SpanLoss } from './otlp.ts'
+import { createOtlpSend, parseRetryAfter } from './otlp-send.ts'
+import { readProtobuf } from './protobuf-reader.ts'
+import type { Span } from './trace.ts'
+
+const SOURCE = {
+  resource: { 'service.name': 'portcullis' },
+  scope: { name: 'portcullis', version: '0.1.0' },
+} as const
+
+function span(name: string, more: Partial<Span> = {}): Span {
+  return {
+    traceId: '4bf92f3577b34da6a3ce929d0e0e4736',
+    spanId: '00f067aa0ba902b7',
+    flags: 3,
+    parentId: '',
+    isParentRemote: false,
+    tracestate: '',
+    kind: 'server',
+    name,
+    start: 1_770_091_506_123_456,
+    end: 1_770_091_506_125_000,
+    attributes: {},
+    status: 'unset',
+    message: '',
+    ...more,
+  }
+}
+
+interface Received {
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Uint8Array | string
+}
+
+/** A collector that answers in turn, the last answer for ever; `hang` is none at all. */
+async function collector(
+  t: TestContext,
+  answers: readonly (Answer | 'hang')[] = [{ status: 200 }],
+) {
+  const received: Received[] = []
+  let whenReceived = () => {}
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const answer = answers[Math.min(received.length, answers.length - 1)]
+      received.push({ headers: request.headers, body: Buffer.concat(chunks) })
+      whenReceived()
+      if (answer === 'hang' || answer === undefined) return
+      response.writeHead(answer.status, answer.headers).end(answer.body)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const until = async (requests: number) => {
+    while (received.length < requests) {
+      await new Promise<void>((resolve) => {
+        whenReceived = resolve
+      })
+    }
+  }
+  return { url: `http://127.0.0.1:${port}/v1/traces`, received, until }
+}
+
+function exporterTo(url: string, options: Partial<OtlpExporterOptions> = {}) {
+  const losses: [number, SpanLoss, string][] = []
+  let exported = 0
+  const exporter = createOtlpExporter({
+    source: SOURCE,
+    send: createOtlpSend({ url, timeout: 500, headers: { 'x-token': 'secret' } }),
+    interval: 5,
+    backoff: 2,
+    whenExported: (spans) => void (exported += spans),
+    whenLost: (...loss) => losses.push(loss),
+    ...options,
+  })
+  const stopped = () => new Promise<void>((resolve) => exporter.stop(resolve))
+  return { exporter, losses, exported: () => exported, stopped }
+}
+
+describe('spans that arrive', () => {
+  for (const [encoding, contentType] of [
+    ['protobuf', 'application/x-protobuf'],
+    ['json', 'application/json'],
+  ] as const) {
+    it(`as ${encoding}`, async (t) => {
+      const { url, received, until } = await collector(t)
+      const { exporter, exported, stopped } = exporterTo(url, { encoding })
+      exporter.export(span('GET /orders'))
+      await until(1)
+      await stopped()
+      assert.equal(exported(), 1)
+      assert.equal(received[0]?.headers['content-type'], contentType)
+      assert.equal(received[0]?.headers['x-token'], 'secret')
+      assert.deepEqual(namesIn(received[0]), ['GET /orders'])
+    })
+  }
+
+  it('come in batches, in their order', async (t) => {
+    const { url, received } = await collector(t)
+    const { exporter, exported, stopped } = exporterTo(url, { batch: 10, interval: 60_000 })
+    for (let i = 0; i < 25; i++) exporter.export(span(`${i}`))
+    await stopped()
+    const batches = received.map((each) => namesIn(each).map(Number))
+    assert.deepEqual(
+      batches.map(({ length }) => length),
+      [10, 10, 5],
+    )
+    assert.deepEqual(
+      batches.flat(),
+      Array.from({ length: 25 }, (_, i) => i),
+    )
+    assert.equal(exported(), 25)
+  })
+})
+
+describe('a collector that', () => {
+  for (const status of [429, 502, 503, 504]) {
+    it(`answers ${status} gets the same again`, async (t) => {
+      const { url, received, until } = await collector(t, [{ status }, { status }, { status: 200 }])
+      const { exporter, exported, losses, stopped } = exporterTo(url)
+      exporter.export(span('x'))
+      await until(3)
+      await stopped()
+      assert.deepEqual([exported(), losses], [1, []])
+      assert.deepEqual(received[2]?.body, received[0]?.body)
+    })
+  }
+
+  it('says when to come back is not asked before', async (t) => {
+    const later = { status: 503, headers: { 'retry-after': '1' } }
+    const { url, until } = await collector(t, [later, { status: 200 }])
+    const { exporter, stopped } = exporterTo(url)
+    const start = performance.now()
+    exporter.export(span('x'))
+    await until(2)
+    assert.ok(performance.now() - start >= 990)
+    await stopped()
+  })
+
+  for (const [name, answer, why, detail] of [
+    ['answers 400 is not asked again', { status: 400 }, 'refused', 'status 400'],
+    ['answers 500 is not asked again', { status: 500 }, 'refused', 'status 500'],
+    [
+      'redirects is not followed',
+      { status: 307, headers: { location: '/' } },
+      'refused',
+      'status 307',
+    ],
+    ['is down for long loses spans', { status: 503 }, 'unavailable', 'status 503'],
+    ['hangs for long loses spans', 'hang', 'unavailable', 'no answer within 20 ms'],
+    [
+      'says too much is not listened to',
+      { status: 200, body: 'x'.repeat(100_000) },
+      'unavailable',
+      'the answer is too long',
+    ],
+  ] as const) {
+    it(name, async (t) => {
+      const { url, received } = await collector(t, [answer])
+      const lost = Promise.withResolvers<readonly [number, SpanLoss, string]>()
+      const { exporter } = exporterTo(url, {
+        send: createOtlpSend({ url, timeout: 20 }),
+        attempts: 3,
+        whenLost: (...loss) => lost.resolve(loss),
+      })
+      exporter.export(span('x'))
+      assert.deepEqual(await lost.promise, [1, why, detail])
+      assert.equal(received.length, why === 'refused' ? 1 : 3)
+    })
+  }
+
+  it('is not there at all loses spans', async () => {
+    const lost = Promise.withResolvers<readonly [number, SpanLoss, string]>()
+    const { exporter } = exporterTo('http://127.0.0.1:1/v1/traces', {
+      attempts: 2,
+      whenLost: (...loss) => lost.resolve(loss),
+    })
+    exporter.export(span('x'))
+    const [, why, detail] = await lost.promise
+    assert.equal(why, 'unavailable')
+    assert.match(detail, /ECONNREFUSED/)
+  })
+
+  for (const [encoding, body] of [
+    ['protobuf', Uint8Array.of(0x0a, 4, 0x08, 2, 0x12, 0)],
+    ['json', '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}'],
+  ] as const) {
+    it(`takes a part only, and says so in ${encoding}`, async (t) => {
+      const { url, until } = await collector(t, [{ status: 200, body }])
+      const { exporter, exported, losses, stopped } = exporterTo(url, { encoding })
+      for (const name of ['a', 'b', 'c']) exporter.export(span(name))
+      await until(1)
+      await stopped()
+      assert.equal(exported(), 1)
+      assert.deepEqual(losses, [[2, 'refused', 'the collector took only a part']])
+    })
+  }
+})
+
+describe('an exporter', () => {
+  it('drops spans that find its queue full, and is not slowed', async (t) => {
+    const { url, until } = await collector(t, ['hang'])
+    const { exporter, losses, stopped } = exporterTo(url, {
+      capacity: 100,
+      batch: 10,
+      send: createOtlpSend({ url, timeout: 50 }),
+    })
+    for (let i = 0; i < 10; i++) exporter.export(span('first'))
+    await until(1)
+    const start = performance.now()
+    for (let i = 0; i < 1000; i++) exporter.export(span('more'))
+    assert.ok(performance.now() - start < 500)
+    assert.equal(losses.length, 900)
+    assert.deepEqual(losses[0], [1, 'queue-full', ''])
+    await stopped()
+    assert.deepEqual(losses.at(-1), [110, 'stopped', 'no answer within 50 ms'])
+    exporter.export(span('late'))
+    assert.deepEqual(losses.at(-1), [1, 'stopped', ''])
+  })
+
+  it('that stops while it waits tries once more', async (t) => {
+    const { url, until } = await collector(t, [{ status: 503 }, { status: 200 }])
+    const { exporter, exported, stopped } = exporterTo(url, { backoff: 60_000 })
+    exporter.export(span('x'))
+    await until(1)
+    await new Promise((resolve) => setTimeout(resolve, 30))
+    await stopped()
+    assert.equal(exported(), 1)
+  })
+
+  it('that has nothing to send stops at once', async () => {
+    await exporterTo('http://127.0.0.1:1/').stopped()
+  })
+})
+
+describe('Retry-After', () => {
+  const now = Date.parse('2026-02-03T04:05:06Z')
+  for (const [header, expected] of [
+    [undefined, undefined],
+    ['0', 0],
+    ['120', 120_000],
+    ['Tue, 03 Feb 2026 04:05:36 GMT', 30_000],
+    ['Tue, 03 Feb 2026 04:05:00 GMT', 0],
+    ['soon', undefined],
+    ['-1', undefined],
+    ['1.5', undefined],
+    ['2026-02-03', undefined],
+  ] as const) {
+    it(`${header} is ${expected}`, () => assert.equal(parseRetryAfter(header, now), expected))
+  }
+})
+
+/** The names of the spans of an ExportTraceServiceRequest. */
+function namesIn(received: Received | undefined): readonly string[] {
+  assert.ok(received !== undefined)
+  if (received.headers['content-type'] === 'application/json') {
+    const { resourceSpans } = JSON.parse(received.body.toString())
+    return resourceSpans[0].scopeSpans[0].spans.map(({ name }: Span) => name)
+  }
+  // resource_spans, scope_spans, spans, name
+  const names = [1, 2, 2, 5].reduce<readonly Uint8Array[]>(
+    (messages, field) =>
+      messages.flatMap((bytes) => (readProtobuf(bytes)?.get(field) ?? []) as Uint8Array[]),
+    [received.body],
+  )
+  return names.map((name) => Buffer.from(name).toString())
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Exchange } from '../exchange/exchange.ts'
+import { type Algorithm, type Balanced, balancer, schedule } from './balance.ts'
+import { hash32, maglevTable } from './maglev.ts'
+
+interface Fake extends Balanced {
+  isUsable: boolean
+}
+
+function fakes(...weights: readonly number[]): readonly Fake[] {
+  return weights.map((weight, at) => ({ name: `m${at}`, weight, active: 0, isUsable: true }))
+}
+
+const ALL: readonly Algorithm[] = ['LeastRequest', 'RoundRobin', 'Random', 'ConsistentHash']
+
+/** The key of a fake exchange is itself. */
+const keyed = (key: string) => key as unknown as Exchange
+const hashKey = (exchange: Exchange) => String(exchange)
+
+function shares(algorithm: Algorithm, members: readonly Fake[], picks = 20_000) {
+  const { pick } = balancer(algorithm, members, { hashKey })
+  const counts = new Map(members.map(({ name }) => [name, 0]))
+  for (let i = 0; i < picks; i++) {
+    const { name } = pick(keyed(`key-${i}`), []) as Fake
+    counts.set(name, (counts.get(name) ?? 0) + 1)
+  }
+  return [...counts.values()].map((count) => count / picks)
+}
+
+describe('shares', () => {
+  for (const algorithm of ALL) {
+    for (const weights of [[1], [1, 1, 1], [1, 2, 5], [10, 10], [3, 1, 1, 7]]) {
+      it(`${algorithm} gives ${weights.join(':')}`, () => {
+        const total = weights.reduce((sum, weight) => sum + weight, 0)
+        const found = shares(algorithm, fakes(...weights))
+        for (const [at, share] of found.entries()) {
+          const wanted = (weights[at] as number) / total
+          assert.ok(Math.abs(share - wanted) < 0.03, `${at}: ${share}, not ${wanted}`)
+        }
+      })
+    }
+  }
+
+  it('RoundRobin goes in turn, and spreads the heavy ones', () => {
+    assert.equal(schedule(fakes(5, 1, 1)).map(({ name }) => name).join(' '), 'm0 m0 m1 m0 m2 m0 m0')
+    const { pick } = balancer('RoundRobin', fakes(1, 1, 1), { random: () => 0 })
+    const names = Array.from({ length: 6 }, () => pick(undefined, [])?.name)
+    assert.deepEqual(names, ['m0', 'm1', 'm2', 'm0', 'm1', 'm2'])
+  })
+
+  it('weights of any size make a schedule of bounded length with every member in it', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 1, maxLength: 8 }), (weights) => {
+        const turns = schedule(fakes(...weights))
+        assert.ok(turns.length <= 4_096)
+        assert.equal(new Set(turns).size, weights.length)
+      }),
+      { numRuns: 30 },
+    )
+  })
+})
+
+describe('LeastRequest', () => {
+  it('prefers the one with less to do', () => {
+    const members = fakes(1, 1)
+    const [one, other] = members as [Fake, Fake]
+    one.active = 3
+    const { pick } = balancer('LeastRequest', members)
+    for (let i = 0; i < 50; i++) assert.equal(pick(undefined, []), other)
+  })
+
+  it('measures what there is to do by weight', () => {
+    const members = fakes(10, 1)
+    const [strong, weak] = members as [Fake, Fake]
+    strong.active = 5
+    weak.active = 1
+    const { pick } = balancer('LeastRequest', members)
+    for (let i = 0; i < 50; i++) assert.equal(pick(undefined, []), strong)
+  })
+
+  it('keeps the work of all within a few of each other', () => {
+    const members = fakes(...Array.from({ length: 10 }, () => 1))
+    const { pick } = balancer('LeastRequest', members)
+    for (let i = 0; i < 10_000; i++) (pick(undefined, []) as Fake).active++
+    const active = members.map((member) => member.active)
+    assert.ok(Math.max(...active) - Math.min(...active) < 20, active.join(' '))
+  })
+})
+
+describe('health', () => {
+  for (const algorithm of ALL) {
+    it(`${algorithm} passes over those that are ill, until they are well`, () => {
+      const members = fakes(1, 1, 1)
+      const [ill] = members as [Fake]
+      const { pick, update } = balancer(algorithm, members, { hashKey })
+      const picks = () => new Set(Array.from({ length: 200 }, (_, i) => pick(keyed(`${i}`), [])))
+      ill.isUsable = false
+      update()
+      assert.equal(picks().has(ill), false)
+      ill.isUsable = true
+      update()
+      assert.equal(picks().has(ill), true)
+    })
+
+    it(`${algorithm} ignores health when fewer than half are well`, () => {
+      const members = fakes(1, 1, 1)
+      for (const member of members.slice(1)) member.isUsable = false
+      const { pick } = balancer(algorithm, members, { hashKey })
+      const seen = new Set(Array.from({ length: 300 }, (_, i) => pick(keyed(`${i}`), [])))
+      assert.equal(seen.size, 3)
+    })
+
+    it(`${algorithm} has nobody when all are ill and panic is off`, () => {
+      const members = fakes(1, 1)
+      for (const member of members) member.isUsable = false
+      const { pick } = balancer(algorithm, members, { hashKey, panicBelow: 0 })
+      assert.equal(pick(keyed('a'), []), undefined)
+      assert.equal(pick(keyed('a'), ['m0']), undefined)
+    })
+
+    it(`${algorithm} takes another one on a retry, and any one when all were tried`, () => {
+      const members = fakes(1, 2, 3)
+      const { pick } = balancer(algorithm, members, { hashKey })
+      for (let i = 0; i < 100; i++) {
+        const key = keyed(`${i}`)
+        const first = pick(key, []) as Fake
+        const second = pick(key, [first.name]) as Fake
+        const third = pick(key, [first.name, second.name]) as Fake
+        assert.equal(new Set([first, second, third]).size, 3)
+        assert.ok(pick(key, ['m0', 'm1', 'm2']) !== undefined)
+      }
+    })
+  }
+})
+
+describe('ConsistentHash', () => {
+  const members = fakes(1, 1, 1, 1, 1)
+  const keys = Array.from({ length: 2_000 }, (_, i) => keyed(`user-${i}`))
+
+  it('equal keys go to the same member, in every process', () => {
+    const one = balancer('ConsistentHash', members, { hashKey })
+    const other = balancer('ConsistentHash', fakes(1, 1, 1, 1, 1), { hashKey })
+    for (const key of keys) assert.equal(one.pick(key, [])?.name, other.pick(key, [])?.name)
+    assert.equal(hash32('portcullis', 0), hash32('portcullis', 0))
+  })
+
+  it('one that is ill moves its own keys alone', () => {
+    const { pick, update } = balancer('ConsistentHash', members, { hashKey })
+    const before = keys.map((key) => pick(key, []))
+    const [ill] = members as [Fake]
+    ill.isUsable = false
+    update()
+    for (const [at, key] of keys.entries()) {
+      const now = pick(key, [])
+      if (before[at] === ill) assert.notEqual(now, ill)
+      else assert.equal(now, before[at])
+    }
+    ill.isUsable = true
+  })
+
+  it('one that is new takes about its share, and few keys move elsewhere', () => {
+    const before = balancer('ConsistentHash', members, { hashKey })
+    const after = balancer('ConsistentHash', [...members, ...fakes(1)].map(renamed), { hashKey })
+    let toOthers = 0
+    for (const key of keys) {
+      const [old, now] = [before.pick(key, [])?.name, after.pick(key, [])?.name]
+      if (old !== now && now !== 'm5') toOthers++
+    }
+    assert.ok(toOthers < keys.length * 0.1, `${toOthers}`)
+  })
+
+  it('a request without a key goes anywhere', () => {
+    const { pick } = balancer('ConsistentHash', members, { hashKey: () => undefined })
+    const seen = new Set(Array.from({ length: 200 }, () => pick(keyed(''), [])))
+    assert.equal(seen.size, members.length)
+  })
+
+  it('the table gives every member its share of places', () => {
+    for (const count of [2, 10, 100, 256]) {
+      const table = maglevTable(fakes(...Array.from({ length: count }, () => 1)))
+      const places = new Array<number>(count).fill(0)
+      for (const at of table) places[at] = (places[at] as number) + 1
+      assert.ok(Math.max(...places) - Math.min(...places) <= 1, `${count}`)
+    }
+  })
+})
+
+function renamed(member: Fake, at: number): Fake {
+  return { ...member, name: `m${at}` }
+}

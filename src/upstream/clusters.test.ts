@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
+import { after, describe, it } from 'node:test'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Backend, Endpoint } from '../model/backend.ts'
+import type { Attached } from '../model/policy.ts'
+import type { UpstreamSettings } from '../model/settings.ts'
+import { backendTLS } from '../policies/backend-tls/schema.ts'
+import { connectionLimits } from '../policies/connection-limits/schema.ts'
+import { healthCheck } from '../policies/health-check/schema.ts'
+import { loadBalancer } from '../policies/load-balancer/schema.ts'
+import { outlierDetection } from '../policies/outlier-detection/schema.ts'
+import { tcp } from '../policies/tcp/schema.ts'
+import { Deadlines } from '../wire/deadlines.ts'
+import type { ClientConnection } from '../wire/http1/client-connection.ts'
+import type { Choice, Cluster } from './cluster.ts'
+import { closeUnused, clusterKey, openCluster, type Surroundings } from './clusters.ts'
+import { Resolver } from './dns.ts'
+import { parseTarget } from './dynamic-cluster.ts'
+import { certify } from './fixtures/certificates.ts'
+import { ANSWER, answering, eventually, freePort, serve } from './fixtures/servers.ts'
+import { systemNames } from './name-source.ts'
+
+const SETTINGS: UpstreamSettings = {
+  connectTimeout: 500,
+  idleTimeout: 5_000,
+  keepalive: { enabled: true, time: 60_000, interval: 60_000, retries: 3 },
+}
+const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
+after(() => resolver.close())
+const AROUND: Surroundings = { settings: SETTINGS, deadlines: new Deadlines(20), resolver }
+
+const origin = { document: 'test', path: [] } as unknown as Backend['origin']
+
+function hosts(...endpoints: readonly Endpoint[]): Backend {
+  return { kind: 'host', name: 'test', origin, policies: [], endpoints }
+}
+
+const at = (port: number, host = '127.0.0.1'): Endpoint => ({ host, port })
+
+function policy(kind: string, value: unknown): Attached {
+  return { state: 'valid', kind, section: 'backend', level: 'backend', policy: 'p', origin, value }
+}
+
+/** What the schema makes of it, so that its shapes and the ones here cannot part. */
+const POLICY = {
+  backendTLS: (input: unknown) => policy('backendTLS', backendTLS.parse(input)),
+  connectionLimits: (input: unknown) => policy('connectionLimits', connectionLimits.parse(input)),
+  healthCheck: (input: unknown) => policy('healthCheck', healthCheck.parse(input)),
+  loadBalancer: (input: unknown) => policy('loadBalancer', loadBalancer.parse(input)),
+  outlierDetection: (input: unknown) => policy('outlierDetection', outlierDetection.parse(input)),
+  tcp: (input: unknown) => policy('tcp', tcp.parse(input)),
+}
+
+const asking = (host: string) => ({ request: { host } }) as unknown as Exchange
+
+/** One request: the status, or the word for why there is none. */
+async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string[] = []) {
+  const choice = cluster.choose(exchange, tried)
+  if (typeof choice === 'string') return choice
+  const connection = await connected(choice)
+  if (typeof connection === 'string') {
+    choice.done({ outcome: 'connect-failed', status: 0, duration: 1 })
+    return connection
+  }
+  return new Promise<number | string>((resolve) => {
+    let status = 0
+    connection.send('GET', 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', false, 1_000, {
+      interim: () => {},
+      response: (head) => {
+        status = head.status
+        return false
+      },
+      data: () => true,
+      ended: () => {
+        choice.done({ outcome: 'answered', status, duration: 1 })
+        resolve(status)
+      },
+      failed: (reason) => {
+        choice.done({ outcome: 'reset', status: 0, duration: 1 })
+        resolve(reason)
+      },
+      drained: () => {},
+    })
+  })
+}
+
+function connected({ pool }: Choice): Promise<ClientConnection | string> {
+  const free = pool.take()
+  if (free !== undefined) return Promise.resolve(free)
+  return new Promise((resolve) => pool.request({ connected: resolve, unconnected: resolve }))
+}
+
+describe('backends of hosts', () => {
+  it('serve requests, by address and by name', async () => {
+    const server = await serve(answering())
+    for (const host of ['127.0.0.1', 'localhost']) {
+      const cluster = openCluster(hosts(at(server.port, host)), [], AROUND)
+      assert.equal(await ask(cluster), 200)
+      assert.equal(await ask(cluster), 200)
+      assert.deepEqual(cluster.counts(), {
+        open: 1,
+        idle: 1,
+        waiting: 0,
+        healthy: 1,
+        unhealthy: 0,
+        ejected: 0,
+      })
+      cluster.close()
+      assert.equal(cluster.counts().open, 0)
+    }
+    assert.equal(server.accepted(), 2)
+    await server.close()
+  })
+
+  it('are reached by a unix socket, too', async () => {
+    const path = `${tmpdir()}/portcullis-cluster-${process.pid}.sock`
+    const server = await serve(answering(), { path })
+    const cluster = openCluster({ kind: 'unix', name: 'u', origin, policies: [], path }, [], AROUND)
+    assert.equal(await ask(cluster), 200)
+    assert.equal((cluster.choose(undefined, []) as Choice).endpoint, `unix:${path}`)
+    cluster.close()
+    await server.close()
+  })
+
+  for (const [endpoint, name, host] of [
+    [{ host: 'a.test', port: 80 }, 'a.test:80', ''],
+    [{ host: '::1', port: 80 }, '[::1]:80', ''],
+    [{ host: 'a.test', port: 443, scheme: 'https' }, 'a.test:443', 'a.test'],
+    [{ host: 'a.test', port: 8443, scheme: 'https' }, 'a.test:8443', 'a.test:8443'],
+    [{ host: 'a.test', port: 80, scheme: 'http' }, 'a.test:80', 'a.test'],
+  ] as const satisfies readonly (readonly [Endpoint, string, string])[]) {
+    it(`${JSON.stringify(endpoint)} is ${name} with host ${host || 'of the client'}`, () => {
+      const cluster = openCluster(hosts(endpoint), [], AROUND)
+      const choice = cluster.choose(undefined, []) as Choice
+      assert.deepEqual([choice.endpoint, choice.host], [name, host])
+      cluster.close()
+    })
+  }
+
+  it('an invalid backend, an invalid policy and a backend without endpoints answer a word', () => {
+    const invalid: Backend = { kind: 'invalid', name: 'i', origin, policies: [], diagnostics: [] }
+    const broken: Attached = {
+      state: 'invalid',
+      kind: 'backendTLS',
+      section: 'backend',
+      level: 'backend',
+      policy: 'p',
+      origin,
+      diagnostics: [],
+    }
+    const mcp: Backend = { kind: 'mcp', name: 'm', origin, policies: [], targets: [], options: {} }
+    assert.equal(openCluster(invalid, [], AROUND).choose(undefined, []), 'invalid-backend')
+    assert.equal(openCluster(hosts(at(1)), [broken], AROUND).choose(undefined, []), 'invalid-policy')
+    assert.equal(openCluster(mcp, [], AROUND).choose(undefined, []), 'no-endpoint')
+    assert.equal(openCluster(hosts(), [], AROUND).choose(undefined, []), 'no-endpoint')
+  })
+
+  it('speak TLS where a policy says so, or the scheme', async () => {
+    const authority = certify({ name: 'Authority' })
+    const own = certify({ name: 'api', names: ['DNS:api.test'], issuer: authority })
+    const server = await serve(answering(), { tls: { cert: own.cert, key: own.key } })
+    const root = { inline: authority.cert }
+    const named = POLICY.backendTLS({ root, hostname: 'api.test' })
+    const cluster = openCluster(hosts(at(server.port)), [named], AROUND)
+    assert.equal(await ask(cluster), 200)
+    cluster.close()
+    const byScheme = openCluster(hosts({ ...at(server.port), scheme: 'https' }), [], AROUND)
+    assert.equal(await ask(byScheme), 'tls-untrusted')
+    const unreadable = POLICY.backendTLS({ root, cert: { inline: 'x' }, key: { inline: 'y' } })
+    const failing = openCluster(hosts(at(server.port)), [unreadable], AROUND)
+    assert.equal(await ask(failing), 'tls-material')
+    await server.close()
+  })
+
+  it('refuse what is beyond their limits', async () => {
+    const server = await serve(() => {})
+    const limits = POLICY.connectionLimits({ maxConnections: 1, maxPendingRequests: 1 })
+    const short = POLICY.tcp({ connectTimeout: '50ms' })
+    const cluster = openCluster(hosts(at(server.port)), [limits, short], AROUND)
+    const first = await connected(cluster.choose(undefined, []) as Choice)
+    const second = connected(cluster.choose(undefined, []) as Choice)
+    assert.equal(cluster.choose(undefined, []), 'overloaded')
+    assert.equal(await second, 'pending-timeout')
+    ;(first as ClientConnection).abort()
+    cluster.close()
+    await server.close()
+  })
+})
+
+describe('several endpoints', () => {
+  it('one that refuses is taken out, and comes back without a restart', async () => {
+    const [good, port] = [await serve(answering()), await freePort()]
+    const policies = [
+      POLICY.loadBalancer({ algorithm: 'RoundRobin' }),
+      POLICY.outlierDetection({ eviction: { consecutiveFailures: 2, duration: '100ms' } }),
+    ]
+    const cluster = openCluster(hosts(at(good.port), at(port)), policies, AROUND)
+    for (let i = 0; i < 4; i++) await ask(cluster)
+    assert.equal(cluster.counts().ejected, 1)
+    for (let i = 0; i < 10; i++) assert.equal(await ask(cluster), 200)
+    const revived = await serve(answering(), { port })
+    assert.ok(await eventually(() => cluster.counts().ejected === 0))
+    for (let i = 0; i < 10; i++) assert.equal(await ask(cluster), 200)
+    assert.equal(revived.accepted(), 1)
+    cluster.close()
+    await good.close()
+    await revived.close()
+  })
+
+  it('one whose health check fails gets no requests until it is well', async () => {
+    let isWell = false
+    const ill = await serve(answering(() => (isWell ? ANSWER : ANSWER.replace('200', '500'))))
+    const well = await serve(answering())
+    const check = POLICY.healthCheck({ http: {}, interval: '20ms', timeout: '100ms' })
+    const cluster = openCluster(hosts(at(ill.port), at(well.port)), [check], AROUND)
+    assert.ok(await eventually(() => cluster.counts().unhealthy === 1))
+    for (let i = 0; i < 20; i++) assert.equal(await ask(cluster), 200)
+    isWell = true
+    assert.ok(await eventually(() => cluster.counts().unhealthy === 0))
+    cluster.close()
+    assert.ok(await eventually(() => ill.sockets.size + well.sockets.size === 0))
+    await ill.close()
+    await well.close()
+  })
+
+  it('a retry goes to another', () => {
+    const cluster = openCluster(hosts(at(1), at(2), at(3)), [], AROUND)
+    for (let i = 0; i < 50; i++) {
+      const first = cluster.choose(undefined, []) as Choice
+      const second = cluster.choose(undefined, [first.endpoint]) as Choice
+      assert.notEqual(first.endpoint, second.endpoint)
+      for (const one of [first, second]) {
+        one.done({ outcome: 'cancelled', status: 0, duration: 0 })
+        one.done({ outcome: 'cancelled', status: 0, duration: 0 })
+      }
+    }
+    cluster.close()
+  })
+
+  it('equal keys meet the same endpoint', () => {
+    const hash = POLICY.loadBalancer({ algorithm: 'ConsistentHash', hashKey: 'request.host' })
+    const hashKey = ({ request }: Exchange) => request.host
+    const cluster = openCluster(hosts(at(1), at(2), at(3)), [hash], AROUND, { hashKey })
+    const endpoints = Array.from({ length: 20 }, () => {
+      return (cluster.choose(asking('alice'), []) as Choice).endpoint
+    })
+    assert.equal(new Set(endpoints).size, 1)
+    cluster.close()
+  })
+})
+
+describe('dynamic backends', () => {
+  const dynamic: Backend = { kind: 'dynamic', name: 'd', origin, policies: [] }
+  const free = { ...AROUND, allowLocalTargets: true }
+
+  it('go where the request or an expression says', async () => {
+    const server = await serve(answering())
+    const own = openCluster(dynamic, [], free)
+    assert.equal(await ask(own, asking(`127.0.0.1:${server.port}`)), 200)
+    const target = () => `localhost:${server.port}`
+    const computed = openCluster(dynamic, [], free, { target })
+    assert.equal(await ask(computed, asking('ignored')), 200)
+    assert.equal(await ask(computed, asking('ignored')), 200)
+    assert.equal(server.accepted(), 2)
+    own.close()
+    computed.close()
+    assert.ok(await eventually(() => server.sockets.size === 0))
+    await server.close()
+  })
+
+  for (const host of ['127.0.0.1', 'localhost', '[::1]', '169.254.169.254', '[::ffff:127.0.0.1]']) {
+    it(`never lead to ${host} unless that is allowed`, async () => {
+      assert.equal(await ask(openCluster(dynamic, [], AROUND), asking(host)), 'forbidden-address')
+    })
+  }
+
+  for (const [text, expected] of [
+    ['', 'no-target'],
+    ['a b', 'bad-target'],
+    ['user@host', 'bad-target'],
+    ['host/path', 'bad-target'],
+    ['host:0', 'bad-target'],
+    ['host:99999', 'bad-target'],
+    ['127.1', 'bad-target'],
+    ['2130706433', 'bad-target'],
+    ['0x7f.0.0.1', 'bad-target'],
+    ['0177.0.0.1', 'bad-target'],
+    ['host\r\nx: y', 'bad-target'],
+  ] as const) {
+    it(`${JSON.stringify(text)} is ${expected}`, async () => {
+      assert.equal(await ask(openCluster(dynamic, [], free), asking(text)), expected)
+    })
+  }
+
+  for (const [text, endpoint] of [
+    ['api.test', { host: 'api.test', port: 80 }],
+    ['API.test:8080', { host: 'api.test', port: 8080 }],
+    ['https://api.test/', { host: 'api.test', port: 443, scheme: 'https' }],
+    ['[2001:db8::1]:81', { host: '2001:db8::1', port: 81 }],
+    ['1a.de', { host: '1a.de', port: 80 }],
+  ] as const) {
+    it(`${text} is ${JSON.stringify(endpoint)}`, () => {
+      assert.deepEqual(parseTarget(text, 80), endpoint)
+    })
+  }
+})
+
+describe('across reloads', () => {
+  const limits = (maxConnections: number) => POLICY.connectionLimits({ maxConnections })
+  const moved = { ...hosts(at(1)), origin: { document: 'elsewhere' } as unknown as Backend['origin'] }
+  const headers: Attached = policy('requestHeaders', { remove: ['a'] })
+
+  for (const [sentence, backend, policies, isSame] of [
+    ['the same', hosts(at(1)), [limits(1)], true],
+    ['written elsewhere', moved, [limits(1)], true],
+    ['with a policy about requests', hosts(at(1)), [limits(1), headers], true],
+    ['another port', hosts(at(2)), [limits(1)], false],
+    ['another limit', hosts(at(1)), [limits(2)], false],
+    ['a policy less', hosts(at(1)), [], false],
+  ] as const) {
+    it(`${sentence}: ${isSame ? 'goes on' : 'is another'}`, () => {
+      const before = clusterKey(hosts(at(1)), [limits(1)])
+      assert.equal(clusterKey(backend, policies) === before, isSame)
+      assert.equal(openCluster(backend, policies, AROUND).key === before, isSame)
+    })
+  }
+
+  it('only clusters that the next Program does without are closed', async () => {
+    const server = await serve(answering())
+    const kept = openCluster(hosts(at(server.port)), [], AROUND)
+    const dropped = openCluster(hosts(at(server.port)), [limits(9)], AROUND)
+    assert.deepEqual([await ask(kept), await ask(dropped)], [200, 200])
+    closeUnused([kept, dropped], [kept])
+    assert.ok(await eventually(() => server.sockets.size === 1))
+    assert.deepEqual([kept.counts().idle, dropped.counts().idle], [1, 0])
+    kept.close()
+    await server.close()
+  })
+})

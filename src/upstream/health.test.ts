@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import { Deadlines } from '../wire/deadlines.ts'
+import { dialer } from './connect.ts'
+import { ANSWER, answering, DIAL, eventually, freePort, serve } from './fixtures/servers.ts'
+import { type CheckOutcome, type HealthCheck, probe, watchHealth } from './health.ts'
+
+const HTTP: HealthCheck = {
+  http: { path: '/healthz', codes: [200, 204] },
+  interval: 20,
+  timeout: 150,
+  unhealthyThreshold: 3,
+  healthyThreshold: 2,
+}
+const TCP: HealthCheck = { ...HTTP, http: undefined, tcp: {} }
+
+function probed(port: number) {
+  const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port }, DIAL)
+  return { dial, host: 'api.test', deadlines: new Deadlines(10), random: () => 0.5 }
+}
+
+const check = (port: number, how: HealthCheck) =>
+  new Promise<CheckOutcome>((resolve) => void probe(how, probed(port), resolve))
+
+describe('one check', () => {
+  for (const [sentence, how, behave, expected] of [
+    ['GET answered with a wanted status', HTTP, answering(), 'healthy'],
+    ['GET answered with another', HTTP, answering(ANSWER.replace('200', '503')), 'unhealthy'],
+    ['GET never answered', HTTP, () => {}, 'timeout'],
+    ['GET answered with no HTTP', HTTP, answering('220 mail\r\n\r\n'), 'unhealthy'],
+    ['GET and a reset', HTTP, (socket: Socket) => void socket.resetAndDestroy(), 'unhealthy'],
+    ['a half-open connection', HTTP, (socket: Socket) => void socket.end(), 'unhealthy'],
+    ['a connection that opens', TCP, () => {}, 'healthy'],
+  ] as const) {
+    it(`${sentence}: ${expected}`, async () => {
+      const server = await serve(behave)
+      assert.equal(await check(server.port, how), expected)
+      assert.ok(await eventually(() => server.sockets.size === 0))
+      await server.close()
+    })
+  }
+
+  for (const how of [HTTP, TCP]) {
+    it(`a refused connection: unhealthy (${how.http === undefined ? 'TCP' : 'HTTP'})`, async () => {
+      assert.equal(await check(await freePort(), how), 'unhealthy')
+    })
+  }
+
+  it('asks for the path with the host', async () => {
+    const seen: string[] = []
+    const server = await serve((socket) => {
+      socket.once('data', (bytes) => seen.push(bytes.toString('latin1')))
+      answering()(socket)
+    })
+    await check(server.port, HTTP)
+    assert.match(seen[0] ?? '', /^GET \/healthz HTTP\/1\.1\r\nHost: api\.test\r\n/)
+    await server.close()
+  })
+})
+
+describe('check after check', () => {
+  it('thresholds decide when an endpoint is out and when it is back', async () => {
+    let status = 200
+    const server = await serve(answering(() => ANSWER.replace('200', String(status))))
+    const outcomes: CheckOutcome[] = []
+    const changes: boolean[] = []
+    const at: number[] = []
+    const stop = watchHealth(HTTP, probed(server.port), {
+      checked: (outcome) => outcomes.push(outcome),
+      changed: (isHealthy) => {
+        changes.push(isHealthy)
+        at.push(outcomes.length)
+      },
+    })
+    assert.ok(await eventually(() => outcomes.length >= 3))
+    assert.deepEqual(changes, [])
+    status = 500
+    assert.ok(await eventually(() => changes.length === 1))
+    assert.deepEqual(outcomes.slice((at[0] ?? 0) - 3, at[0]), Array(3).fill('unhealthy'))
+    status = 204
+    assert.ok(await eventually(() => changes.length === 2))
+    assert.deepEqual(changes, [false, true])
+    assert.deepEqual(outcomes.slice((at[1] ?? 0) - 2, at[1]), Array(2).fill('healthy'))
+    stop()
+    const before = outcomes.length
+    await new Promise((resolve) => setTimeout(resolve, 80))
+    assert.equal(outcomes.length, before)
+    assert.equal(server.sockets.size, 0)
+    await server.close()
+  })
+
+  it('an endpoint whose first check fails is out at once', async () => {
+    const changes: boolean[] = []
+    const stop = watchHealth(HTTP, probed(await freePort()), {
+      checked: () => {},
+      changed: (isHealthy) => changes.push(isHealthy),
+    })
+    assert.ok(await eventually(() => changes.length === 1, 200))
+    assert.deepEqual(changes, [false])
+    stop()
+  })
+})
