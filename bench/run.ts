@@ -4,9 +4,13 @@ import { cpus, totalmem } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { cel } from './cel.ts'
 import { type Report, renderReport } from './report.ts'
+import { telemetry } from './telemetry.ts'
 
 /** Each is a section of RESULTS.md. */
-const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([['cel', cel]])
+const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
+  ['cel', cel],
+  ['telemetry', telemetry],
+])
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)
 

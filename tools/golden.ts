@@ -5,6 +5,7 @@ import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
+import { telemetryPages } from './telemetry-pages.ts'
 
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
@@ -13,6 +14,7 @@ export const GENERATORS: readonly Generator[] = [
   errorPages,
   expressionReference,
   importTable,
+  telemetryPages,
 ]
 
 const ROOT = join(import.meta.dirname, '..')

@@ -2,6 +2,6 @@
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
-  for (const member of Object.values(value)) freeze(member)
+  for (const key in value) freeze(value[key])
   return value
 }

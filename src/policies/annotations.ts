@@ -23,10 +23,6 @@ export function annotate<T extends z.ZodType>(schema: T, annotation: Annotation)
   return schema
 }
 
-export function annotationOf(schema: z.core.$ZodType): Annotation | undefined {
-  return ANNOTATIONS.get(schema as z.ZodType)
-}
-
 export interface Found {
   readonly annotation: Annotation
   readonly path: readonly PropertyKey[]
@@ -40,8 +36,9 @@ export function findAnnotated(schema: z.core.$ZodType, input: unknown): readonly
   return found
 
   function visit(at: z.core.$ZodType, value: unknown, path: readonly PropertyKey[]): void {
-    if (value === undefined || !holdsAnnotations(at)) return
-    const annotation = annotationOf(at)
+    if (value === undefined) return
+    const { annotation, holds } = known(at)
+    if (!holds) return
     if (annotation !== undefined) found.push({ annotation, path, value })
     for (const [inner, member, key] of partsOf(at, value)) {
       visit(inner, member, key === undefined ? path : [...path, key])
@@ -49,16 +46,22 @@ export function findAnnotated(schema: z.core.$ZodType, input: unknown): readonly
   }
 }
 
-const HOLDING = new WeakMap<z.core.$ZodType, boolean>()
+/** What is known of a schema, looked up once: most of a configuration has nothing to look for. */
+interface Known {
+  readonly annotation: Annotation | undefined
+  holds: boolean
+}
 
-/** Most of a large configuration has nothing to look for. */
-function holdsAnnotations(schema: z.core.$ZodType): boolean {
-  const known = HOLDING.get(schema)
-  if (known !== undefined) return known
-  HOLDING.set(schema, false)
-  const holds = annotationOf(schema) !== undefined || innerOf(schema).some(holdsAnnotations)
-  HOLDING.set(schema, holds)
-  return holds
+const KNOWN = new WeakMap<z.core.$ZodType, Known>()
+
+function known(schema: z.core.$ZodType): Known {
+  const found = KNOWN.get(schema)
+  if (found !== undefined) return found
+  const annotation = ANNOTATIONS.get(schema as z.ZodType)
+  const made: Known = { annotation, holds: annotation !== undefined }
+  KNOWN.set(schema, made)
+  made.holds ||= innerOf(schema).some((inner) => known(inner).holds)
+  return made
 }
 
 function innerOf(schema: z.core.$ZodType): readonly z.core.$ZodType[] {

@@ -112,10 +112,10 @@ export function policySchema(kind: string): z.ZodType {
 
 export { nearest } from '../cel/check/nearest.ts'
 export type { Stage } from '../cel/index.ts'
-export { annotationOf, type Found, findAnnotated } from './annotations.ts'
+export { type Found, findAnnotated } from './annotations.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
 export * from './scalars.ts'
 export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
-export { backendName, host, parseHost, service, target } from './target.ts'
+export { backendName, host, parseHost, service } from './target.ts'

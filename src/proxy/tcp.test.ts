@@ -201,7 +201,6 @@ describe('TCP', () => {
       if (length % 7 === 0) await wait(1)
     }
     assert.equal(length, octets.length)
-    await wait(300); console.log(own.streams, own.counts.total)
     await until(() => own.streams[0]?.reason === 'finished')
   })
 

@@ -157,7 +157,8 @@ class Stream implements Timed {
       from.resume()
     })
     // A half that is closed is closed on the other side too; the other half goes on.
-    from.on('end', () => to.end())
+    if (from.readableEnded) to.end()
+    else from.on('end', () => to.end())
     from.resume()
   }
 

@@ -5,7 +5,7 @@ import type { MetricDefinition } from './definition.ts'
 import { createMetrics } from './metrics.ts'
 
 /** Most series of a metric that only closed labels can make: they cannot be folded. */
-const MOST_CLOSED = 2000
+const MOST_CLOSED = 3000
 
 type Check = readonly [name: string, holds: (metric: MetricDefinition) => boolean]
 

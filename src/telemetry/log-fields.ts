@@ -16,11 +16,6 @@ export const LOG_FIELDS = [
     meaning: 'address that the backend was reached at',
     example: '10.0.3.7:8080',
   },
-  {
-    name: 'request.id',
-    meaning: 'id of the request, also sent as `x-request-id`',
-    example: '01a1dd64-996a-76f8-bf3a-bf7a3c672491',
-  },
   { name: 'src.addr', meaning: 'address and port of the client', example: '203.0.113.9:51410' },
   {
     name: 'src.identity',
@@ -34,20 +29,29 @@ export const LOG_FIELDS = [
   { name: 'http.status', meaning: 'the status that was answered', example: '200' },
   { name: 'grpc.status', meaning: 'the status of gRPC', example: '0' },
   { name: 'tls.sni', meaning: 'the name that the client asked for', example: 'shop.example' },
+  {
+    name: 'request.id',
+    meaning: 'id of the request, also sent as `x-request-id`',
+    example: '01a1dd64-996a-76f8-bf3a-bf7a3c672491',
+  },
   { name: 'trace.id', meaning: 'the trace', example: '4bf92f3577b34da6a3ce929d0e0e4736' },
   { name: 'span.id', meaning: 'the span of the gateway', example: '00f067aa0ba902b7' },
   { name: 'jwt.sub', meaning: 'subject of the verified token', example: 'alice' },
-  { name: 'protocol', meaning: '`http`, `grpc`, `websocket`, `tcp` and so on', example: 'http' },
-  { name: 'bytes.received', meaning: 'bytes of the body, or of the connection', example: '0' },
-  { name: 'bytes.sent', meaning: 'bytes of the body, or of the connection', example: '5120' },
+  { name: 'protocol', meaning: '`tcp` where it is no request of HTTP', example: 'tcp' },
   { name: 'retry.attempt', meaning: 'retries before this answer', example: '1' },
-  { name: 'refusal', meaning: 'what a refused request had wrong', example: 'both-lengths' },
   { name: 'error', meaning: 'what went wrong, in words', example: '"authorization failed"' },
   {
     name: 'reason',
-    meaning: 'who or what made the answer, unless it was the backend',
-    example: 'authorization',
+    meaning: 'who or what made the answer, or why a connection ended',
+    example: 'upstream',
   },
+  {
+    name: 'detail',
+    meaning: 'more of the reason, as what a refused request had wrong',
+    example: 'both-lengths',
+  },
+  { name: 'bytes.received', meaning: 'bytes of the body, or of the connection', example: '0' },
+  { name: 'bytes.sent', meaning: 'bytes of the body, or of the connection', example: '5120' },
   { name: 'duration', meaning: 'from the first byte to the last', example: '1.234ms' },
 ] as const satisfies readonly LogField[]
 

@@ -44,7 +44,12 @@ describe('shares', () => {
   }
 
   it('RoundRobin goes in turn, and spreads the heavy ones', () => {
-    assert.equal(schedule(fakes(5, 1, 1)).map(({ name }) => name).join(' '), 'm0 m0 m1 m0 m2 m0 m0')
+    assert.equal(
+      schedule(fakes(5, 1, 1))
+        .map(({ name }) => name)
+        .join(' '),
+      'm0 m0 m1 m0 m2 m0 m0',
+    )
     const { pick } = balancer('RoundRobin', fakes(1, 1, 1), { random: () => 0 })
     const names = Array.from({ length: 6 }, () => pick(undefined, [])?.name)
     assert.deepEqual(names, ['m0', 'm1', 'm2', 'm0', 'm1', 'm2'])
@@ -52,11 +57,14 @@ describe('shares', () => {
 
   it('weights of any size make a schedule of bounded length with every member in it', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 1, maxLength: 8 }), (weights) => {
-        const turns = schedule(fakes(...weights))
-        assert.ok(turns.length <= 4_096)
-        assert.equal(new Set(turns).size, weights.length)
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 1, max: 1_000 }), { minLength: 1, maxLength: 8 }),
+        (weights) => {
+          const turns = schedule(fakes(...weights))
+          assert.ok(turns.length <= 4_096)
+          assert.equal(new Set(turns).size, weights.length)
+        },
+      ),
       { numRuns: 30 },
     )
   })

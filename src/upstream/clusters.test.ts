@@ -151,7 +151,10 @@ describe('backends of hosts', () => {
     }
     const mcp: Backend = { kind: 'mcp', name: 'm', origin, policies: [], targets: [], options: {} }
     assert.equal(openCluster(invalid, [], AROUND).choose(undefined, []), 'invalid-backend')
-    assert.equal(openCluster(hosts(at(1)), [broken], AROUND).choose(undefined, []), 'invalid-policy')
+    assert.equal(
+      openCluster(hosts(at(1)), [broken], AROUND).choose(undefined, []),
+      'invalid-policy',
+    )
     assert.equal(openCluster(mcp, [], AROUND).choose(undefined, []), 'no-endpoint')
     assert.equal(openCluster(hosts(), [], AROUND).choose(undefined, []), 'no-endpoint')
   })
@@ -308,7 +311,10 @@ describe('dynamic backends', () => {
 
 describe('across reloads', () => {
   const limits = (maxConnections: number) => POLICY.connectionLimits({ maxConnections })
-  const moved = { ...hosts(at(1)), origin: { document: 'elsewhere' } as unknown as Backend['origin'] }
+  const moved = {
+    ...hosts(at(1)),
+    origin: { document: 'elsewhere' } as unknown as Backend['origin'],
+  }
   const headers: Attached = policy('requestHeaders', { remove: ['a'] })
 
   for (const [sentence, backend, policies, isSame] of [

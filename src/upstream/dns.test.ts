@@ -102,21 +102,24 @@ describe('names', { concurrency: false }, () => {
     assert.deepEqual([source.asked, resolver.size], [1, 0])
   })
 
-  timed('while the name server fails the last addresses stay, and it is asked less often', async () => {
-    const source = scripted(found(FOUR))
-    const resolver = scene(source)
-    await resolver.resolve('a.test')
-    source.answer = new Error('SERVFAIL')
-    for (let i = 0; i < 600; i++) {
-      assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.4'])
-      await pass(1_000)
-    }
-    assert.ok(source.asked > 15 && source.asked < 40, `${source.asked}`)
-    source.answer = found(OTHER)
-    await pass(30_000)
-    assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.5'])
-    resolver.close()
-  })
+  timed(
+    'while the name server fails the last addresses stay, and it is asked less often',
+    async () => {
+      const source = scripted(found(FOUR))
+      const resolver = scene(source)
+      await resolver.resolve('a.test')
+      source.answer = new Error('SERVFAIL')
+      for (let i = 0; i < 600; i++) {
+        assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.4'])
+        await pass(1_000)
+      }
+      assert.ok(source.asked > 15 && source.asked < 40, `${source.asked}`)
+      source.answer = found(OTHER)
+      await pass(30_000)
+      assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.5'])
+      resolver.close()
+    },
+  )
 
   timed('a name that is gone is believed to be so after half a minute', async () => {
     const source = scripted(found(FOUR))

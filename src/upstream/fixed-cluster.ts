@@ -13,7 +13,7 @@ import type {
 } from './clusters.ts'
 import { type Destination, type DialOptions, dialer } from './connect.ts'
 import { watchHealth } from './health.ts'
-import { Outliers } from './outlier.ts'
+import { type OutlierEvents, Outliers } from './outlier.ts'
 import { Pool } from './pool.ts'
 
 export interface ClusterParts {
@@ -134,7 +134,7 @@ export class FixedCluster implements OpenCluster {
     this.#outliers.observe(member.at, attempt, isFailure)
   }
 
-  #watcher(observer: ClusterObserver | undefined) {
+  #watcher(observer: ClusterObserver | undefined): OutlierEvents {
     const set = (at: number, isEjected: boolean) => {
       const member = this.#members[at] as Member
       member.isEjected = isEjected
@@ -142,10 +142,14 @@ export class FixedCluster implements OpenCluster {
       return member.name
     }
     return {
-      ejected: (at: number, reason: Parameters<ClusterObserver['ejected']>[1]) => {
-        observer?.ejected(set(at, true), reason)
+      ejected: (at, reason) => {
+        const name = set(at, true)
+        observer?.ejected(name, reason)
       },
-      restored: (at: number) => observer?.restored(set(at, false)),
+      restored: (at) => {
+        const name = set(at, false)
+        observer?.restored(name)
+      },
     }
   }
 }

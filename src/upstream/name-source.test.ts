@@ -54,7 +54,11 @@ describe('name servers', () => {
     ['no such name: no addresses', () => 'no-name', []],
     ['no record of the family: no addresses', () => zone(), []],
     ['one family is enough', (_, f) => (f === 4 ? zone('192.0.2.1') : 'failure'), ['192.0.2.1']],
-    ['one family may be silent', (_, f) => (f === 4 ? zone('192.0.2.1') : 'silence'), ['192.0.2.1']],
+    [
+      'one family may be silent',
+      (_, f) => (f === 4 ? zone('192.0.2.1') : 'silence'),
+      ['192.0.2.1'],
+    ],
   ] as const satisfies readonly (readonly [string, Answerer, readonly string[]])[]) {
     it(sentence, async () => {
       await sceneWith(answer, async (names) => {
@@ -77,7 +81,8 @@ describe('name servers', () => {
   }
 
   it('a short name is searched for in the order of resolv.conf', async () => {
-    const answer: Answerer = (name) => (name === 'pay.dev.cluster.local' ? zone('10.0.0.1') : 'no-name')
+    const answer: Answerer = (name) =>
+      name === 'pay.dev.cluster.local' ? zone('10.0.0.1') : 'no-name'
     await sceneWith(
       answer,
       async (names, asked) => {
@@ -91,11 +96,10 @@ describe('name servers', () => {
 
   it('a failure ends the search: a public name never stands in for one of the cluster', async () => {
     const answer: Answerer = (name) => (name === 'pay.dev' ? zone('203.0.113.1') : 'failure')
-    await sceneWith(
-      answer,
-      (names) => assert.rejects(names.find('pay.dev', V4)),
-      { hosts, resolvConf },
-    )
+    await sceneWith(answer, (names) => assert.rejects(names.find('pay.dev', V4)), {
+      hosts,
+      resolvConf,
+    })
   })
 
   it('a final dot means the name as it is', async () => {

@@ -47,7 +47,7 @@ export function originOf(document: Document, path: Path): FileOrigin {
   return originAt(document, spanOf(document, path, 'key').start)
 }
 
-export function originAt({ file, text, lines }: Document, offset: number): FileOrigin {
+function originAt({ file, text, lines }: Document, offset: number): FileOrigin {
   const line = lineAt(lines, offset)
   const start = lines[line - 1] as number
   // Columns count code points: a pair of surrogates is one.

@@ -36,6 +36,8 @@ export interface Entry {
 
 /** What a plain scalar means: the core schema of YAML 1.2. */
 export function resolvePlain(text: string): Scalar {
+  // Most scalars are words that no rule below begins with.
+  if (!/^[-+.0-9~nNtTfF]|^$/.test(text)) return text
   if (/^(?:~|null|Null|NULL|)$/.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true
   if (/^(?:false|False|FALSE)$/.test(text)) return false

@@ -119,7 +119,7 @@ function isNamed({ key, aliases }: PolicySchema, name: string): boolean {
 }
 
 /** The keys that are policies at a place, other spellings included. */
-export function policyKeys(sections: readonly Section[], level: Level): readonly string[] {
+function policyKeys(sections: readonly Section[], level: Level): readonly string[] {
   return POLICY_SCHEMAS.filter((schema) =>
     sections.some((section) => schema.sections[section]?.includes(level)),
   ).flatMap(({ key, aliases }) => [key, ...aliases])

@@ -43,7 +43,7 @@ export const REASON = label('reason', 'who or what made the answer', [
   'upstream',
   'direct-response',
   'redirect',
-  'cors',
+  'cors-preflight',
   'bad-request',
   'too-large',
   'misdirected',
@@ -64,6 +64,10 @@ export const REASON = label('reason', 'who or what made the answer', [
   'request-timeout',
   'client-gone',
   'invalid-configuration',
+  'invalid-policy',
+  'invalid-backend',
+  'unsupported-backend',
+  'expression-failed',
   'internal',
 ])
 

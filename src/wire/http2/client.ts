@@ -87,6 +87,9 @@ export class ClientSession implements StreamHome, Timed {
     session.on('ping', () => this.heard())
     session.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
     session.on('close', () => this.#onClose())
+    // Half a connection is of no use: nobody could be asked or answered on it.
+    socket.on('end', () => this.destroy('closed'))
+    socket.resume()
     deadlines.add(this)
   }
 

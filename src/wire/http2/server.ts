@@ -17,14 +17,10 @@ import {
 } from './limits.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_NO_ERROR } = constants
-const { NGHTTP2_FLAG_END_STREAM } = constants
+const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
-/** How long a client that was told to go may still open streams. */
-const GOODBYE = 1_000
-const LAST_STREAM = 2 ** 31 - 1
 
 /**
  * One client's HTTP/2 connection: TLS that chose `h2`, or plain with prior knowledge. Its requests
@@ -47,7 +43,6 @@ export class ServerSession implements Timed, StreamOwner {
   #heardAt = performance.now()
   #pingedAt = 0
   #isGreeted = false
-  #isDraining = false
   #isClosed = false
   #read = 0
   #written = 0
@@ -82,11 +77,9 @@ export class ServerSession implements Timed, StreamOwner {
 
   /** Tells the client to open no more streams; closes when those under way are over. */
   drain(): void {
-    if (this.#isDraining || this.#isClosed) return
-    this.#isDraining = true
-    // RFC 9113 §6.8: first a warning, so that no stream that is on its way is lost.
-    this.#session.goaway(NGHTTP2_NO_ERROR, LAST_STREAM)
-    setTimeout(() => this.#session.close(), GOODBYE).unref()
+    // It names the last stream that will be answered; RFC 9113 §6.8 has a warning go before, but
+    // node:http2 answers nothing that comes after any GOAWAY, so that it would only mislead.
+    this.#session.close()
   }
 
   /** Closes at once. */
@@ -152,7 +145,7 @@ export class ServerSession implements Timed, StreamOwner {
     // The settings tell the client the limit; until it has read them only this holds.
     if (this.#streams.size >= this.#limits.streams) {
       stream.on('error', () => {})
-      stream.close(constants.NGHTTP2_REFUSED_STREAM)
+      stream.close(NGHTTP2_REFUSED_STREAM)
       this.#observer.counted('refused-stream')
       return
     }

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { connect as connectTls } from 'node:tls'
+import {
+  doorstep,
+  free,
+  frontendPolicy,
+  httpListener,
+  programOf,
+  terminated,
+} from '../../test/proxy/doorstep.ts'
+import { makeAuthority, WITHOUT_OPENSSL } from '../../test/tls/certificates.ts'
+import { helloMessage, inRecords, realHello, serverName } from '../../test/tls/hello-bytes.ts'
+
+const opened: { close: () => unknown }[] = []
+after(() => Promise.all(opened.map((own) => own.close())))
+
+const MANY = 2_000
+
+/** A gateway with TLS whose handshakes may take so long. */
+async function start(handshakeTimeout: number) {
+  const authority = makeAuthority('authority')
+  const pair = authority.issue({ names: ['DNS:a.test'] })
+  const own = await doorstep()
+  opened.push(own)
+  const port = await free()
+  const listener = { protocol: 'HTTPS', name: 'https', tls: terminated(pair) } as const
+  const frontend = [frontendPolicy('frontendTls', { handshakeTimeout })]
+  await own.listeners.swap(programOf([httpListener(port, own.upstream, listener, { frontend })]))
+  return { ...own, port }
+}
+
+async function crowd(port: number, count: number, greet: (socket: Socket, at: number) => void) {
+  const sockets = Array.from({ length: count }, (_, at) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.on('connect', () => greet(socket, at))
+    socket.resume()
+    return socket
+  })
+  return sockets
+}
+
+/** Milliseconds until a good client has its answer. */
+async function goodClient(port: number): Promise<number> {
+  const startedAt = performance.now()
+  const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  let text = ''
+  socket.on('data', (data) => {
+    text += data
+    if (text.endsWith('hello')) socket.destroy()
+  })
+  socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await new Promise((resolve) => socket.on('close', resolve))
+  assert.match(text, /hello$/)
+  return performance.now() - startedAt
+}
+
+async function until(isTrue: () => boolean, milliseconds = 8_000): Promise<void> {
+  const end = performance.now() + milliseconds
+  while (!isTrue() && performance.now() < end) await wait(20)
+  assert.ok(isTrue())
+}
+
+describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
+  if (WITHOUT_OPENSSL !== false) return
+
+  it(`${MANY} handshakes that never end hold nobody up and are gone in time`, async () => {
+    const own = await start(1_500)
+    const hello = await realHello({ servername: 'a.test' })
+    const sockets = await crowd(own.port, MANY, (socket, at) => {
+      // Nothing, a part of the ClientHello, or all of it and then silence.
+      if (at % 3 === 1) socket.write(hello.subarray(0, (at % 200) + 1))
+      if (at % 3 === 2) socket.write(hello)
+    })
+    await until(() => own.counts.total === MANY)
+    assert.ok((await goodClient(own.port)) < 1_000)
+    await until(() => own.counts.total === 0)
+    assert.equal(own.counts.addresses, 0)
+    assert.equal(own.seen.filter((word) => word === 'unsecured timeout').length, MANY)
+    assert.ok(sockets.every((socket) => socket.destroyed))
+    await goodClient(own.port)
+  })
+
+  it('octets one by one are waited for, but not for ever', async () => {
+    const own = await start(400)
+    const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }), 1)
+    const sockets = await crowd(own.port, 50, () => {})
+    for (let at = 0; at < 200 && sockets.some((socket) => !socket.destroyed); at++) {
+      for (const socket of sockets) {
+        if (!socket.destroyed) socket.write(hello.subarray(at, at + 1))
+      }
+      await wait(5)
+    }
+    await until(() => own.counts.total === 0)
+    assert.ok(own.seen.every((word) => word === 'unsecured timeout'))
+  })
+
+  it('garbage of all kinds is closed at once, and nothing of it stays', async () => {
+    const own = await start(5_000)
+    const hello = await realHello({ servername: 'a.test' })
+    const garbage = (at: number) => {
+      const bytes = Buffer.from(hello)
+      for (let turn = 0; turn < 4; turn++) bytes[(at * 31 + turn * 97) % bytes.length] = at % 256
+      return at % 2 === 0 ? bytes : Buffer.alloc(1 + (at % 3_000), at % 256)
+    }
+    const sockets = await crowd(own.port, 500, (socket, at) => socket.end(garbage(at)))
+    await until(() => own.counts.total === 0)
+    await until(() => sockets.every((socket) => socket.destroyed))
+    await goodClient(own.port)
+  })
+
+  it('clients that reset at every moment of the handshake leave nothing', async () => {
+    const own = await start(5_000)
+    const hello = await realHello({ servername: 'a.test' })
+    await crowd(own.port, 300, (socket, at) => {
+      socket.write(hello.subarray(0, (at * 7) % (hello.length + 1)))
+      setTimeout(() => socket.resetAndDestroy(), at % 20)
+    })
+    await wait(200)
+    await until(() => own.counts.total === 0)
+    assert.equal(own.counts.addresses, 0)
+    await goodClient(own.port)
+  })
+})

@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const ANY = "request.path != ''"
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+
+interface Running {
+  readonly child: ChildProcess
+  readonly out: () => string
+  readonly exit: Promise<number | null>
+}
+
+function start(...args: readonly string[]): Running {
+  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => (text += bytes))
+  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  return { child, out: () => text, exit }
+}
+
+async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 400; i++) {
+    if (await test()) return
+    await wait(25)
+  }
+  assert.fail(`waited in vain for ${what}`)
+}
+
+async function freePort(): Promise<number> {
+  const server = createTcpServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.on('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+const status = (port: number, path = '/', init?: RequestInit) =>
+  fetch(`http://127.0.0.1:${port}${path}`, init).then(
+    async (response) => {
+      await response.text()
+      return response.status
+    },
+    () => 0,
+  )
+
+describe('portcullis run', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const file = join(folder, 'gateway.yaml')
+  let backend: Server
+  let ports: {
+    http: number
+    other: number
+    admin: number
+    stats: number
+    ready: number
+    backend: number
+  }
+  const running: Running[] = []
+
+  before(async () => {
+    backend = createServer((request, response) => {
+      if (request.url === '/events') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('data: 0\n\n')
+        const timer = setInterval(() => response.write('data: more\n\n'), 50)
+        response.on('close', () => clearInterval(timer))
+      } else if (request.url === '/slow') setTimeout(() => response.end('slow'), 300)
+      else response.end('hello')
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => backend.on('listening', resolve))
+    const [http, other, admin, stats, ready] = await Promise.all([1, 2, 3, 4, 5].map(freePort))
+    const own = (backend.address() as AddressInfo).port
+    ports = { http, other, admin, stats, ready, backend: own } as typeof ports
+  })
+
+  after(() => {
+    for (const { child } of running) child.kill('SIGKILL')
+    backend.close()
+    backend.closeAllConnections()
+    rmSync(folder, { recursive: true })
+  })
+
+  function config(rule: string, more = '', workers = 1): string {
+    return `config:
+  workers: ${workers}
+  adminAddr: 127.0.0.1:${ports.admin}
+  statsAddr: 127.0.0.1:${ports.stats}
+  readinessAddr: 127.0.0.1:${ports.ready}
+gateways:
+  default:
+    port: ${ports.http}
+${more}routes:
+- name: all
+  gateways: [default]
+  policies:
+    authorization:
+      rules:
+      - allow: ${rule}
+  backends:
+  - host: 127.0.0.1:${ports.backend}
+`
+  }
+
+  async function serving(text: string): Promise<Running> {
+    writeFileSync(file, text)
+    const own = start('run', '-f', file)
+    running.push(own)
+    await until(`readiness`, async () => (await status(ports.ready, '/healthz/ready')) === 200)
+    return own
+  }
+
+  async function stop(own: Running): Promise<void> {
+    own.child.kill('SIGTERM')
+    assert.equal(await own.exit, 0, own.out())
+  }
+
+  const metric = async (name: string) => {
+    const text = await fetch(`http://127.0.0.1:${ports.stats}/metrics`).then((answer) =>
+      answer.text(),
+    )
+    return Number(text.match(new RegExp(`^${name} (.*)$`, 'm'))?.[1])
+  }
+
+  it('refuses a file with an error, with its place, and exits with 1', async () => {
+    writeFileSync(file, config("reqest.path == '/'"))
+    const own = start('run', '-f', file)
+    running.push(own)
+    assert.equal(await own.exit, 1)
+    assert.match(own.out(), /PC0103.*unknown variable `reqest`[\s\S]*gateway\.yaml:\d+:\d+/)
+  })
+
+  it('takes over a change, keeps what runs when a change is wrong, and says so', async () => {
+    const own = await serving(config("request.path == '/a'"))
+    assert.deepEqual([await status(ports.http, '/a'), await status(ports.http, '/b')], [200, 403])
+    writeFileSync(file, config("request.path == '/b'"))
+    await until('the change', async () => (await status(ports.http, '/b')) === 200)
+    assert.equal(await status(ports.http, '/a'), 403)
+    writeFileSync(file, config("reqest.path == '/c'"))
+    await until('the rejection', async () => (await metric('portcullis_config_synchronized')) === 0)
+    assert.match(own.out(), /PC0103/)
+    assert.equal(await status(ports.http, '/b'), 200)
+    // An editor that writes another file and renames it.
+    writeFileSync(join(folder, 'new'), config("request.path == '/c'"))
+    renameSync(join(folder, 'new'), file)
+    await until('the rename', async () => (await status(ports.http, '/c')) === 200)
+    assert.equal(await metric('portcullis_config_synchronized'), 1)
+    await stop(own)
+  })
+
+  it('adds and removes listeners live', async () => {
+    const own = await serving(config(ANY))
+    const more = `  other:\n    port: ${ports.other}\n`
+    writeFileSync(
+      file,
+      config(ANY, more).replace('gateways: [default]', 'gateways: [default, other]'),
+    )
+    await until('the other port', async () => (await status(ports.other)) === 200)
+    writeFileSync(file, config(ANY))
+    await until('its end', async () => (await status(ports.other)) === 0)
+    assert.equal(await status(ports.http), 200)
+    await stop(own)
+  })
+
+  it('does not cut streams when something else changes', async () => {
+    const own = await serving(config("request.path == '/events' || request.path == '/a'"))
+    const count = 200
+    const streams: { socket: Socket; text: string; closed: boolean }[] = []
+    for (let i = 0; i < count; i++) {
+      const stream = { socket: connect(ports.http, '127.0.0.1'), text: '', closed: false }
+      stream.socket.on('data', (bytes) => (stream.text += bytes))
+      stream.socket.on('close', () => (stream.closed = true))
+      stream.socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n')
+      streams.push(stream)
+    }
+    await until('all streams', () => streams.every(({ text }) => text.includes('data: 0')))
+    writeFileSync(file, config("request.path == '/events' || request.path == '/b'"))
+    await until('the change', async () => (await status(ports.http, '/b')) === 200)
+    const lengths = streams.map(({ text }) => text.length)
+    await wait(200)
+    assert.equal(streams.filter(({ closed }) => closed).length, 0)
+    assert.ok(streams.every(({ text }, i) => text.length > (lengths[i] as number)))
+    for (const { socket } of streams) socket.destroy()
+    await stop(own)
+  })
+
+  it('lets requests finish before it ends, and is not ready meanwhile', async () => {
+    const own = await serving(config(ANY))
+    const slow = status(ports.http, '/slow')
+    await wait(100)
+    own.child.kill('SIGTERM')
+    assert.equal(await slow, 200)
+    assert.equal(await own.exit, 0)
+  })
+
+  it('workers share the port, and one that is killed is replaced', async () => {
+    const own = await serving(config(ANY, '', 2))
+    await until('traffic', async () => (await status(ports.http)) === 200)
+    const pids = () =>
+      fetch(`http://127.0.0.1:${ports.stats}/metrics`)
+        .then((answer) => answer.text())
+        .then((text) =>
+          [...text.matchAll(/process_start_time_seconds\{worker="(\d)"\} (\S+)/g)].map(String),
+        )
+    const before = await pids()
+    assert.equal(before.length, 2)
+    const workers = await import('node:child_process').then(({ execFileSync }) =>
+      execFileSync('ps', ['-o', 'pid=', '--ppid', String(own.child.pid)], { encoding: 'utf8' }),
+    )
+    process.kill(Number(workers.trim().split(/\s+/)[0]), 'SIGKILL')
+    await until('the new worker', async () => {
+      const now = await pids()
+      return now.length === 2 && now.join() !== before.join()
+    })
+    for (let i = 0; i < 20; i++) assert.equal(await status(ports.http), 200)
+    writeFileSync(file, config("request.path == '/only'", '', 2))
+    await until('the change in every worker', async () => {
+      const all = await Promise.all(Array.from({ length: 20 }, () => status(ports.http, '/other')))
+      return all.every((code) => code === 403)
+    })
+    await stop(own)
+  })
+
+  it('follows the link that Kubernetes swaps', async () => {
+    const volume = join(folder, 'volume')
+    for (const [version, path] of [
+      ['1', '/a'],
+      ['2', '/b'],
+    ] as const) {
+      mkdirSync(join(volume, `..${version}`), { recursive: true })
+      writeFileSync(
+        join(volume, `..${version}`, 'gateway.yaml'),
+        config(`request.path == '${path}'`),
+      )
+    }
+    symlinkSync('..1', join(volume, '..data'))
+    symlinkSync('..data/gateway.yaml', join(volume, 'gateway.yaml'))
+    const own = start('run', '-f', join(volume, 'gateway.yaml'))
+    running.push(own)
+    await until('readiness', async () => (await status(ports.ready, '/healthz/ready')) === 200)
+    assert.equal(await status(ports.http, '/a'), 200)
+    symlinkSync('..2', join(volume, '..data_tmp'))
+    renameSync(join(volume, '..data_tmp'), join(volume, '..data'))
+    await until('the swap', async () => (await status(ports.http, '/b')) === 200)
+    await stop(own)
+  })
+
+  it('shows what runs', async () => {
+    const own = await serving(config(ANY))
+    const dump = await fetch(`http://127.0.0.1:${ports.admin}/config_dump`)
+    assert.match(await dump.text(), /"name": "all"/)
+    await stop(own)
+  })
+})

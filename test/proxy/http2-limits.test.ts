@@ -1,0 +1,358 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
+import { connect as connectTcp, type Socket } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  HEADERS,
+  type Http2Gateway,
+  type Http2GatewayOptions,
+  RST_STREAM,
+  rawHttp2,
+  startHttp2Gateway,
+} from './http2-gateway.ts'
+import { askHttp2, startPeer } from './http2-peers.ts'
+
+const opened: { close: () => unknown }[] = []
+after(() => opened.forEach((own) => void own.close()))
+
+async function start(limits: Http2GatewayOptions['limits'] = {}, answer = 'hello') {
+  const seen: string[] = []
+  const peer = await startPeer('h1', (request, response) => {
+    seen.push(`${request.method} ${request.url} ${JSON.stringify(request.headers)}`)
+    request.on('error', () => {})
+    request.resume()
+    if (answer !== '') response.end(answer)
+  })
+  const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1', limits })
+  opened.push(gateway, peer)
+  return { gateway, seen }
+}
+
+function sessionTo(gateway: Http2Gateway): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${gateway.port}`)
+  session.on('error', () => {})
+  opened.push({ close: () => session.destroy() })
+  return session
+}
+
+const HEAD = [
+  [':method', 'GET'],
+  [':scheme', 'http'],
+  [':authority', 'x'],
+  [':path', '/'],
+] as const
+
+const SETTINGS = 4
+const PING = 6
+const GOAWAY = 7
+const WINDOW_UPDATE = 8
+const PRIORITY = 2
+
+/** All frames that came, as `type code`, until the peer closes or nothing comes for a while. */
+async function framesOf(socket: Socket, patience = 1_500): Promise<readonly string[]> {
+  let held = Buffer.alloc(0)
+  socket.on('data', (bytes: Buffer) => {
+    held = Buffer.concat([held, bytes])
+  })
+  const closed = new Promise((resolve) => socket.once('close', resolve))
+  await Promise.race([closed, wait(patience)])
+  socket.destroy()
+  const frames: string[] = []
+  for (let at = 0; at + 9 <= held.length; ) {
+    const length = held.readUIntBE(at, 3)
+    const type = held[at + 3] as number
+    const payload = held.subarray(at + 9, at + 9 + length)
+    if (type === GOAWAY) frames.push(`goaway ${payload.readUInt32BE(4)}`)
+    else if (type === RST_STREAM) frames.push(`reset ${payload.readUInt32BE(0)}`)
+    else if (type === HEADERS) frames.push(`headers ${held.readUInt32BE(at + 5)}`)
+    at += 9 + length
+  }
+  return frames
+}
+
+const CALM = `goaway ${constants.NGHTTP2_ENHANCE_YOUR_CALM}`
+
+describe('floods end the connection, and nobody else is the worse for it', () => {
+  for (const [name, count, limits, make] of [
+    [
+      'too-many-resets',
+      400,
+      { resets: { perSecond: 10, burst: 50 } },
+      (i: number) =>
+        Buffer.concat([
+          frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, fieldBlock(HEAD)),
+          frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
+        ]),
+    ],
+    ['too-many-control-frames', 1_000, {}, () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ['too-many-control-frames', 1_000, {}, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
+    [
+      'too-much-overhead',
+      3_000,
+      { overhead: { perSecond: 1_000, burst: 10_000 } },
+      () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1])),
+    ],
+    [
+      'too-much-overhead',
+      3_000,
+      { overhead: { perSecond: 1_000, burst: 10_000 } },
+      () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 1])),
+    ],
+  ] as const) {
+    it(`${count} frames: ${name}`, async () => {
+      const { gateway } = await start(limits, '')
+      const other = sessionTo(gateway)
+      const socket = await rawHttp2(gateway.port)
+      const frames = framesOf(socket, 3_000)
+      for (let i = 0; i < count && !socket.destroyed; i++) {
+        socket.write(make(i))
+        if (i % 100 === 0) await wait(1)
+      }
+      assert.ok((await frames).includes(CALM), String(await frames))
+      assert.equal(gateway.counts.get(name), 1)
+      assert.equal(other.destroyed, false)
+    })
+  }
+
+  it('empty DATA frames', async () => {
+    const { gateway } = await start({}, '')
+    const socket = await rawHttp2(gateway.port)
+    const frames = framesOf(socket, 3_000)
+    const post = [[':method', 'POST'] as const, ...HEAD.slice(1)]
+    socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(post)))
+    for (let i = 0; i < 500; i++) socket.write(frame(DATA, 0, 1, Buffer.alloc(0)))
+    assert.match(String(await frames), /goaway/)
+    assert.equal(gateway.sessions.size, 0)
+  })
+
+  it('bodies of one octet per frame are no flood', async () => {
+    const peer = await startPeer('h1', (request, response) => request.pipe(response))
+    const gateway = await startHttp2Gateway({
+      upstream: peer.port,
+      speaks: 'h1',
+      limits: { overhead: { perSecond: 1_000, burst: 10_000 } },
+    })
+    opened.push(gateway, peer)
+    const session = sessionTo(gateway)
+    const stream = session.request({ ':path': '/', ':method': 'POST' })
+    for (let i = 0; i < 3_000; i++) {
+      stream.write('x')
+      if (i % 300 === 0) await wait(100)
+    }
+    stream.end()
+    const [headers] = await once(stream, 'response')
+    assert.equal(headers[':status'], 200)
+    assert.equal(session.destroyed, false)
+  })
+})
+
+describe('limits of one connection', () => {
+  it('streams beyond the limit are refused, and can be tried again', async () => {
+    const { gateway } = await start({ streams: 2 }, '')
+    const socket = await rawHttp2(gateway.port)
+    const frames = framesOf(socket, 500)
+    for (const id of [1, 3, 5, 7])
+      socket.write(frame(HEADERS, END_HEADERS | END_STREAM, id, fieldBlock(HEAD)))
+    const refused = `reset ${constants.NGHTTP2_REFUSED_STREAM}`
+    assert.equal((await frames).filter((one) => one === refused).length, 2)
+  })
+
+  for (const [name, fields, status] of [
+    ['many fields', 101, 431],
+    ['as many fields as there may be', 90, 200],
+  ] as const) {
+    it(`${name}: ${status}`, async () => {
+      const { gateway } = await start()
+      const list = Array.from({ length: fields }, (_, i) => [`x-${i}`, 'v'] as const)
+      const answer = await askHttp2(sessionTo(gateway), { headers: Object.fromEntries(list) })
+      assert.equal(answer.status, status)
+    })
+  }
+
+  it('a head that is too long: 431 or a reset, and the connection lives', async () => {
+    const { gateway } = await start({ head: 4_096 })
+    const session = sessionTo(gateway)
+    const long = await askHttp2(session, { headers: { 'x-long': 'v'.repeat(4_200) } })
+    assert.equal(long.status, 431)
+    const more = askHttp2(session, { headers: { 'x-long': 'v'.repeat(40_000) } })
+    await assert.rejects(more)
+    assert.equal((await askHttp2(session, {})).status, 200)
+  })
+
+  it('a connection without requests ends', async () => {
+    const { gateway } = await start({ idle: 200 })
+    const session = sessionTo(gateway)
+    await askHttp2(session, {})
+    await once(session, 'close')
+    assert.ok((gateway.counts.get('idle') ?? 0) > 0)
+  })
+
+  it('a connection without its first words ends', async () => {
+    const { gateway } = await start({ headTimeout: 300 })
+    const socket = connectTcp(gateway.port, '127.0.0.1')
+    socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+    socket.resume()
+    await once(socket, 'close')
+    assert.equal(gateway.counts.get('no-preface'), 1)
+  })
+
+  it('a client that no longer answers is let go', async () => {
+    const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
+    const socket = await rawHttp2(gateway.port)
+    socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
+    socket.resume()
+    await once(socket, 'close')
+    assert.equal(gateway.counts.get('ping-timeout'), 1)
+    assert.equal(gateway.runs[0]?.exchange.reason, 'client-gone')
+  })
+
+  it('a client that is silent but alive is kept', async () => {
+    const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
+    const session = sessionTo(gateway)
+    session.request({ ':path': '/' }).on('error', () => {})
+    await wait(3_000)
+    assert.equal(session.destroyed, false)
+  })
+
+  it('a body that does not come: the stream is reset, the connection lives', async () => {
+    const { gateway } = await start({ bodyTimeout: 200 }, '')
+    const session = sessionTo(gateway)
+    const stream = session.request({ ':path': '/', ':method': 'POST' })
+    stream.on('error', () => {})
+    stream.write('part')
+    await once(stream, 'close')
+    assert.equal(stream.rstCode, constants.NGHTTP2_CANCEL)
+    assert.equal(session.destroyed, false)
+  })
+})
+
+describe('draining', () => {
+  it('streams under way end, new ones do not begin, then the connection closes', async () => {
+    const peer = await startPeer('h1', (request, response) => {
+      setTimeout(() => response.end('late'), request.url === '/slow' ? 600 : 0)
+    })
+    const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1' })
+    opened.push(gateway, peer)
+    const session = sessionTo(gateway)
+    const slow = askHttp2(session, { path: '/slow' })
+    await wait(100)
+    const goodbye = once(session, 'goaway')
+    for (const own of gateway.sessions) own.drain()
+    const [code, last] = await goodbye
+    assert.deepEqual([code, last], [0, 1])
+    assert.equal(String((await slow).body), 'late')
+    await once(session, 'close')
+  })
+
+  it('a connection without streams closes at once', async () => {
+    const { gateway } = await start()
+    const session = sessionTo(gateway)
+    await askHttp2(session, {})
+    for (const own of gateway.sessions) own.drain()
+    await once(session, 'close')
+  })
+})
+
+describe('what must not reach an upstream of HTTP/1.1', () => {
+  const base = (path = '/', method = 'GET') =>
+    [
+      [':method', method],
+      [':scheme', 'http'],
+      [':authority', 'x'],
+      [':path', path],
+    ] as readonly (readonly [string, string])[]
+  for (const [name, fields] of [
+    ['upper case in a name', [...base(), ['X-A', '1']]],
+    ['CRLF in the path', base('/ HTTP/1.1\r\nx-evil: 1\r\n\r\nGET /evil')],
+    ['a space in the path', base('/a b')],
+    ['an absolute form in the path', base('http://evil/')],
+    ['no slash before the path', base('evil')],
+    ['CRLF in the method', base('/', 'GET / HTTP/1.1\r\nx-evil: 1\r\n\r\nGET')],
+    ['CRLF in the authority', [...base().slice(0, 2), [':authority', 'x\r\nx-evil: 1'], base()[3]]],
+    ['a user in the authority', [...base().slice(0, 2), [':authority', 'user@x'], base()[3]]],
+    ['transfer-encoding', [...base('/', 'POST'), ['transfer-encoding', 'chunked']]],
+    ['connection', [...base(), ['connection', 'x-a'], ['x-a', '1']]],
+    ['upgrade', [...base(), ['upgrade', 'websocket']]],
+    ['te other than trailers', [...base(), ['te', 'chunked']]],
+    ['another host', [...base(), ['host', 'evil']]],
+    ['two hosts', [...base(), ['host', 'x'], ['host', 'x']]],
+    ['two lengths', [...base('/', 'POST'), ['content-length', '1'], ['content-length', '2']]],
+    ['a length with a sign', [...base('/', 'POST'), ['content-length', '+5']]],
+    ['a length without a body', [...base('/', 'POST'), ['content-length', '5']]],
+    ['two paths', [...base(), [':path', '/evil']]],
+    ['a pseudo-header behind a field', [...base().slice(0, 3), ['x-a', '1'], [':path', '/']]],
+    ['an unknown pseudo-header', [...base(), [':evil', '1']]],
+    ['the extended CONNECT', [...base('/', 'CONNECT'), [':protocol', 'websocket']]],
+    [
+      'CONNECT',
+      [
+        [':method', 'CONNECT'],
+        [':authority', 'x:443'],
+      ],
+    ],
+    ['no path', base().slice(0, 3)],
+    ['an encoded slash', base('/a%2fb')],
+  ] as readonly (readonly [string, readonly (readonly [string, string])[]])[]) {
+    it(name, async () => {
+      const { gateway, seen } = await start()
+      const socket = await rawHttp2(gateway.port)
+      const frames = framesOf(socket, 300)
+      socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(fields)))
+      const answers = await frames
+      assert.deepEqual(seen, [])
+      // Either the protocol itself refuses it, or our reader answers with a status.
+      assert.match(String(answers), /reset|goaway|headers 1/)
+    })
+  }
+
+  // The library below drops such a field before anybody sees it, and the request goes on without.
+  for (const [name, field] of [
+    ['CRLF in a value', ['x-a', 'b\r\nx-evil: 1']],
+    ['LF in a value', ['x-a', 'b\nx-evil: 1']],
+    ['NUL in a value', ['x-a', 'b\0c']],
+    ['CRLF in a name', ['x-a: b\r\nx-evil', '1']],
+    ['a colon in a name', ['x-a:b', '1']],
+  ] as const) {
+    it(`${name}: the field goes no further`, async () => {
+      const { gateway, seen } = await start()
+      const socket = await rawHttp2(gateway.port)
+      const frames = framesOf(socket, 300)
+      socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock([...base(), field])))
+      await frames
+      assert.deepEqual(seen, ['GET / {"host":"x"}'])
+    })
+  }
+
+  for (const [name, body, isEnd] of [
+    ['more than its length', 'hello world', true],
+    ['less than its length', 'he', true],
+  ] as const) {
+    it(`a body of ${name} is never taken for whole`, async () => {
+      let outcome = ''
+      const peer = await startPeer('h1', (request, response) => {
+        request.resume()
+        request.on('error', () => {})
+        request.on('end', () => {
+          outcome = 'whole'
+          response.end()
+        })
+      })
+      const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1' })
+      opened.push(gateway, peer)
+      const socket = await rawHttp2(gateway.port)
+      const frames = framesOf(socket, 300)
+      const fields = [...base('/', 'POST'), ['content-length', '5']] as never
+      socket.write(frame(HEADERS, END_HEADERS, 1, fieldBlock(fields)))
+      socket.write(frame(DATA, isEnd ? END_STREAM : 0, 1, Buffer.from(body)))
+      assert.match(String(await frames), /reset|goaway/)
+      assert.equal(outcome, '')
+    })
+  }
+})
