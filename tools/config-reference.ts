@@ -22,11 +22,12 @@ export const configReference: Generator = {
 const LEAD = `A configuration is one YAML or JSON file. \`portcullis validate gateway.yaml\` checks it, and
 prints every mistake with its line, column and a way out.
 
-- **Editors** complete and check files that begin with this line (the schema is
-  [config.schema.json](config.schema.json), and \`portcullis schema\` prints it):
+- **Editors** complete and check files that begin with this line, once
+  \`portcullis schema > portcullis.schema.json\` has put the schema beside them
+  ([config.schema.json](config.schema.json) is the same):
 
   \`\`\`yaml
-  # yaml-language-server: $schema=https://portcullis.dev/config.schema.json
+  # yaml-language-server: $schema=./portcullis.schema.json
   \`\`\`
 
 - **Variables**: \`\${NAME}\` in a value is the environment variable of that name, \`\${NAME:-value}\`

@@ -33,7 +33,8 @@ export interface PolicyPlace {
   readonly level: Level
   /**
    * The policy that this is a field of. Fields of one policy share it: a rule sees the claims of
-   * its own policy's jwtAuthentication, not those of a neighbour at the same level.
+   * its own policy's jwtAuthentication, not those of a neighbour at the same level. What is
+   * written at a thing itself is called `route:orders`; no policy can be given such a name.
    */
   readonly policy: string
   readonly origin: Origin

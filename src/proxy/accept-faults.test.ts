@@ -33,13 +33,16 @@ async function start(handshakeTimeout: number) {
 }
 
 async function crowd(port: number, count: number, greet: (socket: Socket, at: number) => void) {
-  const sockets = Array.from({ length: count }, (_, at) => {
+  const sockets: Socket[] = []
+  for (let at = 0; at < count; at++) {
     const socket = connect(port, '127.0.0.1')
     socket.on('error', () => {})
     socket.on('connect', () => greet(socket, at))
     socket.resume()
-    return socket
-  })
+    sockets.push(socket)
+    // The queue of the operating system is not what is tested here.
+    if (at % 100 === 99) await new Promise((resolve) => socket.on('connect', resolve))
+  }
   return sockets
 }
 
@@ -68,13 +71,14 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
   if (WITHOUT_OPENSSL !== false) return
 
   it(`${MANY} handshakes that never end hold nobody up and are gone in time`, async () => {
-    const own = await start(1_500)
+    const own = await start(2_000)
     const hello = await realHello({ servername: 'a.test' })
     const sockets = await crowd(own.port, MANY, (socket, at) => {
       // Nothing, a part of the ClientHello, or all of it and then silence.
       if (at % 3 === 1) socket.write(hello.subarray(0, (at % 200) + 1))
       if (at % 3 === 2) socket.write(hello)
     })
+    console.log(performance.now(), own.counts.total, own.seen.length)
     await until(() => own.counts.total === MANY)
     assert.ok((await goodClient(own.port)) < 1_000)
     await until(() => own.counts.total === 0)

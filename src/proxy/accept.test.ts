@@ -21,10 +21,7 @@ const run = promisify(execFile)
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function start(
-  rest: Parameters<typeof httpListener>[3] = {},
-  options: DoorstepOptions = {},
-) {
+async function start(rest: Parameters<typeof httpListener>[3] = {}, options: DoorstepOptions = {}) {
   const own = await doorstep(options)
   opened.push(own)
   const port = await free()
@@ -90,10 +87,22 @@ describe('the PROXY protocol', () => {
     ['Strict', 'V2', 'version 1', v1, 'rejected proxy-protocol no-header'],
     ['Strict', 'V1', 'version 2', proxyV2(0x21, 0x11, V4), 'rejected proxy-protocol no-header'],
     ['Strict', 'All', 'nothing', Buffer.alloc(0), 'rejected proxy-protocol no-header'],
-    ['Strict', 'All', 'a bad one', Buffer.from('PROXY X\r\n'), 'rejected proxy-protocol bad-protocol'],
+    [
+      'Strict',
+      'All',
+      'a bad one',
+      Buffer.from('PROXY X\r\n'),
+      'rejected proxy-protocol bad-protocol',
+    ],
     ['Optional', 'All', 'nothing', Buffer.alloc(0), '127.0.0.1'],
     ['Optional', 'All', 'version 1', v1, '10.0.0.7:12345'],
-    ['Optional', 'All', 'a bad one', Buffer.from('PROXY X\r\n'), 'rejected proxy-protocol bad-protocol'],
+    [
+      'Optional',
+      'All',
+      'a bad one',
+      Buffer.from('PROXY X\r\n'),
+      'rejected proxy-protocol bad-protocol',
+    ],
   ] as const) {
     it(`${mode} ${version}, ${what}: ${outcome}`, async () => {
       const policy = frontendPolicy('proxyProtocol', { mode, version })
@@ -146,10 +155,7 @@ describe('network authorization of plain listeners', () => {
     assert.equal(await exchange(own.port, denied), '')
     assert.deepEqual(own.seen, ['rejected authorization authorization failed'])
     assert.match(await exchange(own.port, GET, 'hello'), /200 OK/)
-    assert.deepEqual(asked, [
-      `10.0.0.7 ${own.port} undefined`,
-      `127.0.0.1 ${own.port} undefined`,
-    ])
+    assert.deepEqual(asked, [`10.0.0.7 ${own.port} undefined`, `127.0.0.1 ${own.port} undefined`])
     assert.equal(own.connections.length, 1)
   })
 

@@ -2,8 +2,8 @@ import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
-import { hasPath } from './document.ts'
-import type { Draft, Placed } from './draft.ts'
+import { hasPath, type Path } from './document.ts'
+import type { Draft, Placed, Targeted } from './draft.ts'
 import { complain, type Reading } from './reading.ts'
 
 /** Of things with the same name the later ones are invalid, under a name of their own. */
@@ -33,7 +33,40 @@ export function checkNames(reading: Reading, draft: Draft): Draft {
         diagnostics,
       }),
     ),
+    targeted: checkPolicies(reading, draft.targeted),
   }
+}
+
+/** A name is what tells whose claims a rule may see: two policies of one name would lend theirs. */
+function checkPolicies(reading: Reading, targeted: readonly Targeted[]): readonly Targeted[] {
+  const entries = new Map<string, Path[number]>()
+  return targeted.map((one) => {
+    const [, entry = ''] = one.path
+    const first = entries.get(one.name) ?? entry
+    entries.set(one.name, first)
+    if (first === entry) return one
+    const said = complainOfName(reading, 'policy', one.name, ['policies', entry, 'name'])
+    const policies = one.policies.map(({ kind, section, level, policy, origin }) => {
+      return {
+        state: 'invalid',
+        kind,
+        section,
+        level,
+        policy,
+        origin,
+        diagnostics: [said],
+      } as const
+    })
+    return { ...one, policies }
+  })
+}
+
+function complainOfName(reading: Reading, noun: string, name: string, path: Path) {
+  return complain(reading, path, {
+    code: 'PC0303',
+    message: `another ${noun} is called \`${name}\` already`,
+    hint: 'give each a name of its own',
+  })
 }
 
 type Diagnostics = readonly ReturnType<typeof complain>[]
@@ -51,11 +84,8 @@ function unique<T extends { readonly name: string }>(
       return { thing, path }
     }
     const named = [...path, 'name']
-    const said = complain(reading, hasPath(reading.document, named) ? named : path, {
-      code: 'PC0303',
-      message: `another ${noun} is called \`${thing.name}\` already`,
-      hint: 'give each a name of its own',
-    })
+    const at = hasPath(reading.document, named) ? named : path
+    const said = complainOfName(reading, noun, thing.name, at)
     let count = 2
     while (seen.has(`${thing.name}#${count}`)) count++
     const name = `${thing.name}#${count}`

@@ -10,7 +10,7 @@ export interface PolicyPlace {
   /** In the order in which a key is looked up: at a route, `traffic` before `backend`. */
   readonly sections: readonly Section[]
   readonly level: Level
-  /** What the policy is called that these are fields of. */
+  /** What the policy is called that these are fields of; with a colon where it has no name. */
   readonly policy: string
   /** Of the mapping, the keys that are policies; all of them unless told. */
   readonly keys?: readonly string[]
@@ -112,6 +112,11 @@ function lookUp(key: string, { sections, level }: PolicyPlace) {
     if (found !== undefined) return [found, section] as const
   }
   return undefined
+}
+
+/** The kind that a key stands for at a place. */
+export function kindAt(key: string, place: PolicyPlace): string | undefined {
+  return lookUp(key, place)?.[0].kind
 }
 
 function isNamed({ key, aliases }: PolicySchema, name: string): boolean {

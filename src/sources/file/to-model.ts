@@ -111,7 +111,7 @@ function readDraft(reading: Reading): Draft {
     frontend: readPolicies(reading, ['frontendPolicies'], {
       sections: ['frontend'],
       level: 'frontend',
-      policy: 'frontend',
+      policy: 'section:frontendPolicies',
     }),
     targeted: pathsOf(reading, ['policies']).flatMap((path) => readTargeted(reading, path)),
     ...defined({

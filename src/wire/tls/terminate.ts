@@ -91,6 +91,8 @@ export class Terminator {
       this.#epoch = epoch
       this.#server.setTicketKeys(this.#tickets.key(this.#scope, epoch))
     }
+    // A client that has nothing more to say in the middle of a handshake is gone.
+    socket.allowHalfOpen = false
     this.#pending.set(socket, new Handshake(socket, timeout, deadlines, events))
     this.#server.emit('connection', socket)
   }
@@ -142,6 +144,7 @@ class Handshake implements Timed {
   succeed(socket: TLSSocket, certificate: ClientCertificate | undefined): void {
     if (this.#isOver) return
     const milliseconds = this.#end()
+    socket.allowHalfOpen = true
     this.#events.secured(socket, {
       version: socket.getProtocol() ?? '',
       cipher: socket.getCipher().standardName,

@@ -103,7 +103,7 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
     const policies = readPolicies(reading, [...at, 'policies'], {
       sections: ['backend'],
       level: 'provider',
-      policy: `backend/${backend}/${name}`,
+      policy: `provider:${backend}/${name}`,
     })
     const own = provider[kind as keyof typeof provider] as JsonObject
     const options = { ...own, ...rest } as JsonObject

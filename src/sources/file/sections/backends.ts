@@ -92,7 +92,7 @@ export function readBackend(reading: Reading, path: Path, fallback: string): Bac
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'backend',
-    policy: `backend/${named}`,
+    policy: `backend:${named}`,
   })
   return toBackend(reading, path, head, { name: named, policies })
 }
@@ -128,7 +128,7 @@ function readBackendRef(reading: Reading, path: Path, fallback: string) {
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'backend',
-    policy: `route/${fallback}`,
+    policy: `routeBackend:${fallback}`,
   })
   const weight = head.value?.weight ?? 1
   const known = head.value?.backend

@@ -4,7 +4,7 @@ import type { Gateway, Listener, Protocol } from '../../../model/gateway.ts'
 import type { Section } from '../../../model/policy.ts'
 import { choice, hostname, name, port } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import { policiesSchema, policyShape, readPolicies } from '../policies.ts'
+import { kindAt, type PolicyPlace, policiesSchema, policyShape, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { listenerTls } from './tls.ts'
 
@@ -73,9 +73,9 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
     ...readPolicies(reading, [...path, 'frontendPolicies'], {
       sections: ['frontend'],
       level: 'gateway',
-      policy: `gateway/${gateway}`,
+      policy: `gateway:${gateway}`,
     }),
-    ...readBoth(reading, path, 'gateway', `gateway/${gateway}`),
+    ...readBoth(reading, path, 'gateway', `gateway:${gateway}`),
   ]
   const origin = originOf(document, path)
   if (list === undefined) {
@@ -125,7 +125,7 @@ export function readListener(
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
   const head = parseAt(reading, listenerHeadSchema, path, { except })
   const name = head.value?.name ?? `listener-${index}`
-  const policies = readBoth(reading, path, 'listener', `listener/${gateway}/${name}`)
+  const policies = readBoth(reading, path, 'listener', `listener:${gateway}/${name}`)
   const ported =
     head.value === undefined
       ? { value: undefined, diagnostics: head.diagnostics }
@@ -141,10 +141,25 @@ function readBoth(
   policy: string,
 ): Gateway['policies'] {
   const place = { sections: TRAFFIC, level, policy }
+  checkTwins(reading, path, place)
   return [
     ...readPolicies(reading, path, { ...place, keys: INLINE_KEYS }),
     ...readPolicies(reading, [...path, 'policies'], place),
   ]
+}
+
+/** The same kind beside `policies` and under it. */
+function checkTwins(reading: Reading, path: Path, place: PolicyPlace): void {
+  const beside = Object.keys(valueAt(reading.document, path) ?? {})
+  const inline = beside.filter((key) => INLINE_KEYS.includes(key))
+  for (const key of Object.keys(valueAt(reading.document, [...path, 'policies']) ?? {})) {
+    const kind = kindAt(key, place)
+    const twin = inline.find((other) => kind !== undefined && kindAt(other, place) === kind)
+    if (twin === undefined) continue
+    const message = `\`${key}\` is given twice, under \`policies\` and beside it`
+    const hint = 'keep one of them'
+    complain(reading, [...path, 'policies', key], { code: 'PC0216', message, hint }, 'key')
+  }
 }
 
 interface Head {

@@ -113,7 +113,7 @@ export function readMcpTargets(reading: Reading, path: Path, backend: string): R
     const policies = readPolicies(reading, [...at, 'policies'], {
       sections: ['backend'],
       level: 'backend',
-      policy: `backend/${backend}/${value.name}`,
+      policy: `target:${backend}/${value.name}`,
     })
     const origin = originOf(reading.document, at)
     const own = value[transport] as unknown as JsonObject

@@ -120,7 +120,7 @@ export function readRoute(
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: AT_ROUTE,
     level: 'route',
-    policy: `route/${name}`,
+    policy: `route:${name}`,
   })
   const rule = {
     name: value?.ruleName ?? name,
@@ -154,7 +154,7 @@ export function readTcpRoute(
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'route',
-    policy: `tcpRoute/${name}`,
+    policy: `tcpRoute:${name}`,
   })
   const thing = {
     name,

@@ -177,7 +177,7 @@ export function readSpecial(
   const policies = readPolicies(reading, [key, 'policies'], {
     sections: SECTIONS,
     level: 'route',
-    policy: key,
+    policy: `section:${key}`,
     isLenient: true,
   })
   complain(
