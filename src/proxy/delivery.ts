@@ -30,11 +30,14 @@ export class Delivery implements ForwardEvents {
   #attemptedAt = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
+  /** No policy said which host the backend is asked for, so each endpoint says its own. */
+  readonly #takesHost: boolean
 
   /** `read`: the body, where an expression had it read already. */
   constructor(run: Run, events: DeliveryEvents, read?: KeptBody) {
     this.#run = run
     this.#events = events
+    this.#takesHost = run.exchange.host === ''
     this.#body = read
     this.#isDecoded = read !== undefined
     this.#isBodyBegun = read !== undefined
@@ -82,7 +85,7 @@ export class Delivery implements ForwardEvents {
     this.#attemptedAt = performance.now()
     this.#tried.push(choice.endpoint)
     run.endpoint = choice.endpoint
-    if (exchange.host === '') exchange.host = choice.host
+    if (this.#takesHost) exchange.host = choice.host
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'

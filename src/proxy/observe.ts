@@ -14,6 +14,7 @@ import {
   requestsRefused,
   responseBytes,
 } from '../telemetry/definitions/requests.ts'
+import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
@@ -29,7 +30,9 @@ const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 export class Observing implements AcceptObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
-  readonly #series = new Map<string, RouteSeries>()
+  /** By the parts of the Program that runs: found without building names for each request. */
+  readonly #series = new WeakMap<object, RouteSeries>()
+  readonly #active = new WeakMap<ListenerProgram, Gauge>()
 
   constructor(metrics: Metrics, log: Logger) {
     this.#metrics = metrics
@@ -98,11 +101,7 @@ export class Observing implements AcceptObserver {
   }
 
   began(run: Run): void {
-    this.#metrics
-      .gauge(requestsActive)
-      .of({ listener: listenerOf(run) })
-      .at()
-      .inc()
+    this.#activeOf(run).inc()
   }
 
   refused(connection: Connection, { word, status }: Refusal): void {
@@ -126,22 +125,27 @@ export class Observing implements AcceptObserver {
     series.duration.at().observe(seconds)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
-    this.#metrics
-      .gauge(requestsActive)
-      .of({ listener: listenerOf(run) })
-      .at()
-      .inc(-1)
+    this.#activeOf(run).inc(-1)
     if (this.#log.isOn('info')) this.#log.info('request', accessRecord(run, exchange, seconds))
   }
 
   #seriesOf(run: Run): RouteSeries {
-    const listener = listenerOf(run)
-    const route = run.route?.name ?? 'none'
-    const key = `${listener} ${route}`
-    const known = this.#series.get(key)
+    const owner = run.route ?? run.listener
+    const known = this.#series.get(owner)
     if (known !== undefined) return known
-    const made = routeSeries(this.#metrics, listener, route)
-    this.#series.set(key, made)
+    const made = routeSeries(this.#metrics, listenerOf(run), run.route?.name ?? 'none')
+    this.#series.set(owner, made)
+    return made
+  }
+
+  #activeOf(run: Run): Gauge {
+    const known = this.#active.get(run.listener)
+    if (known !== undefined) return known
+    const made = this.#metrics
+      .gauge(requestsActive)
+      .of({ listener: listenerOf(run) })
+      .at()
+    this.#active.set(run.listener, made)
     return made
   }
 }

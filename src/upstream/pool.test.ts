@@ -4,7 +4,15 @@ import { describe, it } from 'node:test'
 import { Deadlines } from '../wire/deadlines.ts'
 import type { ClientConnection } from '../wire/http1/client-connection.ts'
 import { type Dial, dialer } from './connect.ts'
-import { ANSWER, answering, DIAL, eventually, freePort, serve } from './fixtures/servers.ts'
+import {
+  ANSWER,
+  answering,
+  DIAL,
+  eventually,
+  freePort,
+  liveHandles,
+  serve,
+} from './fixtures/servers.ts'
 import { silence } from './fixtures/silent.ts'
 import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.ts'
 
@@ -32,7 +40,7 @@ function connection(pool: Pool): Promise<ClientConnection | string> {
 function send(taken: ClientConnection): Promise<number | string> {
   return new Promise((resolve) => {
     let status = 0
-    taken.send('GET', HEAD, false, 1_000, {
+    taken.send('GET', HEAD, false, 200, {
       interim: () => {},
       response: (head) => {
         status = head.status
@@ -259,6 +267,26 @@ describe('limits', () => {
 })
 
 describe('faults', () => {
+  it('leaves no socket and no timer behind, whatever happened', async () => {
+    const before = liveHandles().length
+    const [silent, refusing] = [await silence(), await freePort()]
+    const server = await serve((socket, count) => {
+      if (count % 3 === 0) socket.resetAndDestroy()
+      else if (count % 3 === 1) answering()(socket)
+    })
+    const pools = [silent.port, refusing, server.port].map((port) => poolOf(port, { most: 3 }))
+    const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool)))
+    const outcomes = new Set(await Promise.all(asked))
+    assert.ok(outcomes.has(200) && outcomes.has('connect-refused') && outcomes.has('timeout'))
+    for (const pool of pools) {
+      pool.close()
+      assert.ok(await eventually(() => pool.open + pool.waiting + pool.dialing === 0))
+    }
+    await silent.close()
+    await server.close()
+    assert.ok(await eventually(() => liveHandles().length <= before), liveHandles().join(' '))
+  })
+
   it('a port that refuses: every request hears it, and the next one after it recovers', async () => {
     const port = await freePort()
     const observer = tally()

@@ -31,7 +31,7 @@ const shape = {
     .describe('The same as a list of lines, in place of `htpasswd`.'),
   realm: z
     .string()
-    .regex(/^[^"\\\p{Cc}]*$/u)
+    .regex(/^[ !#-[\]-~]*$/)
     .max(256)
     .prefault('Restricted')
     .describe('What browsers show when they ask.'),
