@@ -215,6 +215,22 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
       assert.deepEqual(own.seen, [denied])
     })
 
+    it('who waits with its ClientHello until the rules have changed meets the new ones', async () => {
+      const network = (isIn: boolean) => ({ readsHostname: false, accepts: () => isIn })
+      const own = await start([{ ...https(undefined, any), network: network(true) }])
+      const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }))
+      const socket = connectRaw(own.port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.resume()
+      socket.write(hello.subarray(0, 20))
+      await wait(30)
+      await own.swap([{ ...https(undefined, any), network: network(false) }])
+      socket.write(hello.subarray(20))
+      await new Promise((resolve) => socket.on('close', resolve))
+      assert.equal(socket.bytesRead, 0)
+      assert.deepEqual(own.seen, [denied])
+    })
+
     it('by the identity of the client it comes after the handshake, before any data', async () => {
       const accepts = ({ source }: Connection) => source.identity === 'spiffe://t/alice'
       const network = { readsHostname: false, accepts }

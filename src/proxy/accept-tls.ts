@@ -5,7 +5,7 @@ import { type ClientHello, type HelloOutcome, HelloReader } from '../wire/tls/cl
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured, Terminator } from '../wire/tls/terminate.ts'
 import type { Accepted } from './accept.ts'
-import { admissionOf } from './port-plan.ts'
+import { admissionOf, isAlike } from './port-plan.ts'
 import { Prelude } from './prelude.ts'
 import { SecuredPort } from './secured-port.ts'
 import { type StreamTarget, serveStream } from './tcp.ts'
@@ -55,13 +55,13 @@ function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
   const connection = accepted.connection(true, serverName, isStream ? serverName : undefined)
   if (listener === undefined) {
     // Whoever is denied is told from whoever asks for what is not there.
-    if (plan.admitsAtOnce || accepted.isAdmitted(connection, plan.listeners))
+    if (accepted.admittedBy === plan || accepted.isAdmitted(connection, plan.listeners))
       accepted.reject('no-route', 'no-listener', connection)
     return
   }
-  const admission = admissionOf(listener)
-  if (!plan.admitsAtOnce && admission !== 'certificate') {
+  if (accepted.admittedBy !== plan && admissionOf(listener) !== 'certificate') {
     if (!accepted.isAdmitted(connection, [listener])) return
+    accepted.admittedBy = plan
   }
   const target = isStream ? accepted.target(listener, connection) : undefined
   if (isStream && target === undefined) return
@@ -93,9 +93,16 @@ function terminate(
       const source: Source = connection.source
       source.certificate = secured.certificate
       doorway.observer.secured(connection, listener, secured)
-      const isLate = admissionOf(listener) === 'certificate'
-      if (isLate && !accepted.isAdmitted(connection, [listener])) givenUp(secured.milliseconds)
-      else serve(accepted, listener, connection, tls, secured, target)
+      const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
+      // It may be another Program by now, and it is its rules that hold.
+      const isIn =
+        now !== undefined &&
+        (accepted.admittedBy === accepted.plan || accepted.isAdmitted(connection, [now]))
+      if (isIn) serve(accepted, now, connection, tls, secured, target)
+      else {
+        tls.destroy()
+        givenUp(secured.milliseconds)
+      }
     },
   })
 }

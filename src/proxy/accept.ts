@@ -150,20 +150,28 @@ export class Doorway implements Port {
 export class Accepted {
   readonly socket: Socket
   readonly doorway: Doorway
-  /** The plan that was there when it came. */
-  readonly plan: PortPlan
+  /** The plan whose rules let it in by its source alone. */
+  admittedBy: PortPlan | undefined = undefined
   readonly openedAt = Date.now()
   source: Source | undefined = undefined
   served: Served | undefined = undefined
   /** What the connection was admitted to; requests for anything else are misdirected. */
   listener: ListenerProgram | undefined = undefined
+  readonly #kind: PortPlan['kind']
+  #localAddress = ''
+  #localPort = 0
   #addressKey: string | undefined = undefined
 
   constructor(socket: Socket, doorway: Doorway) {
     this.socket = socket
     this.doorway = doorway
-    this.plan = doorway.plan
+    this.#kind = doorway.plan.kind
     socket.on('close', () => this.#left())
+  }
+
+  /** As it is now: who waits with a ClientHello until the rules have changed meets the new ones. */
+  get plan(): PortPlan {
+    return this.doorway.plan
   }
 
   start(): void {
@@ -171,8 +179,10 @@ export class Accepted {
     const { enabled, time } = plan.keepalive
     if (enabled) socket.setKeepAlive(true, time)
     this.source = sourceOf(socket.remoteAddress ?? '', socket.remotePort ?? 0)
-    // A client that is gone already has no address any more.
-    if (this.source === undefined) socket.destroy()
+    this.#localAddress = socket.localAddress ?? ''
+    this.#localPort = socket.localPort ?? 0
+    // A client that is gone already has no addresses any more.
+    if (this.source === undefined || this.#localAddress === '') socket.destroy()
     else if (plan.proxyProtocol !== undefined) this.#readProxyHeader(plan.proxyProtocol)
     else this.#sourced()
   }
@@ -188,10 +198,9 @@ export class Accepted {
     this.#after(grace, () => this.socket.destroy())
   }
 
-  /** Whether it could have come in by this plan as it did by its own. */
+  /** Whether it could have come in by this plan as it did by the one before. */
   fits(plan: PortPlan): boolean {
-    if (plan === this.plan) return true
-    if (plan.kind !== this.plan.kind) return false
+    if (plan.kind !== this.#kind) return false
     const { listener } = this
     return listener === undefined || plan.listeners.some((other) => isAlike(other, listener))
   }
@@ -223,8 +232,8 @@ export class Accepted {
 
   connection(isEncrypted: boolean, sni: string | undefined, hostname: string | undefined) {
     const source = this.source as Source
-    const { localAddress = '', localPort = 0 } = this.socket
-    const destination = destinationOf(localAddress, localPort, hostname) as Destination
+    const local = destinationOf(this.#localAddress, this.#localPort, hostname)
+    const destination = local as Destination
     return new Connection(source, destination, isEncrypted, sni, this.openedAt)
   }
 
@@ -278,8 +287,10 @@ export class Accepted {
     }
     const { kind, listeners } = plan
     // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
-    const isAtOnce = kind !== 'tls' || plan.admitsAtOnce
-    if (isAtOnce && !this.isAdmitted(connection, listeners)) return
+    if (kind !== 'tls' || plan.admitsAtOnce) {
+      if (!this.isAdmitted(connection, listeners)) return
+      this.admittedBy = plan
+    }
     if (kind === 'http') this.#plainHttp(connection)
     else if (kind === 'tls') acceptTls(this, connection)
     else if (kind === 'tcp') {

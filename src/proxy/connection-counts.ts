@@ -1,18 +1,27 @@
 import type { Source } from '../exchange/connection.ts'
+import { descriptorLimit } from './descriptors.ts'
 
 export interface CountLimits {
   readonly connections: number
   readonly connectionsPerAddress: number
 }
 
+/** Descriptors for files, listeners, logs and the admin API. */
+const RESERVED = 64
+
 /** How many connections there are, in all and from each address; shared by all ports. */
 export class ConnectionCounts {
-  limits: CountLimits
+  readonly limits: CountLimits
   #total = 0
   readonly #byAddress = new Map<string, number>()
 
-  constructor(limits: CountLimits) {
-    this.limits = limits
+  /**
+   * No more than the process has descriptors for: a connection that is taken needs another one to
+   * its upstream, and without one it could only be answered with an error.
+   */
+  constructor(limits: CountLimits, descriptors = descriptorLimit()) {
+    const most = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
+    this.limits = { ...limits, connections: Math.min(limits.connections, most) }
   }
 
   get total(): number {

@@ -112,8 +112,9 @@ export class Listeners {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
     const failed = await bind(server, plan.port, this.#options)
     if (failed !== undefined) return failureOf(plan, failed)
-    // Out of descriptors, the operating system's queue is emptied by closing what is in it; what
-    // else accept(2) may say is about one client alone. Neither may end the process.
+    // Out of descriptors (EMFILE, ENFILE) libuv empties the queue of the operating system with one
+    // that it keeps for this, and closes what was in it; the next client finds things as they are
+    // then. What else accept(2) may say is about one client alone. Nothing of it ends the process.
     server.on('error', () => {})
     this.#ports.set(plan.port, { server, doorway })
     return undefined

@@ -74,14 +74,25 @@ export class Exponential implements ExponentialBuckets {
   merge(other: ExponentialBuckets): void {
     while (this.schema > other.schema) this.coarsen()
     this.zero += other.zero
+    if (other.counts.length === 0) return
+    this.#include(other, 0)
+    this.#include(other, other.counts.length - 1)
     for (let i = 0; i < other.counts.length; i++) {
       const count = other.counts[i] as number
       if (count === 0) continue
-      // Widening may coarsen this one, even in the middle.
-      let index = other.offset + i
-      for (let schema = other.schema; schema > this.schema; schema--) index = halve(index)
-      this.add(index, count)
+      this.add(this.#indexHere(other, i), count)
     }
+  }
+
+  /** Makes room at once for the lowest and the highest, which may need a coarser schema. */
+  #include(other: ExponentialBuckets, at: number): void {
+    this.add(this.#indexHere(other, at), 0)
+  }
+
+  #indexHere(other: ExponentialBuckets, at: number): number {
+    let index = other.offset + at
+    for (let schema = other.schema; schema > this.schema; schema--) index = halve(index)
+    return index
   }
 }
 

@@ -22,12 +22,13 @@ export class Histogram {
   readonly labels: readonly string[]
   /** Milliseconds since 1970. */
   readonly created: number
-  sum = 0
   count = 0
   /** Observations in each classic bucket alone, the last being +Inf; empty if there are none. */
   readonly counts: Float64Array
   readonly native: Exponential | undefined
   readonly #bounds: Float64Array
+  /** The sum, in an array because a number with a fraction would be allocated at each change. */
+  readonly #sum = new Float64Array(1)
 
   constructor(
     labels: readonly string[],
@@ -42,11 +43,15 @@ export class Histogram {
     this.#bounds = bounds
   }
 
+  get sum(): number {
+    return this.#sum[0] as number
+  }
+
   /** What is no number or no end is ignored; what is negative, because of a clock, counts as 0. */
   observe(value: number): void {
     if (!(value < Number.POSITIVE_INFINITY)) return
     const observed = value > 0 ? value : 0
-    this.sum += observed
+    this.#sum[0] = (this.#sum[0] as number) + observed
     this.count++
     if (this.counts.length > 0) this.#fill(observed)
     if (this.native !== undefined) this.native.observe(observed)

@@ -1,7 +1,5 @@
-import { quote } from './escape.ts'
-import type { LogForm, LogValue } from './log.ts'
-
-const REMEMBERED = 1000
+import { LONGEST_VALUE, quote } from './escape.ts'
+import type { LogFields, LogForm, LogValue } from './log.ts'
 
 /** What is nested deeper, for instance in a claim, is told by its kind only. */
 const DEEPEST = 8
@@ -12,39 +10,54 @@ const WIDEST = 256
 /** Names that a record has already: a field of the same name moves aside. */
 const TAKEN: readonly string[] = ['time', 'level', 'scope']
 
+/** What JSON.stringify wrote that needs no more escapes. */
+const PRINTABLE_ASCII = /^[ -~]*$/
+
 /** `{"time":…,"level":…,"scope":…,…}`, one object a line. */
 export function createJsonForm(): LogForm {
-  const names = new Map<string, string>()
-  const remember = (name: string) => {
-    const quoted = quote(TAKEN.includes(name) ? `_${name}` : name)
-    if (names.size < REMEMBERED) names.set(name, quoted)
-    return quoted
-  }
   return (time, level, scope, fields) => {
-    let line = `{"time":"${time}","level":"${level}","scope":${quote(scope)}`
-    for (const name in fields) {
-      const value = fields[name]
-      if (value === undefined) continue
-      line += `,${names.get(name) ?? remember(name)}:${typeof value === 'string' ? quote(value) : renderJson(value)}`
-    }
-    return `${line}}\n`
+    const text = quickly(fields) ?? renderFields(fields)
+    const head = `{"time":"${time}","level":"${level}","scope":${quote(scope)}`
+    return text === '{}' ? `${head}}\n` : `${head},${text.slice(1)}\n`
   }
 }
 
-/** As JSON.stringify, but it never throws, and what JSON has no word for is a string. */
+/** By the engine itself, which is fastest; undefined where it would not say the same. */
+function quickly(fields: LogFields): string | undefined {
+  for (const name of TAKEN) if (fields[name] !== undefined) return undefined
+  try {
+    const text = JSON.stringify(fields)
+    return text.length <= LONGEST_VALUE && PRINTABLE_ASCII.test(text) ? text : undefined
+  } catch {
+    // A large number, or an object that holds itself.
+    return undefined
+  }
+}
+
+function renderFields(fields: LogFields): string {
+  const members = Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => {
+      const free = TAKEN.includes(name) ? `_${name}` : name
+      return `${quote(free)}:${renderJson(value)}`
+    })
+  return `{${members.join(',')}}`
+}
+
+/** As JSON.stringify, but it never throws, shows what it holds, and has an end. */
 export function renderJson(value: LogValue, depth = 0): string {
   switch (typeof value) {
     case 'string':
       return quote(value)
     case 'number':
-      return Number.isFinite(value) ? String(value) : `"${value}"`
+      return Number.isFinite(value) ? String(value) : 'null'
     case 'boolean':
     case 'bigint':
       return String(value)
     case 'object':
       return value === null ? 'null' : renderNested(value, depth)
     default:
-      return `"${typeof value}"`
+      return 'null'
   }
 }
 

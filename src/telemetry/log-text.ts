@@ -7,21 +7,24 @@ const REMEMBERED = 1000
 
 /** Printable ASCII without space, quote, `=` and backslash: what ends where a reader thinks. */
 const BARE = /^[!#-<>-[\]-~]+$/
+const BARE_NAME = /^[\w.\-/@:]{1,256}$/
 
 /** `<time><TAB>level<TAB>scope name=value name="a value"`, which is logfmt behind the scope. */
 export function createTextForm(): LogForm {
+  // With the space before and the equals sign behind, since every piece that is joined costs.
   const names = new Map<string, string>()
   const remember = (name: string) => {
-    const safe = renderName(name)
-    if (names.size < REMEMBERED) names.set(name, safe)
-    return safe
+    const joint = ` ${renderName(name)}=`
+    if (names.size < REMEMBERED) names.set(name, joint)
+    return joint
   }
   return (time, level, scope, fields) => {
-    let line = `${time}\t${level}\t${names.get(scope) ?? remember(scope)}`
+    let line = `${time}\t${level}\t${BARE_NAME.test(scope) ? scope : renderName(scope)}`
     for (const name in fields) {
       const value = fields[name]
       if (value === undefined) continue
-      line += ` ${names.get(name) ?? remember(name)}=${renderValue(value)}`
+      line += names.get(name) ?? remember(name)
+      line += typeof value === 'string' ? renderText(value) : renderValue(value)
     }
     return `${line}\n`
   }
@@ -33,7 +36,6 @@ function renderName(name: string): string {
 }
 
 function renderValue(value: LogValue): string {
-  if (typeof value === 'string') return renderText(value)
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   if (typeof value === 'bigint') return String(value)
   return value === null ? 'null' : renderText(renderJson(value))

@@ -86,6 +86,24 @@ describe('a record as JSON', () => {
     )
   })
 
+  for (const [name, fields, expected] of [
+    ['nothing', {}, ''],
+    ['only what is undefined', { a: undefined }, ''],
+    ['numbers', { n: -0.5, z: -0, m: Number.NaN }, ',"n":-0.5,"z":0,"m":null'],
+    [
+      'lists and objects',
+      { l: [1, undefined, 'a'], o: { p: null } },
+      ',"l":[1,null,"a"],"o":{"p":null}',
+    ],
+  ] as const) {
+    it(`of ${name} is the same with and without a character to escape`, () => {
+      const head = `{"time":"${TIME}","level":"info","scope":"request"`
+      assert.equal(lineOf(fields, 'json'), `${head}${expected}}\n`)
+      const escaped = lineOf({ ...fields, x: '\u202e' }, 'json')
+      assert.equal(escaped, `${head}${expected},"x":"\\u202e"}\n`)
+    })
+  }
+
   it('moves fields aside whose names are taken', () => {
     const parsed = JSON.parse(lineOf({ time: 1, level: 2, scope: 3 }, 'json'))
     assert.deepEqual(parsed, {
@@ -98,12 +116,12 @@ describe('a record as JSON', () => {
     })
   })
 
-  it('tells what JSON has no word for', () => {
+  it('is JSON even of what JSON has no word for', () => {
     const cyclic: { self?: LogValue } = {}
     cyclic.self = cyclic as LogValue
     const odd = { n: Number.NaN, i: Number.NEGATIVE_INFINITY, b: 2n ** 64n, c: cyclic as LogValue }
     const line = lineOf(odd, 'json')
-    assert.ok(line.includes('"n":"NaN","i":"-Infinity","b":18446744073709551616'))
+    assert.ok(line.includes('"n":null,"i":null,"b":18446744073709551616'))
     assert.ok(JSON.parse(line).c.self.self.self !== undefined)
     assert.ok(line.length < 1000)
   })

@@ -42,8 +42,10 @@ export function spanFlags({ flags, parentId, isParentRemote }: Span): number {
   return flags | 0x100 | (isParentRemote ? 0x200 : 0)
 }
 
+const writer = new ProtobufWriter()
+
 /** One span, as a field of ScopeSpans: a batch is made by putting such fields one after another. */
-export function encodeSpan(span: Span, writer = new ProtobufWriter()): Uint8Array {
+export function encodeSpan(span: Span): Uint8Array {
   const start = writer.begin(SCOPE_SPANS.spans)
   writer.hex(SPAN.traceId, span.traceId)
   writer.hex(SPAN.spanId, span.spanId)
@@ -67,7 +69,6 @@ export function encodeSpan(span: Span, writer = new ProtobufWriter()): Uint8Arra
 
 /** An ExportTraceServiceRequest around spans that are encoded already. */
 export function encodeBatch(spans: readonly Uint8Array[], source: TraceSource): Uint8Array {
-  const writer = new ProtobufWriter()
   const resourceSpans = writer.begin(REQUEST.resourceSpans)
   const resource = writer.begin(RESOURCE_SPANS.resource)
   writeAttributes(writer, RESOURCE.attributes, source.resource)

@@ -17,7 +17,8 @@ export class ProtobufWriter {
 
   /** A copy of what was written since the last call. */
   take(): Uint8Array {
-    const taken = Uint8Array.prototype.slice.call(this.#bytes, 0, this.#length)
+    const taken = new Uint8Array(this.#length)
+    taken.set(this.#bytes.subarray(0, this.#length))
     this.#length = 0
     return taken
   }
@@ -64,6 +65,7 @@ export class ProtobufWriter {
   }
 
   string(field: number, text: string): void {
+    if (text.length < 0x80 && this.#shortAscii(field, text)) return
     const size = Buffer.byteLength(text)
     this.#tag(field, BYTES)
     this.#varint(size)
@@ -110,6 +112,23 @@ export class ProtobufWriter {
     this.#length = start - 1
     this.#varint(size)
     this.#length = start + extra + size
+  }
+
+  /** Most strings are short and ASCII: a loop here costs less than a call of native code. */
+  #shortAscii(field: number, text: string): boolean {
+    const start = this.#length
+    this.#tag(field, BYTES)
+    this.#reserve(text.length + 1)
+    this.#bytes[this.#length++] = text.length
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) {
+        this.#length = start
+        return false
+      }
+      this.#bytes[this.#length++] = code
+    }
+    return true
   }
 
   #tag(field: number, wireType: number): void {

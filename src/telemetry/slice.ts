@@ -24,7 +24,7 @@ export interface SliceOwner<S> {
 export class SeriesSlice<S> {
   readonly open: readonly string[]
   readonly #custom: readonly string[]
-  readonly #indexes: readonly ReadonlyMap<string, number>[]
+  readonly #indexes: readonly Indexes[]
   readonly #closed: readonly ClosedLabel[]
   readonly #owner: SliceOwner<S>
   readonly #series = new Map<number, S>()
@@ -74,11 +74,11 @@ export class SeriesSlice<S> {
   }
 
   #find(first: string | undefined, second: string | undefined, third: string | undefined): S {
-    const [firsts, seconds, thirds] = this.#indexes
+    const indexes = this.#indexes
     let key = 0
-    if (firsts !== undefined) key = indexOf(firsts, first)
-    if (seconds !== undefined) key = key * seconds.size + indexOf(seconds, second)
-    if (thirds !== undefined) key = key * thirds.size + indexOf(thirds, third)
+    if (indexes.length > 0) key = indexIn(indexes[0] as Indexes, first)
+    if (indexes.length > 1) key = combine(key, indexes[1] as Indexes, second)
+    if (indexes.length > 2) key = combine(key, indexes[2] as Indexes, third)
     const found = this.#series.get(key)
     if (found !== undefined) return found
     const given = [first, second, third]
@@ -92,15 +92,21 @@ export class SeriesSlice<S> {
   }
 }
 
-/** Shared by all slices: there are as many as there are lists of values. */
-const shared = new WeakMap<readonly string[], ReadonlyMap<string, number>>()
+/** Of the values of a label; shared by all slices. */
+type Indexes = ReadonlyMap<string, number>
 
-function indexesOf(values: readonly string[]): ReadonlyMap<string, number> {
+const shared = new WeakMap<readonly string[], Indexes>()
+
+function indexesOf(values: readonly string[]): Indexes {
   const found = shared.get(values) ?? new Map(values.map((value, index) => [value, index]))
   shared.set(values, found)
   return found
 }
 
-function indexOf(indexes: ReadonlyMap<string, number>, value: string | undefined): number {
-  return indexes.get(value ?? OTHER) ?? (indexes.get(OTHER) as number)
+function indexIn(indexes: Indexes, value: string | undefined): number {
+  return indexes.get(value as string) ?? (indexes.get(OTHER) as number)
+}
+
+function combine(key: number, indexes: Indexes, value: string | undefined): number {
+  return Math.imul(key, indexes.size) + indexIn(indexes, value)
 }

@@ -52,13 +52,14 @@ function copyNative({ schema, zero, offset, counts }: ExponentialBuckets): Expon
   return { schema, zero, offset, counts: Array.from(counts) }
 }
 
+/** Labels hold no NUL: it was replaced when the series was made. */
 function mergeSeries(
   parts: readonly MetricSnapshot[],
   mergeTwo: (a: SeriesView, b: SeriesView) => SeriesView,
 ): readonly SeriesView[] {
   const byLabels = new Map<string, SeriesView>()
   for (const series of parts.flatMap((part) => part.series)) {
-    const key = JSON.stringify(series.labels)
+    const key = series.labels.join('\0')
     const found = byLabels.get(key)
     byLabels.set(key, found === undefined ? series : mergeTwo(found, series))
   }

@@ -11,7 +11,9 @@ export interface TraceContext {
 export const SAMPLED = 1
 export const RANDOM = 2
 
-const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/
+/** Where version 00 ends. */
+const LENGTH = 55
 const NO_TRACE = '0'.repeat(32)
 const NO_SPAN = '0'.repeat(16)
 
@@ -20,13 +22,15 @@ const NO_SPAN = '0'.repeat(16)
  * at. Of a version to come, what version 00 knows is taken; `ff` is no version.
  */
 export function parseTraceparent(header: string | undefined): TraceContext | undefined {
-  if (header === undefined || header.length < 55) return undefined
-  const match = TRACEPARENT.exec(header)
-  if (match === null) return undefined
-  const [, version, traceId = '', spanId = '', flags = '', more] = match
-  if (version === 'ff' || (version === '00' && more !== undefined)) return undefined
+  if (header === undefined || !TRACEPARENT.test(header)) return undefined
+  if (header.startsWith('ff') || (header.startsWith('00') && header.length !== LENGTH)) {
+    return undefined
+  }
+  const traceId = header.slice(3, 35)
+  const spanId = header.slice(36, 52)
   if (traceId === NO_TRACE || spanId === NO_SPAN) return undefined
-  return { traceId, spanId, flags: Number.parseInt(flags, 16) & (SAMPLED | RANDOM) }
+  const flags = Number.parseInt(header.slice(53, LENGTH), 16) & (SAMPLED | RANDOM)
+  return { traceId, spanId, flags }
 }
 
 /** Always as version 00, whatever came in. */

@@ -14,8 +14,12 @@ const word = fc.oneof(
   fc.constantFrom('TCP4', 'TCP6', 'UNKNOWN', '', '0', '007', '::1%lo', '::ffff:10.0.0.1'),
 )
 const lines = fc.oneof(
-  fc.tuple(fc.ipV4(), fc.ipV4(), fc.nat(65_535), fc.nat(65_535)).map((own) => `TCP4 ${own.join(' ')}`),
-  fc.tuple(fc.ipV6(), fc.ipV6(), fc.nat(65_535), fc.nat(65_535)).map((own) => `TCP6 ${own.join(' ')}`),
+  fc
+    .tuple(fc.ipV4(), fc.ipV4(), fc.nat(65_535), fc.nat(65_535))
+    .map((own) => `TCP4 ${own.join(' ')}`),
+  fc
+    .tuple(fc.ipV6(), fc.ipV6(), fc.nat(65_535), fc.nat(65_535))
+    .map((own) => `TCP6 ${own.join(' ')}`),
   fc.array(word, { maxLength: 6 }).map((own) => own.join(' ')),
   fc.string({ maxLength: 110 }),
 )

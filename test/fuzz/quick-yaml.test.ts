@@ -70,7 +70,7 @@ describe('the quick reader of YAML', () => {
       fc.property(fc.array(fc.constantFrom(...TOKENS), { maxLength: 16 }), (tokens) => {
         compare(tokens.join(''))
       }),
-      fuzz(8),
+      fuzz(2),
     )
   })
 
@@ -82,7 +82,7 @@ describe('the quick reader of YAML', () => {
         compare(stringify({ value }, { defaultStringType, indentSeq }))
         compare(JSON.stringify(value, undefined, indentSeq ? 2 : 0))
       }),
-      fuzz(0.5),
+      fuzz(0.2),
     )
   })
 
@@ -98,7 +98,7 @@ describe('the quick reader of YAML', () => {
         }, seed)
         if (compare(text)) taken++
       }),
-      fuzz(0.5),
+      fuzz(0.2),
     )
     assert.ok(taken > 0)
   })

@@ -31,15 +31,15 @@ export interface DoorstepOptions {
   readonly connections?: number
   readonly connectionsPerAddress?: number
   readonly grace?: number
+  readonly counts?: ConnectionCounts
 }
 
 /** Ports for any Program, in front of an upstream that says hello, and all that was seen there. */
 export async function doorstep(options: DoorstepOptions = {}) {
   const deadlines = new Deadlines(20)
-  const counts = new ConnectionCounts({
-    connections: options.connections ?? 10_000,
-    connectionsPerAddress: options.connectionsPerAddress ?? 10_000,
-  })
+  const { connections: most = 10_000, connectionsPerAddress = 10_000 } = options
+  const counts =
+    options.counts ?? new ConnectionCounts({ connections: most, connectionsPerAddress })
   const seen: string[] = []
   const connections: Connection[] = []
   const runs: Run[] = []

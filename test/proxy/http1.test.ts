@@ -323,6 +323,13 @@ describe('faults', () => {
     }
   })
 
+  it('nor of the next one on the same connection', async () => {
+    const { gateway } = await through(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
+    const text = await exchange(gateway.port, GET + GET + GET, /(hello[\s\S]*){3}/)
+    assert.doesNotMatch(text, /evil/)
+    assert.equal(text.match(/hello/g)?.length, 3)
+  })
+
   it('a head that never ends is a 408, and an idle connection closes', async () => {
     const { gateway } = await through(OK, { limits: { headTimeout: 60, idle: 60 } })
     assert.match(await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost'), /^HTTP\/1\.1 408 /)

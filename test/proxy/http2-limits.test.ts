@@ -109,14 +109,18 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     it(`${count} frames: ${name}`, async () => {
       const { gateway } = await start(limits, '')
       const other = sessionTo(gateway)
+      await once(other, 'remoteSettings')
       const socket = await rawHttp2(gateway.port)
       const frames = framesOf(socket, 3_000)
       for (let i = 0; i < count && !socket.destroyed; i++) {
         socket.write(make(i))
         if (i % 100 === 0) await wait(1)
       }
-      assert.ok((await frames).includes(CALM), String(await frames))
+      // Where more was on its way than was read, the reset of TCP overtakes the goodbye.
+      const goodbyes = (await frames).filter((one) => one.startsWith('goaway'))
+      assert.deepEqual([...new Set(goodbyes)], goodbyes.length === 0 ? [] : [CALM])
       assert.equal(gateway.counts.get(name), 1)
+      assert.equal(gateway.sessions.size, 1)
       assert.equal(other.destroyed, false)
     })
   }
@@ -142,13 +146,15 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     opened.push(gateway, peer)
     const session = sessionTo(gateway)
     const stream = session.request({ ':path': '/', ':method': 'POST' })
+    const answer = once(stream, 'response')
     for (let i = 0; i < 3_000; i++) {
       stream.write('x')
       if (i % 300 === 0) await wait(100)
     }
     stream.end()
-    const [headers] = await once(stream, 'response')
+    const [headers] = await answer
     assert.equal(headers[':status'], 200)
+    await once(stream.resume(), 'end')
     assert.equal(session.destroyed, false)
   })
 })

@@ -38,7 +38,7 @@ export function readPolicies(
     const at = [...path, key]
     const found = lookUp(key, place)
     if (found === undefined) {
-      if (place.isLenient && UNSUPPORTED.includes(key)) return []
+      if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return []
       const said = complain(reading, at, unknownKind(key, place), 'key')
       return [[-1, invalid(reading, at, key, place, [said])]]
     }
@@ -137,7 +137,7 @@ function unknownKind(key: string, { sections, level }: PolicyPlace) {
     const hint = `it stands ${[...places].map((section) => PLACES[section]).join(', or ')}`
     return { code: 'PC0309', message: `\`${key}\` cannot stand here`, hint }
   }
-  if (UNSUPPORTED.includes(key)) {
+  if (UNSUPPORTED_POLICIES.includes(key)) {
     const hint = 'nothing would enforce it, so it is refused rather than ignored'
     return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
   }
@@ -153,7 +153,7 @@ const PLACES: Readonly<Record<Section, string>> = {
 }
 
 /** Policies that files written for others may name. */
-const UNSUPPORTED: readonly string[] = [
+export const UNSUPPORTED_POLICIES: readonly string[] = [
   'a2a',
   'ai',
   'backendAuth',

@@ -10,7 +10,7 @@ export interface Tree {
 }
 
 /** Aliases are copied out: a few lines of them can stand for more than any memory holds. */
-const MOST_NODES = 2_000_000
+const MOST_COPIES = 200_000
 
 export function readYaml(text: string): Tree {
   const document = parseSafely(text)
@@ -40,7 +40,7 @@ interface Ranged {
 }
 
 function convert(document: Document.Parsed, report: (problem: Problem) => void): Node | undefined {
-  let count = 0
+  let copies = 0
   const open = new Set<unknown>()
   try {
     return nodeOf(document.contents, 0)
@@ -55,8 +55,8 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
 
   function nodeOf(node: unknown, fallback: number): Node {
     const [start = fallback, end = fallback] = (node as Ranged | null)?.range ?? []
-    if (++count > MOST_NODES) {
-      if (count === MOST_NODES + 1) {
+    if (open.size > 0 && ++copies > MOST_COPIES) {
+      if (copies === MOST_COPIES + 1) {
         const message = 'aliases make this document too large'
         const hint = 'write out what is repeated, or repeat less'
         report({ code: 'PC0206', message, hint, start, end })

@@ -174,7 +174,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     if (this.#isTunnel || this.#events === undefined) return next
     beginBody(this.#body, head.framing, head.length, asWire)
     this.#inBody = true
-    if (this.#body.isDone) this.#finish()
+    if (this.#body.isDone) this.#finish(next < end)
     return next
   }
 
@@ -187,11 +187,16 @@ export class ClientConnection implements UpstreamConnection, Timed {
       const more = this.#events?.data(isWhole ? bytes : bytes.subarray(body.from, body.to)) ?? true
       if (!more && !body.isDone) this.pause()
     }
-    if (body.isDone) this.#finish()
+    if (body.isDone) this.#finish(next < end)
     return next
   }
 
-  #finish(): void {
+  /**
+   * Octets behind the answer are of nobody's request: whoever used the connection next would get
+   * them as his answer, so nobody may.
+   */
+  #finish(hasMore: boolean): void {
+    if (hasMore) this.head.keepAlive = false
     this.#inBody = false
     this.#isAnswered = true
     const events = this.#events
@@ -222,7 +227,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
       const events = this.#events
       this.#events = undefined
       events?.ended(undefined)
-    } else if (this.#inBody && endBody(this.#body) > 0) this.#finish()
+    } else if (this.#inBody && endBody(this.#body) > 0) this.#finish(false)
     else this.#onClose('closed')
     this.socket.destroy()
   }

@@ -76,7 +76,11 @@ describe('the PROXY header of version 2', () => {
     ['too few octets for the family', proxyV2(0x21, 0x21, V4), 'bad-length'],
     ['an extension', proxyV2(0x21, 0x11, Buffer.concat([V4, noop])), four],
     ['half an extension', proxyV2(0x21, 0x11, Buffer.concat([V4, noop.subarray(0, 2)])), 'bad-tlv'],
-    ['one beyond the end', proxyV2(0x21, 0x11, Buffer.concat([V4, noop.subarray(0, 5)])), 'bad-tlv'],
+    [
+      'one beyond the end',
+      proxyV2(0x21, 0x11, Buffer.concat([V4, noop.subarray(0, 5)])),
+      'bad-tlv',
+    ],
     ['a checksum', summed(0x11, V4), four],
     ['a checksum after more', summed(0x11, Buffer.concat([V4, noop])), four],
     ['a wrong checksum', broken, 'bad-checksum'],

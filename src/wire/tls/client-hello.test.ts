@@ -11,7 +11,7 @@ import {
   vector,
   versions,
 } from '../../../test/tls/hello-bytes.ts'
-import { HelloReader, type HelloOutcome, LONGEST_HELLO } from './client-hello.ts'
+import { type HelloOutcome, HelloReader, LONGEST_HELLO } from './client-hello.ts'
 
 const read = (bytes: Uint8Array): HelloOutcome => new HelloReader().read(bytes)
 
@@ -19,7 +19,13 @@ describe('ClientHellos of a real client', () => {
   for (const [what, options, name, protocols, newest] of [
     ['with a name', { servername: 'Api.Example.com' }, 'api.example.com', [], 0x0304],
     ['without a name', {}, undefined, [], 0x0304],
-    ['with protocols', { ALPNProtocols: ['h2', 'http/1.1'] }, undefined, ['h2', 'http/1.1'], 0x0304],
+    [
+      'with protocols',
+      { ALPNProtocols: ['h2', 'http/1.1'] },
+      undefined,
+      ['h2', 'http/1.1'],
+      0x0304,
+    ],
     ['of TLS 1.2', { servername: 'a.test', maxVersion: 'TLSv1.2' }, 'a.test', [], 0x0303],
   ] as const) {
     it(`${what}: read alike in any portions and any records`, async () => {

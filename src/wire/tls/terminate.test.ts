@@ -79,7 +79,12 @@ async function greet(port: number, options: ConnectionOptions): Promise<TLSSocke
 /** The word of the failure that the server saw. */
 async function refused(own: TestServer, options: ConnectionOptions): Promise<string> {
   const before = own.failures.length
-  const socket = connect({ port: own.port, host: '127.0.0.1', rejectUnauthorized: false, ...options })
+  const socket = connect({
+    port: own.port,
+    host: '127.0.0.1',
+    rejectUnauthorized: false,
+    ...options,
+  })
   socket.resume()
   await closed(socket)
   for (let turn = 0; own.failures.length === before && turn < 100; turn++) await wait(5)

@@ -4,7 +4,7 @@ import type { SpecialSection } from '../../../model/model.ts'
 import type { Section } from '../../../model/policy.ts'
 import { anything, headerName, name, policySchema, port, secret } from '../../../policies/schema.ts'
 import { originOf, valueAt } from '../document.ts'
-import { policiesSchema, readPolicies } from '../policies.ts'
+import { policiesSchema, readPolicies, UNSUPPORTED_POLICIES } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { valueMatch } from './matches.ts'
 import { mcpOptions, mcpTargets } from './mcp.ts'
@@ -126,8 +126,16 @@ const virtualModel = z.strictObject({
 })
 
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
-const policies = (what: string) =>
-  policiesSchema(SECTIONS, 'route').optional().describe(`Policies for ${what}.`)
+
+const unsupported = UNSUPPORTED_POLICIES.map((key) => {
+  return [key, anything.optional().describe('Checked when it is served.')] as const
+})
+
+const sectionPolicies = policiesSchema(SECTIONS, 'route')
+  .extend(Object.fromEntries(unsupported))
+  .meta({ id: 'section-policies' })
+
+const policies = (what: string) => sectionPolicies.optional().describe(`Policies for ${what}.`)
 
 const shapes = {
   llm: {

@@ -1,0 +1,205 @@
+/*
+ * The same work for each: keep-alive on both sides, a request without `x-internal: true` is
+ * refused, no access log, one worker.
+ */
+
+export interface Place {
+  /** A folder for whatever the proxy writes. */
+  readonly folder: string
+  readonly port: number
+  readonly tlsPort: number
+  readonly backend: number
+  readonly certificate: string
+  readonly key: string
+}
+
+export const RULE_HEADER = 'x-internal: true'
+
+export function nginxConfiguration(place: Place): string {
+  const { folder, port, tlsPort, backend, certificate, key } = place
+  return nginx(
+    folder,
+    `
+  upstream backend { server 127.0.0.1:${backend}; keepalive 128; keepalive_requests 100000000; }
+  server {
+    listen 127.0.0.1:${port};
+    listen 127.0.0.1:${tlsPort} ssl;
+    ssl_certificate ${certificate};
+    ssl_certificate_key ${key};
+    ssl_protocols TLSv1.3;
+    client_max_body_size 0;
+    location / {
+      if ($http_x_internal != 'true') { return 403; }
+      proxy_pass http://backend;
+      proxy_http_version 1.1;
+      proxy_set_header Connection '';
+      proxy_set_header Host $host;
+      proxy_request_buffering off;
+    }
+  }`,
+  )
+}
+
+/** What all proxies forward to. `folder`/www has the bodies. */
+export function backendConfiguration(folder: string, port: number): string {
+  return nginx(
+    folder,
+    `
+  server {
+    listen 127.0.0.1:${port};
+    root ${folder}/www;
+    location / { return 200 'ok'; }
+    location /body/ { default_type application/octet-stream; }
+  }`,
+  )
+}
+
+function nginx(folder: string, servers: string): string {
+  return `daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log ${folder}/error.log crit;
+events { worker_connections 8192; }
+http {
+  access_log off;
+  sendfile on;
+  tcp_nodelay on;
+  server_tokens off;
+  keepalive_timeout 600s;
+  keepalive_requests 100000000;
+  client_body_temp_path ${folder}/t1;
+  proxy_temp_path ${folder}/t2;
+  fastcgi_temp_path ${folder}/t3;
+  uwsgi_temp_path ${folder}/t4;
+  scgi_temp_path ${folder}/t5;
+${servers}
+}
+`
+}
+
+export function haproxyConfiguration(place: Place, bundle: string): string {
+  const { port, tlsPort, backend } = place
+  return `global
+  nbthread 1
+  maxconn 8192
+  ssl-default-bind-options ssl-min-ver TLSv1.3
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 600s
+  timeout server 600s
+  timeout http-keep-alive 600s
+  http-reuse always
+frontend front
+  bind 127.0.0.1:${port}
+  bind 127.0.0.1:${tlsPort} ssl crt ${bundle}
+  acl is_internal req.hdr(x-internal) -m str true
+  http-request deny unless is_internal
+  default_backend backend
+backend backend
+  server one 127.0.0.1:${backend}
+`
+}
+
+/** Envoy takes JSON where it takes YAML. */
+export function envoyConfiguration(place: Place): string {
+  const { port, tlsPort, backend, certificate, key } = place
+  const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.${name}` })
+  const address = (port_value: number) => ({
+    socket_address: { address: '127.0.0.1', port_value },
+  })
+  const is_internal = { name: 'x-internal', string_match: { exact: 'true' } }
+  const manager = {
+    name: 'envoy.filters.network.http_connection_manager',
+    typed_config: {
+      ...type('extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'),
+      stat_prefix: 'front',
+      route_config: {
+        virtual_hosts: [
+          {
+            name: 'all',
+            domains: ['*'],
+            routes: [
+              { match: { prefix: '/', headers: [is_internal] }, route: { cluster: 'backend' } },
+              { match: { prefix: '/' }, direct_response: { status: 403 } },
+            ],
+          },
+        ],
+      },
+      http_filters: [
+        {
+          name: 'envoy.filters.http.router',
+          typed_config: type('extensions.filters.http.router.v3.Router'),
+        },
+      ],
+    },
+  }
+  const tls = {
+    name: 'envoy.transport_sockets.tls',
+    typed_config: {
+      ...type('extensions.transport_sockets.tls.v3.DownstreamTlsContext'),
+      common_tls_context: {
+        tls_params: { tls_minimum_protocol_version: 'TLSv1_3' },
+        tls_certificates: [
+          { certificate_chain: { filename: certificate }, private_key: { filename: key } },
+        ],
+      },
+    },
+  }
+  const endpoint = { endpoint: { address: address(backend) } }
+  const listeners = [
+    { name: 'plain', address: address(port), filter_chains: [{ filters: [manager] }] },
+    {
+      name: 'tls',
+      address: address(tlsPort),
+      filter_chains: [{ filters: [manager], transport_socket: tls }],
+    },
+  ]
+  const cluster = {
+    name: 'backend',
+    type: 'STATIC',
+    circuit_breakers: { thresholds: [{ max_connections: 8192, max_requests: 8192 }] },
+    load_assignment: { cluster_name: 'backend', endpoints: [{ lb_endpoints: [endpoint] }] },
+  }
+  return JSON.stringify({ static_resources: { listeners, clusters: [cluster] } }, undefined, 2)
+}
+
+const RULE = { rules: [{ require: `request.headers['x-internal'] == 'true'` }] }
+
+/** JSON is YAML. `readiness` is 0 where nobody asks. */
+export function ownConfiguration(place: Place, readiness = 0, routes = 0): string {
+  const { port, tlsPort, backend, certificate, key } = place
+  const backends = [{ backend: 'backend' }]
+  const more = Array.from({ length: routes }, (_, n) => ({
+    name: `route-${n}`,
+    gateways: ['plain'],
+    hostnames: [`app-${n % 500}.example.com`],
+    matches: [{ path: { pathPrefix: `/service-${n}` } }],
+    policies: { authorization: RULE },
+    backends,
+  }))
+  const all = {
+    name: 'all',
+    gateways: ['plain', 'secured'],
+    matches: [{ path: { pathPrefix: '/' } }],
+    policies: { authorization: RULE },
+    backends,
+  }
+  const file = {
+    config: {
+      workers: 1,
+      adminAddr: 'off',
+      statsAddr: 'off',
+      readinessAddr: readiness === 0 ? 'off' : `127.0.0.1:${readiness}`,
+      logging: { level: 'warn' },
+    },
+    gateways: {
+      plain: { port },
+      secured: { port: tlsPort, tls: { cert: certificate, key, minVersion: 'TLS_V1_3' } },
+    },
+    frontendPolicies: { accessLog: { enabled: false } },
+    routes: [...more, all],
+    backends: [{ name: 'backend', host: `127.0.0.1:${backend}` }],
+  }
+  return JSON.stringify(file, undefined, 2)
+}

@@ -1,0 +1,141 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  backendConfiguration,
+  envoyConfiguration,
+  haproxyConfiguration,
+  nginxConfiguration,
+  ownConfiguration,
+  type Place,
+} from './configurations.ts'
+import { type Found, findEnvoy, findProgram } from './find.ts'
+import { freePorts, pause, type Started, start } from './processes.ts'
+
+export const ROOT = join(import.meta.dirname, '../..')
+export const SOURCE = join(ROOT, 'bin/portcullis.ts')
+
+/** Octets of the bodies that the backend has, as /body/<octets>. */
+export const BODIES = [1024, 64 * 1024, 1024 * 1024] as const
+
+export interface Proxy {
+  readonly name: 'portcullis' | 'nginx' | 'HAProxy' | 'Envoy'
+  readonly version: string
+  readonly pid: number
+  readonly port: number
+  readonly tlsPort: number
+}
+
+export interface Field {
+  readonly folder: string
+  readonly backend: number
+  readonly certificate: string
+  readonly key: string
+  readonly proxies: readonly Proxy[]
+  /** What is not here, in words. */
+  readonly missing: readonly string[]
+}
+
+/** Starts the backend and every proxy that this machine has. */
+export async function openField(): Promise<Field> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  const certificate = join(folder, 'cert.pem')
+  const key = join(folder, 'key.pem')
+  makeCertificate(certificate, key)
+  const missing: string[] = []
+  const nginx = findProgram('nginx', '-v')
+  const [backend = 0] = await freePorts(1)
+  await startBackend(folder, backend, nginx)
+
+  const proxies: Proxy[] = []
+  const add = async (
+    name: Proxy['name'],
+    found: Found | string,
+    launch: (program: string, place: Place) => Started,
+  ) => {
+    if (typeof found === 'string') {
+      missing.push(found)
+      return
+    }
+    const [port = 0, tlsPort = 0] = await freePorts(2)
+    const place = { folder: join(folder, name), port, tlsPort, backend, certificate, key }
+    mkdirSync(place.folder)
+    const started = launch(found.program, place)
+    await reachable(port, started)
+    proxies.push({ name, version: found.version, pid: started.pid, port, tlsPort })
+  }
+  const own = { program: process.execPath, version: process.version }
+  await add('portcullis', own, (program, place) =>
+    start('proxy', program, [SOURCE, 'run', '-f', write(place, 'gateway.yaml', ownConfiguration)]),
+  )
+  await add('nginx', nginx, (program, place) =>
+    start('proxy', program, ['-p', place.folder, '-c', write(place, 'conf', nginxConfiguration)]),
+  )
+  await add('HAProxy', findProgram('haproxy', '-v'), (program, place) => {
+    const both = join(place.folder, 'both.pem')
+    writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'))
+    const text = (of: Place) => haproxyConfiguration(of, both)
+    return start('proxy', program, ['-db', '-f', write(place, 'haproxy.cfg', text)])
+  })
+  await add('Envoy', findEnvoy(), (program, place) => {
+    const file = write(place, 'envoy.json', envoyConfiguration)
+    const quiet = ['--log-level', 'error', '--disable-hot-restart']
+    return start('proxy', program, ['-c', file, '--concurrency', '1', ...quiet])
+  })
+  return { folder, backend, certificate, key, proxies, missing }
+}
+
+function write(place: Place, name: string, text: (place: Place) => string): string {
+  const file = join(place.folder, name)
+  writeFileSync(file, text(place))
+  return file
+}
+
+function makeCertificate(certificate: string, key: string): void {
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+  const files = ['-keyout', key, '-out', certificate, '-days', '2', '-subj', '/CN=localhost']
+  const { status, stderr } = spawnSync('openssl', ['req', '-x509', ...kind, ...files])
+  if (status !== 0) throw new Error(`openssl made no certificate: ${stderr}`)
+}
+
+async function startBackend(folder: string, port: number, nginx: Found | string): Promise<void> {
+  if (typeof nginx === 'string') {
+    const program = join(import.meta.dirname, 'raw-backend.ts')
+    await reachable(port, start('load', process.execPath, [program, String(port)]))
+    return
+  }
+  const home = join(folder, 'backend')
+  const bodies = join(home, 'www/body')
+  mkdirSync(bodies, { recursive: true })
+  for (const size of BODIES) writeFileSync(join(bodies, String(size)), Buffer.alloc(size, 'x'))
+  const file = join(home, 'nginx.conf')
+  writeFileSync(file, backendConfiguration(home, port))
+  await reachable(port, start('load', nginx.program, ['-p', home, '-c', file]))
+}
+
+/** Waits until connections are taken; says what the program said where they never are. */
+export async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
+  const until = performance.now() + patience
+  while (!(await takes(port))) {
+    const { exitCode } = started.child
+    if (exitCode !== null || performance.now() > until) {
+      const end = exitCode === null ? 'does not listen' : `ended with ${exitCode}`
+      throw new Error(`${started.child.spawnargs.join(' ')} ${end}: ${started.output().trim()}`)
+    }
+    await pause(5)
+  }
+}
+
+function takes(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const socket = connect(port, '127.0.0.1')
+    const tell = (isTaken: boolean) => {
+      socket.destroy()
+      answer(isTaken)
+    }
+    socket.once('connect', () => tell(true))
+    socket.once('error', () => tell(false))
+  })
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { RULE_HEADER } from './configurations.ts'
+import { type Cpu, cpuOf, runToEnd } from './processes.ts'
+
+/** What one slice of full load found. */
+export interface Slice {
+  readonly requests: number
+  readonly perSecond: number
+  /** µs of CPU for each request. */
+  readonly user: number
+  readonly kernel: number
+}
+
+export interface Load {
+  readonly url: string
+  readonly connections: number
+  readonly seconds: number
+  /** A new connection for each request. */
+  readonly isUnkept?: boolean
+}
+
+/** As many requests as the proxy and one core of load can do, by wrk. */
+export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Slice> {
+  const { url, connections, seconds, isUnkept = false } = load
+  const fields = isUnkept ? [RULE_HEADER, 'connection: close'] : [RULE_HEADER]
+  const headers = fields.flatMap((field) => ['-H', field])
+  const form = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`]
+  const before = cpuOf(pid)
+  const text = await runToEnd('load', wrk, [...form, ...headers, url])
+  const after = cpuOf(pid)
+  const requests = Number(/(\d+) requests in/.exec(text)?.[1] ?? 0)
+  const wrong = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(text)?.[0]
+  // wrk counts the server's orderly close as an error of reading.
+  if (requests === 0 || (wrong !== undefined && !isUnkept)) {
+    throw new Error(`load on ${url} went wrong: ${wrong ?? text.trim()}`)
+  }
+  const perSecond = Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1])
+  return { requests, perSecond, ...eachOf(before, after, requests) }
+}
+
+function eachOf(before: Cpu, after: Cpu, requests: number) {
+  return {
+    user: ((after.user - before.user) * 1e6) / requests,
+    kernel: ((after.kernel - before.kernel) * 1e6) / requests,
+  }
+}
+
+/** What ./steady-client.ts is asked for. */
+export interface SteadyLoad {
+  readonly port: number
+  readonly path: string
+  /** `name: value` */
+  readonly header: string
+  readonly host: string
+  readonly connections: number
+  readonly perSecond: number
+  readonly milliseconds: number
+  /** Ends at the first 200. */
+  readonly untilFound: boolean
+}
+
+/** What it answers; latencies in milliseconds. */
+export interface Steadiness {
+  readonly answered: number
+  readonly failed: number
+  readonly p50: number
+  readonly p99: number
+  readonly longest: number
+  /** When the first 200 came, in milliseconds since the epoch; 0: never. */
+  readonly foundAt: number
+}
+
+const CLIENT = join(import.meta.dirname, 'steady-client.ts')
+
+/** Requests at a fixed rate, whether or not answers come: a slow answer delays no request. */
+export async function steadyLoad(
+  load: Pick<SteadyLoad, 'port' | 'milliseconds'> & Partial<SteadyLoad>,
+): Promise<Steadiness> {
+  const whole: SteadyLoad = {
+    path: '/',
+    header: RULE_HEADER,
+    host: 'localhost',
+    connections: 16,
+    perSecond: 2_000,
+    untilFound: false,
+    ...load,
+  }
+  return JSON.parse(await runToEnd('load', process.execPath, [CLIENT, JSON.stringify(whole)]))
+}

@@ -1,0 +1,27 @@
+import { createServer } from 'node:net'
+
+/*
+ * The backend where there is no nginx: answers each head that ends a segment, by its path. Enough
+ * for the bench, whose requests are never split and have no body.
+ */
+
+const END = '\r\n\r\n'
+const answers = new Map<string, Buffer>()
+
+createServer({ noDelay: true }, (socket) => {
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (bytes) => {
+    const heads = bytes.toString('latin1').split(END).slice(0, -1)
+    for (const head of heads) socket.write(answerTo(head.split(' ', 2)[1] ?? '/'))
+  })
+}).listen(Number(process.argv[2]), '127.0.0.1')
+
+function answerTo(path: string): Buffer {
+  const known = answers.get(path)
+  if (known !== undefined) return known
+  const size = /^\/body\/(\d{1,8})$/.exec(path)?.[1]
+  const body = size === undefined ? 'ok' : 'x'.repeat(Number(size))
+  const made = Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}${END}${body}`)
+  if (answers.size < 16) answers.set(path, made)
+  return made
+}
