@@ -121,7 +121,10 @@ export class Delivery implements ForwardEvents {
 
   unanswered(_: Forward, status: number, reason: string, isUntouched: boolean): void {
     const isConnect = status === 503 || reason === 'connect-timeout'
-    this.#settle(reason === 'timeout' ? 'timeout' : isConnect ? 'connect-failed' : 'reset')
+    const isOurs = reason === 'overloaded' || reason === 'pending-timeout'
+    // Waiting in vain for a free connection says nothing of the endpoint.
+    if (isOurs) this.#settle('cancelled')
+    else this.#settle(reason === 'timeout' ? 'timeout' : isConnect ? 'connect-failed' : 'reset')
     const retry = this.#run.route?.retry
     if (retry?.onConnectionError && (isUntouched || isConnect) && this.#mayRetry(retry)) {
       this.#again(retry)

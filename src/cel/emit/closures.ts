@@ -1,4 +1,3 @@
-import { isKnown } from '../check/known.ts'
 import type { BindTerm, CallTerm, EqualTerm, MemberTerm, OptMapTerm, Term } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
 import { fuel } from '../values/fuel.ts'
@@ -6,7 +5,7 @@ import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
 import { loopTruth, loopValue } from './closure-loops.ts'
 import type { Evaluate, Predicate, Variables } from './generate.ts'
-import { isIdentity, memberSet } from './inline.ts'
+import { isIdentity, isPlainName, isProperty, memberSet } from './inline.ts'
 import { operatorOf } from './operator-table.ts'
 import * as runtime from './runtime.ts'
 
@@ -50,7 +49,7 @@ export function value(term: Term): Run {
       return () => undefined
     case 'variable': {
       const { name } = term
-      return (c) => runtime.own(c, name) ?? inherited(c, name)
+      return isPlainName(name) ? (c) => c[name] : (c) => runtime.own(c, name)
     }
     case 'local': {
       const { slot } = term
@@ -61,8 +60,7 @@ export function value(term: Term): Run {
       const { field } = term
       if (term.access === 'test') return (c, f) => runtime.testField(operand(c, f), field)
       if (term.access === 'optional') return (c, f) => runtime.optField(operand(c, f), field)
-      if (term.operand.type.kind === 'struct' && isKnown(term.operand))
-        return property(operand, field)
+      if (isProperty(term.operand, field)) return property(operand, field)
       return (c, f) => runtime.getField(operand(c, f), field)
     }
     case 'index': {
@@ -168,12 +166,7 @@ function is(run: Run, wanted: boolean): Test {
   return (c, f) => run(c, f) === wanted
 }
 
-/** Variables may be computed by getters of the host's object; what Object.prototype has is none. */
-function inherited(variables: Variables, name: string): Maybe {
-  return name in Object.prototype ? undefined : variables[name]
-}
-
-/** A declared field of the host's: any object has it as a property. */
+/** A declared field of the host's, or a member of a JSON value. */
 function property(operand: Run, field: string): Run {
   return (c, f) => {
     const v = operand(c, f) as { readonly [name: string]: Value } | undefined
@@ -216,10 +209,31 @@ function memberValue({ element, container }: MemberTerm): Run {
   }
 }
 
+/** Methods of JavaScript's strings that answer what CEL's do. */
+const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolean>> = {
+  startsWith: (text, part) => text.startsWith(part),
+  endsWith: (text, part) => text.endsWith(part),
+  contains: (text, part) => text.includes(part),
+}
+
+/** `text.startsWith(part)` and its like, whatever is known of the types. */
+function textValue({ name, args: [receiver, argument] }: CallTerm): Run | undefined {
+  const test = Object.hasOwn(TEXT_TESTS, name) ? TEXT_TESTS[name] : undefined
+  if (test === undefined || receiver === undefined || argument === undefined) return undefined
+  const [text, part] = [value(receiver), value(argument)]
+  return (c, f) => {
+    const a = text(c, f)
+    const b = part(c, f)
+    return typeof a === 'string' && typeof b === 'string' ? test(a, b) : undefined
+  }
+}
+
 const OPERATORS = operators as unknown as Record<string, (...args: Value[]) => Maybe>
 
 function callValue(term: CallTerm): Run {
   const { overloads } = term
+  const inPlace = textValue(term)
+  if (inPlace !== undefined) return inPlace
   const operator = operatorOf(term)
   const own = operator === undefined ? undefined : OPERATORS[operator]
   const target = own ?? (term.exact ? (term.prepared ?? overloads[0]?.call) : undefined)
