@@ -3,13 +3,23 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { cel } from './cel.ts'
+import { http1Body } from './http1-body.ts'
+import { http1Head } from './http1-head.ts'
+import { match } from './match.ts'
+import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
 import { telemetry } from './telemetry.ts'
+import { upstream } from './upstream.ts'
 
 /** Each is a section of RESULTS.md. */
 const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['cel', cel],
+  ['http1-head', http1Head],
+  ['http1-body', http1Body],
+  ['match', match],
   ['telemetry', telemetry],
+  ['upstream', upstream],
+  ['proxy', proxy],
 ])
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)

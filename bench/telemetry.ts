@@ -124,6 +124,11 @@ function counting(): readonly Contender[] {
       }
       sink.count += series.value
     }),
+    contender('counter: by all labels, and inc', (times) => {
+      const family = metrics.counter(requests)
+      for (let i = 0; i < times; i++) family.of(LABELS).at('GET', '2xx', 'upstream').inc()
+      sink.count += series.value
+    }),
     observing(CLASSIC, 'classic'),
     observing('histogram: observe, native', 'native'),
     observing('histogram: observe, both', 'both'),
@@ -162,8 +167,10 @@ function logging(): readonly Contender[] {
   const text = createLogger({ format: 'text', level: 'info', write })
   const json = createLogger({ format: 'json', level: 'info', write })
   const off = createLogger({ format: 'text', level: 'warn', write })
+  const batches = createLogger({ format: 'text', level: 'info', write: collect() })
   return [
     records(TEXT, (fields) => text.info('request', fields)),
+    records('log: record as text, encoded in batches', (fields) => batches.info('request', fields)),
     records(JSON_FORM, (fields) => json.info('request', fields)),
     records('log: record by JSON.stringify, to compare', (fields) => {
       const time = new Date().toISOString()
@@ -173,6 +180,17 @@ function logging(): readonly Contender[] {
       for (let i = 0; i < times; i++) if (off.isOn('info')) off.info('request', accessRecord(i))
     }),
   ]
+}
+
+/** As the sink does it, but for the write. */
+function collect(): (line: string) => void {
+  let waiting = ''
+  return (line) => {
+    waiting += line
+    if (waiting.length < 65_536) return
+    sink.count += Buffer.from(waiting).length
+    waiting = ''
+  }
 }
 
 function tracing(): readonly Contender[] {

@@ -1,3 +1,5 @@
+import { stringify } from 'yaml'
+
 /*
  * The same work for each: keep-alive on both sides, a request without `x-internal: true` is
  * refused, no access log, one worker.
@@ -166,31 +168,40 @@ export function envoyConfiguration(place: Place): string {
 
 const RULE = { rules: [{ require: `request.headers['x-internal'] == 'true'` }] }
 
-/** JSON is YAML. `readiness` is 0 where nobody asks. */
-export function ownConfiguration(place: Place, readiness = 0, routes = 0): string {
+export interface OwnExtras {
+  /** The port of readiness; absent: nobody asks. */
+  readonly readiness?: number
+  /** Routes beside the one that is used. */
+  readonly routes?: number
+  /** Part of the path of this many of them, so that they differ from those of another file. */
+  readonly mark?: { readonly text: string; readonly routes: number }
+  /** A path without a rule. */
+  readonly open?: string
+}
+
+export function ownConfiguration(place: Place, extras: OwnExtras = {}): string {
   const { port, tlsPort, backend, certificate, key } = place
+  const { readiness, routes = 0, mark, open } = extras
   const backends = [{ backend: 'backend' }]
+  const route = (name: string, gateways: readonly string[], pathPrefix: string) => ({
+    name,
+    gateways,
+    matches: [{ path: { pathPrefix } }],
+    policies: { authorization: RULE },
+    backends,
+  })
   const more = Array.from({ length: routes }, (_, n) => ({
-    name: `route-${n}`,
-    gateways: ['plain'],
+    ...route(`route-${n}`, ['plain'], `/${n < (mark?.routes ?? 0) ? mark?.text : 'service'}-${n}`),
     hostnames: [`app-${n % 500}.example.com`],
-    matches: [{ path: { pathPrefix: `/service-${n}` } }],
-    policies: { authorization: RULE },
-    backends,
   }))
-  const all = {
-    name: 'all',
-    gateways: ['plain', 'secured'],
-    matches: [{ path: { pathPrefix: '/' } }],
-    policies: { authorization: RULE },
-    backends,
-  }
+  const opened =
+    open === undefined ? [] : [{ ...route('open', ['plain'], open), policies: undefined }]
   const file = {
     config: {
       workers: 1,
       adminAddr: 'off',
       statsAddr: 'off',
-      readinessAddr: readiness === 0 ? 'off' : `127.0.0.1:${readiness}`,
+      readinessAddr: readiness === undefined ? 'off' : `127.0.0.1:${readiness}`,
       logging: { level: 'warn' },
     },
     gateways: {
@@ -198,8 +209,8 @@ export function ownConfiguration(place: Place, readiness = 0, routes = 0): strin
       secured: { port: tlsPort, tls: { cert: certificate, key, minVersion: 'TLS_V1_3' } },
     },
     frontendPolicies: { accessLog: { enabled: false } },
-    routes: [...more, all],
+    routes: [...more, ...opened, route('all', ['plain', 'secured'], '/')],
     backends: [{ name: 'backend', host: `127.0.0.1:${backend}` }],
   }
-  return JSON.stringify(file, undefined, 2)
+  return stringify(file, { aliasDuplicateObjects: false })
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ export const SOURCE = join(ROOT, 'bin/portcullis.ts')
 /** Octets of the bodies that the backend has, as /body/<octets>. */
 export const BODIES = [1024, 64 * 1024, 1024 * 1024] as const
 
-export interface Proxy {
+export interface Candidate {
   readonly name: 'portcullis' | 'nginx' | 'HAProxy' | 'Envoy'
   readonly version: string
   readonly pid: number
@@ -33,7 +33,7 @@ export interface Field {
   readonly backend: number
   readonly certificate: string
   readonly key: string
-  readonly proxies: readonly Proxy[]
+  readonly proxies: readonly Candidate[]
   /** What is not here, in words. */
   readonly missing: readonly string[]
 }
@@ -41,6 +41,8 @@ export interface Field {
 /** Starts the backend and every proxy that this machine has. */
 export async function openField(): Promise<Field> {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  // nginx gives up root before it reads bodies.
+  chmodSync(folder, 0o755)
   const certificate = join(folder, 'cert.pem')
   const key = join(folder, 'key.pem')
   makeCertificate(certificate, key)
@@ -49,9 +51,9 @@ export async function openField(): Promise<Field> {
   const [backend = 0] = await freePorts(1)
   await startBackend(folder, backend, nginx)
 
-  const proxies: Proxy[] = []
+  const proxies: Candidate[] = []
   const add = async (
-    name: Proxy['name'],
+    name: Candidate['name'],
     found: Found | string,
     launch: (program: string, place: Place) => Started,
   ) => {
@@ -68,7 +70,12 @@ export async function openField(): Promise<Field> {
   }
   const own = { program: process.execPath, version: process.version }
   await add('portcullis', own, (program, place) =>
-    start('proxy', program, [SOURCE, 'run', '-f', write(place, 'gateway.yaml', ownConfiguration)]),
+    start('proxy', program, [
+      SOURCE,
+      'run',
+      '-f',
+      write(place, 'gateway.yaml', (of) => ownConfiguration(of)),
+    ]),
   )
   await add('nginx', nginx, (program, place) =>
     start('proxy', program, ['-p', place.folder, '-c', write(place, 'conf', nginxConfiguration)]),

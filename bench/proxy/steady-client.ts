@@ -50,12 +50,16 @@ class Line {
 
   #lost(): void {
     if (this.sentAt >= 0) failed++
-    if (!isOver) free(new Line())
+    if (isOver) return
+    const next = new Line()
+    lines.splice(lines.indexOf(this), 1, next)
+    free(next)
   }
 }
 
 const latencies: number[] = []
-const idle: Line[] = Array.from({ length: load.connections }, () => new Line())
+const lines = Array.from({ length: load.connections }, () => new Line())
+const idle = [...lines]
 const waiting: number[] = []
 const startedAt = performance.now()
 let sent = 0
@@ -97,6 +101,9 @@ function finish(): void {
   if (isOver) return
   isOver = true
   clearInterval(timer)
+  // What has no answer yet took at least so long.
+  const now = performance.now()
+  for (const { sentAt } of lines) if (sentAt >= 0 && !load.untilFound) latencies.push(now - sentAt)
   const sorted = latencies.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
   const found: Steadiness = {
@@ -107,6 +114,6 @@ function finish(): void {
     longest: at(1),
     foundAt,
   }
-  for (const line of idle) line.close()
+  for (const line of lines) line.close()
   process.stdout.write(JSON.stringify(found), () => process.exit(0))
 }

@@ -90,6 +90,7 @@ function terminate(
       doorway.observer.unsecured(connection, listener, reason, milliseconds)
     },
     secured: (tls, secured) => {
+      accepted.carrier = tls
       const source: Source = connection.source
       source.certificate = secured.certificate
       doorway.observer.secured(connection, listener, secured)

@@ -142,13 +142,15 @@ export class Doorway implements Port {
   }
 
   destroy(): void {
-    for (const accepted of [...this.open]) accepted.socket.destroy()
+    for (const accepted of [...this.open]) accepted.carrier.destroy()
   }
 }
 
 /** One accepted socket, from its first octet until it is somebody else's. */
 export class Accepted {
   readonly socket: Socket
+  /** What its octets are read from: the socket, or TLS on it. */
+  carrier: Socket
   readonly doorway: Doorway
   /** The plan whose rules let it in by its source alone. */
   admittedBy: PortPlan | undefined = undefined
@@ -164,6 +166,7 @@ export class Accepted {
 
   constructor(socket: Socket, doorway: Doorway) {
     this.socket = socket
+    this.carrier = socket
     this.doorway = doorway
     this.#kind = doorway.plan.kind
     socket.on('close', () => this.#left())
@@ -188,14 +191,14 @@ export class Accepted {
   }
 
   drain(): void {
-    if (this.served === undefined) this.socket.destroy()
+    if (this.served === undefined) this.carrier.destroy()
     else this.served.drain()
   }
 
   /** Drains it, and cuts it off where that takes longer. */
   end(grace: number): void {
     this.drain()
-    this.#after(grace, () => this.socket.destroy())
+    this.#after(grace, () => this.carrier.destroy())
   }
 
   /** Whether it could have come in by this plan as it did by the one before. */
@@ -207,7 +210,7 @@ export class Accepted {
 
   /** Sends the client away without a byte. */
   reject(word: RejectionWord, detail: string, connection: Connection | undefined): void {
-    this.socket.destroy()
+    this.carrier.destroy()
     const rejection = rejectionOf(word, detail, this.plan, this.listener, connection)
     this.doorway.acceptance.observer.rejected(rejection)
   }

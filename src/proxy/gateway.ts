@@ -4,10 +4,11 @@ import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
 import type { Program } from '../program/program.ts'
 import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
+import { dnsLookups } from '../telemetry/definitions/upstream.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
-import { openCluster } from '../upstream/clusters.ts'
+import { type OpenCluster, openCluster, type Surroundings } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
 import { systemNames } from '../upstream/name-source.ts'
 import { Deadlines } from '../wire/deadlines.ts'
@@ -20,6 +21,7 @@ import type { Acceptance } from './accept.ts'
 import { ConnectionCounts } from './connection-counts.ts'
 import { Listeners } from './listen.ts'
 import { Observing } from './observe.ts'
+import { tellCounts, upstreamObserver } from './observe-upstream.ts'
 import { streamRouter } from './stream-router.ts'
 
 type Diagnostic = Program['diagnostics'][number]
@@ -42,21 +44,42 @@ export class Gateway {
   readonly #listeners: Listeners
   readonly #services: Services
   readonly #settings: Settings
+  /** Clusters that are open, for the gauges. */
+  readonly #open = new Set<OpenCluster>()
   #program: Program | undefined
   #streams: Streams | undefined
   #applying: Promise<unknown> = Promise.resolve()
 
   constructor({ settings, log, metrics, reusePort }: GatewayOptions) {
     const deadlines = new Deadlines()
-    const resolver = new Resolver(settings.dns, { source: systemNames() })
-    const surroundings = { settings: settings.upstream, deadlines, resolver }
+    const lookups = metrics.counter(dnsLookups).of({})
+    const resolver = new Resolver(settings.dns, {
+      source: systemNames(),
+      observe: (outcome) => lookups.at(outcome).inc(),
+    })
+    const surroundings: Surroundings = {
+      settings: settings.upstream,
+      deadlines,
+      resolver,
+      observe: (backend) => upstreamObserver(metrics, backend),
+    }
+    metrics.beforeRead(() => {
+      for (const cluster of this.#open) tellCounts(metrics, cluster.name, cluster.counts())
+    })
     this.#settings = settings
     this.#services = {
-      openCluster: (backend, policies, { target, hashKey }) =>
-        openCluster(backend, policies, surroundings, {
+      openCluster: (backend, policies, { target, hashKey }) => {
+        const opened = openCluster(backend, policies, surroundings, {
           ...(target === undefined ? {} : { target }),
           ...(hashKey === undefined ? {} : { hashKey }),
-        }),
+        })
+        this.#open.add(opened)
+        const close = () => {
+          this.#open.delete(opened)
+          opened.close()
+        }
+        return { name: opened.name, choose: (own, tried) => opened.choose(own, tried), close }
+      },
       now: () => performance.now(),
       random: Math.random,
     }

@@ -15,7 +15,8 @@ import {
   responseBytes,
 } from '../telemetry/definitions/requests.ts'
 import type { Gauge } from '../telemetry/gauge.ts'
-import type { Logger } from '../telemetry/log.ts'
+import type { Logger, LogValue } from '../telemetry/log.ts'
+import type { LogFieldName } from '../telemetry/log-fields.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
@@ -162,12 +163,16 @@ function routeSeries(metrics: Metrics, listener: string, route: string) {
   }
 }
 
-function accessRecord(run: Run, exchange: Exchange, seconds: number) {
+/** Only fields that the reference lists. */
+type AccessRecord = { readonly [name in LogFieldName]?: LogValue }
+
+function accessRecord(run: Run, exchange: Exchange, seconds: number): AccessRecord {
   const { request } = exchange
   return {
     gateway: run.listener.gateway,
     listener: run.listener.listener.name,
     route: run.route?.name,
+    backend: run.backend?.name,
     endpoint: run.endpoint === '' ? undefined : run.endpoint,
     'src.addr': sourceOf(exchange.connection),
     'http.method': request.method,

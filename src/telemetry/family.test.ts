@@ -58,8 +58,16 @@ describe('series', () => {
     const family = metrics.counter(hits)
     family.of({ listener: 'a,b', route: 'c' }).at('2xx').inc()
     family.of({ listener: 'a', route: 'b,c' }).at('2xx').inc()
-    family.of({ listener: '["a"', route: '' }).at('2xx').inc()
-    assert.equal(told(metrics, 'test_hits_total').length, 3)
+    family.of({ listener: 'a\0b', route: 'c' }).at('2xx').inc()
+    family.of({ listener: 'a', route: 'b\0c' }).at('2xx').inc()
+    family.of({ listener: 'a\0b\0', route: '' }).at('2xx').inc()
+    assert.deepEqual(told(metrics, 'test_hits_total'), [
+      'a,b,c,2xx=1',
+      'a,b,c,2xx=1',
+      'a\ufffdb,c,2xx=1',
+      'a,b\ufffdc,2xx=1',
+      'a\ufffdb\ufffd,,2xx=1',
+    ])
   })
 
   it('of a value that a closed label does not have are other', () => {
@@ -149,6 +157,16 @@ describe('too many series', () => {
     next.at('2xx').inc()
     assert.deepEqual(told(metrics, 'test_hits_total'), ['other,other,2xx=1', 'a,new,2xx=1'])
     assert.deepEqual(told(metrics, 'test_open'), [])
+  })
+
+  it('are not lost on who kept a slice of what was forgotten, and came back', () => {
+    const metrics = metricsOf()
+    const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
+    slice.at('2xx').inc(5)
+    metrics.forget('route', 'r')
+    slice.at('2xx').inc()
+    metrics.counter(hits).of({ listener: 'a', route: 'r' }).at('2xx').inc()
+    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,2xx=2'])
   })
 })
 

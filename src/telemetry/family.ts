@@ -34,6 +34,7 @@ export class Family<S extends Labelled, L extends Labels> {
   readonly #closed: readonly ClosedLabel[]
   readonly #series = new Map<string, S>()
   readonly #slices = new Map<string, SeriesSlice<S>>()
+  readonly #unknownCustom: string
   /** Series that are not folded: only they take room. */
   #ownSeries = 0
 
@@ -41,6 +42,7 @@ export class Family<S extends Labelled, L extends Labels> {
     const { name, labels } = definition
     this.definition = definition
     this.#options = options
+    this.#unknownCustom = keyOf(options.customLabels.map(() => UNKNOWN))
     this.#closed = labels.filter((label): label is ClosedLabel => label.values !== undefined)
     this.#openNames = labels.slice(0, labels.length - this.#closed.length).map(({ name }) => name)
     this.labelNames = [...labels.map(({ name }) => name), ...options.customLabels]
@@ -58,7 +60,7 @@ export class Family<S extends Labelled, L extends Labels> {
   at(values: LabelValues<L>): S {
     const byName = values as Readonly<Record<string, string>>
     const closed = this.#closed.map(({ name }) => byName[name] as string)
-    return this.#sliceOf(this.#openNames.map((name) => byName[name] as string)).at(...closed)
+    return this.#sliceBy(byName).at(...closed)
   }
 
   /**
@@ -66,11 +68,10 @@ export class Family<S extends Labelled, L extends Labels> {
    * been answered: `requests.of({ listener, route })`, then `.at('GET', '2xx', 'upstream').inc()`.
    */
   of(values: OpenValues<L>): Slice<S, ClosedValues<L>> {
-    const byName = values as Readonly<Record<string, string>>
-    return this.#sliceOf(this.#openNames.map((name) => byName[name] as string))
+    return this.#sliceBy(values as Readonly<Record<string, string>>)
   }
 
-  /** Series with this value are no more; whoever still counts in one of them counts in vain. */
+  /** Series with this value are no more, until a slice is asked for them again. */
   forget(label: string, value: string): void {
     const at = this.labelNames.indexOf(label)
     if (at === -1) return
@@ -83,7 +84,7 @@ export class Family<S extends Labelled, L extends Labels> {
     for (const [key, slice] of this.#slices) {
       if (slice.open[open] === value) this.#slices.delete(key)
       // There may be room now for what was folded; the rest is found again.
-      else slice.clear()
+      slice.clear()
     }
   }
 
@@ -93,14 +94,26 @@ export class Family<S extends Labelled, L extends Labels> {
     for (const slice of this.#slices.values()) slice.clear()
   }
 
-  #sliceOf(open: readonly string[], custom: readonly string[] = this.#unknownCustom()) {
-    const clean = open.map(visible)
-    const key = JSON.stringify([clean, custom])
+  /** Whoever keeps no slice finds it by one look-up: nothing is cleaned that is known as it is. */
+  #sliceBy(byName: Readonly<Record<string, string>>): SeriesSlice<S> {
+    let key = ''
+    for (const name of this.#openNames) key += byName[name] + SEPARATOR
+    const found = this.#slices.get(key + this.#unknownCustom)
+    if (found !== undefined) return found
+    const open = this.#openNames.map((name) => visible(byName[name] as string))
+    return this.#sliceOf(
+      open,
+      this.#options.customLabels.map(() => UNKNOWN),
+    )
+  }
+
+  #sliceOf(open: readonly string[], custom: readonly string[]): SeriesSlice<S> {
+    const key = keyOf(open) + keyOf(custom)
     const found = this.#slices.get(key)
     if (found !== undefined) return found
-    const slice: SeriesSlice<S> = new SeriesSlice(clean, custom, this.#closed, {
+    const slice: SeriesSlice<S> = new SeriesSlice(open, custom, this.#closed, {
       resolve: (open, closed, custom) => this.#resolve(open, closed, custom),
-      customise: (custom) => this.#customSlice(clean, custom),
+      customise: (custom) => this.#customSlice(open, custom),
     })
     this.#slices.set(key, slice)
     return slice
@@ -110,12 +123,12 @@ export class Family<S extends Labelled, L extends Labels> {
   #customSlice(open: readonly string[], custom: readonly string[]): SeriesSlice<S> {
     const clean = this.#options.customLabels.map((_, at) => visible(custom[at] ?? UNKNOWN))
     if (this.#hasRoom()) return this.#sliceOf(open, clean)
-    return this.#slices.get(JSON.stringify([open, clean])) ?? this.#folded()
+    return this.#slices.get(keyOf(open) + keyOf(clean)) ?? this.#folded()
   }
 
   #resolve(open: readonly string[], closed: readonly string[], custom: readonly string[]): S {
     const labels = [...open, ...closed, ...custom]
-    const key = JSON.stringify(labels)
+    const key = keyOf(labels)
     const found = this.#series.get(key)
     if (found !== undefined) return found
     if (!this.#isFolded(labels)) {
@@ -148,13 +161,18 @@ export class Family<S extends Labelled, L extends Labels> {
   #hasRoom(): boolean {
     return (this.#ownSeries + 1) * this.#options.weight <= this.#options.maximum
   }
-
-  #unknownCustom(): readonly string[] {
-    return this.#options.customLabels.map(() => UNKNOWN)
-  }
 }
 
 const UNKNOWN = 'unknown'
+
+/** No value has it, once it is cleaned; one that has it before is not found by it. */
+const SEPARATOR = '\0'
+
+function keyOf(values: readonly string[]): string {
+  let key = ''
+  for (const value of values) key += value + SEPARATOR
+  return key
+}
 
 /** The formats have escapes for newline, quote and backslash; what else is unseen is replaced. */
 function visible(value: string): string {

@@ -1,6 +1,3 @@
-// HOT PATH: called at the end of every request. Guarded by bench/telemetry.ts.
-// Liberties: a fixed number of arguments instead of a list, and the answer of the last call is
-// remembered, since requests of one route mostly end alike.
 import { type ClosedLabel, OTHER } from './label.ts'
 
 /** The series of a metric that share the values of the open labels. */
@@ -21,6 +18,10 @@ export interface SliceOwner<S> {
   readonly customise: (custom: readonly string[]) => SeriesSlice<S>
 }
 
+/**
+ * Asked at the end of every request (bench/telemetry.ts): takes a fixed number of arguments instead
+ * of a list, and remembers its last answer, since requests of one route mostly end alike.
+ */
 export class SeriesSlice<S> {
   readonly open: readonly string[]
   readonly #custom: readonly string[]

@@ -39,7 +39,7 @@ export function closeEvaluate(term: Term, budget: number, metered: boolean): Eva
   }
 }
 
-export function value(term: Term): Run {
+function value(term: Term): Run {
   switch (term.kind) {
     case 'constant': {
       const constant = term.value
@@ -120,7 +120,7 @@ export function value(term: Term): Run {
   }
 }
 
-export function truth(term: Term): Test {
+function truth(term: Term): Test {
   switch (term.kind) {
     case 'and': {
       const [left, right] = [truth(term.left), truth(term.right)]
@@ -141,7 +141,7 @@ export function truth(term: Term): Test {
   }
 }
 
-export function falsity(term: Term): Test {
+function falsity(term: Term): Test {
   switch (term.kind) {
     case 'and': {
       const [left, right] = [falsity(term.left), falsity(term.right)]

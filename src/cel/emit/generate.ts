@@ -98,7 +98,7 @@ function hasRoom(): boolean {
 let allowed: boolean | undefined
 
 /** False under --disallow-code-generation-from-strings and under a strict content policy. */
-export function mayGenerate(): boolean {
+function mayGenerate(): boolean {
   if (allowed === undefined) {
     try {
       allowed = new Function('return true')() === true

@@ -12,7 +12,7 @@ export interface Limits {
   readonly nodes: number
 }
 
-export const LIMITS: Limits = { length: 64 * 1024, depth: 200, nodes: 20_000 }
+const LIMITS: Limits = { length: 64 * 1024, depth: 200, nodes: 20_000 }
 
 export interface Parsed {
   readonly expr: Expr | undefined

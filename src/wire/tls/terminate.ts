@@ -41,7 +41,7 @@ export interface Secured {
 }
 
 export interface TerminationEvents {
-  /** Nothing listens to it yet but for errors. */
+  /** Nothing listens to it yet but for errors. From now on it is what has to be destroyed. */
   secured(socket: TLSSocket, secured: Secured): void
   failed(reason: HandshakeFailure, milliseconds: number): void
 }
@@ -80,7 +80,7 @@ export class Terminator {
       // Where a certificate is required, a bad one is noticed below, and only closes the socket.
       const isBad = Boolean(socket.authorizationError)
       const reason = isBad ? 'client-certificate-invalid' : handshakeFailure(error.code)
-      this.#pending.get(parentOf(socket) ?? socket)?.fail(reason)
+      this.#pending.get(parentOf(socket) ?? socket)?.fail(reason, socket)
     })
   }
 
@@ -106,8 +106,10 @@ export class Terminator {
     socket.on('error', ignore)
     const own = socket.getPeerX509Certificate()
     // Where a certificate is optional, a bad one is still not as good as none.
-    if (own !== undefined && !socket.authorized) handshake.fail('client-certificate-invalid')
-    else if (own === undefined && this.#isRequired) handshake.fail('client-certificate-missing')
+    if (own !== undefined && !socket.authorized)
+      handshake.fail('client-certificate-invalid', socket)
+    else if (own === undefined && this.#isRequired)
+      handshake.fail('client-certificate-missing', socket)
     else handshake.succeed(socket, own === undefined ? undefined : clientCertificate(own))
   }
 }
@@ -134,10 +136,11 @@ class Handshake implements Timed {
     this.fail('timeout')
   }
 
-  fail(reason: HandshakeFailure): void {
+  /** Where TLS itself calls, it must be destroyed and not what it stands on: Node would crash. */
+  fail(reason: HandshakeFailure, socket: Socket = this.#socket): void {
     if (this.#isOver) return
     const milliseconds = this.#end()
-    this.#socket.destroy()
+    socket.destroy()
     this.#events.failed(reason, milliseconds)
   }
 

@@ -1,0 +1,48 @@
+import { rmSync } from 'node:fs'
+import { openField } from './proxy/contenders.ts'
+import { findProgram } from './proxy/find.ts'
+import { benchLatency } from './proxy/latency.ts'
+import { benchLife } from './proxy/life.ts'
+import { isPinned, stopAll } from './proxy/processes.ts'
+import { benchTraffic } from './proxy/traffic.ts'
+import type { Report } from './report.ts'
+
+/** Rounds of the main load; 25 for figures to quote. */
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 9)
+const FEW = 3
+
+/** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
+export async function proxy(): Promise<Report> {
+  const interrupted = () => process.exit(130)
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
+  let folder: string | undefined
+  try {
+    const field = await openField()
+    folder = field.folder
+    const wrk = findProgram('wrk', '-v')
+    const missing = typeof wrk === 'string' ? [...field.missing, wrk] : field.missing
+    const parts = [
+      ...(typeof wrk === 'string' ? [] : [await benchTraffic(field, wrk.program, ROUNDS)]),
+      await benchLatency(field, FEW),
+      await benchLife(field, FEW),
+    ]
+    return {
+      intro: [
+        'Reverse proxies with keep-alive to one backend (nginx), a rule on one header, no access',
+        'log, one worker each; the proxy under test on one core, wrk and the backend on the other.',
+        `CPU time is utime + stime of all its processes. ${ROUNDS} rounds of 1 s in turn (fewer of`,
+        'the other loads; BENCH_ROUNDS=25 for figures to quote), medians. Latency is of an open',
+        'loop, from the moment that a request was due. A reload counts from the rename of the file,',
+        'the 50 ms included in which further changes are waited for.',
+        ...(isPinned ? [] : ['**Nothing was pinned to a core here: ratios mean little.**']),
+        ...missing.map((what) => `Left out: ${what}.`),
+      ],
+      tables: parts.flatMap(({ tables }) => tables),
+      targets: parts.flatMap(({ targets }) => targets),
+    }
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
+    await stopAll()
+    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,35 @@
+import { figure } from '../measure.ts'
+import type { Report } from '../report.ts'
+import type { Field } from './contenders.ts'
+import { type Steadiness, steadyLoad } from './load.ts'
+
+const RATE = 2_000
+const MILLISECONDS = 2_500
+
+/** What a proxy adds to the backend's own latency at a fixed rate of requests. */
+export async function benchLatency(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {
+  const ways = [
+    { name: 'backend alone', port: field.backend },
+    ...field.proxies.map(({ name, port }) => ({ name, port })),
+  ]
+  const found = new Map<string, Steadiness[]>(ways.map(({ name }) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const { name, port } of ways) {
+      found.get(name)?.push(await steadyLoad({ port, perSecond: RATE, milliseconds: MILLISECONDS }))
+    }
+  }
+  const median = (name: string, of: (steadiness: Steadiness) => number) =>
+    figure((found.get(name) ?? []).map(of)).median
+  const p99 = (name: string) => median(name, (steadiness) => steadiness.p99)
+  const p50 = (name: string) => median(name, (steadiness) => steadiness.p50)
+  const rows = ways.map(({ name }) => {
+    const failed = (found.get(name) ?? []).reduce((sum, each) => sum + each.failed, 0)
+    const added = name === 'backend alone' ? '–' : milliseconds(p99(name) - p99('backend alone'))
+    return [name, milliseconds(p50(name)), milliseconds(p99(name)), added, String(failed)]
+  })
+  const title = `Latency at ${RATE.toLocaleString('en-US')} requests per second`
+  const columns = ['way', 'p50', 'p99', 'p99 added', 'failed']
+  return { tables: [{ title, columns, rows }], targets: [] }
+}
+
+const milliseconds = (value: number) => `${value.toFixed(2)} ms`

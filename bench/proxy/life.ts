@@ -1,0 +1,214 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { join } from 'node:path'
+import { figure } from '../measure.ts'
+import type { Report, Target } from '../report.ts'
+import { type OwnExtras, ownConfiguration, type Place } from './configurations.ts'
+import { type Field, ROOT, SOURCE } from './contenders.ts'
+import { steadyLoad } from './load.ts'
+import { freePorts, pause, residentOf, type Started, start, stop } from './processes.ts'
+
+const ROUTES = 5_000
+const BUNDLE = join(ROOT, 'dist/portcullis.mjs')
+/** Long enough for what is done once after the start to be over. */
+const SETTLE = 1_500
+
+/** Start, memory and reload of our own, from the source and from the release's bundle. */
+export async function benchLife(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {
+  const programs = new Map([['source', SOURCE]])
+  if (isBundled()) programs.set('bundle', BUNDLE)
+  const lives = new Map<string, Life>()
+  const sites = new Map<string, Site>()
+  for (const [name, program] of programs) {
+    const site = await siteOf(field, name, program)
+    sites.set(name, site)
+    lives.set(name, await live(site, rounds))
+  }
+  // Targets are for what is released.
+  const [name, life] = [...lives].at(-1) as [string, Life]
+  const site = sites.get(name) as Site
+  const one = await reload(site, 1, rounds)
+  const all = await reload(site, ROUTES, rounds)
+  const some = ROUTES.toLocaleString('en-US')
+  return {
+    tables: [
+      {
+        title: 'Start and memory',
+        columns: ['from', 'ready', 'RSS idle', `ready, ${some} routes`, `RSS, ${some} routes`],
+        rows: [...lives].map(([from, { idle, full }]) => [
+          from,
+          ms(idle.ready),
+          mb(idle.resident),
+          ms(full.ready),
+          mb(full.resident),
+        ]),
+      },
+      {
+        title: `Reload of ${some} routes (${name})`,
+        columns: ['change', 'in effect after', 'longest stall', 'longest without reload'],
+        rows: [
+          ['one route', ms(one.effect), ms(one.stall), ms(one.calm)],
+          ['all routes', ms(all.effect), ms(all.stall), ms(all.calm)],
+        ],
+      },
+    ],
+    targets: [
+      under(`start to ready, ${name}`, 300, life.idle.ready, ms),
+      under(`RSS idle, ${name}`, 90, life.idle.resident, mb),
+      under(`RSS with ${some} routes, ${name}`, 150, life.full.resident, mb),
+      under(`reload of ${some} routes, ${name}`, 500, all.effect, ms),
+      under('longest stall of a reload', 50, all.stall, ms),
+    ],
+  }
+}
+
+function isBundled(): boolean {
+  const { status } = spawnSync(process.execPath, ['tools/release.ts'], { cwd: ROOT })
+  return status === 0 && existsSync(BUNDLE)
+}
+
+interface Site {
+  readonly program: string
+  readonly place: Place
+  readonly readiness: number
+  readonly file: string
+}
+
+async function siteOf(field: Field, name: string, program: string): Promise<Site> {
+  const [port = 0, tlsPort = 0, readiness = 0] = await freePorts(3)
+  const { backend, certificate, key } = field
+  const folder = join(field.folder, `own-${name}`)
+  mkdirSync(folder)
+  const place = { folder, port, tlsPort, backend, certificate, key }
+  return { program, place, readiness, file: join(folder, 'gateway.yaml') }
+}
+
+interface Stage {
+  /** Milliseconds from the start to readiness. */
+  readonly ready: number
+  /** MB */
+  readonly resident: number
+}
+
+interface Life {
+  readonly idle: Stage
+  readonly full: Stage
+}
+
+async function live(site: Site, rounds: number): Promise<Life> {
+  const idle = await stageOf(site, rounds, {})
+  return { idle, full: await stageOf(site, 1, { routes: ROUTES }) }
+}
+
+async function stageOf(site: Site, rounds: number, extras: OwnExtras): Promise<Stage> {
+  const times: number[] = []
+  let resident = Number.NaN
+  configure(site, extras)
+  for (let round = 0; round < rounds; round++) {
+    const { started, ready } = await launch(site)
+    times.push(ready)
+    if (round === rounds - 1) {
+      await pause(SETTLE)
+      resident = residentOf(started.pid)
+    }
+    await stop(started)
+  }
+  return { ready: figure(times).median, resident }
+}
+
+/** By a rename, so that nobody reads half a file. */
+function configure({ place, readiness, file }: Site, extras: OwnExtras): void {
+  writeFileSync(`${file}.next`, ownConfiguration(place, { readiness, ...extras }))
+  renameSync(`${file}.next`, file)
+}
+
+async function launch(site: Site): Promise<{ readonly started: Started; readonly ready: number }> {
+  const before = performance.now()
+  const started = start('proxy', process.execPath, [site.program, 'run', '-f', site.file])
+  while (!(await isReady(site.readiness))) {
+    if (started.child.exitCode !== null || performance.now() - before > 20_000) {
+      throw new Error(`${site.program} is not ready: ${started.output().trim()}`)
+    }
+    await pause(2)
+  }
+  return { started, ready: performance.now() - before }
+}
+
+function isReady(port: number): Promise<boolean> {
+  return new Promise((answer) => {
+    const options = { host: '127.0.0.1', port, path: '/healthz/ready', agent: false }
+    get(options, (response) => {
+      response.resume()
+      answer(response.statusCode === 200)
+    }).once('error', () => answer(false))
+  })
+}
+
+/** Milliseconds. */
+interface Reload {
+  /** From the new file to the first answer of it. */
+  readonly effect: number
+  /** The slowest answer to a client that asks every 5 ms all the while. */
+  readonly stall: number
+  /** The same in quiet times. */
+  readonly calm: number
+}
+
+const EVERY_5_MS = { perSecond: 200, connections: 8 }
+const WATCHED = 3_000
+
+async function reload(site: Site, routes: number, rounds: number): Promise<Reload> {
+  const { port } = site.place
+  configure(site, { routes: ROUTES })
+  const { started } = await launch(site)
+  const found: Reload[] = []
+  // The first reloads meet code that was never run: so do a user's.
+  for (let round = 0; round < rounds; round++) {
+    const calm = await steadyLoad({ port, milliseconds: 1_500, ...EVERY_5_MS })
+    const open = `/open-${round}`
+    const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
+    // Without the header only the new path answers 200.
+    const looking = steadyLoad({
+      port,
+      path: open,
+      header: 'x-internal: false',
+      milliseconds: WATCHED,
+      untilFound: true,
+      ...EVERY_5_MS,
+    })
+    await pause(1_000)
+    const mark = { text: `changed-${round}`, routes }
+    const next = ownConfiguration(site.place, {
+      readiness: site.readiness,
+      routes: ROUTES,
+      mark,
+      open,
+    })
+    writeFileSync(`${site.file}.next`, next)
+    const changedAt = Date.now()
+    renameSync(`${site.file}.next`, site.file)
+    const [{ longest }, { foundAt }] = await Promise.all([steady, looking])
+    const effect = foundAt === 0 ? Number.NaN : foundAt - changedAt
+    found.push({ effect, stall: longest, calm: calm.longest })
+  }
+  await stop(started)
+  const median = (of: (reload: Reload) => number) => figure(found.map(of)).median
+  return {
+    effect: median(({ effect }) => effect),
+    stall: median(({ stall }) => stall),
+    calm: median(({ calm }) => calm),
+  }
+}
+
+const ms = (value: number) => (Number.isNaN(value) ? 'never' : `${value.toFixed(0)} ms`)
+const mb = (value: number) => `${value.toFixed(0)} MB`
+
+function under(
+  what: string,
+  most: number,
+  measured: number,
+  render: (value: number) => string,
+): Target {
+  return { what, wanted: `< ${render(most)}`, measured: render(measured), met: measured < most }
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { renderTrailers } from '../http1/chunked.ts'
+import { type FieldLines, fieldLine, NO_LINES, NO_NAMES, nameSet } from '../http1/field-lines.ts'
+import { HEAD_LIMITS } from '../http1/message.ts'
+import { refusalOf } from '../http1/refusals.ts'
+import { ResponseHead, readResponseHead } from '../http1/response-head.ts'
+import { readHttp2Response, requestHeaders } from './client-headers.ts'
+import {
+  headerObject,
+  readHttp2Trailers,
+  replyHeaders,
+  responseHeaders,
+  trailerHeaders,
+} from './headers.ts'
+import { Allowance } from './limits.ts'
+import { isPreface } from './preface.ts'
+
+function responseOf(text: string, method = 'GET'): ResponseHead {
+  const head = new ResponseHead()
+  const bytes = Buffer.from(text, 'latin1')
+  assert.equal(readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, method, head), bytes.length)
+  return head
+}
+
+const pairs = (list: readonly string[]) =>
+  list.flatMap((name, i) => (i % 2 === 0 && name !== 'date' ? [`${name}=${list[i + 1]}`] : []))
+
+describe('answers on their way to a client of HTTP/2', () => {
+  for (const [name, text, expected] of [
+    [
+      'names in lower case, nothing of the connection',
+      'HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: x-hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nContent-Length: 3\r\n\r\n',
+      [':status=200', 'x-a=1', 'content-length=3'],
+    ],
+    [
+      'repeated fields stay apart',
+      'HTTP/1.1 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\ntransfer-encoding: chunked\r\n\r\n',
+      [':status=200', 'set-cookie=a', 'set-cookie=b'],
+    ],
+    ['204 has no length', 'HTTP/1.1 204 No\r\nx-a: 1\r\n\r\n', [':status=204', 'x-a=1']],
+    [
+      'trailers are announced where they can come',
+      'HTTP/1.1 200 OK\r\ntrailer: x\r\ntransfer-encoding: chunked\r\n\r\n',
+      [':status=200', 'trailer=x'],
+    ],
+  ] as const) {
+    it(name, () =>
+      assert.deepEqual(pairs(responseHeaders(responseOf(text), NO_NAMES, NO_LINES)), expected),
+    )
+  }
+
+  it('what policies remove and add', () => {
+    const head = responseOf('HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 0\r\n\r\n')
+    const lines = fieldLine('X-Added', 'a:b ') as FieldLines
+    assert.deepEqual(pairs(responseHeaders(head, nameSet(['server']), lines)), [
+      ':status=200',
+      'content-length=0',
+      'x-added=a:b',
+    ])
+  })
+
+  it('a date is there, once', () => {
+    const list = responseHeaders(responseOf('HTTP/1.1 200 OK\r\n\r\n'), NO_NAMES, NO_LINES)
+    assert.equal(list.filter((name) => name === 'date').length, 1)
+    assert.deepEqual(pairs(replyHeaders(403, NO_LINES, 2)), [':status=403', 'content-length=2'])
+  })
+
+  it('an object has repeated fields as an array', () =>
+    assert.deepEqual(
+      { ...headerObject(['a', '1', 'b', '2', 'a', '3', 'a', '4']) },
+      {
+        a: ['1', '3', '4'],
+        b: '2',
+      },
+    ))
+})
+
+describe('trailers', () => {
+  it('are read as HTTP/1.1 reads them, less what comes too late there', () => {
+    const trailers = readHttp2Trailers(['grpc-status', '0', 'content-length', '5', 'x', 'y'])
+    assert.ok(typeof trailers === 'object')
+    assert.deepEqual(trailerHeaders(trailers), ['grpc-status', '0', 'x', 'y'])
+    assert.equal(renderTrailers(trailers), 'grpc-status: 0\r\nx: y\r\n\r\n')
+  })
+
+  for (const [name, raw, word] of [
+    ['CRLF', ['x', 'a\r\nb: c'], 'bare-lf'],
+    ['a pseudo-header', [':status', '200'], 'bad-header-name'],
+    ['too many', Array(80).fill('x'), 'too-many-headers'],
+    ['too large', ['x', 'y'.repeat(9_000)], 'trailers-too-large'],
+  ] as const) {
+    it(`${name}: ${word}`, () => {
+      const verdict = readHttp2Trailers(raw)
+      assert.equal(typeof verdict === 'number' ? refusalOf(verdict).word : '', word)
+    })
+  }
+})
+
+describe('requests on their way to an upstream of HTTP/2', () => {
+  for (const [name, text, fields, isChunked, isUpgrade] of [
+    [
+      'a request',
+      'GET /a?b HTTP/1.1\r\nHost: x\r\nX-A:  1 \r\n\r\n',
+      [':method=GET', ':scheme=http', ':authority=x', ':path=/a?b', 'x-a=1'],
+      false,
+      false,
+    ],
+    [
+      'trailers and chunks',
+      'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: te\r\nte: trailers\r\n\r\n',
+      [':method=POST', ':scheme=http', ':authority=x', ':path=/', 'te=trailers'],
+      true,
+      false,
+    ],
+    [
+      'an upgrade',
+      'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
+      [':method=GET', ':scheme=http', ':authority=x', ':path=/'],
+      false,
+      true,
+    ],
+    [
+      'no host',
+      'OPTIONS * HTTP/1.1\r\nhost: \r\n\r\n',
+      [':method=OPTIONS', ':scheme=http', ':authority=backend', ':path=*'],
+      false,
+      false,
+    ],
+  ] as const) {
+    it(name, () => {
+      const request = requestHeaders(text, 'http', 'backend')
+      assert.deepEqual(pairs(request.headers), fields)
+      assert.deepEqual([request.isChunked, request.isUpgrade], [isChunked, isUpgrade])
+    })
+  }
+})
+
+describe('answers of an upstream of HTTP/2', () => {
+  for (const [name, raw, expected] of [
+    ['a length', [':status', '200', 'content-length', '5'], 'length'],
+    ['no length', [':status', '200', 'x-a', '1'], 'close'],
+    ['204', [':status', '204'], 'none'],
+    ['no status', ['x-a', '1'], 'bad-status-line'],
+    ['a status of two digits', [':status', '20'], 'bad-status-line'],
+    ['101', [':status', '101'], 'bad-status-line'],
+    ['CRLF', [':status', '200', 'x', 'a\r\nb: c'], 'bare-lf'],
+    ['a second status', [':status', '200', ':status', '200'], 'bad-header-name'],
+    ['connection', [':status', '200', 'connection', 'close'], 'bad-connection'],
+    ['transfer-encoding', [':status', '200', 'transfer-encoding', 'chunked'], 'bad-connection'],
+  ] as const) {
+    it(`${name}: ${expected}`, () => {
+      const head = new ResponseHead()
+      const verdict = readHttp2Response(raw, 'GET', HEAD_LIMITS, head)
+      assert.equal(verdict > 0 ? head.framing : refusalOf(verdict).word, expected)
+    })
+  }
+})
+
+describe('small things', () => {
+  for (const [text, expected] of [
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', true],
+    ['PRI * HTTP/2.0\r\n\r\nSM\r\n\r\nmore', true],
+    ['PRI * HT', undefined],
+    ['P', undefined],
+    ['', undefined],
+    ['POST / HTTP/1.1\r\n', false],
+    ['PRI * HTTP/2.0\r\n\r\nXX', false],
+  ] as const) {
+    it(`${JSON.stringify(text)} begins HTTP/2: ${expected}`, () =>
+      assert.equal(isPreface(Buffer.from(text)), expected))
+  }
+
+  it('an allowance is spent and grows again, but not beyond its burst', () => {
+    const allowance = new Allowance({ perSecond: 10, burst: 5 }, 0)
+    for (let i = 0; i < 5; i++) assert.equal(allowance.spend(1, 0), true)
+    assert.equal(allowance.spend(1, 0), false)
+    assert.equal(allowance.spend(1, 300), true)
+    assert.equal(allowance.spend(5, 60_000), true)
+    assert.equal(allowance.spend(1, 60_000), false)
+  })
+})
