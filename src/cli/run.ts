@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import own from '../../package.json' with { type: 'json' }
 import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
 import { serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
@@ -14,6 +15,8 @@ import {
   configReloads,
   configSynchronized,
 } from '../telemetry/definitions/configuration.ts'
+import { buildInfo, workers } from '../telemetry/definitions/process.ts'
+import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -22,6 +25,7 @@ import { openFleet } from './fleet.ts'
 
 const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart.yaml')
 const EXAMPLE_PORT = 4001
+const VERSION = own.version
 
 export const run = defineCommand({
   name: 'run',
@@ -77,13 +81,15 @@ async function serveUntilStopped(
   terminal: Terminal,
 ): Promise<number> {
   const { settings } = first
-  const { log, sink } = openLog(settings.logging)
   const metrics = createMetrics({
     histograms: settings.metrics.histograms,
     remove: settings.metrics.remove,
     customLabels: Object.keys(settings.metrics.labels),
   })
+  const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
+  metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
   const fleet = openFleet(settings, log, metrics)
+  metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,
     detail: 'starting',

@@ -9,11 +9,16 @@ import { watchProcess } from '../telemetry/process-metrics.ts'
 export function runWorker(number: string): Promise<number> {
   return new Promise((resolve) => {
     let serving: Serving | undefined
-    const report = (message: Report) => process.send?.(message, () => {})
+    const report = (message: Report) => {
+      if (process.connected) process.send?.(message, () => {})
+    }
+    let isDraining = false
     const drain = async () => {
+      if (isDraining) return
+      isDraining = true
       await serving?.gateway.drain()
       serving?.close()
-      process.disconnect?.()
+      if (process.connected) process.disconnect?.()
       resolve(0)
     }
     // The terminal sends signals to the whole group, but the parent decides when it is time.
@@ -23,9 +28,12 @@ export function runWorker(number: string): Promise<number> {
     // Without a parent nobody would ever tell it anything.
     process.on('disconnect', () => void drain())
     process.on('message', async (order: Order) => {
-      if (order.kind === 'drain') return void drain()
+      if (order.kind === 'drain') {
+        void drain()
+        return
+      }
       if (order.kind === 'apply') {
-        serving ??= begin(order.model, number)
+        serving ??= begin(order.model, number, order.ticketSecret)
         const applied = await serving.gateway.apply(order.model)
         report({ kind: 'applied', id: order.id, applied })
         return
@@ -47,13 +55,13 @@ interface Serving {
   readonly close: () => void
 }
 
-function begin({ settings }: Model, number: string): Serving {
+function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
   const { histograms, remove, labels } = settings.metrics
   const metrics = createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
   const stop = watchProcess(metrics, { worker: number })
-  const gateway = new Gateway({ settings, log, metrics, reusePort: true })
+  const gateway = new Gateway({ settings, log, metrics, reusePort: true, ticketSecret })
   const close = () => {
     stop()
     sink.close()

@@ -12,13 +12,11 @@ import { type OpenCluster, openCluster, type Surroundings } from '../upstream/cl
 import { Resolver } from '../upstream/dns.ts'
 import { systemNames } from '../upstream/name-source.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import { HTTP2_LIMITS } from '../wire/http2/limits.ts'
-import { isPreface } from '../wire/http2/preface.ts'
-import { ServerSession } from '../wire/http2/server.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
 import type { Acceptance } from './accept.ts'
 import { ConnectionCounts } from './connection-counts.ts'
+import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
 import { Observing } from './observe.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
@@ -32,6 +30,8 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** Several processes listen on the same ports. */
   readonly reusePort: boolean
+  /** Shared by those processes, so that TLS sessions go on with any of them. */
+  readonly ticketSecret?: Uint8Array
 }
 
 export interface Applied {
@@ -50,7 +50,7 @@ export class Gateway {
   #streams: Streams | undefined
   #applying: Promise<unknown> = Promise.resolve()
 
-  constructor({ settings, log, metrics, reusePort }: GatewayOptions) {
+  constructor({ settings, log, metrics, reusePort, ticketSecret }: GatewayOptions) {
     const deadlines = new Deadlines()
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {
@@ -89,12 +89,8 @@ export class Gateway {
       route: streamRouter(() => this.#streams),
       observer: new Observing(metrics, log),
       nextId: createRequestId,
-      terminators: new Terminators(new TicketKeys()),
-      http2: {
-        isPreface,
-        serve: (socket, events, plan) =>
-          new ServerSession(socket, { ...HTTP2_LIMITS, ...plan.http }, deadlines, events),
-      },
+      terminators: new Terminators(new TicketKeys(ticketSecret && Buffer.from(ticketSecret))),
+      http2: http2Sessions(deadlines),
     }
     this.#listeners = new Listeners(acceptance, {
       host: settings.enableIpv6 ? '::' : '0.0.0.0',

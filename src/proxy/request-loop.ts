@@ -34,6 +34,8 @@ export interface Port {
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
   nextId(): string
+  /** On TLS: whether this host belongs to another certificate than the one that was shown. */
+  isMisdirected?(host: string): boolean
 }
 
 export class RequestLoop implements DownstreamEvents, DeliveryEvents {
@@ -77,12 +79,15 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   #unroutable(downstream: Downstream, path: string | number): void {
-    const refusal: Refusal =
-      typeof path === 'number'
-        ? refusalOf(path)
-        : { word: 'bad-target', status: path === '' ? 405 : 404 }
+    const refusal = this.#refusalOf(path, downstream.head.host)
     downstream.reply(refusal.status, NO_LINES, '')
     this.#port.observer.refused(this.#connection, refusal)
+  }
+
+  #refusalOf(path: string | number, host: string): Refusal {
+    if (typeof path === 'number') return refusalOf(path)
+    if (path === '') return { word: 'bad-target', status: 405 }
+    return { word: 'bad-host', status: this.#port.isMisdirected?.(host) ? 421 : 404 }
   }
 
   /** The route's time for the whole exchange begins. */

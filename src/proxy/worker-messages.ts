@@ -4,7 +4,13 @@ import type { Applied } from './gateway.ts'
 
 /** From the parent to a worker. */
 export type Order =
-  | { readonly kind: 'apply'; readonly id: number; readonly model: Model }
+  | {
+      readonly kind: 'apply'
+      readonly id: number
+      readonly model: Model
+      /** TLS sessions that began with one worker go on with any. */
+      readonly ticketSecret: Uint8Array
+    }
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'drain' }
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
@@ -26,6 +27,7 @@ export class Workers {
   readonly #log: Logger
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
+  readonly #ticketSecret = randomBytes(32)
   #model: Model | undefined
   #ids = 0
   #isDraining = false
@@ -110,7 +112,12 @@ export class Workers {
   }
 
   async #apply(worker: Worker, model: Model): Promise<Applied> {
-    const report = await this.#ask(worker, (id) => ({ kind: 'apply', id, model }))
+    const report = await this.#ask(worker, (id) => ({
+      kind: 'apply',
+      id,
+      model,
+      ticketSecret: this.#ticketSecret,
+    }))
     return report?.kind === 'applied' ? report.applied : { isApplied: false, diagnostics: [] }
   }
 

@@ -10,13 +10,11 @@ import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import {
   Allowance,
-  HTTP2_LIMITS,
   type Http2Count,
   type Http2Limits,
   type Http2Observer,
   NO_OBSERVER,
 } from './limits.ts'
-import { isPreface } from './preface.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 
 const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants
@@ -214,25 +212,6 @@ export class ServerSession implements Timed, StreamOwner {
     this.#deadlines.remove(this)
     // Streams hear of it by themselves, before or after; the owner hears of the connection last.
     setImmediate(() => this.#events.closed())
-  }
-}
-
-/** HTTP/2 as a port offers it, to clients that chose it or begin with its preface. */
-export function offerHttp2(
-  deadlines: Deadlines,
-  limits: Http2Limits = HTTP2_LIMITS,
-  observer: Http2Observer = NO_OBSERVER,
-) {
-  return {
-    isPreface,
-    /** What the port says of requests of any version goes before. */
-    serve: (
-      socket: Socket,
-      _connection: unknown,
-      events: DownstreamEvents,
-      port: { readonly http: Partial<Http2Limits> },
-    ): ServerSession =>
-      new ServerSession(socket, { ...limits, ...port.http }, deadlines, events, observer),
   }
 }
 

@@ -1,64 +1,19 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { connect } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { createServer } from 'node:tls'
-import { promisify } from 'node:util'
-import { Deadlines } from '../../src/wire/deadlines.ts'
-import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
-import { fieldLine, NO_LINES } from '../../src/wire/http1/field-lines.ts'
-import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
-import { offerHttp2, ServerSession } from '../../src/wire/http2/server.ts'
-import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
-import { doorstep, free, httpListener, programOf } from './doorstep.ts'
-import { askHttp2 } from './http2-peers.ts'
+import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
+import { Deadlines } from '../deadlines.ts'
+import type { Downstream, DownstreamEvents } from '../downstream.ts'
+import { fieldLine, NO_LINES } from '../http1/field-lines.ts'
+import { HTTP2_LIMITS } from './limits.ts'
+import { ServerSession } from './server.ts'
 
-const run = promisify(execFile)
 const opened: { close: () => unknown }[] = []
 after(async () => {
   for (const own of opened) await own.close()
-})
-
-const WITHOUT_CURL = await run('curl', ['-V']).then(
-  ({ stdout }) => (/\bHTTP2\b/.test(stdout) ? false : 'curl without HTTP/2'),
-  () => 'curl is not installed',
-)
-
-describe('a plain port that offers HTTP/2', () => {
-  const start = async () => {
-    const door = await doorstep({ http2: offerHttp2(new Deadlines(20)) })
-    opened.push(door)
-    const port = await free()
-    await door.listeners.apply(programOf([httpListener(port, door.upstream)]))
-    return { door, port }
-  }
-
-  for (const version of ['--http2-prior-knowledge', '--http1.1'] as const) {
-    it(`curl ${version}`, { skip: WITHOUT_CURL }, async () => {
-      const { port, door } = await start()
-      const { stdout } = await run('curl', [
-        '-sS',
-        version,
-        '-w',
-        ' %{http_version} %{http_code}',
-        `http://127.0.0.1:${port}/`,
-      ])
-      assert.equal(stdout, `hello ${version === '--http1.1' ? '1.1' : '2'} 200`)
-      assert.equal(door.runs.length, 1)
-    })
-  }
-
-  it('draining the port ends its connections', async () => {
-    const { port, door } = await start()
-    const session = connect(`http://127.0.0.1:${port}`)
-    session.on('error', () => {})
-    assert.equal(String((await askHttp2(session, {})).body), 'hello')
-    const closed = once(session, 'close')
-    await door.listeners.drain(2_000)
-    await closed
-  })
 })
 
 describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
