@@ -1,4 +1,6 @@
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { openField } from './proxy/contenders.ts'
 import { findProgram } from './proxy/find.ts'
 import { benchLatency } from './proxy/latency.ts'
@@ -15,10 +17,9 @@ const FEW = 3
 export async function proxy(): Promise<Report> {
   const interrupted = () => process.exit(130)
   process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
-  let folder: string | undefined
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
   try {
-    const field = await openField()
-    folder = field.folder
+    const field = await openField(folder)
     const wrk = findProgram('wrk', '-v')
     const missing = typeof wrk === 'string' ? [...field.missing, wrk] : field.missing
     const parts = [
@@ -43,6 +44,6 @@ export async function proxy(): Promise<Report> {
   } finally {
     process.off('SIGINT', interrupted).off('SIGTERM', interrupted)
     await stopAll()
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    rmSync(folder, { recursive: true, force: true })
   }
 }

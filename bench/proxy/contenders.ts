@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
   backendConfiguration,
@@ -39,8 +38,7 @@ export interface Field {
 }
 
 /** Starts the backend and every proxy that this machine has. */
-export async function openField(): Promise<Field> {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+export async function openField(folder: string): Promise<Field> {
   // nginx gives up root before it reads bodies.
   chmodSync(folder, 0o755)
   const certificate = join(folder, 'cert.pem')

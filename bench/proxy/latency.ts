@@ -4,7 +4,7 @@ import type { Field } from './contenders.ts'
 import { type Steadiness, steadyLoad } from './load.ts'
 
 const RATE = 2_000
-const MILLISECONDS = 2_500
+const MILLISECONDS = 2_000
 
 /** What a proxy adds to the backend's own latency at a fixed rate of requests. */
 export async function benchLatency(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {

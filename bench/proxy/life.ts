@@ -156,7 +156,7 @@ interface Reload {
 }
 
 const EVERY_5_MS = { perSecond: 200, connections: 8 }
-const WATCHED = 3_000
+const WATCHED = 2_500
 
 async function reload(site: Site, routes: number, rounds: number): Promise<Reload> {
   const { port } = site.place
@@ -165,7 +165,7 @@ async function reload(site: Site, routes: number, rounds: number): Promise<Reloa
   const found: Reload[] = []
   // The first reloads meet code that was never run: so do a user's.
   for (let round = 0; round < rounds; round++) {
-    const calm = await steadyLoad({ port, milliseconds: 1_500, ...EVERY_5_MS })
+    const calm = await steadyLoad({ port, milliseconds: 1_000, ...EVERY_5_MS })
     const open = `/open-${round}`
     const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
     // Without the header only the new path answers 200.

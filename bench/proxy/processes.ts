@@ -17,9 +17,9 @@ export const isPinned =
 
 const running = new Set<ChildProcess>()
 
-// Whatever ends the bench ends what it started.
+// Whatever ends the bench ends what it started; not by SIGKILL, for nginx ends its own child.
 process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
+  for (const child of running) child.kill('SIGTERM')
 })
 
 export interface Started {

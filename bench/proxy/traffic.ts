@@ -7,6 +7,8 @@ import { residentOf } from './processes.ts'
 interface Form {
   readonly name: string
   readonly rounds: number
+  /** Seconds that do not count. */
+  readonly warmUp?: number
   readonly load: (proxy: Candidate) => Omit<Load, 'seconds'>
 }
 
@@ -21,11 +23,12 @@ function formsOf(rounds: number): readonly [Form, ...Form[]] {
     {
       name: 'keep-alive, one header rule',
       rounds,
+      warmUp: 2,
       load: (proxy) => ({ url: `${plain(proxy)}/`, connections: CONNECTIONS }),
     },
     {
       name: 'TLS 1.3, keep-alive',
-      rounds: Math.ceil(rounds / 2),
+      rounds: few,
       load: (proxy) => ({ url: `${secured(proxy)}/`, connections: CONNECTIONS }),
     },
     {
@@ -60,7 +63,7 @@ export async function benchTraffic(
   for (const form of others) rest.set(form.name, await measure(field.proxies, wrk, form))
   return {
     tables: [
-      mainTable(first.name, field.proxies, main),
+      mainTable('Keep-alive, one header rule', field.proxies, main),
       otherTable('CPU µs per request', field.proxies, rest, (m) => m.cpu.toFixed(1)),
       otherTable('Requests per second', field.proxies, rest, (m) => count(m.perSecond)),
     ],
@@ -79,8 +82,9 @@ type Medians = ReadonlyMap<Candidate['name'], Median>
 
 async function measure(proxies: readonly Candidate[], wrk: string, form: Form): Promise<Medians> {
   const slices = new Map<Candidate, Slice[]>(proxies.map((proxy) => [proxy, []]))
-  const slice = (proxy: Candidate) => fullLoad(wrk, proxy.pid, { ...form.load(proxy), seconds: 1 })
-  for (const proxy of proxies) await slice(proxy)
+  const slice = (proxy: Candidate, seconds = 1) =>
+    fullLoad(wrk, proxy.pid, { ...form.load(proxy), seconds })
+  for (const proxy of proxies) await slice(proxy, form.warmUp)
   for (let round = 0; round < form.rounds; round++) {
     // Whoever is first follows another one in the next round.
     const shift = round % proxies.length
@@ -116,9 +120,8 @@ function mainTable(title: string, proxies: readonly Candidate[], medians: Median
       `${residentOf(proxy.pid).toFixed(0)} MB`,
     ]
   })
-  const title_ = `${title.charAt(0).toUpperCase()}${title.slice(1)}`
   const columns = ['proxy', 'CPU µs/request', 'user', 'kernel', 'requests/s']
-  return { title: title_, columns: [...columns, 'to nginx', 'to Envoy', 'RSS after'], rows }
+  return { title, columns: [...columns, 'to nginx', 'to Envoy', 'RSS after'], rows }
 }
 
 function otherTable(

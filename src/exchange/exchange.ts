@@ -1,3 +1,4 @@
+import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
@@ -74,6 +75,42 @@ export class RequestAttributes extends Struct {
   }
 }
 
+const RESPONSE_FIELDS: ReadonlySet<string> = new Set([
+  'code',
+  'headers',
+  'grpcStatus',
+  'bytes',
+  'duration',
+  'flags',
+])
+
+/** `response` in expressions of the log: made when all is over, where one of them reads it. */
+export class ResponseAttributes extends Struct {
+  override readonly structName: string = 'response'
+  override readonly fieldNames = RESPONSE_FIELDS
+  readonly code: number
+  readonly headers: HeaderView | undefined
+  readonly grpcStatus: number | undefined
+  readonly bytes: number
+  readonly milliseconds: number
+  /** Why the gateway answered by itself; empty where it did not. */
+  readonly flags: string
+
+  constructor(exchange: Exchange, milliseconds: number) {
+    super()
+    this.code = exchange.status
+    this.headers = exchange.responseHeaders
+    this.grpcStatus = exchange.grpcStatus < 0 ? undefined : exchange.grpcStatus
+    this.bytes = exchange.bytesSent
+    this.milliseconds = milliseconds
+    this.flags = exchange.reason === 'upstream' ? '' : exchange.reason
+  }
+
+  get duration(): Duration | undefined {
+    return durationOf(0, Math.round(this.milliseconds * 1_000_000))
+  }
+}
+
 /**
  * One request and its answer, from the head to the last byte: the only object on the request path
  * that changes. It is also what expressions read their variables from, so the names of its first
@@ -91,7 +128,7 @@ export class Exchange {
   backend: JsonObject | undefined = undefined
   mcp: JsonObject | undefined = undefined
   llm: JsonObject | undefined = undefined
-  response: JsonObject | undefined = undefined
+  response: ResponseAttributes | JsonObject | undefined = undefined
 
   readonly connection: Connection
   /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
@@ -112,6 +149,10 @@ export class Exchange {
   detail = ''
   bytesReceived = 0
   bytesSent = 0
+  /** As the client got them; kept only where an expression of the log reads them. */
+  responseHeaders: HeaderView | undefined = undefined
+  /** -1: the answer had none. */
+  grpcStatus = -1
 
   constructor(connection: Connection, request: RequestAttributes) {
     this.source = connection.source

@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, layersAround, openCompilation } from './compilation.ts'
+import { compileFrontend } from './frontend.ts'
 import { reachable } from './hostnames.ts'
 import { reaching } from './layers.ts'
 import { compileMatcher, type MatchEntry } from './match.ts'
@@ -115,6 +116,7 @@ function* compileListener(
     listener,
     frontend: [...frontend.byKind.values()].flat(),
     network: compileNetwork(compilation, frontend),
+    ...compileFrontend(compilation, frontend),
     match(exchange: Exchange) {
       const route = matcher(exchange)
       exchange.proxy = route.attributes

@@ -6,10 +6,13 @@ import type { Step } from '../exchange/step.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import type { AccessLogProgram } from '../policies/access-log/compile.ts'
 import type { Retry } from '../policies/retry/compile.ts'
 import type { Timeouts } from '../policies/timeout/compile.ts'
+import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 
+export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry } from '../policies/retry/compile.ts'
 export type { Timeouts } from '../policies/timeout/compile.ts'
 
@@ -35,12 +38,30 @@ export interface ListenerProgram {
   readonly frontend: readonly ValidPolicy[]
   /** Asked of every connection; undefined: all are accepted. */
   readonly network: NetworkDecision | undefined
+  /** Undefined: every request is written as it is. */
+  readonly accessLog?: AccessLogProgram | undefined
+  /** Undefined: nothing is traced, and what clients say of traces passes as it is. */
+  readonly tracing?: TracingProgram | undefined
+  /** What its expressions need of a request, though no rule of the route does. */
+  readonly needs?: Needs
   /**
    * The best route for this request, by the rules of the Gateway API. Where none matches, it is
    * one that runs the policies of the gateway and the listener and then answers 404, so that
    * whoever may not ask does not learn which routes there are.
    */
   match(exchange: Exchange): RouteProgram
+}
+
+export interface TracingProgram extends TracingPolicy {
+  /** Where OTLP goes: scheme, host and port. */
+  readonly address: string
+  /** Whoever has the same sends to the same collector in the same words. */
+  readonly collector: string
+}
+
+export interface Needs {
+  readonly requestBody: boolean
+  readonly responseHeaders: boolean
 }
 
 export interface NetworkDecision {

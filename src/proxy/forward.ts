@@ -192,6 +192,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     return this.downstream.write(bytes, this.#asWire)
   }
 
+  caughtUp(): void {
+    if (!this.#isOver && !this.#isTunnel) this.downstream.flush()
+  }
+
   ended(trailers: Fields | undefined): void {
     if (this.#isOver) return
     this.#isOver = true

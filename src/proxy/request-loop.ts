@@ -62,7 +62,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       head.query,
       head.host,
       this.#connection.isEncrypted ? 'https' : 'http',
-      head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0',
+      downstream.version,
       new Http1Headers(head.fields),
       Date.now(),
     )

@@ -11,6 +11,8 @@ import type { BodySink } from './streams.ts'
  */
 export interface Downstream {
   readonly head: RequestHead
+  /** What the client speaks: `HTTP/1.1`, `HTTP/2`. */
+  readonly version: string
   /** Whatever the exchange under way is to its owner. */
   exchange: unknown
   /** Whether an answer was begun: then it can be cut short, but not replaced. */
@@ -27,6 +29,8 @@ export interface Downstream {
   /** Whether a chunked answer is taken with its framing. */
   readonly takesWire: boolean
   write(bytes: Buffer, asWire: boolean): boolean
+  /** Nothing more is there for now: what was held back to leave together leaves. */
+  flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void
   /** An answer of our own, whole. */
   reply(status: number, lines: FieldLines, body: Buffer | string): void

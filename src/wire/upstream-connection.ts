@@ -8,6 +8,8 @@ export interface ResponseEvents {
   response(head: ResponseHead): boolean
   /** False: no more until `resume`. */
   data(bytes: Buffer): boolean
+  /** All that was received so far has been told, and the body is not whole. */
+  caughtUp?(): void
   ended(trailers: Fields | undefined): void
   /** `isUntouched`: the upstream closed before it sent anything, so another may be asked. */
   failed(reason: string, isUntouched: boolean): void

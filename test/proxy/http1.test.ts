@@ -192,6 +192,28 @@ describe('requests and answers', () => {
     assert.match(text, /^HTTP\/1\.1 101 [\s\S]*upgrade: websocket\r\n\r\nhiPING$/)
   })
 
+  it('the head of a stream does not wait for its first event', async () => {
+    const upstream = await startUpstream((_, socket) => {
+      socket.write(
+        'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
+      )
+    })
+    const gateway = await startGateway(upstream.port)
+    opened.push(upstream, gateway)
+    const text = await exchange(gateway.port, GET, '\r\n\r\n')
+    assert.match(text, /^HTTP\/1\.1 200 OK[\s\S]*\r\n\r\n$/)
+  })
+
+  it('a stream that is quiet for long is not cut', async () => {
+    const upstream = await startUpstream((_, socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
+      setTimeout(() => socket.write('1\r\nb\r\n0\r\n\r\n'), 300)
+    })
+    const gateway = await startGateway(upstream.port, { limits: { writeTimeout: 60, idle: 60 } })
+    opened.push(upstream, gateway)
+    assert.match(await exchange(gateway.port, GET, '0\r\n\r\n'), /a\r\n1\r\nb\r\n0\r\n\r\n$/)
+  })
+
   it('a large body streams both ways in constant memory', async () => {
     const size = 32 * 1024 * 1024
     let received = 0
@@ -338,6 +360,18 @@ describe('faults', () => {
     assert.equal(gateway.open(), 0)
   })
 
+  it('a client that sent a body and goes away is what is logged', async () => {
+    const upstream = await startUpstream(() => {})
+    const gateway = await startGateway(upstream.port)
+    opened.push(upstream, gateway)
+    const client = connect(gateway.port, '127.0.0.1')
+    client.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody')
+    await wait(50)
+    client.destroy()
+    await wait(50)
+    assert.equal(gateway.runs[0]?.exchange.reason, 'client-gone')
+  })
+
   it('a client that goes away while the upstream works frees it', async () => {
     const upstream = await startUpstream(() => {})
     const gateway = await startGateway(upstream.port)
@@ -350,5 +384,6 @@ describe('faults', () => {
     await wait(50)
     assert.equal(upstream.sockets.size, 0)
     assert.equal(gateway.attempts[0]?.outcome, 'cancelled')
+    assert.equal(gateway.runs[0]?.exchange.reason, 'client-gone')
   })
 })

@@ -132,6 +132,11 @@ export class AnswerWriter {
     if (this.#head !== '' || last !== '') this.#flush(last)
   }
 
+  /** The head leaves although no octet of the body is there yet. */
+  flush(): void {
+    if (this.#head !== '') this.#flush('')
+  }
+
   #flush(more: string): void {
     const text = this.#head + more
     this.#head = ''

@@ -156,6 +156,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
       at = next
     }
     this.#isReading = false
+    if (this.#inBody) this.#events?.caughtUp?.()
     if (at >= end) return
     if (this.#events === undefined) this.abort()
     else this.#held = at === 0 ? bytes : bytes.subarray(at)

@@ -139,8 +139,18 @@ export class ServerConnection implements Downstream, Timed {
   /** Octets of the answer; with `asWire` they have their chunk framing. False: wait for drained. */
   write(bytes: Buffer, asWire: boolean): boolean {
     if (this.#phase !== 'exchange') return true
-    this.deadline = performance.now() + this.#limits.writeTimeout
-    return this.#answer.write(bytes, asWire)
+    const more = this.#answer.write(bytes, asWire)
+    // Only while the client takes nothing: a stream may be quiet for as long as it likes.
+    if (!more) this.deadline = performance.now() + this.#limits.writeTimeout
+    return more
+  }
+
+  flush(): void {
+    if (this.#phase === 'exchange') this.#answer.flush()
+  }
+
+  get version(): string {
+    return this.head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0'
   }
 
   /** The answer is whole. With `asWire` its last chunk was written, but for trailers. */
@@ -352,8 +362,10 @@ export class ServerConnection implements Downstream, Timed {
     this.#phase = 'closed'
     this.#held = NOTHING
     if (wasUnderWay) {
-      this.#sink?.abort(reason)
+      // First who went away, then what that means for the body: the other way round it would look
+      // like a fault of the upstream's.
       this.#events.aborted(this, reason)
+      this.#sink?.abort(reason)
     }
     this.#events.closed()
   }

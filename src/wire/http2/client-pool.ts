@@ -28,7 +28,7 @@ export interface Http2PoolOptions extends SessionOptions {
   readonly maxPending: number
 }
 
-export const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
+const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
   ...SESSION_OPTIONS,
   most: 8,
   maxPending: 1_024,

@@ -177,6 +177,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     if (this.#events === undefined) return
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
     if (isEnd) this.#finish()
+    else this.#events.caughtUp?.()
   }
 
   #onData(bytes: Buffer): void {

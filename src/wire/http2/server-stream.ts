@@ -142,6 +142,9 @@ export class ServerStream implements Downstream, Timed {
     return true
   }
 
+  /** Heads are never held back. */
+  flush(): void {}
+
   write(bytes: Buffer, _asWire: boolean): boolean {
     if (bytes.length === 0 || !this.#hasBody || this.#isAnswered) return true
     this.#flush(false)

@@ -1,0 +1,18 @@
+import type { ValidPolicy } from '../../model/policy.ts'
+import type { Site } from '../define.ts'
+import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
+import type { AccessLog } from './schema.ts'
+
+/** What is written of the requests of a listener. */
+export interface AccessLogProgram extends LogExpressions {
+  readonly isOn: boolean
+  /** The share of requests that are written, of 1. */
+  readonly sample: number
+  readonly removed: readonly string[]
+}
+
+export function compileAccessLog(policy: ValidPolicy<AccessLog>, site: Site): AccessLogProgram {
+  const { enabled, filter, sample, add, remove } = policy.value
+  const expressions = compileLogExpressions(policy, filter, [['add', add]], site)
+  return { ...expressions, isOn: enabled, sample, removed: remove }
+}

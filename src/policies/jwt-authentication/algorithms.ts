@@ -1,0 +1,65 @@
+import { constants } from 'node:crypto'
+
+/** RFC 7518 §3.1 and RFC 8037, without those that share a secret and without `none`. */
+export interface Algorithm {
+  readonly name: string
+  readonly keyType: 'RSA' | 'EC' | 'OKP'
+  /** The curves of the keys it takes; none for RSA. */
+  readonly curves: readonly string[]
+  /** Undefined where the algorithm has its own. */
+  readonly digest: string | undefined
+  readonly padding: number | undefined
+}
+
+const rsa = (name: string, digest: string): Algorithm => ({
+  name,
+  keyType: 'RSA',
+  curves: [],
+  digest,
+  padding: constants.RSA_PKCS1_PADDING,
+})
+
+const pss = (name: string, digest: string): Algorithm => ({
+  ...rsa(name, digest),
+  padding: constants.RSA_PKCS1_PSS_PADDING,
+})
+
+const ecdsa = (name: string, digest: string, curve: string): Algorithm => ({
+  name,
+  keyType: 'EC',
+  curves: [curve],
+  digest,
+  padding: undefined,
+})
+
+const ALL: readonly Algorithm[] = [
+  rsa('RS256', 'sha256'),
+  rsa('RS384', 'sha384'),
+  rsa('RS512', 'sha512'),
+  pss('PS256', 'sha256'),
+  pss('PS384', 'sha384'),
+  pss('PS512', 'sha512'),
+  ecdsa('ES256', 'sha256', 'P-256'),
+  ecdsa('ES384', 'sha384', 'P-384'),
+  ecdsa('ES512', 'sha512', 'P-521'),
+  {
+    name: 'EdDSA',
+    keyType: 'OKP',
+    curves: ['Ed25519', 'Ed448'],
+    digest: undefined,
+    padding: undefined,
+  },
+]
+
+/** By the exact name: `NONE` and `rs256` are as unknown as `none`. */
+export const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map(
+  ALL.map((algorithm) => [algorithm.name, algorithm]),
+)
+
+/** Those that a key of this type and curve can verify. */
+export function algorithmsFor(keyType: unknown, curve: unknown): readonly Algorithm[] {
+  return ALL.filter(
+    (one) =>
+      one.keyType === keyType && (one.keyType === 'RSA' || one.curves.includes(curve as string)),
+  )
+}

@@ -1,0 +1,167 @@
+import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { readJson } from '../../cel/values/json-read.ts'
+import { isPlainObject } from '../../cel/values/kind.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { ALGORITHMS, type Algorithm, algorithmsFor } from './algorithms.ts'
+import { decodeBase64url } from './base64url.ts'
+import { isRocaModulus } from './roca.ts'
+
+/** One key of an issuer, and all that it may verify. */
+export interface VerificationKey {
+  readonly kid: string
+  readonly key: KeyObject
+  readonly algorithms: readonly Algorithm[]
+}
+
+/** The keys that can be used, and why the others cannot. Never changes. */
+export interface VerificationKeys {
+  readonly byKid: ReadonlyMap<string, readonly VerificationKey[]>
+  readonly faults: readonly KeyFault[]
+}
+
+export interface KeyFault {
+  /** Its place in the set. */
+  readonly index: number
+  readonly kid: string
+  readonly problem: string
+}
+
+/** Where the keys of an issuer come from. */
+export interface KeySource {
+  /** Another object when the keys are others; undefined as long as there are none. */
+  readonly current: VerificationKeys | undefined
+  /** Asks for newer keys and waits no longer than a request can; undefined: not now. */
+  refetch(): Promise<void> | undefined
+}
+
+export function fixedKeys(keys: VerificationKeys | undefined): KeySource {
+  return { current: keys, refetch: () => undefined }
+}
+
+const MOST_KEYS = 256
+
+/** A JSON Web Key Set (RFC 7517 §5); undefined where the text is none. */
+export function parseKeys(text: string): VerificationKeys | undefined {
+  const set = readJson(text, { duplicates: 'refuse' })
+  if (set === undefined || !isPlainObject(set)) return undefined
+  const written = Object.hasOwn(set, 'keys') ? set['keys'] : undefined
+  if (!Array.isArray(written) || written.length > MOST_KEYS) return undefined
+  const faults: KeyFault[] = []
+  const found = new Map<string, { readonly index: number; readonly key: VerificationKey }[]>()
+  for (const [index, jwk] of written.entries()) {
+    const key = importKey(jwk)
+    if (typeof key === 'string') {
+      faults.push({ index, kid: kidOf(jwk), problem: key })
+      continue
+    }
+    const same = found.get(key.kid)
+    if (same === undefined) found.set(key.kid, [{ index, key }])
+    else if (!same.some((other) => isSame(other.key, key))) same.push({ index, key })
+  }
+  const byKid = new Map<string, readonly VerificationKey[]>()
+  for (const [kid, entries] of found) {
+    const usable = entries.filter(({ index, key }) => {
+      const isUnclear = entries.some((other) => other.index !== index && overlap(other.key, key))
+      const problem = 'another key has the same kid and may verify the same'
+      if (isUnclear) faults.push({ index, kid, problem })
+      return !isUnclear
+    })
+    if (usable.length > 0)
+      byKid.set(
+        kid,
+        usable.map(({ key }) => key),
+      )
+  }
+  return { byKid, faults }
+}
+
+function kidOf(jwk: Value): string {
+  const kid = isPlainObject(jwk) ? jwk['kid'] : undefined
+  return typeof kid === 'string' ? kid : ''
+}
+
+function isSame(one: VerificationKey, other: VerificationKey): boolean {
+  const names = (key: VerificationKey) => key.algorithms.map(({ name }) => name).join()
+  return names(one) === names(other) && one.key.equals(other.key)
+}
+
+function overlap(one: VerificationKey, other: VerificationKey): boolean {
+  return one.algorithms.some((algorithm) => other.algorithms.includes(algorithm))
+}
+
+/** What only the owner of the key may know; an issuer that shows it has lost the key. */
+const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+/** A sentence where the key cannot be used. */
+function importKey(jwk: Value): VerificationKey | string {
+  if (!isPlainObject(jwk)) return 'it is no object'
+  const { kty, kid, use, key_ops: operations, alg, crv } = jwk
+  if (kty === 'oct') return 'a shared secret is no key for a gateway'
+  if (PRIVATE_MEMBERS.some((name) => Object.hasOwn(jwk, name))) return 'it is a private key'
+  if (typeof kid !== 'string' || kid === '') return 'it has no kid, and tokens choose by it'
+  if (use !== undefined && use !== 'sig') return `its use is ${String(use)}, not sig`
+  if (operations !== undefined) {
+    if (!Array.isArray(operations)) return 'its key_ops is no list'
+    if (!operations.includes('verify')) return 'its key_ops have no verify'
+  }
+  const fitting = algorithmsFor(kty, crv)
+  if (fitting.length === 0) return `no algorithm here takes its kty and crv`
+  const named = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
+  if (alg !== undefined && (named === undefined || !fitting.includes(named))) {
+    return `its alg is ${String(alg)}, which is not for such a key`
+  }
+  const key = kty === 'RSA' ? importRsa(jwk) : importPoint(jwk)
+  if (typeof key === 'string') return key
+  return { kid, key, algorithms: named === undefined ? fitting : [named] }
+}
+
+const SMALLEST_MODULUS = 2048
+/** Verification takes time that grows with its square. */
+const LARGEST_MODULUS = 8192
+const LARGEST_EXPONENT = 2n ** 32n
+
+function importRsa({ n, e }: JsonObject): KeyObject | string {
+  const modulus = typeof n === 'string' ? decodeBase64url(n) : undefined
+  const exponent = typeof e === 'string' ? decodeBase64url(e) : undefined
+  if (!modulus?.length || !exponent?.length) return 'its n or e is not base64url'
+  const key = toKey({ kty: 'RSA', n: n as string, e: e as string })
+  if (key === undefined) return 'its n and e are no RSA key'
+  const { modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
+  if (modulusLength < SMALLEST_MODULUS) return `it has ${modulusLength} bits, fewer than 2048`
+  if (modulusLength > LARGEST_MODULUS) return `it has ${modulusLength} bits, more than 8192`
+  if (publicExponent < 3n || publicExponent % 2n === 0n || publicExponent > LARGEST_EXPONENT) {
+    return `its exponent is ${publicExponent}`
+  }
+  if (isRocaModulus(BigInt(`0x${modulus.toString('hex')}`))) {
+    return 'its private key can be computed (CVE-2017-15361)'
+  }
+  return key
+}
+
+/** RFC 7518 §6.2.1.2 and RFC 8037: coordinates have the full length of the field. */
+const COORDINATE_LENGTHS: ReadonlyMap<string, number> = new Map([
+  ['P-256', 32],
+  ['P-384', 48],
+  ['P-521', 66],
+  ['Ed25519', 32],
+  ['Ed448', 57],
+])
+
+function importPoint({ kty, crv, x, y }: JsonObject): KeyObject | string {
+  const length = COORDINATE_LENGTHS.get(crv as string)
+  const isCoordinate = (value: Value | undefined): value is string =>
+    typeof value === 'string' && decodeBase64url(value)?.length === length
+  if (!isCoordinate(x)) return `its x is not ${length} bytes in base64url`
+  if (kty === 'EC' && !isCoordinate(y)) return `its y is not ${length} bytes in base64url`
+  const point = { kty: kty as string, crv: crv as string, x }
+  const key = toKey(kty === 'EC' ? { ...point, y: y as string } : point)
+  return key ?? `its point is not on the curve ${String(crv)}`
+}
+
+function toKey(jwk: JsonWebKey): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: jwk, format: 'jwk' })
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,53 @@
+import type { KeySource } from './keys.ts'
+
+/** Why a token is not accepted: one word for metrics and decision records, never for the client. */
+export const TOKEN_FAULTS = [
+  'missing',
+  'repeated',
+  'malformed',
+  'too-large',
+  'unsupported-alg',
+  'unsupported-critical',
+  'missing-kid',
+  'unknown-kid',
+  'alg-mismatch',
+  'keys-unavailable',
+  'bad-signature',
+  'missing-claim',
+  'bad-claim',
+  'issuer-mismatch',
+  'audience-mismatch',
+  'expired',
+  'not-yet-valid',
+] as const
+
+export type TokenFault = (typeof TOKEN_FAULTS)[number]
+
+export interface Refusal {
+  readonly fault: TokenFault
+  /** For the log alone: it may quote the token. */
+  readonly detail: string
+  /** Newer keys of it may change the verdict. */
+  readonly source: KeySource | undefined
+}
+
+export function refuse(fault: TokenFault, detail: string, source?: KeySource): Refusal {
+  return { fault, detail, source }
+}
+
+/** Not for claims: theirs are the names that an issuer chose. */
+export function isRefusal<T extends object>(value: T | Refusal): value is Refusal {
+  return 'fault' in value
+}
+
+const LONGEST_QUOTE = 80
+
+/** What a token says, for a log line: short, and without characters that break one. */
+export function quote(value: unknown): string {
+  const text = JSON.stringify(value, plain) ?? String(value)
+  return text.length <= LONGEST_QUOTE ? text : `${text.slice(0, LONGEST_QUOTE)}…`
+}
+
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? String(value) : value
+}

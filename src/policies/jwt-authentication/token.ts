@@ -1,0 +1,71 @@
+import { isUtf8 } from 'node:buffer'
+import { readJson } from '../../cel/values/json-read.ts'
+import { isPlainObject } from '../../cel/values/kind.ts'
+import type { JsonObject } from '../../cel/values/value.ts'
+import { ALGORITHMS, type Algorithm } from './algorithms.ts'
+import { decodeBase64url } from './base64url.ts'
+import { quote, type Refusal, refuse } from './refusal.ts'
+
+/** Characters; what is longer is not looked at. */
+export const LARGEST_TOKEN = 16_384
+
+/** A signed token as it was sent: nothing of it is to be believed yet. */
+export interface CompactJws {
+  readonly algorithm: Algorithm
+  readonly kid: string
+  readonly payload: Buffer
+  /** What the signature is of. */
+  readonly signed: Buffer
+  readonly signature: Buffer
+}
+
+/**
+ * RFC 7515 §7.1, the compact form alone. `jwk`, `jku`, `x5u` and `x5c` in the header are not
+ * looked at: a token does not choose the key that it is verified with, only which of ours.
+ */
+export function parseToken(text: string, largest = LARGEST_TOKEN): CompactJws | Refusal {
+  if (text.length > largest) {
+    return refuse('too-large', `${text.length} characters, more than ${largest}`)
+  }
+  const first = text.indexOf('.')
+  const second = text.indexOf('.', first + 1)
+  if (first === -1 || second === -1 || text.includes('.', second + 1)) {
+    return refuse('malformed', 'not three parts')
+  }
+  const header = readObject(decodeBase64url(text.slice(0, first)))
+  if (header === undefined) return refuse('malformed', 'the header is no JSON object in base64url')
+  const payload = decodeBase64url(text.slice(first + 1, second))
+  if (payload === undefined) return refuse('malformed', 'the payload is not base64url')
+  const signature = decodeBase64url(text.slice(second + 1))
+  if (signature === undefined) return refuse('malformed', 'the signature is not base64url')
+
+  const { alg, kid, crit, b64, typ } = header
+  const algorithm = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
+  if (algorithm === undefined) return refuse('unsupported-alg', `alg is ${quote(alg)}`)
+  // RFC 7515 §4.1.11: extensions that must be understood. There is none that we understand.
+  if (crit !== undefined) return refuse('unsupported-critical', `crit is ${quote(crit)}`)
+  // RFC 7797 has b64 always in crit; without it two readers would verify different bytes.
+  if (b64 !== undefined && b64 !== true) {
+    return refuse('unsupported-critical', `b64 is ${quote(b64)}`)
+  }
+  // `JWT`, `at+jwt`, whatever an issuer writes; RFC 7515 §4.1.9 wants a string.
+  if (typ !== undefined && typeof typ !== 'string') {
+    return refuse('malformed', `typ is ${quote(typ)}`)
+  }
+  if (kid === undefined || kid === '') return refuse('missing-kid', 'the header has no kid')
+  if (typeof kid !== 'string') return refuse('malformed', `kid is ${quote(kid)}`)
+  if (signature.length === 0) return refuse('malformed', 'the signature is empty')
+  const signed = Buffer.from(text.slice(0, second), 'latin1')
+  return { algorithm, kid, payload, signed, signature }
+}
+
+/** The claims of a payload, with no member named twice; undefined where it is no JSON object. */
+export function readClaims(payload: Buffer): JsonObject | undefined {
+  return readObject(payload)
+}
+
+function readObject(bytes: Buffer | undefined): JsonObject | undefined {
+  if (bytes === undefined || !isUtf8(bytes)) return undefined
+  const value = readJson(bytes.toString('utf8'), { duplicates: 'refuse' })
+  return value !== undefined && isPlainObject(value) ? value : undefined
+}

@@ -1,0 +1,150 @@
+import { constants, verify } from 'node:crypto'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
+import { quote, type Refusal, refuse } from './refusal.ts'
+import { type CompactJws, parseToken, readClaims } from './token.ts'
+
+/** An issuer whose tokens are taken, and what they must have. */
+export interface Provider {
+  readonly issuer: string
+  /** None: any. */
+  readonly audiences: readonly string[]
+  readonly requiredClaims: readonly string[]
+  /** Milliseconds that clocks may differ. */
+  readonly leeway: number
+  readonly keys: KeySource
+}
+
+/** The issuer of a token picks the provider; one that is listed twice is tried in order. */
+export type Providers = ReadonlyMap<string, readonly Provider[]>
+
+export interface Verified {
+  readonly claims: JsonObject
+  /** Milliseconds since 1970: from then on it has expired, leeway included. */
+  readonly until: number
+  /** It holds as long as these are the keys of this source. */
+  readonly keys: VerificationKeys
+  readonly source: KeySource
+  /** Of the payload. */
+  readonly size: number
+}
+
+export function providersByIssuer(providers: readonly Provider[]): Providers {
+  return Map.groupBy(providers, ({ issuer }) => issuer)
+}
+
+/** `now` is milliseconds since 1970. */
+export function verifyToken(text: string, providers: Providers, now: number): Verified | Refusal {
+  const jws = parseToken(text)
+  if ('fault' in jws) return jws
+  const claims = readClaims(jws.payload)
+  if (claims === undefined) return refuse('malformed', 'the payload is no JSON object')
+  const { iss } = claims
+  if (iss === undefined) return refuse('missing-claim', 'there is no iss')
+  if (typeof iss !== 'string') return refuse('bad-claim', `iss is ${quote(iss)}`)
+  let refusal: Refusal | undefined
+  for (const provider of providers.get(iss) ?? []) {
+    const outcome = verifyFor(provider, jws, claims, now)
+    if (!('fault' in outcome)) return outcome
+    // Of several, who knows the key has the last word.
+    if (refusal === undefined || refusal.source !== undefined) refusal = outcome
+  }
+  if (refusal !== undefined) return refusal
+  const known = [...providers.keys()].map(quote).join(', ')
+  return refuse('issuer-mismatch', `iss is ${quote(iss)}; trusted: ${known}`)
+}
+
+function verifyFor(
+  provider: Provider,
+  jws: CompactJws,
+  claims: JsonObject,
+  now: number,
+): Verified | Refusal {
+  const source = provider.keys
+  const keys = source.current
+  if (keys === undefined) {
+    return refuse('keys-unavailable', `no keys of ${quote(provider.issuer)} yet`, source)
+  }
+  const fault = verifySignature(jws, keys, source) ?? checkClaims(claims, provider, now)
+  if (fault !== undefined) return fault
+  const until = (claims['exp'] as number) * 1000 + provider.leeway
+  return { claims, until, keys, source, size: jws.payload.length }
+}
+
+/** The key of that kid decides which algorithms are fine; the token may only name one of them. */
+export function verifySignature(
+  { algorithm, kid, signed, signature }: CompactJws,
+  { byKid }: VerificationKeys,
+  source?: KeySource,
+): Refusal | undefined {
+  const named = byKid.get(kid)
+  if (named === undefined) return refuse('unknown-kid', `no key has the kid ${quote(kid)}`, source)
+  const key = named.find(({ algorithms }) => algorithms.includes(algorithm))
+  if (key === undefined) {
+    return refuse('alg-mismatch', `alg is ${algorithm.name}, not for the key ${quote(kid)}`)
+  }
+  const isGenuine = verify(algorithm.digest, signed, inputOf(key, algorithm), signature)
+  return isGenuine ? undefined : refuse('bad-signature', `by the key ${quote(kid)}`)
+}
+
+function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['algorithm']) {
+  if (keyType === 'OKP') return key
+  // RFC 7518 §3.4: R and S side by side, not in DER.
+  if (keyType === 'EC') return { key, dsaEncoding: 'ieee-p1363' as const }
+  if (padding !== constants.RSA_PKCS1_PSS_PADDING) return key
+  // §3.5: the salt is as long as the digest.
+  return { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }
+}
+
+/** Of a token whose signature is good. */
+export function checkClaims(
+  claims: JsonObject,
+  { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
+  now: number,
+): Refusal | undefined {
+  const { exp, nbf, iat } = claims
+  if (exp === undefined) return refuse('missing-claim', 'there is no exp')
+  for (const [name, date] of [
+    ['exp', exp],
+    ['nbf', nbf],
+    ['iat', iat],
+  ] as const) {
+    if (date !== undefined && !isNumericDate(date)) {
+      return refuse('bad-claim', `${name} is ${quote(date)}, no time in seconds`)
+    }
+  }
+  const expired = now - ((exp as number) * 1000 + leeway)
+  if (expired >= 0) return refuse('expired', `by ${seconds(expired)}`)
+  const early = ((nbf as number | undefined) ?? 0) * 1000 - leeway - now
+  if (early > 0) return refuse('not-yet-valid', `for ${seconds(early)} more`)
+  // A clock that is ahead is no reason to refuse; a token that ends before it began is none.
+  if (iat !== undefined && (iat as number) > (exp as number)) {
+    return refuse('bad-claim', 'iat is after exp')
+  }
+  const missing = requiredClaims.find((name) => !Object.hasOwn(claims, name))
+  if (missing !== undefined) return refuse('missing-claim', `there is no ${missing}`)
+  return checkAudience(claims['aud'], audiences)
+}
+
+/** The end of the year 9999; beyond it are milliseconds by mistake. */
+const LAST_DATE = 253_402_300_799
+
+/** RFC 7519 §2: seconds since 1970, with a fraction if need be. Never a string or Infinity. */
+function isNumericDate(value: Value): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LAST_DATE
+}
+
+/** RFC 7519 §4.1.3: one string, or a list of them. */
+function checkAudience(aud: Value | undefined, audiences: readonly string[]): Refusal | undefined {
+  const list = typeof aud === 'string' ? [aud] : (aud ?? [])
+  if (!Array.isArray(list) || !list.every((one) => typeof one === 'string')) {
+    return refuse('bad-claim', `aud is ${quote(aud)}`)
+  }
+  if (audiences.length === 0 || list.some((one) => audiences.includes(one))) return undefined
+  const trusted = audiences.map(quote).join(', ')
+  return refuse('audience-mismatch', `aud is ${quote(aud)}; trusted: ${trusted}`)
+}
+
+function seconds(milliseconds: number): string {
+  return `${Math.ceil(milliseconds / 1000)} s`
+}

@@ -1,0 +1,56 @@
+import type { Value, Variables } from '../cel/index.ts'
+import { type Json, toJson } from '../cel/values/json-write.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Site } from './define.ts'
+
+/** A field that an expression says. */
+export interface ComputedField {
+  readonly name: string
+  /** Undefined where it has no value for this request: then there is no such field. */
+  readonly valueIn: (variables: Variables) => Json | undefined
+}
+
+/** What expressions of the log look at, which must be there before they run. */
+export interface LogReads {
+  response: boolean
+  responseHeaders: boolean
+}
+
+export interface LogExpressions {
+  readonly filter: ((variables: Variables) => boolean) | undefined
+  readonly fields: readonly ComputedField[]
+  readonly reads: Readonly<LogReads>
+}
+
+/** Expressions that run when all is over: which requests are told of, and what more is told. */
+export function compileLogExpressions(
+  policy: ValidPolicy,
+  filter: string | undefined,
+  fields: readonly (readonly [field: string, texts: Readonly<Record<string, string>>])[],
+  site: Site,
+): LogExpressions {
+  const reads: LogReads = { response: false, responseHeaders: false }
+  const compile = (text: string, field: string, result: 'bool' | 'any') => {
+    const expression = site.compile(text, { policy, field, result, stage: 'log' })
+    for (const { variable, fields } of expression?.reads ?? []) {
+      if (variable !== 'response') continue
+      reads.response = true
+      reads.responseHeaders ||= fields[0] === undefined || fields[0] === 'headers'
+    }
+    return expression
+  }
+  const isWanted = filter === undefined ? undefined : compile(filter, 'filter', 'bool')?.predicate()
+  const computed = fields.flatMap(([field, texts]) =>
+    Object.entries(texts).flatMap(([name, text]): ComputedField[] => {
+      const evaluate = compile(text, `${field}.${name}`, 'any')?.evaluate()
+      return evaluate === undefined
+        ? []
+        : [{ name, valueIn: (variables) => jsonOf(evaluate(variables)) }]
+    }),
+  )
+  return { filter: isWanted, fields: computed, reads }
+}
+
+function jsonOf(value: Value | undefined): Json | undefined {
+  return value === undefined ? undefined : toJson(value)
+}

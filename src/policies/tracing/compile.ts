@@ -1,0 +1,64 @@
+import type { Value, Variables } from '../../cel/index.ts'
+import type { Json } from '../../cel/values/json-write.ts'
+import { doubleValue, isDouble } from '../../cel/values/number.ts'
+import type { Target } from '../../model/backend.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import type { Site } from '../define.ts'
+import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
+import type { Tracing } from './schema.ts'
+
+/** A share of 1, or what says it of each request. */
+export type Share = number | ((variables: Variables) => number)
+
+/** Which requests of a listener are traced, what spans say, and who is told. */
+export interface TracingPolicy extends LogExpressions {
+  readonly target: Target
+  readonly protocol: 'grpc' | 'http'
+  /** Of OTLP over HTTP. */
+  readonly path: string
+  readonly randomSampling: Share
+  readonly clientSampling: Share
+  /** Attributes of the process: the same for all requests. */
+  readonly resources: Readonly<Record<string, Json>>
+  readonly removed: readonly string[]
+}
+
+export function compileTracing(policy: ValidPolicy<Tracing>, site: Site): TracingPolicy {
+  const { target, protocol, path, filter, attributes, remove } = policy.value
+  const { randomSampling, clientSampling, resources } = policy.value
+  const { fields } = compileLogExpressions(policy, undefined, [['resources', resources]], site)
+  const constants = fields.flatMap(({ name, valueIn }) => {
+    const value = valueIn(NO_REQUEST)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return {
+    ...compileLogExpressions(policy, filter, [['attributes', attributes]], site),
+    target,
+    protocol,
+    path,
+    randomSampling: compileShare(policy, 'randomSampling', randomSampling, site),
+    clientSampling: compileShare(policy, 'clientSampling', clientSampling, site),
+    resources: Object.fromEntries(constants),
+    removed: remove,
+  }
+}
+
+const NO_REQUEST: Variables = {}
+
+function compileShare(
+  policy: ValidPolicy,
+  field: string,
+  share: number | string,
+  site: Site,
+): Share {
+  if (typeof share === 'number') return share
+  const place = { policy, field, result: 'any', stage: 'traffic' } as const
+  const evaluate = site.compile(share, place)?.evaluate()
+  return (variables) => shareOf(evaluate?.(variables))
+}
+
+/** What has no value, or is neither a number nor a boolean, is not traced. */
+function shareOf(value: Value | undefined): number {
+  if (typeof value === 'boolean') return value ? 1 : 0
+  return isDouble(value) ? doubleValue(value) : 0
+}

@@ -1,0 +1,80 @@
+import type { Backend, Target } from '../model/backend.ts'
+import { hashOf } from '../model/hash.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import { compileAccessLog } from '../policies/access-log/compile.ts'
+import type { AccessLog } from '../policies/access-log/schema.ts'
+import { compileTracing } from '../policies/tracing/compile.ts'
+import type { Tracing } from '../policies/tracing/schema.ts'
+import type { Compilation } from './compilation.ts'
+import type { Reaching } from './layers.ts'
+import type { ListenerProgram, TracingProgram } from './program.ts'
+
+/** What is told of the requests of a listener. */
+export function compileFrontend(
+  compilation: Compilation,
+  { byKind }: Reaching,
+): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'needs'> {
+  const logging = byKind.get('accessLog')?.[0] as ValidPolicy<AccessLog> | undefined
+  const tracing = byKind.get('tracing')?.[0] as ValidPolicy<Tracing> | undefined
+  if (logging === undefined && tracing === undefined) return NOTHING
+  const site = compilation.sites.open()
+  const log = logging && site.shared([logging], () => compileAccessLog(logging, site))
+  const traces = tracing && site.shared([tracing], () => traceTo(compilation, tracing, site))
+  const responseHeaders = [log, traces].some((own) => own?.reads.responseHeaders === true)
+  return {
+    accessLog: log,
+    tracing: traces,
+    needs: { requestBody: site.findings.readsBody, responseHeaders },
+  }
+}
+
+const NOTHING = {
+  accessLog: undefined,
+  tracing: undefined,
+  needs: { requestBody: false, responseHeaders: false },
+} as const
+
+function traceTo(
+  { backends, sites }: Compilation,
+  policy: ValidPolicy<Tracing>,
+  site: ReturnType<Compilation['sites']['open']>,
+): TracingProgram | undefined {
+  const compiled = compileTracing(policy, site)
+  const { target, protocol, path, resources } = compiled
+  const address = addressOf(target, backends)
+  if (address === undefined) {
+    sites.report({
+      code: 'PC0219',
+      severity: 'error',
+      message: 'traces cannot be sent there',
+      origin: policy.origin,
+      hint: 'name the host and port of a collector, a service, or a backend with one host',
+    })
+    return undefined
+  }
+  const collector = hashOf([{ address, protocol, path, resources }])
+  return { ...compiled, address, collector }
+}
+
+/** Scheme, host and port of a collector; of a backend with several endpoints those of the first. */
+function addressOf(
+  target: Target | Backend,
+  backends: ReadonlyMap<string, Backend>,
+): string | undefined {
+  switch (target.kind) {
+    case 'host': {
+      const endpoint = 'endpoints' in target ? target.endpoints[0] : target
+      if (endpoint === undefined) return undefined
+      const { host, port, scheme = 'http' } = endpoint
+      return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    }
+    case 'service':
+      return `http://${target.service}.${target.namespace}.svc:${target.port}`
+    case 'backend': {
+      const backend = backends.get(target.backend)
+      return backend && addressOf(backend, backends)
+    }
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,114 @@
+import type { Connection } from '../exchange/connection.ts'
+import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
+import type { AccessLogProgram } from '../program/program.ts'
+import type { Logger, LogValue } from '../telemetry/log.ts'
+import type { LogFieldName } from '../telemetry/log-fields.ts'
+import type { Run } from './run.ts'
+
+type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
+
+/** Only fields that the reference lists. */
+export type AccessRecord = { readonly [name in LogFieldName]?: LogValue }
+
+/** Reasons of answers that turned somebody away: these are written whatever the share. */
+const DENIALS: ReadonlySet<string> = new Set([
+  'authentication',
+  'authorization',
+  'external-authorization',
+  'rate-limit',
+  'guardrail',
+])
+
+/** Writes about a request what its listener wants to have written. */
+export function logRequest(log: Logger, run: Run, seconds: number): void {
+  const policy = run.listener.accessLog
+  if (policy === undefined) {
+    if (log.isOn('info')) log.info('request', accessRecord(run, seconds))
+    return
+  }
+  const { exchange } = run
+  const isDenial = DENIALS.has(exchange.reason)
+  if (!policy.isOn || !log.isOn('info') || (!isDenial && isLeftOut(policy))) return
+  const variables = variablesOf(exchange)
+  if (policy.reads.response) respond(exchange, seconds)
+  if (policy.filter?.(variables) === false) return
+  log.info('request', shaped(accessRecord(run, seconds), policy, variables))
+}
+
+/** The same for a connection that is none of HTTP: it has `source` and `destination` alone. */
+export function logConnection(
+  log: Logger,
+  policy: AccessLogProgram | undefined,
+  connection: Connection,
+  record: AccessRecord,
+): void {
+  if (policy === undefined) {
+    log.info('request', record)
+    return
+  }
+  if (!policy.isOn || isLeftOut(policy)) return
+  const variables = connection as unknown as Variables
+  if (policy.filter?.(variables) === false) return
+  log.info('request', shaped(record, policy, variables))
+}
+
+/** `response` in expressions, once there is nothing more to come. */
+export function respond(exchange: Exchange, seconds: number): void {
+  exchange.response ??= new ResponseAttributes(exchange, seconds * 1000)
+}
+
+/** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
+export function variablesOf(exchange: Exchange): Variables {
+  return exchange as unknown as Variables
+}
+
+export function sourceOf({ source }: Connection): string {
+  const { text } = source.address
+  return text.includes(':') ? `[${text}]:${source.port}` : `${text}:${source.port}`
+}
+
+function isLeftOut({ sample }: AccessLogProgram): boolean {
+  return sample < 1 && Math.random() >= sample
+}
+
+function shaped(
+  record: AccessRecord,
+  { fields, removed }: AccessLogProgram,
+  variables: Variables,
+): Record<string, LogValue> {
+  const own: Record<string, LogValue> = { ...record }
+  for (const name of removed) own[name] = undefined
+  for (const { name, valueIn } of fields) own[name] = valueIn(variables)
+  return own
+}
+
+function accessRecord(run: Run, seconds: number): AccessRecord {
+  const { exchange, trace } = run
+  const { request, connection, jwt } = exchange
+  return {
+    gateway: run.listener.gateway,
+    listener: run.listener.listener.name,
+    route: run.route?.name,
+    backend: run.backend?.name,
+    endpoint: run.endpoint === '' ? undefined : run.endpoint,
+    'src.addr': sourceOf(connection),
+    'src.identity': connection.source.identity,
+    'http.method': request.method,
+    'http.host': request.host,
+    'http.path': request.path,
+    'http.version': request.version,
+    'http.status': exchange.status,
+    'grpc.status': exchange.grpcStatus < 0 ? undefined : exchange.grpcStatus,
+    'tls.sni': connection.sni,
+    'request.id': request.id,
+    'trace.id': trace?.traceId,
+    'span.id': trace?.spanId,
+    'jwt.sub': typeof jwt?.sub === 'string' ? jwt.sub : undefined,
+    'retry.attempt': run.retries === 0 ? undefined : run.retries,
+    reason: exchange.reason,
+    detail: exchange.detail === '' ? undefined : exchange.detail,
+    'bytes.received': exchange.bytesReceived,
+    'bytes.sent': exchange.bytesSent,
+    duration: `${(seconds * 1000).toFixed(3)}ms`,
+  }
+}

@@ -1,0 +1,34 @@
+import type { HeaderEdit } from '../exchange/header-edit.ts'
+import { HeaderView } from '../exchange/header-view.ts'
+
+/** Headers of an answer for expressions of the log, which run when its head is long gone. */
+export class KeptHeaders extends HeaderView {
+  readonly #values = new Map<string, string>()
+
+  /** As the client gets them: those of the backend, where one answered, and then the edit. */
+  constructor(upstream: HeaderView | undefined, edit: HeaderEdit) {
+    super()
+    for (const name of upstream?.keys() ?? []) this.set(name, upstream?.get(name))
+    for (const name of edit.removed) this.#values.delete(name)
+    for (const [name, value] of edit.added) {
+      const known = this.get(name)
+      this.set(name, known === undefined ? value : `${known}, ${value}`)
+    }
+  }
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get(name: unknown): string | undefined {
+    return typeof name === 'string' ? this.#values.get(name.toLowerCase()) : undefined
+  }
+
+  keys(): Iterable<string> {
+    return this.#values.keys()
+  }
+
+  set(name: string, value: string | undefined): void {
+    if (value !== undefined) this.#values.set(name.toLowerCase(), value)
+  }
+}
