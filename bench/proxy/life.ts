@@ -104,7 +104,8 @@ async function live(site: Site, rounds: number): Promise<Life> {
 async function stageOf(site: Site, rounds: number, extras: OwnExtras): Promise<Stage> {
   const times: number[] = []
   let resident = Number.NaN
-  configure(site, extras)
+  writeNext(site, extras)
+  takeNext(site)
   for (let round = 0; round < rounds; round++) {
     const { started, ready } = await launch(site)
     times.push(ready)
@@ -117,9 +118,12 @@ async function stageOf(site: Site, rounds: number, extras: OwnExtras): Promise<S
   return { ready: figure(times).median, resident }
 }
 
-/** By a rename, so that nobody reads half a file. */
-function configure({ place, readiness, file }: Site, extras: OwnExtras): void {
+function writeNext({ place, readiness, file }: Site, extras: OwnExtras): void {
   writeFileSync(`${file}.next`, ownConfiguration(place, { readiness, ...extras }))
+}
+
+/** By a rename, so that nobody reads half a file. */
+function takeNext({ file }: Site): void {
   renameSync(`${file}.next`, file)
 }
 
@@ -156,17 +160,20 @@ interface Reload {
 }
 
 const EVERY_5_MS = { perSecond: 200, connections: 8 }
-const WATCHED = 2_500
+const WATCHED = 3_000
 
 async function reload(site: Site, routes: number, rounds: number): Promise<Reload> {
   const { port } = site.place
-  configure(site, { routes: ROUTES })
+  writeNext(site, { routes: ROUTES })
+  takeNext(site)
   const { started } = await launch(site)
   const found: Reload[] = []
   // The first reloads meet code that was never run: so do a user's.
   for (let round = 0; round < rounds; round++) {
     const calm = await steadyLoad({ port, milliseconds: 1_000, ...EVERY_5_MS })
     const open = `/open-${round}`
+    const mark = { text: `changed-${round}`, routes }
+    writeNext(site, { routes: ROUTES, mark, open })
     const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
     // Without the header only the new path answers 200.
     const looking = steadyLoad({
@@ -177,17 +184,9 @@ async function reload(site: Site, routes: number, rounds: number): Promise<Reloa
       untilFound: true,
       ...EVERY_5_MS,
     })
-    await pause(1_000)
-    const mark = { text: `changed-${round}`, routes }
-    const next = ownConfiguration(site.place, {
-      readiness: site.readiness,
-      routes: ROUTES,
-      mark,
-      open,
-    })
-    writeFileSync(`${site.file}.next`, next)
+    await pause(750)
     const changedAt = Date.now()
-    renameSync(`${site.file}.next`, site.file)
+    takeNext(site)
     const [{ longest }, { foundAt }] = await Promise.all([steady, looking])
     const effect = foundAt === 0 ? Number.NaN : foundAt - changedAt
     found.push({ effect, stall: longest, calm: calm.longest })
@@ -201,7 +200,7 @@ async function reload(site: Site, routes: number, rounds: number): Promise<Reloa
   }
 }
 
-const ms = (value: number) => (Number.isNaN(value) ? 'never' : `${value.toFixed(0)} ms`)
+const ms = (value: number) => (Number.isNaN(value) ? 'too late' : `${value.toFixed(0)} ms`)
 const mb = (value: number) => `${value.toFixed(0)} MB`
 
 function under(

@@ -13,7 +13,13 @@ import type { HttpListeners } from './http-listeners.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
-import { type Streamed, type StreamRouter, type StreamTarget, serveStream } from './tcp.ts'
+import {
+  type StreamEnd,
+  type Streamed,
+  type StreamRouter,
+  type StreamTarget,
+  serveStream,
+} from './tcp.ts'
 
 /** Why a connection was closed before any of its data was read or proxied. */
 export type RejectionWord =
@@ -35,7 +41,16 @@ export interface Rejection {
   readonly connection: Connection | undefined
 }
 
+export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
+
+/** Why a connection ended that was served. */
+export type ClosedWord = StreamEnd | 'drain' | 'removed'
+
+export type Closing = (reason: ClosedWord) => void
+
 export interface AcceptObserver extends Observer, TlsObserver {
+  /** A connection is served from now on; what it answers is called when that is over. */
+  served?(listener: string, protocol: WireProtocol): Closing
   rejected(rejection: Rejection): void
   streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void
 }
@@ -157,12 +172,15 @@ export class Accepted {
   readonly openedAt = Date.now()
   source: Source | undefined = undefined
   served: Served | undefined = undefined
+  /** Why it ends, where somebody knows better than the socket. */
+  closedBy: ClosedWord | undefined = undefined
   /** What the connection was admitted to; requests for anything else are misdirected. */
   listener: ListenerProgram | undefined = undefined
   readonly #kind: PortPlan['kind']
   #localAddress = ''
   #localPort = 0
   #addressKey: string | undefined = undefined
+  #closing: Closing | undefined = undefined
 
   constructor(socket: Socket, doorway: Doorway) {
     this.socket = socket
@@ -190,13 +208,25 @@ export class Accepted {
     else this.#sourced()
   }
 
+  /** What is spoken is known, and who serves it. */
+  serves(protocol: WireProtocol): void {
+    const { listeners } = this.plan
+    const listener = this.listener ?? (listeners.length === 1 ? listeners[0] : undefined)
+    const gateway = listeners[0]?.gateway ?? ''
+    // Requests on one connection may be for several listeners of its gateway.
+    const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
+    this.#closing = this.doorway.observer.served?.(name, protocol)
+  }
+
   drain(): void {
+    this.closedBy ??= 'drain'
     if (this.served === undefined) this.carrier.destroy()
     else this.served.drain()
   }
 
   /** Drains it, and cuts it off where that takes longer. */
   end(grace: number): void {
+    this.closedBy ??= 'removed'
     this.drain()
     this.#after(grace, () => this.carrier.destroy())
   }
@@ -244,6 +274,7 @@ export class Accepted {
   serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
     const { deadlines, http2 } = this.doorway.acceptance
     const loop = new RequestLoop(port, connection)
+    this.serves(isHttp2 && http2 !== undefined ? 'http2' : 'http1')
     if (isHttp2 && http2 !== undefined) {
       this.served = http2.serve(socket, loop, this.plan)
     } else {
@@ -333,6 +364,9 @@ export class Accepted {
 
   #left(): void {
     if (this.#addressKey !== undefined) this.doorway.acceptance.counts.leaveFrom(this.#addressKey)
+    // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
+    const isClients = this.carrier.readableEnded || this.carrier.errored !== null
+    this.#closing?.(this.closedBy ?? (isClients ? 'client' : 'finished'))
     this.doorway.left(this)
   }
 }

@@ -1,16 +1,32 @@
 import type { Retry } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
+import { Http1Headers } from '../wire/http1/header-view.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
+import { KeptHeaders } from './kept-headers.ts'
 import { MirrorCopy } from './mirror.ts'
-import type { Run } from './run.ts'
+import type { AttemptOutcome, Run } from './run.ts'
+
+/** One request to a backend, for the metrics. */
+export interface Attempted {
+  readonly outcome: AttemptOutcome
+  readonly purpose: 'proxy' | 'retry' | 'mirror'
+  /** Milliseconds to the first octet of the answer; -1: none came. */
+  readonly firstByte: number
+}
+
+export type RetryReason = 'status' | 'connect' | 'reset' | 'timeout'
 
 /** Who gives the answer where no backend did. */
 export interface DeliveryEvents {
   undelivered(run: Run, status: number, reason: string): void
+  attempted(backend: string, attempted: Attempted): void
+  retried(backend: string, reason: RetryReason): void
 }
+
+const STATUS_OUTCOMES = ['invalid', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
 const DEFAULT_TIMEOUT = 60_000
 /** A mirror gets bodies of any length, but they are not kept for it. */
@@ -28,6 +44,7 @@ export class Delivery implements ForwardEvents {
   #forward: Forward | undefined
   #choice: Choice | undefined
   #attemptedAt = 0
+  #firstByte = -1
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   /** No policy said which host the backend is asked for, so each endpoint says its own. */
@@ -49,7 +66,14 @@ export class Delivery implements ForwardEvents {
     if (mirrors.length > 0) {
       this.#mirrors = mirrors
         .filter(({ fraction }) => fraction >= 1 || Math.random() < fraction)
-        .flatMap(({ cluster }) => MirrorCopy.send(downstream.head, exchange, cluster) ?? [])
+        .flatMap(({ cluster }) => {
+          const tell = (status: number) => {
+            const outcome = status === 0 ? 'cancelled' : outcomeOf(status)
+            const own = { outcome, purpose: 'mirror', firstByte: -1 } as const
+            this.#events.attempted(cluster.name, own)
+          }
+          return MirrorCopy.send(downstream.head, exchange, cluster, tell) ?? []
+        })
     }
     this.#attempt()
   }
@@ -59,13 +83,13 @@ export class Delivery implements ForwardEvents {
     this.#isOver = true
     clearTimeout(this.#timer)
     this.#forward?.stop()
-    this.#settle('cancelled')
+    this.#settle('cancelled', 'cancelled')
   }
 
   /** The answer is with the client, all of it. */
   finish(): void {
     this.#isOver = true
-    this.#settle('answered')
+    this.#settle('answered', outcomeOf(this.#run.exchange.status))
   }
 
   resume(): void {
@@ -83,9 +107,12 @@ export class Delivery implements ForwardEvents {
     }
     this.#choice = choice
     this.#attemptedAt = performance.now()
+    this.#firstByte = -1
+    if (run.sentAt === 0) run.sentAt = this.#attemptedAt
     this.#tried.push(choice.endpoint)
     run.endpoint = choice.endpoint
     if (this.#takesHost) exchange.host = choice.host
+    run.trace?.attempting(run)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
@@ -110,12 +137,24 @@ export class Delivery implements ForwardEvents {
   }
 
   accepts(_: Forward, head: ResponseHead): boolean {
-    const retry = this.#run.route?.retry
-    if (retry === undefined || !retry.statuses.has(head.status) || !this.#mayRetry(retry))
+    const run = this.#run
+    const now = performance.now()
+    this.#firstByte = now - this.#attemptedAt
+    const retry = run.route?.retry
+    if (retry === undefined || !retry.statuses.has(head.status) || !this.#mayRetry(retry)) {
+      run.answeredAt = now
+      if (run.listener.needs?.responseHeaders) {
+        const { exchange } = run
+        exchange.responseHeaders = new KeptHeaders(
+          new Http1Headers(head.fields),
+          exchange.responseEdit,
+        )
+      }
       return true
-    this.#run.exchange.status = head.status
-    this.#settle('answered')
-    this.#again(retry)
+    }
+    run.exchange.status = head.status
+    this.#settle('answered', outcomeOf(head.status))
+    this.#again(retry, 'status')
     return false
   }
 
@@ -123,11 +162,13 @@ export class Delivery implements ForwardEvents {
     const isConnect = status === 503 || reason === 'connect-timeout'
     const isOurs = reason === 'overloaded' || reason === 'pending-timeout'
     // Waiting in vain for a free connection says nothing of the endpoint.
-    if (isOurs) this.#settle('cancelled')
-    else this.#settle(reason === 'timeout' ? 'timeout' : isConnect ? 'connect-failed' : 'reset')
+    if (isOurs) this.#settle('cancelled', 'shed')
+    else if (reason === 'timeout') this.#settle('timeout', 'timeout')
+    else if (isConnect) this.#settle('connect-failed', 'connect')
+    else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
     const retry = this.#run.route?.retry
     if (retry?.onConnectionError && (isUntouched || isConnect) && this.#mayRetry(retry)) {
-      this.#again(retry)
+      this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }
     this.#isOver = true
@@ -138,7 +179,7 @@ export class Delivery implements ForwardEvents {
     const { exchange } = this.#run
     exchange.reason = 'upstream-reset'
     exchange.detail = reason
-    this.#settle('reset')
+    this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
     forward.downstream.abort()
   }
 
@@ -148,16 +189,32 @@ export class Delivery implements ForwardEvents {
   }
 
   /** Doubled each time, and never all at once. */
-  #again(retry: Retry): void {
+  #again(retry: Retry, reason: RetryReason): void {
+    this.#run.retries++
+    this.#events.retried(this.#run.backend?.name ?? '', reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
     this.#timer = setTimeout(() => this.#attempt(), delay)
   }
 
-  #settle(outcome: Attempt['outcome']): void {
+  #settle(outcome: Attempt['outcome'], word: AttemptOutcome): void {
     const choice = this.#choice
     if (choice === undefined) return
     this.#choice = undefined
-    const { status } = this.#run.exchange
+    const run = this.#run
+    const { status } = run.exchange
     choice.done({ outcome, status, duration: performance.now() - this.#attemptedAt })
+    const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
+    run.trace?.attempted(run, word)
+    const firstByte = this.#firstByte
+    this.#events.attempted(run.backend?.name ?? '', { outcome: word, purpose, firstByte })
   }
+}
+
+function outcomeOf(status: number): AttemptOutcome {
+  return STATUS_OUTCOMES[Math.trunc(status / 100)] ?? 'invalid'
+}
+
+/** The connection broke; other reasons are what the upstream said that it should not have. */
+function isReset(reason: string): boolean {
+  return reason === 'closed' || /^E[A-Z]+$/.test(reason)
 }

@@ -1,11 +1,12 @@
 // HOT PATH: joins a client's request to an upstream connection. Guarded by bench/proxy.ts.
 
 import type { Exchange } from '../exchange/exchange.ts'
-import type { Pool, Waiting } from '../upstream/pool.ts'
+import type { RequestPool } from '../upstream/cluster.ts'
+import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/chunked.ts'
 import { NO_NAMES } from '../wire/http1/field-lines.ts'
-import type { Fields } from '../wire/http1/fields.ts'
+import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
@@ -30,11 +31,12 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly exchange: Exchange
   /** Set where the body comes without its chunk framing. */
   encodes = false
-  readonly #pool: Pool
+  readonly #pool: RequestPool
   readonly #timeout: number
   readonly #events: ForwardEvents
   #upstream: UpstreamConnection | undefined = undefined
   #isFresh = false
+  #received = 0
   #isOver = false
   #asWire = false
   #isTunnel = false
@@ -42,7 +44,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   constructor(
     downstream: Downstream,
     exchange: Exchange,
-    pool: Pool,
+    pool: RequestPool,
     timeout: number,
     events: ForwardEvents,
   ) {
@@ -116,6 +118,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   write(bytes: Buffer): boolean {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return true
+    this.#received += bytes.length
+    // Of a body that is sent again, what was counted before is not new.
+    if (this.#received > this.exchange.bytesReceived) this.exchange.bytesReceived = this.#received
     if (!this.encodes) return upstream.write(bytes)
     upstream.writeText(chunkHead(bytes.length))
     upstream.write(bytes)
@@ -154,6 +159,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       return false
     }
     exchange.status = head.status
+    // gRPC is spoken over HTTP/2 alone; an answer without a body has its status in the head.
+    if (exchange.request.version === 'HTTP/2') exchange.grpcStatus = grpcStatusOf(head.fields)
     if (head.status === 101) {
       this.#tunnel(head)
       return false
@@ -199,6 +206,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   ended(trailers: Fields | undefined): void {
     if (this.#isOver) return
     this.#isOver = true
+    if (trailers !== undefined) this.exchange.grpcStatus = grpcStatusOf(trailers)
     if (this.#isTunnel) this.downstream.endTunnel()
     else this.downstream.end(trailers, this.#asWire)
   }
@@ -217,4 +225,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (this.downstream.isResponding) this.#events.cut(this, reason)
     else this.#events.unanswered(this, status, reason, isUntouched)
   }
+}
+
+/** -1 where it is no answer of gRPC. */
+function grpcStatusOf(fields: Fields): number {
+  const text = joinedValue(fields, 'grpc-status')
+  return text !== undefined && /^[0-9]{1,3}$/.test(text) ? Number(text) : -1
 }

@@ -5,6 +5,7 @@ import { renderTrailers } from '../wire/http1/chunked.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
@@ -18,19 +19,20 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #method: string
   readonly #text: string
   readonly #hasBody: boolean
-  readonly #done: (isAnswered: boolean) => void
+  readonly #done: (isAnswered: boolean, status: number) => void
   #upstream: UpstreamConnection | undefined
   #waiting: Buffer[] = []
   #size = 0
   #isWhole = false
   #trailers: Fields | undefined
   #isOver = false
+  #status = 0
 
   private constructor(
     method: string,
     text: string,
     hasBody: boolean,
-    done: (isAnswered: boolean) => void,
+    done: (isAnswered: boolean, status: number) => void,
   ) {
     this.#method = method
     this.#text = text
@@ -38,7 +40,13 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     this.#done = done
   }
 
-  static send(head: RequestHead, exchange: Exchange, cluster: Cluster): MirrorCopy | undefined {
+  /** `tell`: the status of the answer, or 0 where none came. */
+  static send(
+    head: RequestHead,
+    exchange: Exchange,
+    cluster: Cluster,
+    tell: (status: number) => void,
+  ): MirrorCopy | undefined {
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return undefined
     const { dropped, lines } = renderedEdit(exchange.requestEdit)
@@ -54,12 +62,14 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       expectContinue: false,
     })
     const startedAt = performance.now()
-    const done = (isAnswered: boolean) =>
+    const done = (isAnswered: boolean, status: number) => {
       choice.done({
         outcome: isAnswered ? 'answered' : 'cancelled',
         status: 0,
         duration: performance.now() - startedAt,
       })
+      tell(isAnswered ? status : 0)
+    }
     const copy = new MirrorCopy(head.method, text, head.framing !== 'none', done)
     const connection = choice.pool.take()
     if (connection !== undefined) copy.connected(connection)
@@ -108,7 +118,8 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
 
   interim(): void {}
 
-  response(): boolean {
+  response({ status }: ResponseHead): boolean {
+    this.#status = status
     return false
   }
 
@@ -132,6 +143,6 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     if (this.#isOver) return
     this.#isOver = true
     this.#waiting = []
-    this.#done(isAnswered)
+    this.#done(isAnswered, this.#status)
   }
 }

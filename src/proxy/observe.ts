@@ -1,31 +1,50 @@
 import type { Connection } from '../exchange/connection.ts'
-import type { Exchange } from '../exchange/exchange.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import {
+  downstreamConnections,
+  downstreamConnectionsActive,
+  downstreamConnectionsClosed,
   downstreamConnectionsRejected,
   tlsHandshakeFailures,
   tlsHandshakes,
 } from '../telemetry/definitions/downstream.ts'
+import { limitHits } from '../telemetry/definitions/limits.ts'
 import {
   requestBytes,
   requestDuration,
+  requestFirstByte,
+  requestOverhead,
   requests,
   requestsActive,
   requestsRefused,
   responseBytes,
 } from '../telemetry/definitions/requests.ts'
+import {
+  upstreamDuration,
+  upstreamRequests,
+  upstreamRetries,
+} from '../telemetry/definitions/upstream.ts'
 import type { Gauge } from '../telemetry/gauge.ts'
-import type { Logger, LogValue } from '../telemetry/log.ts'
-import type { LogFieldName } from '../telemetry/log-fields.ts'
+import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
-import type { AcceptObserver, Rejection } from './accept.ts'
+import type { AcceptObserver, Closing, Rejection, WireProtocol } from './accept.ts'
+import { logConnection, logRequest, sourceOf } from './access-record.ts'
+import type { Attempted, RetryReason } from './delivery.ts'
 import type { Run } from './run.ts'
 import type { Streamed } from './tcp.ts'
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
+
+/** Refusals that are limits. */
+const LIMITS_OF_REFUSALS = {
+  'head-too-large': 'head-size',
+  'target-too-long': 'head-size',
+  'trailers-too-large': 'head-size',
+  'too-many-headers': 'header-count',
+} as const satisfies { readonly [word in Refusal['word']]?: string }
 
 /** Counts and logs what happened; nothing on the request path waits for it. */
 export class Observing implements AcceptObserver {
@@ -34,20 +53,39 @@ export class Observing implements AcceptObserver {
   /** By the parts of the Program that runs: found without building names for each request. */
   readonly #series = new WeakMap<object, RouteSeries>()
   readonly #active = new WeakMap<ListenerProgram, Gauge>()
+  readonly #backends = new Map<string, BackendSeries>()
 
   constructor(metrics: Metrics, log: Logger) {
     this.#metrics = metrics
     this.#log = log
   }
 
+  /** Names of another Program: what is kept by name is looked up anew. */
+  swapped(): void {
+    this.#backends.clear()
+  }
+
   opened(): void {}
 
   closed(): void {}
+
+  served(listener: string, protocol: WireProtocol): Closing {
+    const labels = { listener }
+    const active = this.#metrics.gauge(downstreamConnectionsActive).of(labels).at(protocol)
+    this.#metrics.counter(downstreamConnections).of(labels).at(protocol).inc()
+    active.inc()
+    return (reason) => {
+      active.inc(-1)
+      this.#metrics.counter(downstreamConnectionsClosed).of(labels).at(protocol, reason).inc()
+    }
+  }
 
   /** The record of the specification: a connection that network authorization refused. */
   rejected({ word, detail, gateway, listener, connection }: Rejection): void {
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
     this.#metrics.counter(downstreamConnectionsRejected).of({ listener: name }).at(word).inc()
+    if (word === 'connections' || word === 'connections-per-address')
+      this.#metrics.counter(limitHits).of({ listener: name }).at(word).inc()
     const isDenied = word === 'authorization'
     const record = {
       'src.addr': connection === undefined ? undefined : sourceOf(connection),
@@ -63,10 +101,10 @@ export class Observing implements AcceptObserver {
 
   streamed(
     connection: Connection,
-    { gateway, listener }: ListenerProgram,
+    { gateway, listener, accessLog }: ListenerProgram,
     streamed: Streamed,
   ): void {
-    this.#log.info('request', {
+    logConnection(this.#log, accessLog, connection, {
       gateway,
       listener: listener.name,
       backend: streamed.backend,
@@ -107,6 +145,9 @@ export class Observing implements AcceptObserver {
 
   refused(connection: Connection, { word, status }: Refusal): void {
     this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
+    const limit = (LIMITS_OF_REFUSALS as Partial<Record<Refusal['word'], 'head-size'>>)[word]
+    if (limit !== undefined)
+      this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
       'src.addr': sourceOf(connection),
       'http.status': status,
@@ -117,17 +158,53 @@ export class Observing implements AcceptObserver {
 
   finished(run: Run): void {
     const { exchange } = run
-    const seconds = (performance.now() - run.startedAt) / 1000
+    const { startedAt, sentAt, answeredAt } = run
+    const now = performance.now()
+    const seconds = (now - startedAt) / 1000
     const series = this.#seriesOf(run)
     const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
     series.requests
       .at(exchange.request.method as 'GET', status, exchange.reason as 'upstream')
       .inc()
     series.duration.at().observe(seconds)
+    // Answers of the gateway's own are written whole, and nobody was waited for.
+    series.firstByte.at().observe(((answeredAt || now) - startedAt) / 1000)
+    series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
     this.#activeOf(run).inc(-1)
-    if (this.#log.isOn('info')) this.#log.info('request', accessRecord(run, exchange, seconds))
+    if (exchange.status >= 400) this.#limited(run)
+    logRequest(this.#log, run, seconds)
+  }
+
+  attempted(backend: string, { outcome, purpose, firstByte }: Attempted): void {
+    const series = this.#backendSeries(backend)
+    series.requests.at(outcome, purpose).inc()
+    if (firstByte >= 0) series.duration.at().observe(firstByte / 1000)
+  }
+
+  retried(backend: string, reason: RetryReason): void {
+    this.#metrics.counter(upstreamRetries).of({ backend }).at(reason).inc()
+  }
+
+  /** Limits that a request reached on its way. */
+  #limited(run: Run): void {
+    const { reason, detail } = run.exchange
+    const limit = limitOf(reason, detail)
+    if (limit === undefined) return
+    this.#metrics
+      .counter(limitHits)
+      .of({ listener: listenerOf(run) })
+      .at(limit)
+      .inc()
+  }
+
+  #backendSeries(backend: string): BackendSeries {
+    const known = this.#backends.get(backend)
+    if (known !== undefined) return known
+    const made = backendSeries(this.#metrics, backend)
+    this.#backends.set(backend, made)
+    return made
   }
 
   #seriesOf(run: Run): RouteSeries {
@@ -158,42 +235,29 @@ function routeSeries(metrics: Metrics, listener: string, route: string) {
   return {
     requests: metrics.counter(requests).of(labels),
     duration: metrics.histogram(requestDuration).of(labels),
+    firstByte: metrics.histogram(requestFirstByte).of(labels),
+    overhead: metrics.histogram(requestOverhead).of(labels),
     received: metrics.counter(requestBytes).of(labels),
     sent: metrics.counter(responseBytes).of(labels),
   }
 }
 
-/** Only fields that the reference lists. */
-type AccessRecord = { readonly [name in LogFieldName]?: LogValue }
+type BackendSeries = ReturnType<typeof backendSeries>
 
-function accessRecord(run: Run, exchange: Exchange, seconds: number): AccessRecord {
-  const { request } = exchange
+function backendSeries(metrics: Metrics, backend: string) {
   return {
-    gateway: run.listener.gateway,
-    listener: run.listener.listener.name,
-    route: run.route?.name,
-    backend: run.backend?.name,
-    endpoint: run.endpoint === '' ? undefined : run.endpoint,
-    'src.addr': sourceOf(exchange.connection),
-    'http.method': request.method,
-    'http.host': request.host,
-    'http.path': request.path,
-    'http.version': request.version,
-    'http.status': exchange.status,
-    'request.id': request.id,
-    reason: exchange.reason,
-    detail: exchange.detail === '' ? undefined : exchange.detail,
-    'bytes.received': exchange.bytesReceived,
-    'bytes.sent': exchange.bytesSent,
-    duration: `${(seconds * 1000).toFixed(3)}ms`,
+    requests: metrics.counter(upstreamRequests).of({ backend }),
+    duration: metrics.histogram(upstreamDuration).of({ backend }),
   }
+}
+
+function limitOf(reason: string, detail: string) {
+  if (reason === 'request-timeout') return 'request-timeout'
+  if (reason === 'too-large') return 'body-size'
+  if (detail === 'overloaded') return 'upstream-pending'
+  return detail === 'pending-timeout' ? 'upstream-connections' : undefined
 }
 
 function listenerOf(run: Run): string {
   return `${run.listener.gateway}/${run.listener.listener.name}`
-}
-
-function sourceOf({ source }: Connection): string {
-  const { text } = source.address
-  return text.includes(':') ? `[${text}]:${source.port}` : `${text}:${source.port}`
 }

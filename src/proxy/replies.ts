@@ -4,9 +4,18 @@ import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { KeptHeaders } from './kept-headers.ts'
 
-/** Writes an answer of the gateway's own, in the form that the client asked for. */
-export function writeReply(connection: Downstream, exchange: Exchange, reply: Reply): void {
+/**
+ * Writes an answer of the gateway's own, in the form that the client asked for. `keeps`: its
+ * headers are read when it is over.
+ */
+export function writeReply(
+  connection: Downstream,
+  exchange: Exchange,
+  reply: Reply,
+  keeps = false,
+): void {
   exchange.status = reply.status
   exchange.reason = reply.reason
   exchange.detail = reply.detail ?? ''
@@ -16,6 +25,12 @@ export function writeReply(connection: Downstream, exchange: Exchange, reply: Re
   if (contentType !== '') lines = add(lines, 'content-type', contentType)
   const { id } = exchange.request
   if (id !== '') lines = add(lines, 'x-request-id', id)
+  if (keeps) {
+    const kept = new KeptHeaders(undefined, edit)
+    if (contentType !== '') kept.set('content-type', contentType)
+    if (id !== '') kept.set('x-request-id', id)
+    exchange.responseHeaders = kept
+  }
   connection.reply(reply.status, lines, body)
 }
 

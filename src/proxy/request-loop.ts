@@ -11,7 +11,7 @@ import { NO_LINES } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf } from '../wire/http1/refusals.ts'
-import { Delivery, type DeliveryEvents } from './delivery.ts'
+import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody } from './kept-body.ts'
 import { writeReply } from './replies.ts'
@@ -24,6 +24,9 @@ export interface Observer {
   refused(connection: Connection, refusal: Refusal): void
   began(run: Run): void
   finished(run: Run): void
+  /** A request to a backend is over. */
+  attempted?(backend: string, attempted: Attempted): void
+  retried?(backend: string, reason: RetryReason): void
 }
 
 /** What all connections of a port share; asked anew for each request. */
@@ -70,11 +73,11 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     const exchange = new Exchange(this.#connection, request)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
-    this.#port.observer.began(run)
     run.route = listener.match(exchange)
+    this.#port.observer.began(run)
     this.#limit(run, run.route)
-    if (run.route.readsBody && head.framing !== 'none')
-      this.#readFirst(run, () => this.#policies(run))
+    const readsBody = run.route.readsBody || listener.needs?.requestBody === true
+    if (readsBody && head.framing !== 'none') this.#readFirst(run, () => this.#policies(run))
     else this.#policies(run)
   }
 
@@ -158,7 +161,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   #reply(run: Run, answer: Reply): void {
-    writeReply(run.downstream, run.exchange, answer)
+    const keeps = run.listener.needs?.responseHeaders === true
+    writeReply(run.downstream, run.exchange, answer, keeps)
   }
 
   /** A step threw: a fault of ours, which must not let anybody through. */
@@ -169,6 +173,14 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   undelivered(run: Run, status: number, reason: string): void {
     this.#reply(run, { ...reply(status, wordOf(status, reason)), detail: reason })
+  }
+
+  attempted(backend: string, attempted: Attempted): void {
+    this.#port.observer.attempted?.(backend, attempted)
+  }
+
+  retried(backend: string, reason: RetryReason): void {
+    this.#port.observer.retried?.(backend, reason)
   }
 
   refused(_: Downstream, refusal: Refusal): void {

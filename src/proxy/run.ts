@@ -5,6 +5,30 @@ import type { Downstream } from '../wire/downstream.ts'
 import type { Delivery } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
 
+/** How an attempt to have a backend answer ended, in the words of the metrics. */
+export type AttemptOutcome =
+  | '1xx'
+  | '2xx'
+  | '3xx'
+  | '4xx'
+  | '5xx'
+  | 'connect'
+  | 'reset'
+  | 'invalid'
+  | 'timeout'
+  | 'cancelled'
+  | 'shed'
+
+/** The trace that a request is part of. */
+export interface RunTrace {
+  readonly traceId: string
+  /** Undefined where it is not sampled: then the gateway has no span of it. */
+  readonly spanId: string | undefined
+  /** A request goes out: the backend is told of the trace. */
+  attempting(run: Run): void
+  attempted(run: Run, outcome: AttemptOutcome): void
+}
+
 /** One exchange under way, and how far it has come. */
 export class Run implements Timed {
   readonly downstream: Downstream
@@ -18,6 +42,11 @@ export class Run implements Timed {
   /** The address that was asked last. */
   endpoint = ''
   readonly startedAt: number
+  /** When the first attempt began, and when the answer that the client gets did; 0: never. */
+  sentAt = 0
+  answeredAt = 0
+  retries = 0
+  trace: RunTrace | undefined = undefined
   isOver = false
   /** Of the route's request timeout. */
   deadline = Number.POSITIVE_INFINITY

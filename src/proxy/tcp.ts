@@ -55,7 +55,9 @@ export function serveStream(
   const { observer, deadlines, acceptance } = doorway
   const again = (tried: readonly string[]) => acceptance.route(listener, connection, tried)
   observer.opened(connection)
+  accepted.serves(plan.kind === 'tls' ? 'tls' : 'tcp')
   const stream = new Stream(socket, target, again, plan.streamIdle, deadlines, (streamed) => {
+    accepted.closedBy ??= streamed.reason
     observer.streamed(connection, listener, streamed)
     observer.closed(connection)
   })

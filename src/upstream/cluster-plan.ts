@@ -9,6 +9,8 @@ import type { PoolOptions } from './pool.ts'
 /** What policies and settings say of the connections to one backend. */
 export interface ClusterPlan {
   readonly tls: BackendTLS | undefined
+  /** The backend speaks HTTP/2, also in the clear. */
+  readonly isHttp2: boolean
   readonly algorithm: Algorithm
   readonly healthCheck: HealthCheck | undefined
   readonly eviction: Eviction | undefined
@@ -24,7 +26,7 @@ interface Values {
   readonly healthCheck: HealthCheck
   readonly outlierDetection: { readonly eviction?: Eviction | undefined }
   readonly connectionLimits: ConnectionLimits
-  readonly http: object
+  readonly http: { readonly version?: '1.1' | '2' | undefined }
   readonly tcp: Tcp
 }
 
@@ -75,6 +77,7 @@ export function planOf(
   const connectTimeout = tcp?.connectTimeout ?? settings.connectTimeout
   return {
     tls: policyOf(own, 'backendTLS'),
+    isHttp2: policyOf(own, 'http')?.version === '2',
     algorithm: policyOf(own, 'loadBalancer')?.algorithm ?? 'LeastRequest',
     healthCheck: policyOf(own, 'healthCheck'),
     eviction: outlier === undefined ? undefined : (outlier.eviction ?? DEFAULT_EVICTION),

@@ -1,5 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import type { Pool } from './pool.ts'
+import type { UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { DialEvents, Dialing } from './connect.ts'
+import type { Waiting } from './pool.ts'
 
 /** What became of one request to an endpoint, for balancing, health and outlier detection. */
 export interface Attempt {
@@ -10,9 +12,24 @@ export interface Attempt {
   readonly duration: number
 }
 
+/** Connections to one address, whatever they speak. */
+export interface RequestPool {
+  readonly isFull: boolean
+  readonly open: number
+  readonly idle: number
+  readonly waiting: number
+  /** A connection that is free now, or undefined: then ask for one. */
+  take(): UpstreamConnection | undefined
+  request(waiting: Waiting): void
+  cancel(waiting: Waiting): void
+  /** A connection for octets instead of requests. */
+  connect(events: DialEvents): Dialing
+  close(): void
+}
+
 /** One address that was chosen for one request. */
 export interface Choice {
-  readonly pool: Pool
+  readonly pool: RequestPool
   /** `10.0.0.7:8080` or the name as configured, for logs and metrics. */
   readonly endpoint: string
   /** What the upstream is told as Host where the route does not say otherwise; empty: the client's. */

@@ -12,7 +12,7 @@ import { loadBalancer } from '../policies/load-balancer/schema.ts'
 import { outlierDetection } from '../policies/outlier-detection/schema.ts'
 import { tcp } from '../policies/tcp/schema.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import type { ClientConnection } from '../wire/http1/client-connection.ts'
+import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice, Cluster } from './cluster.ts'
 import { closeUnused, clusterKey, openCluster, type Surroundings } from './clusters.ts'
 import { Resolver } from './dns.ts'
@@ -85,7 +85,7 @@ async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string
   })
 }
 
-function connected({ pool }: Choice): Promise<ClientConnection | string> {
+function connected({ pool }: Choice): Promise<UpstreamConnection | string> {
   const free = pool.take()
   if (free !== undefined) return Promise.resolve(free)
   return new Promise((resolve) => pool.request({ connected: resolve, unconnected: resolve }))
@@ -185,7 +185,7 @@ describe('backends of hosts', () => {
     const second = connected(cluster.choose(undefined, []) as Choice)
     assert.equal(cluster.choose(undefined, []), 'overloaded')
     assert.equal(await second, 'pending-timeout')
-    ;(first as ClientConnection).abort()
+    ;(first as UpstreamConnection).abort()
     cluster.close()
     await server.close()
   })

@@ -2,7 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Endpoint } from '../model/backend.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
 import { type Balanced, type Balancer, balancer } from './balance.ts'
-import type { Attempt, Choice } from './cluster.ts'
+import type { Attempt, Choice, RequestPool } from './cluster.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type {
   ClusterCounts,
@@ -13,6 +13,7 @@ import type {
 } from './clusters.ts'
 import { type Destination, type DialOptions, dialer } from './connect.ts'
 import { watchHealth } from './health.ts'
+import { http2Pool } from './http2-pool.ts'
 import { type OutlierEvents, Outliers } from './outlier.ts'
 import { Pool } from './pool.ts'
 
@@ -31,14 +32,14 @@ export type FixedEndpoint = Endpoint | { readonly path: string }
 class Member implements Balanced {
   readonly name: string
   readonly host: string
-  readonly pool: Pool
+  readonly pool: RequestPool
   readonly at: number
   readonly weight = 1
   active = 0
   isHealthy = true
   isEjected = false
 
-  constructor(name: string, host: string, pool: Pool, at: number) {
+  constructor(name: string, host: string, pool: RequestPool, at: number) {
     this.name = name
     this.host = host
     this.pool = pool
@@ -69,7 +70,9 @@ export class FixedCluster implements OpenCluster {
     this.#isFailure = expressions.isFailure
     this.#members = endpoints.map((endpoint, at) => {
       const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, surroundings))
-      const pool = new Pool(dial, plan.pool, deadlines, observer)
+      const pool = plan.isHttp2
+        ? http2Pool(dial, plan.pool, deadlines)
+        : new Pool(dial, plan.pool, deadlines, observer)
       return new Member(endpointName(endpoint), hostOf(endpoint), pool, at)
     })
     this.#balancer = balancer(plan.algorithm, this.#members, { hashKey: expressions.hashKey })
@@ -155,7 +158,7 @@ export class FixedCluster implements OpenCluster {
 }
 
 class Chosen implements Choice {
-  readonly pool: Pool
+  readonly pool: RequestPool
   readonly endpoint: string
   readonly host: string
   readonly #member: Member
@@ -189,16 +192,16 @@ export function dialOptions(
   return {
     timeout: plan.connectTimeout,
     keepalive: plan.keepalive,
-    tls: tls && handshakeOf(tls, 'path' in endpoint ? 'localhost' : endpoint.host),
+    tls: tls && handshakeOf(tls, 'path' in endpoint ? 'localhost' : endpoint.host, plan.isHttp2),
     refusesLocal: false,
     resolve: (name) => resolver.resolve(name),
   }
 }
 
 /** Keys that cannot be read fail this backend, not the configuration that it stands in. */
-function handshakeOf(tls: BackendTLS, host: string): DialOptions['tls'] {
+function handshakeOf(tls: BackendTLS, host: string, isHttp2: boolean): DialOptions['tls'] {
   try {
-    return handshakeWith(tls, host, ['http/1.1'])
+    return handshakeWith(tls, host, [isHttp2 ? 'h2' : 'http/1.1'])
   } catch {
     return 'tls-material'
   }

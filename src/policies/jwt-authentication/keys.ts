@@ -1,4 +1,4 @@
-import { createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto'
+import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
 import { readJson } from '../../cel/values/json-read.ts'
 import { isPlainObject } from '../../cel/values/kind.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
@@ -105,7 +105,7 @@ function importKey(jwk: Value): VerificationKey | string {
     if (!operations.includes('verify')) return 'its key_ops have no verify'
   }
   const fitting = algorithmsFor(kty, crv)
-  if (fitting.length === 0) return `no algorithm here takes its kty and crv`
+  if (fitting.length === 0) return 'no algorithm here takes its kty and crv'
   const named = typeof alg === 'string' ? ALGORITHMS.get(alg) : undefined
   if (alg !== undefined && (named === undefined || !fitting.includes(named))) {
     return `its alg is ${String(alg)}, which is not for such a key`
@@ -158,7 +158,7 @@ function importPoint({ kty, crv, x, y }: JsonObject): KeyObject | string {
   return key ?? `its point is not on the curve ${String(crv)}`
 }
 
-function toKey(jwk: JsonWebKey): KeyObject | undefined {
+function toKey(jwk: JsonWebKeyInput['key']): KeyObject | undefined {
   try {
     return createPublicKey({ key: jwk, format: 'jwk' })
   } catch {

@@ -1,7 +1,7 @@
 import { constants, verify } from 'node:crypto'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
-import { quote, type Refusal, refuse } from './refusal.ts'
+import { isRefusal, quote, type Refusal, refuse } from './refusal.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
 
 /** An issuer whose tokens are taken, and what they must have. */
@@ -36,7 +36,7 @@ export function providersByIssuer(providers: readonly Provider[]): Providers {
 /** `now` is milliseconds since 1970. */
 export function verifyToken(text: string, providers: Providers, now: number): Verified | Refusal {
   const jws = parseToken(text)
-  if ('fault' in jws) return jws
+  if (isRefusal(jws)) return jws
   const claims = readClaims(jws.payload)
   if (claims === undefined) return refuse('malformed', 'the payload is no JSON object')
   const { iss } = claims
@@ -45,7 +45,7 @@ export function verifyToken(text: string, providers: Providers, now: number): Ve
   let refusal: Refusal | undefined
   for (const provider of providers.get(iss) ?? []) {
     const outcome = verifyFor(provider, jws, claims, now)
-    if (!('fault' in outcome)) return outcome
+    if (!isRefusal(outcome)) return outcome
     // Of several, who knows the key has the last word.
     if (refusal === undefined || refusal.source !== undefined) refusal = outcome
   }

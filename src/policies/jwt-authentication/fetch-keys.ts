@@ -1,0 +1,115 @@
+import { type IncomingMessage, request as requestPlain } from 'node:http'
+import { type RequestOptions, request as requestSecure } from 'node:https'
+import { FORBIDDEN, guardedLookup, isInternalHost, type Resolve } from './address-guard.ts'
+
+export type Fetched =
+  | { readonly kind: 'text'; readonly text: string; readonly maxAge: number | undefined }
+  | { readonly kind: 'refused' | 'failed' | 'timeout'; readonly detail: string }
+
+/** Gets the text of a key set; never throws. */
+export type FetchKeys = (url: string) => Promise<Fetched>
+
+export interface FetchLimits {
+  readonly timeout: number
+  readonly bytes: number
+  readonly redirects: number
+  readonly resolve?: Resolve
+  /** Certificates to trust instead of those of the system. */
+  readonly ca?: string
+}
+
+const LIMITS: FetchLimits = { timeout: 5000, bytes: 1_048_576, redirects: 3 }
+
+/**
+ * One GET, and such redirects as stay on the host that the configuration names. Whether the host
+ * may be a private address is a matter of its name alone; see ./address-guard.ts.
+ */
+export function keyFetcher(limits: Partial<FetchLimits> = {}): FetchKeys {
+  const all = { ...LIMITS, ...limits }
+  return async (url) => {
+    const signal = AbortSignal.timeout(all.timeout)
+    try {
+      let at = new URL(url)
+      for (let left = all.redirects; ; left--) {
+        const next = await fetchOnce(at, all, signal)
+        if (!(next instanceof URL)) return next
+        if (!isSameHost(at, next)) return refused(`redirected to another host, ${next.host}`)
+        if (left === 0) return refused('redirected too often')
+        at = next
+      }
+    } catch (error) {
+      const { code, message } = error as Error & { readonly code?: unknown }
+      if (signal.aborted) return { kind: 'timeout', detail: `nothing in ${all.timeout} ms` }
+      return { kind: code === FORBIDDEN ? 'refused' : 'failed', detail: message }
+    }
+  }
+}
+
+function refused(detail: string): Fetched {
+  return { kind: 'refused', detail }
+}
+
+/** http may become https; https never http. */
+function isSameHost(from: URL, to: URL): boolean {
+  if (to.username !== '' || to.password !== '') return false
+  if (from.protocol === to.protocol) return from.host === to.host
+  return from.hostname === to.hostname && to.protocol === 'https:'
+}
+
+const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
+  const answer = await ask(url, limits, signal)
+  try {
+    const { statusCode = 0, headers } = answer
+    if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
+      return URL.canParse(headers.location, url)
+        ? new URL(headers.location, url)
+        : refused('redirected to no URL')
+    }
+    if (statusCode !== 200) return { kind: 'failed', detail: `status ${statusCode}` } as const
+    if (headers['content-encoding'] !== undefined) return refused('compressed, without being asked')
+    const text = await readText(answer, limits.bytes)
+    if (text === undefined) return refused(`longer than ${limits.bytes} bytes`)
+    return { kind: 'text', text, maxAge: maxAgeOf(headers['cache-control']) } as const
+  } finally {
+    answer.destroy()
+  }
+}
+
+function ask(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<IncomingMessage> {
+  const options: RequestOptions = {
+    agent: false,
+    signal,
+    lookup: guardedLookup(isInternalHost(url.hostname), limits.resolve),
+    headers: { accept: 'application/jwk-set+json, application/json' },
+    ...(limits.ca === undefined ? {} : { ca: limits.ca }),
+  }
+  return new Promise((resolve, reject) => {
+    const send = url.protocol === 'https:' ? requestSecure : requestPlain
+    const asking = send(url, options, resolve)
+    asking.on('error', reject)
+    // Keys that are on their way keep no process alive.
+    asking.on('socket', (socket) => socket.unref())
+    asking.end()
+  })
+}
+
+async function readText(answer: IncomingMessage, most: number): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    length += chunk.length
+    if (length > most) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Milliseconds. */
+function maxAgeOf(cacheControl: string | undefined): number | undefined {
+  if (cacheControl === undefined) return undefined
+  if (/(?:^|[\s,])no-(?:store|cache)(?:$|[\s,])/i.test(cacheControl)) return 0
+  const age = /(?:^|[\s,])max-age="?(\d{1,9})/i.exec(cacheControl)?.[1]
+  return age === undefined ? undefined : Number(age) * 1000
+}

@@ -1,0 +1,129 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import type { CredentialLocation } from '../credential-location.ts'
+import { type Refusal, refuse } from './refusal.ts'
+
+/** Where the token of a request stands, and how to keep it from the backend. */
+export interface Location {
+  /** Undefined where the request has none. */
+  find(exchange: Exchange): string | Refusal | undefined
+  remove(exchange: Exchange): void
+}
+
+/** `evaluate` finds it by an expression. */
+export function compileLocation(
+  location: CredentialLocation,
+  evaluate: (exchange: Exchange) => unknown,
+): Location {
+  switch (location.kind) {
+    case 'header':
+      return inHeader(location.name, location.prefix)
+    case 'cookie':
+      return inCookie(location.name)
+    case 'queryParameter':
+      return inQuery(location.name)
+    case 'expression':
+      return { find: (exchange) => textOf(evaluate(exchange)), remove: () => {} }
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+const REPEATED = refuse('repeated', 'the request has several')
+
+/**
+ * RFC 9110 §11.1: the scheme is case-insensitive. Several headers of the name come as one, with a
+ * comma between them, and a token has none: two readers could choose differently.
+ */
+function inHeader(name: string, prefix: string): Location {
+  const edit = headerEdit({ remove: [name] })
+  const lower = prefix.toLowerCase()
+  const scheme = lower.trimEnd()
+  const later = new RegExp(`,\\s*${escapeRegExp(scheme)}(?:\\s|$)`, 'i')
+  return {
+    find(exchange) {
+      const value = exchange.request.headers.get(name)
+      if (value === undefined) return undefined
+      if (value.slice(0, prefix.length).toLowerCase() === lower) {
+        const token = value.slice(prefix.length).trim()
+        return token.includes(',') ? REPEATED : token
+      }
+      if (scheme === '') return value
+      if (value.trimEnd().toLowerCase() === scheme) return ''
+      return later.test(value) ? REPEATED : undefined
+    },
+    remove(exchange) {
+      exchange.requestEdit = exchange.requestEdit.with(edit)
+    },
+  }
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+}
+
+function inCookie(name: string): Location {
+  const isOurs = (pair: string) => nameOf(pair).trim() === name
+  const none = headerEdit({ remove: ['cookie'] })
+  return {
+    find(exchange) {
+      const cookies = exchange.request.headers.get('cookie')
+      if (cookies === undefined || !cookies.includes(name)) return undefined
+      const own = cookies.split(';').filter(isOurs)
+      if (own.length > 1) return REPEATED
+      const [pair] = own
+      return pair === undefined
+        ? undefined
+        : valueOf(pair)
+            .trim()
+            .replace(/^"(.*)"$/, '$1')
+    },
+    remove(exchange) {
+      const cookies = exchange.request.headers.get('cookie') ?? ''
+      const others = cookies.split(';').filter((pair) => pair.trim() !== '' && !isOurs(pair))
+      const value = others.map((pair) => pair.trim()).join('; ')
+      const edit = value === '' ? none : headerEdit({ set: [{ name: 'cookie', value }] })
+      exchange.requestEdit = exchange.requestEdit.with(edit)
+    },
+  }
+}
+
+function inQuery(name: string): Location {
+  const isOurs = (pair: string) => decode(nameOf(pair)) === name
+  return {
+    find(exchange) {
+      const { query } = exchange.request
+      if (query === '') return undefined
+      const own = query.split('&').filter(isOurs)
+      if (own.length > 1) return REPEATED
+      const [pair] = own
+      return pair === undefined ? undefined : decode(valueOf(pair))
+    },
+    remove(exchange) {
+      const pairs = exchange.search.slice(1).split('&')
+      const others = pairs.filter((pair) => !isOurs(pair))
+      if (others.length === pairs.length) return
+      exchange.search = others.length === 0 ? '' : `?${others.join('&')}`
+    },
+  }
+}
+
+function nameOf(pair: string): string {
+  const equals = pair.indexOf('=')
+  return equals === -1 ? pair : pair.slice(0, equals)
+}
+
+function valueOf(pair: string): string {
+  const equals = pair.indexOf('=')
+  return equals === -1 ? '' : pair.slice(equals + 1)
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return text
+  }
+}
