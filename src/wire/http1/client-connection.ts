@@ -3,13 +3,12 @@
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
+import { HeldBytes } from '../held-bytes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf } from './refusals.ts'
 import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
-
-const NOTHING = Buffer.alloc(0)
 
 export class ClientConnection implements UpstreamConnection, Timed {
   readonly socket: Socket
@@ -25,7 +24,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
   onClose: (connection: ClientConnection) => void = () => {}
   #events: ResponseEvents | undefined = undefined
   #method = ''
-  #held: Buffer = NOTHING
+  readonly #held = new HeldBytes()
   #inBody = false
   #isTunnel = false
   #isSent = true
@@ -92,9 +91,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
   resume(): void {
     this.#isPaused = false
     if (this.#isReading) return
-    const held = this.#held
-    this.#held = NOTHING
-    if (held.length > 0) this.#advance(held)
+    if (this.#held.length > 0) this.#advance(this.#held.take())
     if (!this.#isPaused) this.socket.resume()
   }
 
@@ -130,9 +127,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
       return
     }
     this.#isUntouched = false
-    const held = this.#held
-    this.#held = NOTHING
-    this.#advance(held.length === 0 ? bytes : Buffer.concat([held, bytes]))
+    this.#advance(this.#held.join(bytes))
   }
 
   #advance(bytes: Buffer): void {
@@ -159,7 +154,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     if (this.#inBody) this.#events?.caughtUp?.()
     if (at >= end) return
     if (this.#events === undefined) this.abort()
-    else this.#held = at === 0 ? bytes : bytes.subarray(at)
+    else this.#held.hold(bytes, at)
   }
 
   #readHead(bytes: Buffer, at: number, end: number): number {

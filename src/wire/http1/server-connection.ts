@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
+import { HeldBytes } from '../held-bytes.ts'
 import type { BodySink } from '../streams.ts'
 import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
@@ -23,8 +24,6 @@ export interface ServerLimits extends HeadLimits {
   readonly writeTimeout: number
 }
 
-const NOTHING = Buffer.alloc(0)
-
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
 export class ServerConnection implements Downstream, Timed {
@@ -41,7 +40,7 @@ export class ServerConnection implements Downstream, Timed {
   readonly #deadlines: Deadlines
   readonly #answer: AnswerWriter
   #phase: Phase = 'idle'
-  #held: Buffer = NOTHING
+  readonly #held = new HeldBytes()
   #sink: BodySink | undefined = undefined
   #isPaused = false
   #isAnswered = false
@@ -108,9 +107,7 @@ export class ServerConnection implements Downstream, Timed {
   resumeBody(): void {
     this.#isPaused = false
     if (this.#isReading) return
-    const held = this.#held
-    this.#held = NOTHING
-    if (held.length > 0) this.#advance(held, 0)
+    if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
     if (!this.#isPaused && this.#phase !== 'closed') this.socket.resume()
   }
 
@@ -211,9 +208,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   #receive(bytes: Buffer): void {
-    const held = this.#held
-    this.#held = NOTHING
-    this.#advance(held.length === 0 ? bytes : Buffer.concat([held, bytes]), 0)
+    this.#advance(this.#held.join(bytes), 0)
   }
 
   /** Goes on with what was received until something has to be waited for. */
@@ -251,8 +246,7 @@ export class ServerConnection implements Downstream, Timed {
       at = this.#readBody(bytes, at, end)
       if (at < 0) break
     }
-    if (at >= 0 && at < end && this.#phase !== 'closed')
-      this.#held = at === 0 ? bytes : bytes.subarray(at)
+    if (at >= 0 && at < end && this.#phase !== 'closed') this.#held.hold(bytes, at)
     this.#isReading = false
   }
 
@@ -310,9 +304,7 @@ export class ServerConnection implements Downstream, Timed {
     }
     this.deadline = performance.now() + this.#limits.idle
     if (this.#isReading) return
-    const held = this.#held
-    this.#held = NOTHING
-    if (held.length > 0) this.#advance(held, 0)
+    if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
     this.socket.resume()
   }
 
@@ -360,7 +352,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#deadlines.remove(this)
     const wasUnderWay = this.#phase === 'exchange' || this.#phase === 'tunnel'
     this.#phase = 'closed'
-    this.#held = NOTHING
+    this.#held.clear()
     if (wasUnderWay) {
       // First who went away, then what that means for the body: the other way round it would look
       // like a fault of the upstream's.
