@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import own from '../../package.json' with { type: 'json' }
@@ -23,7 +24,10 @@ import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet } from './fleet.ts'
 
-const QUICKSTART = join(import.meta.dirname, '../../examples/quickstart.yaml')
+/** Beside the source, and one folder nearer in a bundle. */
+const [QUICKSTART = ''] = ['../../examples', '../examples']
+  .map((folder) => join(import.meta.dirname, folder, 'quickstart.yaml'))
+  .filter((file) => existsSync(file))
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 

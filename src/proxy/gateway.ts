@@ -15,7 +15,9 @@ import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
 import type { Acceptance } from './accept.ts'
+import { Collectors } from './collectors.ts'
 import { ConnectionCounts } from './connection-counts.ts'
+import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
 import { Observing } from './observe.ts'
@@ -32,6 +34,8 @@ export interface GatewayOptions {
   readonly reusePort: boolean
   /** Shared by those processes, so that TLS sessions go on with any of them. */
   readonly ticketSecret?: Uint8Array
+  /** Of the release, for traces. */
+  readonly version?: string
 }
 
 export interface Applied {
@@ -44,13 +48,17 @@ export class Gateway {
   readonly #listeners: Listeners
   readonly #services: Services
   readonly #settings: Settings
+  readonly #observing: Observing
+  readonly #collectors: Collectors
+  readonly #forgetting: Forgetting
   /** Clusters that are open, for the gauges. */
   readonly #open = new Set<OpenCluster>()
   #program: Program | undefined
   #streams: Streams | undefined
   #applying: Promise<unknown> = Promise.resolve()
 
-  constructor({ settings, log, metrics, reusePort, ticketSecret }: GatewayOptions) {
+  constructor(options: GatewayOptions) {
+    const { settings, log, metrics, reusePort, ticketSecret, version = '' } = options
     const deadlines = new Deadlines()
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {
@@ -83,11 +91,14 @@ export class Gateway {
       now: () => performance.now(),
       random: Math.random,
     }
+    this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
+    this.#observing = new Observing(metrics, log, this.#collectors)
+    this.#forgetting = new Forgetting(metrics)
     const acceptance: Acceptance = {
       deadlines,
       counts: new ConnectionCounts(settings.limits),
       route: streamRouter(() => this.#streams),
-      observer: new Observing(metrics, log),
+      observer: this.#observing,
       nextId: createRequestId,
       terminators: new Terminators(new TicketKeys(ticketSecret && Buffer.from(ticketSecret))),
       http2: http2Sessions(deadlines),
@@ -145,6 +156,9 @@ export class Gateway {
     })
     if (previous !== undefined)
       for (const cluster of retiredClusters(previous, next)) cluster.close()
+    this.#forgetting.swapped(next, this.#streams)
+    this.#observing.swapped()
+    this.#collectors.swapped(next)
     return { isApplied: unbound.length === 0, diagnostics: [...diagnostics, ...unbound] }
   }
 
@@ -154,6 +168,7 @@ export class Gateway {
     const cut = await this.#listeners.drain(this.#settings.drain.most)
     for (const cluster of this.#program?.clusters.values() ?? []) cluster.close()
     this.#streams?.close()
+    await this.#collectors.stop()
     return cut
   }
 }

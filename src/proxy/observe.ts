@@ -32,6 +32,7 @@ import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver, Closing, Rejection, WireProtocol } from './accept.ts'
 import { logConnection, logRequest, sourceOf } from './access-record.ts'
+import type { Collectors } from './collectors.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import type { Run } from './run.ts'
 import type { Streamed } from './tcp.ts'
@@ -39,12 +40,14 @@ import type { Streamed } from './tcp.ts'
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
 /** Refusals that are limits. */
-const LIMITS_OF_REFUSALS = {
+const LIMITS_OF_REFUSALS: {
+  readonly [word in Refusal['word']]?: 'head-size' | 'header-count'
+} = {
   'head-too-large': 'head-size',
   'target-too-long': 'head-size',
   'trailers-too-large': 'head-size',
   'too-many-headers': 'header-count',
-} as const satisfies { readonly [word in Refusal['word']]?: string }
+}
 
 /** Counts and logs what happened; nothing on the request path waits for it. */
 export class Observing implements AcceptObserver {
@@ -55,9 +58,12 @@ export class Observing implements AcceptObserver {
   readonly #active = new WeakMap<ListenerProgram, Gauge>()
   readonly #backends = new Map<string, BackendSeries>()
 
-  constructor(metrics: Metrics, log: Logger) {
+  readonly #collectors: Collectors
+
+  constructor(metrics: Metrics, log: Logger, collectors: Collectors) {
     this.#metrics = metrics
     this.#log = log
+    this.#collectors = collectors
   }
 
   /** Names of another Program: what is kept by name is looked up anew. */
@@ -141,11 +147,13 @@ export class Observing implements AcceptObserver {
 
   began(run: Run): void {
     this.#activeOf(run).inc()
+    const { tracing } = run.listener
+    if (tracing !== undefined) this.#collectors.begin(run, tracing)
   }
 
   refused(connection: Connection, { word, status }: Refusal): void {
     this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
-    const limit = (LIMITS_OF_REFUSALS as Partial<Record<Refusal['word'], 'head-size'>>)[word]
+    const limit = LIMITS_OF_REFUSALS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
@@ -175,6 +183,7 @@ export class Observing implements AcceptObserver {
     this.#activeOf(run).inc(-1)
     if (exchange.status >= 400) this.#limited(run)
     logRequest(this.#log, run, seconds)
+    if (run.trace !== undefined) this.#collectors.end(run, seconds)
   }
 
   attempted(backend: string, { outcome, purpose, firstByte }: Attempted): void {

@@ -50,7 +50,6 @@ function inHeader(name: string, prefix: string): Location {
         const token = value.slice(prefix.length).trim()
         return token.includes(',') ? REPEATED : token
       }
-      if (scheme === '') return value
       if (value.trimEnd().toLowerCase() === scheme) return ''
       return later.test(value) ? REPEATED : undefined
     },
@@ -76,7 +75,7 @@ function inCookie(name: string): Location {
       const [pair] = own
       return pair === undefined
         ? undefined
-        : valueOf(pair)
+        : textBehind(pair)
             .trim()
             .replace(/^"(.*)"$/, '$1')
     },
@@ -99,7 +98,7 @@ function inQuery(name: string): Location {
       const own = query.split('&').filter(isOurs)
       if (own.length > 1) return REPEATED
       const [pair] = own
-      return pair === undefined ? undefined : decode(valueOf(pair))
+      return pair === undefined ? undefined : decode(textBehind(pair))
     },
     remove(exchange) {
       const pairs = exchange.search.slice(1).split('&')
@@ -115,7 +114,7 @@ function nameOf(pair: string): string {
   return equals === -1 ? pair : pair.slice(0, equals)
 }
 
-function valueOf(pair: string): string {
+function textBehind(pair: string): string {
   const equals = pair.indexOf('=')
   return equals === -1 ? '' : pair.slice(equals + 1)
 }

@@ -1,4 +1,4 @@
-import type { FetchKeys } from './fetch-keys.ts'
+import type { Fetched, FetchKeys } from './fetch-keys.ts'
 import { type KeySource, parseKeys, type VerificationKeys } from './keys.ts'
 
 export interface RemoteClock {
@@ -113,7 +113,9 @@ export class RemoteKeys implements KeySource {
   /** Answers when to fetch again. */
   async #fetch(trigger: Refresh['trigger']): Promise<number> {
     const { url, fetch, clock, cacheDuration, observe } = this.#options
-    const fetched = await fetch(url)
+    const fetched = await fetch(url).catch(
+      (error: unknown): Fetched => ({ kind: 'failed', detail: String(error) }),
+    )
     const keys = fetched.kind === 'text' ? parseKeys(fetched.text) : undefined
     if (fetched.kind !== 'text' || keys === undefined) {
       const [outcome, detail] =

@@ -1,5 +1,6 @@
 import { constants, verify } from 'node:crypto'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { freeze } from '../../model/freeze.ts'
 import type { KeySource, VerificationKey, VerificationKeys } from './keys.ts'
 import { isRefusal, quote, type Refusal, refuse } from './refusal.ts'
 import { type CompactJws, parseToken, readClaims } from './token.ts'
@@ -19,6 +20,7 @@ export interface Provider {
 export type Providers = ReadonlyMap<string, readonly Provider[]>
 
 export interface Verified {
+  /** One object for all requests with this token. */
   readonly claims: JsonObject
   /** Milliseconds since 1970: from then on it has expired, leeway included. */
   readonly until: number
@@ -68,7 +70,7 @@ function verifyFor(
   const fault = verifySignature(jws, keys, source) ?? checkClaims(claims, provider, now)
   if (fault !== undefined) return fault
   const until = (claims['exp'] as number) * 1000 + provider.leeway
-  return { claims, until, keys, source, size: jws.payload.length }
+  return { claims: freeze(claims), until, keys, source, size: jws.payload.length }
 }
 
 /** The key of that kid decides which algorithms are fine; the token may only name one of them. */

@@ -1,0 +1,48 @@
+import { HeaderEdit } from '../exchange/header-edit.ts'
+import {
+  type FieldLines,
+  fieldLine,
+  joinLines,
+  NO_LINES,
+  nameSet,
+} from '../wire/http1/field-lines.ts'
+import { type RenderedEdit, renderedEdit } from '../wire/http1/rendered-edit.ts'
+
+const NAMES: readonly string[] = ['traceparent', 'tracestate']
+
+/** What is the same for all requests with the same edit: null where a policy sets it itself. */
+const bases = new WeakMap<HeaderEdit, RenderedEdit | null>()
+
+/**
+ * An edit that also tells of the trace. Of the edit beneath, which is mostly one for all requests
+ * of a route, nothing is rendered again.
+ */
+export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: string): HeaderEdit {
+  let base = bases.get(edit)
+  if (base === undefined) {
+    base = baseOf(edit)
+    bases.set(edit, base)
+  }
+  if (base === null) return edit
+  const added: (readonly [string, string])[] = [...edit.added, ['traceparent', traceparent]]
+  let lines = joinLines(base.lines, line('traceparent', traceparent))
+  if (tracestate !== '') {
+    added.push(['tracestate', tracestate])
+    lines = joinLines(lines, line('tracestate', tracestate))
+  }
+  const traced = new HeaderEdit(base.dropped.names, added)
+  traced.rendered = { dropped: base.dropped, lines } satisfies RenderedEdit
+  return traced
+}
+
+function baseOf(edit: HeaderEdit): RenderedEdit | null {
+  if (edit.added.some(([name]) => name.toLowerCase() === 'traceparent')) return null
+  return {
+    dropped: nameSet([...edit.removed, ...NAMES]),
+    lines: renderedEdit(edit).lines,
+  }
+}
+
+function line(name: string, value: string): FieldLines {
+  return fieldLine(name, value) ?? NO_LINES
+}

@@ -1,0 +1,165 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
+import type { TracingProgram } from '../program/program.ts'
+import {
+  type AttributeValue,
+  isWithin,
+  type Joined,
+  type Span,
+  type Tracer,
+} from '../telemetry/trace.ts'
+import {
+  parseTraceparent,
+  parseTracestate,
+  SAMPLED,
+  type TraceContext,
+  writeTraceparent,
+  writeTracestate,
+} from '../telemetry/trace-context.ts'
+import { respond, variablesOf } from './access-record.ts'
+import type { AttemptOutcome, Run, RunTrace } from './run.ts'
+import { withTrace } from './trace-headers.ts'
+
+/** The trace of one request: from the client, through the gateway, to whoever is asked. */
+export class RequestTrace implements RunTrace {
+  readonly #tracer: Tracer
+  readonly #policy: TracingProgram
+  readonly #joined: Joined
+  readonly #tracestate: string
+  /** Undefined where nobody wants it. */
+  readonly #server: Span | undefined
+  #client: Span | undefined = undefined
+  /** What policies made of the headers, before the trace is told. */
+  #edit: HeaderEdit = NO_EDIT
+  #isPassed = false
+
+  constructor(tracer: Tracer, policy: TracingProgram, exchange: Exchange) {
+    const { headers, method } = exchange.request
+    const parent = parseTraceparent(headers.get('traceparent'))
+    // Without a parent that can be trusted, its state means nothing.
+    const state = parent && parseTracestate(headers.get('tracestate'))
+    this.#tracer = tracer
+    this.#policy = policy
+    this.#tracestate = state === undefined ? '' : writeTracestate(state)
+    this.#joined = tracer.join(parent, samplingOf(policy, parent, exchange))
+    this.#server = this.#joined.isSampled
+      ? tracer.begin(this.#joined, 'server', method, this.#tracestate)
+      : undefined
+  }
+
+  get traceId(): string {
+    return this.#joined.traceId
+  }
+
+  get spanId(): string | undefined {
+    return this.#server?.spanId
+  }
+
+  attempting(run: Run): void {
+    const { exchange } = run
+    if (!this.#isPassed) this.#edit = exchange.requestEdit
+    this.#isPassed = true
+    if (this.#server !== undefined) {
+      this.#client = this.#tracer.beginWithin(this.#server, 'client', exchange.request.method)
+    }
+    const traceparent = writeTraceparent(this.#client ?? this.#joined)
+    exchange.requestEdit = withTrace(this.#edit, traceparent, this.#tracestate)
+  }
+
+  attempted(run: Run, outcome: AttemptOutcome): void {
+    const span = this.#client
+    if (span === undefined) return
+    this.#client = undefined
+    const { status } = run.exchange
+    const isAnswered = /^[1-5]xx$/.test(outcome)
+    span.attributes = this.#allowed({
+      'http.request.method': run.exchange.request.method,
+      'http.response.status_code': isAnswered && status > 0 ? status : undefined,
+      'http.request.resend_count': run.retries === 0 ? undefined : run.retries,
+      'server.address': run.endpoint,
+      'portcullis.backend': run.backend?.name,
+      'error.type': isAnswered ? undefined : outcome,
+    })
+    const isFailed = !isAnswered || outcome === '4xx' || outcome === '5xx'
+    span.status = isFailed && outcome !== 'cancelled' ? 'error' : 'unset'
+    this.#tracer.end(span)
+  }
+
+  /** All is over: what is wanted is sent. */
+  end(run: Run, seconds: number): void {
+    const span = this.#server
+    if (span === undefined) return
+    const { exchange } = run
+    const { filter, fields, reads } = this.#policy
+    if (reads.response) respond(exchange, seconds)
+    const variables = variablesOf(exchange)
+    if (filter?.(variables) === false) return
+    const route = run.route?.name ?? ''
+    span.name = route === '' ? exchange.request.method : `${exchange.request.method} ${route}`
+    const attributes = this.#allowed(attributesOf(run))
+    for (const { name, valueIn } of fields) attributes[name] = attributeOf(valueIn(variables))
+    span.attributes = attributes
+    if (exchange.status >= 500 || exchange.status === 0) {
+      span.status = 'error'
+      span.message = exchange.detail === '' ? exchange.reason : exchange.detail
+    }
+    this.#tracer.end(span)
+  }
+
+  #allowed(attributes: Attributes): Attributes {
+    for (const name of this.#policy.removed) attributes[name] = undefined
+    return attributes
+  }
+}
+
+type Attributes = { [name: string]: AttributeValue | undefined }
+
+/** Undefined: by the shares of the tracer, which are constant. */
+function samplingOf(
+  { randomSampling, clientSampling }: TracingProgram,
+  parent: TraceContext | undefined,
+  exchange: Exchange,
+): boolean | undefined {
+  if (parent === undefined) {
+    if (typeof randomSampling === 'number') return undefined
+    return Math.random() < randomSampling(variablesOf(exchange))
+  }
+  if (typeof clientSampling === 'number') return undefined
+  const isAsked = (parent.flags & SAMPLED) !== 0
+  return isAsked && isWithin(parent.traceId, clientSampling(variablesOf(exchange)))
+}
+
+/** The names of OpenTelemetry where it has one; never the query, which may hold what is secret. */
+function attributesOf(run: Run): Attributes {
+  const { exchange, listener } = run
+  const { request, connection } = exchange
+  return {
+    'http.request.method': request.method,
+    'http.response.status_code': exchange.status === 0 ? undefined : exchange.status,
+    'url.scheme': request.scheme,
+    'url.path': request.path,
+    'server.address': request.host,
+    'client.address': connection.source.address.text,
+    'network.protocol.version': request.version.slice('HTTP/'.length),
+    'user_agent.original': request.headers.get('user-agent'),
+    'http.request.body.size': exchange.bytesReceived,
+    'http.response.body.size': exchange.bytesSent,
+    'rpc.grpc.status_code': exchange.grpcStatus < 0 ? undefined : exchange.grpcStatus,
+    'portcullis.gateway': listener.gateway,
+    'portcullis.listener': listener.listener.name,
+    'portcullis.route': run.route?.name || undefined,
+    'portcullis.backend': run.backend?.name,
+    'portcullis.request.id': request.id,
+    'portcullis.reason': exchange.reason,
+  }
+}
+
+type Computed = ReturnType<TracingProgram['fields'][number]['valueIn']>
+
+/** Lists of text are lists; what else is nested is told as JSON. */
+export function attributeOf(value: Computed): AttributeValue | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'object') return value
+  const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
+  return isTexts ? (value as readonly string[]) : JSON.stringify(value)
+}
