@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
@@ -21,7 +22,8 @@ export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fl
   const size = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const stop = watchProcess(metrics, { worker: 'main' })
   if (size <= 1) {
-    const gateway = new Gateway({ settings, log, metrics, reusePort: false })
+    const { version } = own
+    const gateway = new Gateway({ settings, log, metrics, reusePort: false, version })
     return {
       size: 1,
       apply: (model) => gateway.apply(model),

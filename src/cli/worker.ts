@@ -1,3 +1,4 @@
+import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import type { Order, Report } from '../proxy/worker-messages.ts'
@@ -61,7 +62,8 @@ function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): S
   const { histograms, remove, labels } = settings.metrics
   const metrics = createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
   const stop = watchProcess(metrics, { worker: number })
-  const gateway = new Gateway({ settings, log, metrics, reusePort: true, ticketSecret })
+  const { version } = own
+  const gateway = new Gateway({ settings, log, metrics, reusePort: true, ticketSecret, version })
   const close = () => {
     stop()
     sink.close()

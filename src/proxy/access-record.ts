@@ -88,7 +88,7 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
   return {
     gateway: run.listener.gateway,
     listener: run.listener.listener.name,
-    route: run.route?.name,
+    route: run.route?.name || undefined,
     backend: run.backend?.name,
     endpoint: run.endpoint === '' ? undefined : run.endpoint,
     'src.addr': sourceOf(connection),

@@ -22,11 +22,16 @@ const QUIET = 10_000
 /** Milliseconds that the end of the process waits for a collector. */
 const LONGEST_FLUSH = 5_000
 
+interface Sending {
+  readonly tracer: Tracer
+  readonly send: OtlpExporter['export']
+}
+
 /** Where spans go: one exporter for each collector that the Program names. */
 export class Collectors {
   readonly #options: CollectorOptions
   readonly #exporters = new Map<string, OtlpExporter>()
-  readonly #tracers = new WeakMap<TracingProgram, Tracer>()
+  readonly #tracers = new WeakMap<TracingProgram, Sending>()
   #lossToldAt = Number.NEGATIVE_INFINITY
 
   constructor(options: CollectorOptions) {
@@ -34,7 +39,8 @@ export class Collectors {
   }
 
   begin(run: Run, policy: TracingProgram): void {
-    run.trace = new RequestTrace(this.#tracerOf(policy), policy, run.exchange)
+    const { tracer, send } = this.#sendingOf(policy)
+    run.trace = new RequestTrace(tracer, send, policy, run.exchange)
   }
 
   end(run: Run, seconds: number): void {
@@ -63,7 +69,7 @@ export class Collectors {
     clearTimeout(timer)
   }
 
-  #tracerOf(policy: TracingProgram): Tracer {
+  #sendingOf(policy: TracingProgram): Sending {
     const known = this.#tracers.get(policy)
     if (known !== undefined) return known
     const exporter = this.#exporters.get(policy.collector) ?? this.#open(policy)
@@ -75,10 +81,11 @@ export class Collectors {
         ratio: typeof randomSampling === 'number' ? randomSampling : 0,
         parentRatio: typeof clientSampling === 'number' ? clientSampling : 0,
       },
-      export: exporter.export,
+      export: () => {},
     })
-    this.#tracers.set(policy, tracer)
-    return tracer
+    const sending = { tracer, send: exporter.export }
+    this.#tracers.set(policy, sending)
+    return sending
   }
 
   #open({ address, path, protocol, resources }: TracingProgram): OtlpExporter {

@@ -220,7 +220,7 @@ export class Observing implements AcceptObserver {
     const owner = run.route ?? run.listener
     const known = this.#series.get(owner)
     if (known !== undefined) return known
-    const made = routeSeries(this.#metrics, listenerOf(run), run.route?.name ?? 'none')
+    const made = routeSeries(this.#metrics, listenerOf(run), run.route?.name || 'none')
     this.#series.set(owner, made)
     return made
   }

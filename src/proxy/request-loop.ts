@@ -83,6 +83,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   #unroutable(downstream: Downstream, path: string | number): void {
     const refusal = this.#refusalOf(path, downstream.head.host)
+    // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
+    downstream.head.keepAlive = false
     downstream.reply(refusal.status, NO_LINES, '')
     this.#port.observer.refused(this.#connection, refusal)
   }

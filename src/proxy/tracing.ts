@@ -23,6 +23,7 @@ import { withTrace } from './trace-headers.ts'
 /** The trace of one request: from the client, through the gateway, to whoever is asked. */
 export class RequestTrace implements RunTrace {
   readonly #tracer: Tracer
+  readonly #send: Send
   readonly #policy: TracingProgram
   readonly #joined: Joined
   readonly #tracestate: string
@@ -32,13 +33,17 @@ export class RequestTrace implements RunTrace {
   /** What policies made of the headers, before the trace is told. */
   #edit: HeaderEdit = NO_EDIT
   #isPassed = false
+  /** Held until it is known whether any of it is wanted. */
+  readonly #ended: Span[] = []
 
-  constructor(tracer: Tracer, policy: TracingProgram, exchange: Exchange) {
+  /** The tracer is one that sends nothing by itself. */
+  constructor(tracer: Tracer, send: Send, policy: TracingProgram, exchange: Exchange) {
     const { headers, method } = exchange.request
     const parent = parseTraceparent(headers.get('traceparent'))
     // Without a parent that can be trusted, its state means nothing.
     const state = parent && parseTracestate(headers.get('tracestate'))
     this.#tracer = tracer
+    this.#send = send
     this.#policy = policy
     this.#tracestate = state === undefined ? '' : writeTracestate(state)
     this.#joined = tracer.join(parent, samplingOf(policy, parent, exchange))
@@ -83,6 +88,7 @@ export class RequestTrace implements RunTrace {
     const isFailed = !isAnswered || outcome === '4xx' || outcome === '5xx'
     span.status = isFailed && outcome !== 'cancelled' ? 'error' : 'unset'
     this.#tracer.end(span)
+    this.#ended.push(span)
   }
 
   /** All is over: what is wanted is sent. */
@@ -104,6 +110,8 @@ export class RequestTrace implements RunTrace {
       span.message = exchange.detail === '' ? exchange.reason : exchange.detail
     }
     this.#tracer.end(span)
+    for (const each of this.#ended) this.#send(each)
+    this.#send(span)
   }
 
   #allowed(attributes: Attributes): Attributes {
@@ -111,6 +119,8 @@ export class RequestTrace implements RunTrace {
     return attributes
   }
 }
+
+type Send = (span: Span) => void
 
 type Attributes = { [name: string]: AttributeValue | undefined }
 
