@@ -15,9 +15,12 @@ const FEW = 3
 
 /** The whole gateway against nginx, HAProxy and Envoy, in one interleaved run. */
 export async function proxy(): Promise<Report> {
-  const interrupted = () => process.exit(130)
-  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  const interrupted = () => {
+    rmSync(folder, { recursive: true, force: true })
+    process.exit(130)
+  }
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted)
   try {
     const field = await openField(folder)
     const wrk = findProgram('wrk', '-v')

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import {
   backendConfiguration,
   envoyConfiguration,
@@ -107,7 +108,7 @@ function makeCertificate(certificate: string, key: string): void {
 
 async function startBackend(folder: string, port: number, nginx: Found | string): Promise<void> {
   if (typeof nginx === 'string') {
-    const program = join(import.meta.dirname, 'raw-backend.ts')
+    const program = fileURLToPath(import.meta.resolve('./raw-backend.ts'))
     await reachable(port, start('load', process.execPath, [program, String(port)]))
     return
   }
@@ -121,7 +122,7 @@ async function startBackend(folder: string, port: number, nginx: Found | string)
 }
 
 /** Waits until connections are taken; says what the program said where they never are. */
-export async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
+async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
   const until = performance.now() + patience
   while (!(await takes(port))) {
     const { exitCode } = started.child

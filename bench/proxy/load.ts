@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { RULE_HEADER } from './configurations.ts'
 import { type Cpu, cpuOf, runToEnd } from './processes.ts'
 
@@ -70,7 +70,7 @@ export interface Steadiness {
   readonly foundAt: number
 }
 
-const CLIENT = join(import.meta.dirname, 'steady-client.ts')
+const CLIENT = fileURLToPath(import.meta.resolve('./steady-client.ts'))
 
 /** Requests at a fixed rate, whether or not answers come: a slow answer delays no request. */
 export async function steadyLoad(

@@ -33,7 +33,7 @@ export function openCompilation(
     services,
     layers,
     sites,
-    sections: new SectionCompiler(sites),
+    sections: new SectionCompiler(sites, services),
     clusters: new Clusters(services, previous, sites),
     backends: new Map(model.backends.map((backend) => [backend.name, backend])),
     backendPrograms: new Map(),

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { reply } from '../exchange/reply.ts'
-import type { Step } from '../exchange/step.ts'
+import type { Outcome, Step } from '../exchange/step.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
@@ -9,6 +9,7 @@ import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
 import { NOTHING, type Reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
+import type { Services } from './services.ts'
 import type { Sites } from './site.ts'
 
 /** All policies of one section at one point, as what runs. */
@@ -47,10 +48,12 @@ const INVALID_REPLY = reply(500, 'invalid-policy')
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
   readonly #sites: Sites
+  readonly #services: Pick<Services, 'watchStep'>
   readonly #made = new Map<string, CompiledSection>()
 
-  constructor(sites: Sites) {
+  constructor(sites: Sites, services: Pick<Services, 'watchStep'>) {
     this.#sites = sites
+    this.#services = services
   }
 
   compile(reaching: Reaching, section: Section): CompiledSection {
@@ -69,7 +72,7 @@ export class SectionCompiler {
     const active = POLICIES.filter(
       ({ kind, stages }) => byKind.has(kind) && stages.includes(section),
     )
-    const parts = active.map((policy) => compileOne(policy, byKind, site))
+    const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
     const ignored = [...byKind].filter(
       ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
     )
@@ -91,9 +94,24 @@ function compileOne(
   policy: Policy,
   byKind: Reaching['byKind'],
   site: ReturnType<Sites['open']>,
+  services: Pick<Services, 'watchStep'>,
 ): Part {
   const policies = byKind.get(policy.kind)
-  return policies === undefined ? {} : policy.compile(policies, site)
+  if (policies === undefined) return {}
+  const part = policy.compile(policies, site)
+  const tell = part.step && services.watchStep?.(policies[0])
+  return tell === undefined ? part : { ...part, step: watched(part.step as Step, tell) }
+}
+
+function watched(step: Step, tell: (outcome: Outcome) => void): Step {
+  const pass = (outcome: Outcome) => {
+    tell(outcome)
+    return outcome
+  }
+  return (exchange) => {
+    const outcome = step(exchange)
+    return outcome instanceof Promise ? outcome.then(pass) : pass(outcome)
+  }
 }
 
 function isClusters(kind: string, section: Section): boolean {

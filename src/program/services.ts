@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -11,6 +12,8 @@ export interface Services {
     policies: readonly ValidPolicy[],
     expressions: ClusterExpressions,
   ): Cluster
+  /** Who is told what a policy says of each request, where anybody is: asked once for each. */
+  watchStep?(policy: ValidPolicy): ((outcome: Outcome) => void) | undefined
   /** Monotonic milliseconds. */
   now(): number
   /** From 0 to less than 1. */

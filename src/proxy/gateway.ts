@@ -21,6 +21,7 @@ import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
 import { Observing } from './observe.ts'
+import { rateLimitCounter } from './observe-limits.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
 import { streamRouter } from './stream-router.ts'
 
@@ -88,6 +89,7 @@ export class Gateway {
         }
         return { name: opened.name, choose: (own, tried) => opened.choose(own, tried), close }
       },
+      watchStep: (policy) => rateLimitCounter(metrics, policy),
       now: () => performance.now(),
       random: Math.random,
     }

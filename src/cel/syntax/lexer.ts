@@ -154,7 +154,9 @@ export class Lexer {
       124: 'or is ||',
     }
     const hint = hints[code]
-    const width = (this.text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+    // The length is asked too: V8 may read a slice's last half of a pair with what lies behind it.
+    const isPair = at + 1 < this.text.length && (this.text.codePointAt(at) ?? 0) > 0xffff
+    const width = isPair ? 2 : 1
     const shown = JSON.stringify(this.text.slice(at, at + width))
     this.fail(`unexpected character ${shown}`, at, at + width, hint === undefined ? {} : { hint })
   }

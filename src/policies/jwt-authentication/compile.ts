@@ -4,29 +4,11 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
-import { digestOf, TokenCache } from './cache.ts'
-import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
-import { fixedKeys, type KeySource, parseKeys } from './keys.ts'
+import { type JwtWorld, SYSTEM_WORLD, TokenChecker } from './checker.ts'
 import { compileLocation } from './locate.ts'
 import { isRefusal, type Refusal, refuse } from './refusal.ts'
-import { type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
-import type { JwtAuthentication, KeySet } from './schema.ts'
-import { LARGEST_TOKEN } from './token.ts'
-import { providersByIssuer, type Verified, verifyToken } from './verify.ts'
-
-/** What verification needs of the world. */
-export interface JwtWorld {
-  /** Milliseconds since 1970. */
-  readonly date: () => number
-  readonly fetch: FetchKeys
-  readonly clock: RemoteClock
-}
-
-export const SYSTEM_WORLD: JwtWorld = {
-  date: Date.now,
-  fetch: keyFetcher(),
-  clock: SYSTEM_CLOCK,
-}
+import type { JwtAuthentication } from './schema.ts'
+import type { Verified } from './verify.ts'
 
 /** All that reach the place must be content; the claims are those of the most specific. */
 export function compileJwtAuthentication(
@@ -40,11 +22,9 @@ export function compileJwtAuthentication(
   return { step: (exchange) => runSteps(steps, exchange) }
 }
 
-type Check = (token: string) => Verified | Refusal
-
 function compileOne(policy: ValidPolicy<JwtAuthentication>, site: Site, world: JwtWorld): Step {
   const { mode, location, forward } = policy.value
-  const check = site.kept(policy, () => openCheck(policy.value, world))
+  const checker = site.kept(policy, () => new TokenChecker(policy.value, world))
   const evaluate =
     location.kind === 'expression'
       ? site
@@ -67,39 +47,14 @@ function compileOne(policy: ValidPolicy<JwtAuthentication>, site: Site, world: J
     // A token that was not believed here is not passed on either: the backend might.
     if (!forward) remove(exchange)
     if (typeof token !== 'string') return settle(exchange, token)
-    const outcome = check(token)
+    const outcome = checker.check(token)
     const newer = isRefusal(outcome) ? outcome.source?.refetch() : undefined
     if (newer === undefined) return settle(exchange, outcome)
-    return newer.then(() => settle(exchange, check(token)))
+    return newer.then(() => settle(exchange, checker.check(token)))
   }
-}
-
-/** What lives as long as the policy stays the same: keys, and the tokens they verified. */
-function openCheck({ providers }: JwtAuthentication, world: JwtWorld): Check {
-  const byIssuer = providersByIssuer(
-    providers.map(({ jwks, ...provider }) => ({ ...provider, keys: openKeys(jwks, world) })),
-  )
-  const cache = new TokenCache()
-  return (token) => {
-    if (token.length > LARGEST_TOKEN) return TOO_LARGE
-    const now = world.date()
-    const digest = digestOf(token)
-    const known = cache.get(digest, now)
-    if (known !== undefined) return known
-    const outcome = verifyToken(token, byIssuer, now)
-    if (!isRefusal(outcome)) cache.set(digest, outcome)
-    return outcome
-  }
-}
-
-function openKeys(jwks: KeySet, { fetch, clock }: JwtWorld): KeySource {
-  if (jwks.kind === 'local') return fixedKeys(parseKeys(jwks.keys.text))
-  const { url, cacheDuration } = jwks
-  return new RemoteKeys({ url, cacheDuration, fetch, clock })
 }
 
 const MISSING = refuse('missing', 'the request has no token')
-const TOO_LARGE = refuse('too-large', `more than ${LARGEST_TOKEN} characters`)
 
 /**
  * RFC 6750 §3: who sent no token is told no error. Which fault a token has is not told at all: the

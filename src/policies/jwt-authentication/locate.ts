@@ -41,6 +41,7 @@ function inHeader(name: string, prefix: string): Location {
   const edit = headerEdit({ remove: [name] })
   const lower = prefix.toLowerCase()
   const scheme = lower.trimEnd()
+  const near = new RegExp(`^\\s*${escapeRegExp(scheme)}(?:[\\s,]|$)`, 'i')
   const later = new RegExp(`,\\s*${escapeRegExp(scheme)}(?:\\s|$)`, 'i')
   return {
     find(exchange) {
@@ -50,7 +51,8 @@ function inHeader(name: string, prefix: string): Location {
         const token = value.slice(prefix.length).trim()
         return token.includes(',') ? REPEATED : token
       }
-      if (value.trimEnd().toLowerCase() === scheme) return ''
+      // Another reader may take it for a token; so it is a bad one, and not none.
+      if (near.test(value)) return ''
       return later.test(value) ? REPEATED : undefined
     },
     remove(exchange) {

@@ -99,7 +99,7 @@ function inputOf({ key }: VerificationKey, { keyType, padding }: CompactJws['alg
 }
 
 /** Of a token whose signature is good. */
-export function checkClaims(
+function checkClaims(
   claims: JsonObject,
   { audiences, requiredClaims, leeway }: Omit<Provider, 'keys'>,
   now: number,
@@ -138,7 +138,7 @@ function isNumericDate(value: Value): value is number {
 
 /** RFC 7519 §4.1.3: one string, or a list of them. */
 function checkAudience(aud: Value | undefined, audiences: readonly string[]): Refusal | undefined {
-  const list = typeof aud === 'string' ? [aud] : (aud ?? [])
+  const list = typeof aud === 'string' ? [aud] : aud === undefined ? [] : aud
   if (!Array.isArray(list) || !list.every((one) => typeof one === 'string')) {
     return refuse('bad-claim', `aud is ${quote(aud)}`)
   }

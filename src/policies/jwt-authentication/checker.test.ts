@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { policySchema } from '../schema.ts'
+import { type JwtWorld, TokenChecker } from './checker.ts'
+import { ISSUER, keySetText, NOW, signerOf, tokenOf } from './fixtures/tokens.ts'
+import { isRefusal } from './refusal.ts'
+import type { JwtAuthentication } from './schema.ts'
+
+const SIGNER = signerOf('ES256')
+const TOKEN = tokenOf(SIGNER)
+
+function open(written: object, world: Partial<JwtWorld> = {}): TokenChecker {
+  const policy = policySchema('jwtAuthentication').parse(written) as JwtAuthentication
+  return new TokenChecker(policy, {
+    date: () => NOW,
+    fetch: async () => ({ kind: 'text', text: keySetText(SIGNER), maxAge: undefined }),
+    clock: { now: () => 0, random: () => 0, after: () => () => {} },
+    ...world,
+  })
+}
+
+describe('a policy at work', () => {
+  it('verifies a token once', () => {
+    const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
+    const first = checker.check(TOKEN)
+    assert.ok(!isRefusal(first))
+    assert.equal(checker.check(TOKEN), first)
+    assert.deepEqual([checker.cache.hits, checker.cache.misses, checker.cache.size], [1, 1, 1])
+  })
+
+  it('remembers nothing that was refused, and does not read what is too large', () => {
+    const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
+    checker.check('x')
+    checker.check('x'.repeat(20_000))
+    assert.deepEqual([checker.cache.size, checker.cache.misses], [0, 1])
+  })
+
+  it('tells which keys of the configuration it cannot use', () => {
+    const keys = [{ kty: 'oct', kid: 'secret', k: 'AAAA' }]
+    const { faults, remotes } = open({ issuer: ISSUER, jwks: JSON.stringify({ keys }) })
+    const problem = 'a shared secret is no key for a gateway'
+    assert.deepEqual(faults, [[ISSUER, { index: 0, kid: 'secret', problem }]])
+    assert.deepEqual(remotes, [])
+  })
+
+  it('tells what becomes of remote keys, and ends', async () => {
+    const seen: string[] = []
+    const checker = open(
+      {
+        providers: [
+          { issuer: ISSUER, jwks: { url: 'https://issuer.example/keys' } },
+          { issuer: 'local', jwks: keySetText(SIGNER) },
+        ],
+      },
+      { refreshed: (issuer, { outcome, trigger }) => seen.push(`${issuer} ${trigger} ${outcome}`) },
+    )
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(seen, [`${ISSUER} start changed`])
+    const [[issuer, keys] = []] = checker.remotes
+    assert.equal(issuer, ISSUER)
+    assert.deepEqual(keys?.status().kids, ['es256'])
+    checker.close()
+    assert.equal(keys?.refetch(), undefined)
+    assert.ok(!isRefusal(checker.check(TOKEN)), 'requests that began before are still served')
+  })
+})

@@ -1,0 +1,75 @@
+import { digestOf, TokenCache } from './cache.ts'
+import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
+import { fixedKeys, type KeyFault, type KeySource, parseKeys } from './keys.ts'
+import { isRefusal, type Refusal, refuse } from './refusal.ts'
+import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
+import type { JwtAuthentication, KeySet } from './schema.ts'
+import { LARGEST_TOKEN } from './token.ts'
+import { type Providers, providersByIssuer, type Verified, verifyToken } from './verify.ts'
+
+/** What verification needs of the world. */
+export interface JwtWorld {
+  /** Milliseconds since 1970. */
+  readonly date: () => number
+  readonly fetch: FetchKeys
+  readonly clock: RemoteClock
+  readonly refreshed?: (issuer: string, refresh: Refresh) => void
+}
+
+export const SYSTEM_WORLD: JwtWorld = {
+  date: Date.now,
+  fetch: keyFetcher(),
+  clock: SYSTEM_CLOCK,
+}
+
+/** What lives as long as a policy stays the same: its keys, and the tokens that they verified. */
+export class TokenChecker {
+  readonly cache = new TokenCache()
+  /** By issuer, for whoever shows how old they are. */
+  readonly remotes: readonly (readonly [issuer: string, keys: RemoteKeys])[]
+  /** Keys of the configuration that cannot be used. */
+  readonly faults: readonly (readonly [issuer: string, fault: KeyFault])[]
+  readonly #providers: Providers
+  readonly #date: () => number
+
+  constructor({ providers }: JwtAuthentication, world: JwtWorld) {
+    const opened = providers.map(({ jwks, ...provider }) => ({
+      ...provider,
+      keys: openKeys(provider.issuer, jwks, world),
+    }))
+    this.remotes = opened.flatMap(({ issuer, keys }) =>
+      keys instanceof RemoteKeys ? [[issuer, keys] as const] : [],
+    )
+    this.faults = opened.flatMap(({ issuer, keys }) =>
+      (keys.current?.faults ?? []).map((fault) => [issuer, fault] as const),
+    )
+    this.#providers = providersByIssuer(opened)
+    this.#date = world.date
+  }
+
+  check(token: string): Verified | Refusal {
+    if (token.length > LARGEST_TOKEN) return TOO_LARGE
+    const now = this.#date()
+    const digest = digestOf(token)
+    const known = this.cache.get(digest, now)
+    if (known !== undefined) return known
+    const outcome = verifyToken(token, this.#providers, now)
+    if (!isRefusal(outcome)) this.cache.set(digest, outcome)
+    return outcome
+  }
+
+  /** What was verified stays so; no keys are fetched any more. */
+  close(): void {
+    for (const [, keys] of this.remotes) keys.close()
+  }
+}
+
+const TOO_LARGE = refuse('too-large', `more than ${LARGEST_TOKEN} characters`)
+
+function openKeys(issuer: string, jwks: KeySet, world: JwtWorld): KeySource {
+  if (jwks.kind === 'local') return fixedKeys(parseKeys(jwks.keys.text))
+  const { url, cacheDuration } = jwks
+  const { fetch, clock, refreshed } = world
+  const observe = (refresh: Refresh) => refreshed?.(issuer, refresh)
+  return new RemoteKeys({ url, cacheDuration, fetch, clock, observe })
+}

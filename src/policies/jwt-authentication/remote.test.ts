@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Fetched } from './fetch-keys.ts'
+import { keySetText, signerOf } from './fixtures/tokens.ts'
+import { type Refresh, type RemoteClock, RemoteKeys } from './remote.ts'
+
+const A = keySetText(signerOf('ES256', 'a'))
+const B = keySetText(signerOf('ES256', 'b', 'b'))
+
+/** Time that passes when the test says so. */
+class TestClock implements RemoteClock {
+  time = 0
+  readonly #timers = new Map<object, { readonly at: number; readonly run: () => void }>()
+  now = () => this.time
+  random = () => 0.5
+
+  after(milliseconds: number, run: () => void): () => void {
+    const timer = {}
+    this.#timers.set(timer, { at: this.time + milliseconds, run })
+    return () => this.#timers.delete(timer)
+  }
+
+  get waiting(): number {
+    return this.#timers.size
+  }
+
+  async pass(milliseconds: number): Promise<void> {
+    const end = this.time + milliseconds
+    for (;;) {
+      await settled()
+      const due = [...this.#timers].filter(([, { at }]) => at <= end)
+      const [next] = due.toSorted(([, a], [, b]) => a.at - b.at)
+      if (next === undefined) break
+      this.#timers.delete(next[0])
+      this.time = next[1].at
+      next[1].run()
+    }
+    this.time = end
+  }
+}
+
+const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** An issuer that answers what the test says, or waits until it does. */
+function setUp(answer: Fetched | 'wait' = text(A), cacheDuration = 900_000) {
+  const clock = new TestClock()
+  const seen: string[] = []
+  const asked: ((answer: Fetched) => void)[] = []
+  const issuer = {
+    answer,
+    fetches: 0,
+    release: (late: Fetched) => {
+      for (const resolve of asked.splice(0)) resolve(late)
+    },
+  }
+  const keys = new RemoteKeys({
+    url: 'https://issuer.example/keys',
+    cacheDuration,
+    clock,
+    fetch: () => {
+      issuer.fetches++
+      const { answer } = issuer
+      if (answer !== 'wait') return Promise.resolve(answer)
+      return new Promise((resolve) => asked.push(resolve))
+    },
+    observe: ({ outcome, trigger }: Refresh) => seen.push(`${trigger} ${outcome}`),
+  })
+  const kids = () => keys.status().kids.join()
+  return { clock, issuer, keys, seen, kids }
+}
+
+function text(body: string, maxAge?: number): Fetched {
+  return { kind: 'text', text: body, maxAge }
+}
+
+const DOWN: Fetched = { kind: 'failed', detail: 'connection refused' }
+
+describe('remote keys', () => {
+  it('are fetched at the start, and again before they are old', async () => {
+    const { clock, issuer, keys, seen, kids } = setUp()
+    assert.equal(keys.current, undefined)
+    await settled()
+    assert.equal(kids(), 'a')
+    const first = keys.current
+    await clock.pass(809_999)
+    assert.equal(issuer.fetches, 1)
+    await clock.pass(1)
+    assert.equal(issuer.fetches, 2, 'at nine tenths, as the dice fell')
+    assert.equal(keys.current, first, 'the same text is the same keys')
+    issuer.answer = text(B)
+    await clock.pass(900_000)
+    assert.equal(kids(), 'b')
+    assert.deepEqual(seen, ['start changed', 'interval unchanged', 'interval changed'])
+  })
+
+  for (const [maxAge, first] of [
+    [undefined, 810_000],
+    [3_600_000, 810_000],
+    [100_000, 90_000],
+    [0, 27_000],
+  ] as const) {
+    it(`with a max-age of ${maxAge} ms are fetched again after ${first} ms`, async () => {
+      const { clock, issuer } = setUp(text(A, maxAge))
+      await clock.pass(first - 1)
+      assert.equal(issuer.fetches, 1)
+      await clock.pass(1)
+      assert.equal(issuer.fetches, 2)
+    })
+  }
+
+  it('stay good while the issuer is down, and it is asked less and less often', async () => {
+    const { clock, issuer, keys, kids } = setUp()
+    await settled()
+    issuer.answer = DOWN
+    await clock.pass(86_400_000)
+    assert.equal(kids(), 'a')
+    const { age = 0, last, failures } = keys.status()
+    assert.ok(age >= 86_400_000 && failures > 100)
+    assert.deepEqual(last, { outcome: 'failed', trigger: 'interval', detail: 'connection refused' })
+    const before = issuer.fetches
+    await clock.pass(600_000)
+    assert.ok(issuer.fetches - before <= 12, `${issuer.fetches - before} in ten minutes`)
+    issuer.answer = text(B)
+    await clock.pass(60_000)
+    assert.equal(kids(), 'b')
+    assert.equal(keys.status().failures, 0)
+  })
+
+  it('that could not be fetched at the start are tried again soon', async () => {
+    const { clock, issuer, keys, kids } = setUp(DOWN)
+    await settled()
+    assert.equal(keys.status().age, undefined)
+    issuer.answer = text(A)
+    await clock.pass(1000)
+    assert.equal(kids(), 'a')
+  })
+
+  for (const answer of ['', '<html>', '{}', '{"keys":7}', '{"keys":[],"keys":[]}']) {
+    it(`are not replaced by ${JSON.stringify(answer)}`, async () => {
+      const { clock, issuer, keys, kids } = setUp()
+      await settled()
+      issuer.answer = text(answer)
+      await clock.pass(900_000)
+      assert.equal(kids(), 'a')
+      assert.equal(keys.status().last?.outcome, 'refused')
+    })
+  }
+
+  it('are withdrawn by an issuer that publishes none', async () => {
+    const { clock, issuer, keys } = setUp()
+    await settled()
+    issuer.answer = text('{"keys":[]}')
+    await clock.pass(900_000)
+    assert.equal(keys.current?.byKid.size, 0)
+  })
+
+  it('are fetched for an unknown kid, once in an interval', async () => {
+    const { clock, issuer, keys, kids, seen } = setUp()
+    await clock.pass(1000)
+    issuer.answer = text(B)
+    const waiting = keys.refetch()
+    assert.ok(waiting instanceof Promise)
+    await waiting
+    assert.equal(kids(), 'b')
+    for (let i = 0; i < 100; i++) assert.equal(keys.refetch(), undefined)
+    await clock.pass(29_999)
+    assert.equal(keys.refetch(), undefined)
+    await clock.pass(1)
+    await keys.refetch()
+    assert.equal(issuer.fetches, 3)
+    assert.deepEqual(seen, ['start changed', 'unknown-key changed', 'unknown-key unchanged'])
+  })
+
+  it('are asked for by one request at a time, whoever waits', async () => {
+    const { issuer, keys, kids } = setUp('wait')
+    const waiting = Array.from({ length: 50 }, () => keys.refetch())
+    assert.ok(waiting.every((one) => one !== undefined))
+    assert.equal(issuer.fetches, 1)
+    issuer.release(text(A))
+    await Promise.all(waiting)
+    assert.equal(kids(), 'a')
+    assert.equal(issuer.fetches, 1)
+  })
+
+  it('keep nobody waiting for longer than a request can', async () => {
+    const { clock, issuer, keys, kids } = setUp('wait')
+    let isOver = false
+    keys.refetch()?.then(() => {
+      isOver = true
+    })
+    await clock.pass(2999)
+    assert.equal(isOver, false)
+    await clock.pass(1)
+    assert.equal(isOver, true)
+    issuer.release(text(A))
+    await settled()
+    assert.equal(kids(), 'a', 'what comes late is still taken')
+  })
+
+  it('come from a fetch that may break', async () => {
+    const clock = new TestClock()
+    const fetch = () => Promise.reject(new Error('broken'))
+    const keys = new RemoteKeys({ url: 'https://x', cacheDuration: 1000, clock, fetch })
+    await settled()
+    assert.equal(keys.status().last?.detail, 'Error: broken')
+    assert.ok(clock.waiting > 0)
+  })
+
+  it('end when they are closed', async () => {
+    const { clock, issuer, keys } = setUp()
+    await settled()
+    keys.close()
+    assert.equal(clock.waiting, 0)
+    await clock.pass(10_000_000)
+    assert.equal(keys.refetch(), undefined)
+    assert.equal(issuer.fetches, 1)
+  })
+
+  it('that are closed while they are fetched are not fetched again', async () => {
+    const { clock, issuer, keys } = setUp('wait')
+    keys.close()
+    issuer.release(text(A))
+    await settled()
+    assert.equal(clock.waiting, 0)
+  })
+})

@@ -1,0 +1,15 @@
+import type { Services } from '../program/services.ts'
+import { rateLimitDecisions } from '../telemetry/definitions/limits.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+type WatchStep = NonNullable<Services['watchStep']>
+
+/** Counts what rate limits say; of other policies nobody is told. */
+export function rateLimitCounter(
+  metrics: Metrics,
+  { kind, policy }: Parameters<WatchStep>[0],
+): ReturnType<WatchStep> {
+  if (kind !== 'localRateLimit') return undefined
+  const decisions = metrics.counter(rateLimitDecisions).of({ policy })
+  return (outcome) => decisions.at(outcome === undefined ? 'allowed' : 'limited').inc()
+}
