@@ -181,7 +181,7 @@ export class Observing implements AcceptObserver {
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
     this.#activeOf(run).inc(-1)
-    if (exchange.status >= 400) this.#limited(run)
+    if (exchange.reason !== 'upstream') this.#limited(run)
     logRequest(this.#log, run, seconds)
     if (run.trace !== undefined) this.#collectors.end(run, seconds)
   }

@@ -154,7 +154,7 @@ describe('any record', () => {
         const count = Object.values(fields).filter((each) => each !== undefined).length
         assert.equal(splitFields(line).length, count)
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     )
   })
 
@@ -169,7 +169,7 @@ describe('any record', () => {
           assert.equal(parsed[name], value)
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     )
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import { createServer as createHttp2Server } from 'node:http2'
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -281,7 +281,7 @@ describe('tracing', () => {
   it('speaks gRPC with collectors that want it', async () => {
     const calls: string[] = []
     const server = createHttp2Server()
-    server.on('stream', (stream, headers) => {
+    server.on('stream', (stream: ServerHttp2Stream, headers) => {
       calls.push(`${headers[':path']} ${headers['content-type']}`)
       stream.respond({ 'content-type': 'application/grpc' }, { waitForTrailers: true })
       stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }))
@@ -322,6 +322,7 @@ describe('metrics', () => {
     const gateway = await start('')
     await gateway.get('/busy')
     await gateway.get('/')
+    await exchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\na: ${'a'.repeat(99_999)}`, '431')
     const text = gateway.metrics()
     for (const line of [
       /^portcullis_request_first_byte_seconds_count\{listener="default\/\w+",route="all"\} 2$/m,
@@ -329,6 +330,7 @@ describe('metrics', () => {
       /^portcullis_upstream_requests_total\{backend="first",outcome="5xx",purpose="proxy"\} 1$/m,
       /^portcullis_upstream_requests_total\{backend="first",outcome="2xx",purpose="retry"\} 1$/m,
       /^portcullis_upstream_request_duration_seconds_count\{backend="first"\} 3$/m,
+      /^portcullis_limit_hits_total\{listener="none",limit="head-size"\} 1$/m,
       /^portcullis_upstream_retries_total\{backend="first",reason="status"\} 1$/m,
       /^portcullis_downstream_connections_active\{listener="default\/\w+",protocol="http1"\} [1-9]/m,
     ])

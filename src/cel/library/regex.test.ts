@@ -248,7 +248,7 @@ describe('the automaton', () => {
         const reference = RE2JS.compile(pattern)
         for (const text of list) assert.equal(own.matches(text), reference.test(text), text)
       }),
-      { numRuns: 1500 },
+      { numRuns: 500 },
     )
   })
 
@@ -310,7 +310,7 @@ describe('patterns without an engine', () => {
         assert.equal(literal(text), automaton(pattern).matches(text))
         assert.equal(literal(text), RE2JS.compile(pattern).test(text))
       }),
-      { numRuns: 3000 },
+      { numRuns: 400 },
     )
   })
 })

@@ -238,7 +238,7 @@ const requests: fc.Arbitrary<Request> = fc.record({
 })
 
 describe('on random rule sets and requests', () => {
-  const numRuns = Number(process.env['FUZZ_RUNS'] ?? 2_000) / 5
+  const numRuns = Number(process.env['FUZZ_RUNS'] ?? 1_000) / 5
   it('the index, the linear scan, closures and explain decide alike', () => {
     fc.assert(
       fc.property(ruleSets, fc.array(requests, { minLength: 1, maxLength: 6 }), (written, all) => {

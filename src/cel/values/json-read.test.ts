@@ -99,7 +99,7 @@ describe('readJson', () => {
       fc.property(DOCUMENT, (text) => {
         assert.deepEqual(readJson(text, { duplicates: 'refuse' }), plain(text))
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     )
   })
 
@@ -109,7 +109,7 @@ describe('readJson', () => {
       fc.property(fc.array(pieces), (text) => {
         readJson(text.join(''), { duplicates: 'refuse' })
       }),
-      { numRuns: 2000 },
+      { numRuns: 600 },
     )
   })
 })
