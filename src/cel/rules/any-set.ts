@@ -61,16 +61,17 @@ export function alternatives(
 /** The same atom with the subject that was met first, so that the others can be forgotten. */
 function shared(atom: Atom | undefined, subjects: Map<string, Subject>): Atom | undefined {
   if (atom === undefined) return undefined
-  const { kind, subject } = atom
-  const keys = atom.keys.map(flat)
+  const { kind, subject, keys } = atom
   const known = subjects.get(subject.path)
-  if (known === undefined) subjects.set(subject.path, subject)
-  return { kind, subject: known ?? subject, keys }
+  if (known !== undefined) return { kind, subject: known, keys }
+  subjects.set(subject.path, subject)
+  return atom
 }
 
 /**
  * A literal is a slice of its rule's text, which V8 reads through two more objects; a copy is a
- * string of its own. With many rules that is the difference of a cache miss or two.
+ * string of its own, made when its bucket is, so that the two lie side by side. With many rules
+ * that is the difference of a few cache misses.
  */
 function flat(key: Value): Value {
   return typeof key === 'string' ? (JSON.parse(JSON.stringify(key)) as string) : key
@@ -112,12 +113,6 @@ interface Group {
   readonly members: Member[]
 }
 
-interface Candidate {
-  readonly at: number
-  readonly atom: Atom
-  readonly group: Group
-}
-
 /**
  * Puts each alternative into the group of the conjunct that leaves the smallest bucket, else into
  * `others`. Of equals the cheaper look-up wins, then the one that more alternatives share.
@@ -129,65 +124,66 @@ function choose(all: readonly Alternative[], others: Alternative[]): readonly Gr
     cidr: new Map(),
     prefix: new Map(),
   } as Groups
-  const candidates = all.map((alternative) => candidatesOf(alternative, groups))
-  for (const [i, alternative] of all.entries()) {
-    const best = smallest(candidates[i] as readonly Candidate[])
-    if (best === undefined) others.push(alternative)
+  for (const { conjuncts } of all) {
+    for (const { atom } of conjuncts) if (atom !== undefined) count(groupOf(atom, groups), atom)
+  }
+  for (const alternative of all) {
+    const { conjuncts } = alternative
+    const at = smallest(conjuncts, groups)
+    const atom = conjuncts[at]?.atom
+    if (atom === undefined) others.push(alternative)
     else {
-      const left = alternative.conjuncts.filter((_, at) => at !== best.at)
-      best.group.members.push({ alternative, atom: best.atom, left })
+      const left = conjuncts.length === 1 ? NOTHING_LEFT : conjuncts.filter((_, i) => i !== at)
+      groupOf(atom, groups).members.push({ alternative, atom, left })
     }
   }
   return Object.values(groups).flatMap((byPath) => [...byPath.values()])
 }
 
+const NOTHING_LEFT: readonly Conjunct[] = []
+
 type Groups = Record<Atom['kind'], Map<string, Group>>
 
-function candidatesOf(alternative: Alternative, groups: Groups): readonly Candidate[] {
-  const found: Candidate[] = []
-  for (const [at, { atom }] of alternative.conjuncts.entries()) {
-    if (atom === undefined) continue
-    const byPath = groups[atom.kind]
-    let group = byPath.get(atom.subject.path)
-    if (group === undefined) {
-      group = { atom, keys: new Map(), total: 0, members: [] }
-      byPath.set(atom.subject.path, group)
-    }
-    group.total++
-    for (const key of atom.keys) {
-      const id = keyId(key)
-      group.keys.set(id, (group.keys.get(id) ?? 0) + 1)
-    }
-    found.push({ at, atom, group })
+function groupOf(atom: Atom, groups: Groups): Group {
+  const byPath = groups[atom.kind]
+  const known = byPath.get(atom.subject.path)
+  if (known !== undefined) return known
+  const made: Group = { atom, keys: new Map(), total: 0, members: [] }
+  byPath.set(atom.subject.path, made)
+  return made
+}
+
+function count(group: Group, atom: Atom): void {
+  group.total++
+  for (const key of atom.keys) {
+    const id = keyId(key)
+    group.keys.set(id, (group.keys.get(id) ?? 0) + 1)
   }
-  return found
 }
 
 const CHEAPEST_FIRST = { equal: 0, element: 1, cidr: 2, prefix: 3 } as const
 
-function smallest(candidates: readonly Candidate[]): Candidate | undefined {
-  let best: Candidate | undefined
-  let bestSize = 0
-  for (const candidate of candidates) {
-    let size = 0
-    for (const key of candidate.atom.keys) {
-      size = Math.max(size, candidate.group.keys.get(keyId(key)) ?? 0)
-    }
-    if (
-      best === undefined ||
-      size < bestSize ||
-      (size === bestSize && isCheaper(candidate, best))
-    ) {
-      best = candidate
-      bestSize = size
+/** The place of the conjunct to look up, or -1. */
+function smallest(conjuncts: readonly Conjunct[], groups: Groups): number {
+  if (conjuncts.length === 1) return conjuncts[0]?.atom === undefined ? -1 : 0
+  let best = -1
+  let bestRank: readonly [size: number, cost: number, shared: number] = [0, 0, 0]
+  for (const [at, { atom }] of conjuncts.entries()) {
+    if (atom === undefined) continue
+    const group = groupOf(atom, groups)
+    const size = Math.max(0, ...atom.keys.map((key) => group.keys.get(keyId(key)) ?? 0))
+    const rank = [size, CHEAPEST_FIRST[atom.kind], -group.total] as const
+    if (best < 0 || isLess(rank, bestRank)) {
+      best = at
+      bestRank = rank
     }
   }
   return best
 }
 
-function isCheaper(a: Candidate, b: Candidate): boolean {
-  const order = CHEAPEST_FIRST[a.atom.kind] - CHEAPEST_FIRST[b.atom.kind]
-  return order < 0 || (order === 0 && a.group.total > b.group.total)
+function isLess(a: readonly number[], b: readonly number[]): boolean {
+  const at = a.findIndex((value, i) => value !== b[i])
+  return at >= 0 && (a[at] as number) < (b[at] as number)
 }
 
 /** Networks written alike or with other host bits are one key. */
@@ -207,18 +203,20 @@ const LOOKUPS = {
 }
 
 function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
-  const byKey = new Map<Value, { readonly key: Value; members: Member | Member[] }>()
+  const byKey = new Map<Value, Member | Member[]>()
   for (const member of members) {
     for (const key of member.atom.keys) {
       const id = keyId(key)
       const known = byKey.get(id)
-      if (known === undefined) byKey.set(id, { key, members: member })
-      else if (Array.isArray(known.members)) known.members.push(member)
-      else known.members = [known.members, member]
+      if (known === undefined) byKey.set(id, member)
+      else if (Array.isArray(known)) known.push(member)
+      else byKey.set(id, [known, member])
     }
   }
   const buckets = new Map<Value, Bucket>()
-  for (const { key, members: own } of byKey.values()) {
+  for (const [id, own] of byKey) {
+    const first = Array.isArray(own) ? (own[0] as Member) : own
+    const key = flat(first.atom.keys.find((each) => keyId(each) === id) as Value)
     buckets.set(key, Array.isArray(own) ? bucket(own, emit) : single(own, emit))
   }
   return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets)
@@ -247,7 +245,7 @@ function rest({ rule, conjuncts }: Alternative, emit: Emit): Bucket {
   }
   for (const { atom } of conjuncts) {
     if (atom !== undefined && isTested(atom)) {
-      bucket = testAtom(atom.kind, emit.read(atom.subject), atom.keys[0] as Value, bucket)
+      bucket = testAtom(atom.kind, emit.read(atom.subject), flat(atom.keys[0] as Value), bucket)
     }
   }
   return bucket
