@@ -11,6 +11,8 @@ import {
   EqualLookup,
   type Matcher,
   PrefixLookup,
+  type Remainder,
+  remain,
 } from './lookups.ts'
 
 /** One way for a rule to match: all of `conjuncts` are definitely true. */
@@ -214,12 +216,36 @@ function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
     }
   }
   const buckets = new Map<Value, Bucket>()
+  const remainder = remainderOf(byKey.values(), emit)
   for (const [id, own] of byKey) {
     const first = Array.isArray(own) ? (own[0] as Member) : own
     const key = flat(first.atom.keys.find((each) => keyId(each) === id) as Value)
-    buckets.set(key, Array.isArray(own) ? bucket(own, emit) : single(own, emit))
+    buckets.set(key, Array.isArray(own) ? bucket(own, emit) : single(own, remainder, emit))
   }
-  return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets)
+  return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets, remainder?.columns)
+}
+
+interface SharedRemainder {
+  readonly columns: Remainder
+  readonly subject: Subject
+}
+
+/** Set up for the first rule with one more test of a kind that columns can hold. */
+function remainderOf(all: Iterable<Member | Member[]>, emit: Emit): SharedRemainder | undefined {
+  for (const own of all) {
+    const atom = Array.isArray(own) ? undefined : onlyAtom(own)
+    if (atom === undefined) continue
+    const { kind, subject } = atom
+    const columns: Remainder = { kind, read: emit.read(subject), keys: [], rules: [] }
+    return { columns, subject }
+  }
+  return undefined
+}
+
+function onlyAtom({ left }: Member): (Atom & { readonly kind: Remainder['kind'] }) | undefined {
+  const atom = left.length === 1 ? left[0]?.atom : undefined
+  if (atom === undefined || !isTested(atom)) return undefined
+  return atom.kind === 'equal' || atom.kind === 'prefix' ? { ...atom, kind: atom.kind } : undefined
 }
 
 function bucket(members: readonly Member[], emit: Emit): Bucket {
@@ -232,7 +258,16 @@ function bucket(members: readonly Member[], emit: Emit): Bucket {
   return compileAny(left, emit)
 }
 
-function single({ alternative: { rule }, left }: Member, emit: Emit): Bucket {
+function single(member: Member, shared: SharedRemainder | undefined, emit: Emit): Bucket {
+  const { alternative, left } = member
+  const { rule } = alternative
+  const atom = onlyAtom(member)
+  if (shared !== undefined && atom !== undefined) {
+    const { columns, subject } = shared
+    if (atom.kind === columns.kind && atom.subject === subject) {
+      return remain(columns, rule, flat(atom.keys[0] as Value))
+    }
+  }
   return rest({ rule, conjuncts: left }, emit)
 }
 

@@ -32,7 +32,7 @@ class EqualTest implements Matcher {
   }
 
   match(variables: Variables): number {
-    return this.#read(variables) === this.#key ? enter(this.#then, variables) : -1
+    return this.#read(variables) === this.#key ? enter(this.#then, variables, undefined) : -1
   }
 }
 
@@ -50,7 +50,7 @@ class PrefixTest implements Matcher {
   match(variables: Variables): number {
     const text = this.#read(variables)
     if (typeof text !== 'string' || !text.startsWith(this.#prefix)) return -1
-    return enter(this.#then, variables)
+    return enter(this.#then, variables, undefined)
   }
 }
 
@@ -67,6 +67,8 @@ class CidrTest implements Matcher {
 
   match(variables: Variables): number {
     const ip = this.#read(variables)
-    return ip instanceof Ip && this.#network.containsIp(ip) ? enter(this.#then, variables) : -1
+    return ip instanceof Ip && this.#network.containsIp(ip)
+      ? enter(this.#then, variables, undefined)
+      : -1
   }
 }
