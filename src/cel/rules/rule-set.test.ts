@@ -138,6 +138,22 @@ describe('a rule set', () => {
     assert.equal(compileRules(rules).decide(few), true)
   })
 
+  it('alternatives of one rule keep what is left of each apart', () => {
+    const both = (name: string) => `(jwt.sub == '${name}' && request.path.startsWith('/${name}/'))`
+    const rules = rulesOf([
+      ['Allow', `${both('a')} || ${both('b')}`],
+      ['Allow', both('c')],
+      ['Allow', both('d')],
+    ])
+    const set = compileRules(rules)
+    for (const sub of ['a', 'b', 'c', 'd']) {
+      for (const path of ['a', 'b', 'c', 'd']) {
+        const variables = variablesOf({ ...REQUEST, claims: { sub }, path: `/${path}/x` })
+        assert.equal(set.decide(variables), sub === path, `${sub} at /${path}/x`)
+      }
+    }
+  })
+
   it('counts what look-ups answer and what runs in turn', () => {
     const names = ['a', 'b', 'c', 'd']
     const set = compileRules(
