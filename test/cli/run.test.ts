@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -210,9 +218,8 @@ ${more}routes:
         )
     const before = await pids()
     assert.equal(before.length, 2)
-    const workers = await import('node:child_process').then(({ execFileSync }) =>
-      execFileSync('ps', ['-o', 'pid=', '--ppid', String(own.child.pid)], { encoding: 'utf8' }),
-    )
+    const { pid } = own.child
+    const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
     process.kill(Number(workers.trim().split(/\s+/)[0]), 'SIGKILL')
     await until('the new worker', async () => {
       const now = await pids()
