@@ -6,7 +6,7 @@ import { type Applied, Gateway } from '../proxy/gateway.ts'
 import { Workers } from '../proxy/workers.ts'
 import type { MetricView } from '../telemetry/exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
 
@@ -16,6 +16,12 @@ export interface Fleet {
   apply(model: Model): Promise<Applied>
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
+}
+
+/** The metrics of a process, as the configuration wants them told. */
+export function openMetrics({ metrics }: Settings): Metrics {
+  const { histograms, remove, labels } = metrics
+  return createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
 }
 
 export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fleet {

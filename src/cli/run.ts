@@ -9,7 +9,7 @@ import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
-import { loadFile } from '../sources/file/load.ts'
+import { type Loaded, loadFile } from '../sources/file/load.ts'
 import { FileWatch } from '../sources/file/watch.ts'
 import {
   configInfo,
@@ -18,11 +18,10 @@ import {
 } from '../telemetry/definitions/configuration.ts'
 import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
-import { openFleet } from './fleet.ts'
+import { openFleet, openMetrics } from './fleet.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -49,7 +48,13 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const { value: model, diagnostics } = loaded.result
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example = file === undefined ? await startExampleBackend(EXAMPLE_PORT) : undefined
-    const code = await serveUntilStopped(file ?? QUICKSTART, model, diagnostics, terminal)
+    const code = await serveUntilStopped(
+      file ?? QUICKSTART,
+      model,
+      diagnostics,
+      loaded.files,
+      terminal,
+    )
     example?.close()
     example?.closeAllConnections()
     return code
@@ -82,14 +87,11 @@ async function serveUntilStopped(
   file: string,
   first: Model,
   warnings: readonly Diagnostic[],
+  named: Loaded['files'],
   terminal: Terminal,
 ): Promise<number> {
   const { settings } = first
-  const metrics = createMetrics({
-    histograms: settings.metrics.histograms,
-    remove: settings.metrics.remove,
-    customLabels: Object.keys(settings.metrics.labels),
-  })
+  const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
   metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
   const fleet = openFleet(settings, log, metrics)
@@ -133,7 +135,7 @@ async function serveUntilStopped(
   const watch = new FileWatch(() => void reload())
   const followed = (files: readonly { readonly path: string }[]) =>
     watch.follow([file, ...files.map(({ path }) => path)])
-  followed(loadFile(file, { environment: terminal.environment }).files)
+  followed(named)
 
   const reload = async () => {
     const { result, files } = loadFile(file, { environment: terminal.environment })

@@ -2,9 +2,10 @@ import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import type { Order, Report } from '../proxy/worker-messages.ts'
-import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
+import { openMetrics } from './fleet.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -59,8 +60,7 @@ interface Serving {
 function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
-  const { histograms, remove, labels } = settings.metrics
-  const metrics = createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
+  const metrics = openMetrics(settings)
   const stop = watchProcess(metrics, { worker: number })
   const { version } = own
   const gateway = new Gateway({ settings, log, metrics, reusePort: true, ticketSecret, version })

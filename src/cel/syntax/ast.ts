@@ -1,4 +1,3 @@
-import { DYN, type Type } from '../check/types.ts'
 import type { Value } from '../values/value.ts'
 
 /** UTF-16 offsets into the expression's text, end exclusive. */
@@ -8,9 +7,9 @@ export interface Span {
 }
 
 /**
- * What the parser makes and the checker completes: `type` of each node, and the resolution of
- * names (`Ident.variable`, `Call.declaration`). Macros have nodes of their own instead of CEL's
- * generic fold, so that each can be run, explained and indexed for what it is.
+ * What the parser makes: names as written and no types, which the checker's Term has. Macros have
+ * nodes of their own instead of CEL's generic fold, so that each can be run, explained and indexed
+ * for what it is.
  */
 export type Expr =
   | Literal
@@ -28,23 +27,19 @@ export type Expr =
   | Bind
   | OptMap
 
-interface Node extends Span {
-  type: Type
-}
-
-export interface Literal extends Node {
+export interface Literal extends Span {
   readonly kind: 'literal'
   readonly value: Value
 }
 
-export interface Ident extends Node {
+export interface Ident extends Span {
   readonly kind: 'ident'
   /** As written; a leading dot (`.x`, absolute) is kept. */
   readonly name: string
 }
 
 /** `x.field`, `x.?field`, and `has(x.field)` where `test` is set. */
-export interface Select extends Node {
+export interface Select extends Span {
   readonly kind: 'select'
   readonly operand: Expr
   readonly field: string
@@ -53,7 +48,7 @@ export interface Select extends Node {
 }
 
 /** `x[i]` and `x[?i]`. */
-export interface Index extends Node {
+export interface Index extends Span {
   readonly kind: 'index'
   readonly operand: Expr
   readonly index: Expr
@@ -61,32 +56,32 @@ export interface Index extends Node {
 }
 
 /** A function, a method, or an operator other than the ones with nodes of their own (`_+_`). */
-export interface Call extends Node {
+export interface Call extends Span {
   readonly kind: 'call'
   readonly name: string
   readonly target: Expr | undefined
   readonly args: readonly Expr[]
 }
 
-export interface Logic extends Node {
+export interface Logic extends Span {
   readonly kind: 'and' | 'or'
   readonly left: Expr
   readonly right: Expr
 }
 
-export interface Not extends Node {
+export interface Not extends Span {
   readonly kind: 'not'
   readonly operand: Expr
 }
 
-export interface Conditional extends Node {
+export interface Conditional extends Span {
   readonly kind: 'conditional'
   readonly condition: Expr
   readonly whenTrue: Expr
   readonly whenFalse: Expr
 }
 
-export interface ListExpr extends Node {
+export interface ListExpr extends Span {
   readonly kind: 'list'
   readonly elements: readonly ListElement[]
 }
@@ -97,7 +92,7 @@ export interface ListElement {
   readonly optional: boolean
 }
 
-export interface MapExpr extends Node {
+export interface MapExpr extends Span {
   readonly kind: 'map'
   readonly entries: readonly MapEntry[]
 }
@@ -109,7 +104,7 @@ export interface MapEntry {
 }
 
 /** `pkg.Message{field: value}`: parsed, so that the checker can say that there are no messages. */
-export interface MessageExpr extends Node {
+export interface MessageExpr extends Span {
   readonly kind: 'message'
   readonly name: string
 }
@@ -124,7 +119,7 @@ export type Macro =
   | 'transformMap'
   | 'transformMapEntry'
 
-export interface Comprehension extends Node {
+export interface Comprehension extends Span {
   readonly kind: 'comprehension'
   readonly macro: Macro
   readonly range: Expr
@@ -136,7 +131,7 @@ export interface Comprehension extends Node {
 }
 
 /** `cel.bind(name, value, body)` */
-export interface Bind extends Node {
+export interface Bind extends Span {
   readonly kind: 'bind'
   readonly name: string
   readonly value: Expr
@@ -144,12 +139,10 @@ export interface Bind extends Node {
 }
 
 /** `x.optMap(v, body)` and, where `flat`, `x.optFlatMap(v, body)`. */
-export interface OptMap extends Node {
+export interface OptMap extends Span {
   readonly kind: 'optMap'
   readonly target: Expr
   readonly name: string
   readonly body: Expr
   readonly flat: boolean
 }
-
-export const UNCHECKED = DYN

@@ -1,6 +1,6 @@
 import { Double } from '../values/number.ts'
 import type { Value } from '../values/value.ts'
-import { type Expr, UNCHECKED } from './ast.ts'
+import type { Expr } from './ast.ts'
 import type { TokenKind } from './lexer.ts'
 
 /** Words that CEL keeps for later: no variables, but fine as fields. */
@@ -38,7 +38,7 @@ export function balance(
   const middle = (from + to) >> 1
   const left = balance(operands, kind, from, middle)
   const right = balance(operands, kind, middle, to)
-  return { kind, left, right, type: UNCHECKED, start: left.start, end: right.end }
+  return { kind, left, right, start: left.start, end: right.end }
 }
 
 export function isSignable(value: Value): value is number | bigint | Double {

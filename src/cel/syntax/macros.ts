@@ -1,4 +1,4 @@
-import { type Call, type Expr, type Macro, type Span, UNCHECKED } from './ast.ts'
+import type { Call, Expr, Macro, Span } from './ast.ts'
 
 type Complain = (message: string, at?: Span) => void
 
@@ -51,7 +51,7 @@ function bind(call: Call, complain: Complain): Expr | undefined {
   const name = simpleName(variable, complain)
   if (name === undefined) return undefined
   const { start, end } = call
-  return { kind: 'bind', name, value, body, type: UNCHECKED, start, end }
+  return { kind: 'bind', name, value, body, start, end }
 }
 
 function quantifier(call: Call, macro: Macro, complain: Complain): Expr | undefined {
@@ -82,7 +82,6 @@ function loop(
     second,
     filter,
     body: body as Expr,
-    type: UNCHECKED,
     start,
     end,
   }
@@ -99,7 +98,6 @@ function optMap(call: Call, target: Expr, complain: Complain): Expr | undefined 
     name,
     body: call.args[1] as Expr,
     flat,
-    type: UNCHECKED,
     start,
     end,
   }
@@ -114,14 +112,13 @@ function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined 
   const list: Expr = {
     kind: 'ident',
     name: SORTED,
-    type: UNCHECKED,
     start: target.start,
     end: target.end,
   }
   const keys = loop({ ...call, target: list }, 'map', 1, undefined, call.args[1], complain)
   if (keys === undefined) return undefined
   const body: Expr = { ...call, name: '@sortByKeys', target: undefined, args: [{ ...list }, keys] }
-  return { kind: 'bind', name: SORTED, value: target, body, type: UNCHECKED, start, end }
+  return { kind: 'bind', name: SORTED, value: target, body, start, end }
 }
 
 function simpleName(expr: Expr, complain: Complain): string | undefined {

@@ -1,4 +1,4 @@
-import { type Expr, type ListElement, type MapEntry, UNCHECKED } from './ast.ts'
+import type { Expr, ListElement, MapEntry } from './ast.ts'
 import { balance, isSignable, negated, PRECEDENCE, qualifiedName, RESERVED } from './grammar.ts'
 import { Lexer, type Problem, type TokenKind } from './lexer.ts'
 import { expandMacro } from './macros.ts'
@@ -77,7 +77,6 @@ class Parser {
       condition,
       whenTrue,
       whenFalse,
-      type: UNCHECKED,
       start,
       end: this.#lexer.before,
     }
@@ -138,7 +137,7 @@ class Parser {
     if (count % 2 === 0) return operand
     this.#raise(this.#height)
     if (kind === '-') return this.#call('-_', undefined, [operand], start)
-    return { kind: 'not', operand, type: UNCHECKED, start, end: operand.end }
+    return { kind: 'not', operand, start, end: operand.end }
   }
 
   #member(from = this.#lexer.start): Expr {
@@ -155,7 +154,7 @@ class Parser {
         this.#expect(']')
         this.#raise(Math.max(height, this.#height))
         const end = this.#lexer.before
-        expr = { kind: 'index', operand: expr, index, optional, type: UNCHECKED, start: from, end }
+        expr = { kind: 'index', operand: expr, index, optional, start: from, end }
       } else if (this.#lexer.kind === '{' && qualifiedName(expr) !== '') {
         expr = this.#message(expr)
       } else return expr
@@ -185,7 +184,6 @@ class Parser {
       field: name,
       optional,
       test: false,
-      type: UNCHECKED,
       start,
       end,
     }
@@ -213,7 +211,7 @@ class Parser {
         return this.#name(start)
       default:
         this.#unexpected('an expression')
-        return { kind: 'literal', value: null, type: UNCHECKED, start, end: start }
+        return { kind: 'literal', value: null, start, end: start }
     }
   }
 
@@ -223,7 +221,7 @@ class Parser {
       this.#lexer.fail('this number does not fit in 64 bits', start, this.#lexer.end)
     }
     this.#lexer.next()
-    return { kind: 'literal', value, type: UNCHECKED, start, end: this.#lexer.before }
+    return { kind: 'literal', value, start, end: this.#lexer.before }
   }
 
   #name(start: number): Expr {
@@ -243,7 +241,6 @@ class Parser {
     return {
       kind: 'ident',
       name: absolute ? `.${name}` : name,
-      type: UNCHECKED,
       start,
       end: lexer.before,
     }
@@ -276,7 +273,7 @@ class Parser {
     }
     this.#expect(']')
     this.#raise(height)
-    return { kind: 'list', elements, type: UNCHECKED, start, end: this.#lexer.before }
+    return { kind: 'list', elements, start, end: this.#lexer.before }
   }
 
   #map(start: number): Expr {
@@ -294,7 +291,7 @@ class Parser {
     }
     this.#expect('}')
     this.#raise(height)
-    return { kind: 'map', entries, type: UNCHECKED, start, end: this.#lexer.before }
+    return { kind: 'map', entries, start, end: this.#lexer.before }
   }
 
   #message(name: Expr): Expr {
@@ -315,7 +312,6 @@ class Parser {
     return {
       kind: 'message',
       name: qualifiedName(name),
-      type: UNCHECKED,
       start,
       end: this.#lexer.before,
     }
@@ -328,7 +324,6 @@ class Parser {
       name,
       target,
       args,
-      type: UNCHECKED,
       start,
       end: this.#lexer.before,
     } as const
