@@ -3,6 +3,7 @@ import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { AccessLogProgram } from '../program/program.ts'
 import type { Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
+import { renderDuration } from '../telemetry/time-text.ts'
 import type { Run } from './run.ts'
 
 type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
@@ -109,6 +110,6 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
     detail: exchange.detail === '' ? undefined : exchange.detail,
     'bytes.received': exchange.bytesReceived,
     'bytes.sent': exchange.bytesSent,
-    duration: `${(seconds * 1000).toFixed(3)}ms`,
+    duration: renderDuration(seconds * 1000),
   }
 }

@@ -27,6 +27,7 @@ import {
 import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { renderDuration } from '../telemetry/time-text.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
@@ -122,7 +123,7 @@ export class Observing implements AcceptObserver {
       detail: streamed.detail === '' ? undefined : streamed.detail,
       'bytes.received': streamed.bytesReceived,
       'bytes.sent': streamed.bytesSent,
-      duration: `${streamed.milliseconds.toFixed(3)}ms`,
+      duration: renderDuration(streamed.milliseconds),
     })
   }
 
