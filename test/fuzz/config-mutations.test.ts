@@ -88,7 +88,7 @@ function dropped(lines: string[], at: number): string[] {
 }
 
 function indented(lines: string[], at: number, by: number): string[] {
-  const index = Math.floor(at * lines.length)
+  const index = Math.min(Math.floor(at * lines.length), lines.length - 1)
   const line = lines[index] ?? ''
   return lines.with(index, by === 0 ? line.trimStart() : ' '.repeat(by) + line)
 }
