@@ -4,6 +4,8 @@ import type { Cidr } from '../values/cidr.ts'
 import type { Value } from '../values/value.ts'
 import { isTested, testAtom } from './atom-tests.ts'
 import { type Atom, atomOf, conjunction, operands, type Subject } from './atoms.ts'
+import { FlatEqualLookup, FlatPrefixLookup, MOST_LENGTHS } from './flat-lookups.ts'
+import { type FlatBucket, FlatTable, LONGEST_TEXT } from './flat-table.ts'
 import {
   type Bucket,
   CidrLookup,
@@ -32,6 +34,8 @@ export interface Emit {
   /** The conjuncts of a rule, or the whole rule. */
   predicate(term: Term | undefined, rule: number): Predicate
   read(subject: Subject): Evaluate
+  /** Look-ups of at least this many texts use flat tables. */
+  readonly flatFrom: number
 }
 
 export interface Counts {
@@ -75,7 +79,7 @@ function shared(atom: Atom | undefined, subjects: Map<string, Subject>): Atom | 
  * string of its own, made when its bucket is, so that the two lie side by side. With many rules
  * that is the difference of a few cache misses.
  */
-function flat(key: Value): Value {
+function ownCopy(key: Value): Value {
   return typeof key === 'string' ? (JSON.parse(JSON.stringify(key)) as string) : key
 }
 
@@ -215,14 +219,63 @@ function lookup(atom: Atom, members: readonly Member[], emit: Emit): Matcher {
       else byKey.set(id, [known, member])
     }
   }
-  const buckets = new Map<Value, Bucket>()
   const remainder = remainderOf(byKey.values(), emit)
+  const flat = byKey.size < emit.flatFrom ? undefined : flatLookup(atom, byKey, remainder, emit)
+  if (flat !== undefined) return flat
+  const buckets = new Map<Value, Bucket>()
   for (const [id, own] of byKey) {
     const first = Array.isArray(own) ? (own[0] as Member) : own
-    const key = flat(first.atom.keys.find((each) => keyId(each) === id) as Value)
+    const key = ownCopy(first.atom.keys.find((each) => keyId(each) === id) as Value)
     buckets.set(key, Array.isArray(own) ? bucket(own, emit) : single(own, remainder, emit))
   }
   return new LOOKUPS[atom.kind](emit.read(atom.subject), buckets, remainder?.columns)
+}
+
+/** Undefined where keys are no texts, or too long; an element is found by a Map as fast. */
+function flatLookup(
+  { kind, subject }: Atom,
+  byKey: ReadonlyMap<Value, Member | Member[]>,
+  shared: SharedRemainder | undefined,
+  emit: Emit,
+): Matcher | undefined {
+  if (kind !== 'equal' && kind !== 'prefix') return undefined
+  const lengths = new Set<number>()
+  for (const key of byKey.keys()) {
+    if (typeof key !== 'string' || key.length > LONGEST_TEXT) return undefined
+    lengths.add(key.length)
+  }
+  if (kind === 'prefix' && lengths.size > MOST_LENGTHS) return undefined
+  const test =
+    shared === undefined ? undefined : { kind: shared.columns.kind, read: shared.columns.read }
+  const table = new FlatTable(flatBuckets(byKey, shared, emit), test)
+  const read = emit.read(subject)
+  if (kind === 'equal') return new FlatEqualLookup(read, table)
+  return new FlatPrefixLookup(
+    read,
+    table,
+    [...lengths].sort((a, b) => a - b),
+  )
+}
+
+function* flatBuckets(
+  byKey: ReadonlyMap<Value, Member | Member[]>,
+  shared: SharedRemainder | undefined,
+  emit: Emit,
+): Generator<readonly [string, FlatBucket]> {
+  for (const [key, own] of byKey as ReadonlyMap<string, Member | Member[]>) {
+    yield [key, Array.isArray(own) ? flatBucket(bucket(own, emit)) : flatSingle(own, shared, emit)]
+  }
+}
+
+function flatSingle(member: Member, shared: SharedRemainder | undefined, emit: Emit): FlatBucket {
+  const { rule } = member.alternative
+  const text = sharedKey(member, shared)
+  if (typeof text === 'string' && text.length <= LONGEST_TEXT) return { rule, text }
+  return flatBucket(rest({ rule, conjuncts: member.left }, emit))
+}
+
+function flatBucket(bucket: Bucket): FlatBucket {
+  return typeof bucket === 'number' ? { rule: bucket, text: undefined } : bucket
 }
 
 interface SharedRemainder {
@@ -259,16 +312,18 @@ function bucket(members: readonly Member[], emit: Emit): Bucket {
 }
 
 function single(member: Member, shared: SharedRemainder | undefined, emit: Emit): Bucket {
-  const { alternative, left } = member
-  const { rule } = alternative
+  const { rule } = member.alternative
+  const key = sharedKey(member, shared)
+  if (shared !== undefined && key !== undefined) return remain(shared.columns, rule, ownCopy(key))
+  return rest({ rule, conjuncts: member.left }, emit)
+}
+
+/** What the remainder compares for this rule; undefined where something else is left of it. */
+function sharedKey(member: Member, shared: SharedRemainder | undefined): Value | undefined {
   const atom = onlyAtom(member)
-  if (shared !== undefined && atom !== undefined) {
-    const { columns, subject } = shared
-    if (atom.kind === columns.kind && atom.subject === subject) {
-      return remain(columns, rule, flat(atom.keys[0] as Value))
-    }
-  }
-  return rest({ rule, conjuncts: left }, emit)
+  if (shared === undefined || atom === undefined) return undefined
+  const isShared = atom.kind === shared.columns.kind && atom.subject === shared.subject
+  return isShared ? atom.keys[0] : undefined
 }
 
 /** Atoms first, each a few loads; then what needs a function of its own. */
@@ -280,7 +335,7 @@ function rest({ rule, conjuncts }: Alternative, emit: Emit): Bucket {
   }
   for (const { atom } of conjuncts) {
     if (atom !== undefined && isTested(atom)) {
-      bucket = testAtom(atom.kind, emit.read(atom.subject), flat(atom.keys[0] as Value), bucket)
+      bucket = testAtom(atom.kind, emit.read(atom.subject), ownCopy(atom.keys[0] as Value), bucket)
     }
   }
   return bucket

@@ -255,12 +255,13 @@ const requests: fc.Arbitrary<Request> = fc.record({
 
 describe('on random rule sets and requests', () => {
   const numRuns = Number(process.env['FUZZ_RUNS'] ?? 1_000) / 5
-  it('the index, the linear scan, closures and explain decide alike', () => {
+  it('the index, flat or not, the linear scan, closures and explain decide alike', () => {
     fc.assert(
       fc.property(ruleSets, fc.array(requests, { minLength: 1, maxLength: 6 }), (written, all) => {
         const rules = rulesOf(written)
         const indexed = compileRules(rules)
         const others = [
+          compileRules(rules, { flatFrom: 1 }),
           compileRules(rules, { index: false }),
           compileRules(rulesOf(written, 'closures')),
           compileRules(rulesOf(written, 'closures'), { index: false }),

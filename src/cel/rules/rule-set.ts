@@ -16,7 +16,11 @@ export interface Rule {
 export interface RuleSetOptions {
   /** False: every rule is tested in turn; what the index is compared with. */
   readonly index?: boolean
+  /** How many texts make a look-up large: then memory costs more than hashing by hand. */
+  readonly flatFrom?: number
 }
+
+const MANY = 2_000
 
 /** Which rule decided; `rule` is -1 where no Allow matched, or where nothing stood against it. */
 export interface Deciding {
@@ -58,9 +62,11 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     }
     expression.release()
   }
-  const isIndexed = options.index !== false
-  const denies = matcher(all, 'Deny', isIndexed ? found.Deny : undefined, counts)
-  const allows = matcher(all, 'Allow', isIndexed ? found.Allow : undefined, counts)
+  const match = (action: 'Deny' | 'Allow') => {
+    const emit = emitter(all, action, options.flatFrom ?? MANY)
+    return matcher(all, action, options.index === false ? undefined : found[action], emit, counts)
+  }
+  const [denies, allows] = [match('Deny'), match('Allow')]
   return new CompiledRules(all, counts, denies, [...requires.values()], allows)
 }
 
@@ -115,9 +121,9 @@ function matcher(
   rules: readonly Rule[],
   action: 'Deny' | 'Allow',
   found: readonly Alternative[] | undefined,
+  emit: Emit,
   counts: Counts,
 ): Matcher | undefined {
-  const emit = emitter(rules, action)
   if (found !== undefined) return found.length === 0 ? undefined : compileAny(found, emit, counts)
   const tests = [...rules.entries()]
     .filter(([, rule]) => rule.action === action)
@@ -127,9 +133,10 @@ function matcher(
   return { match: (variables) => tests.find(({ test }) => test(variables))?.rule ?? -1 }
 }
 
-function emitter(rules: readonly Rule[], action: Action): Emit {
+function emitter(rules: readonly Rule[], action: Action, flatFrom: number): Emit {
   const reads = new Map<string, Evaluate>()
   return {
+    flatFrom,
     read(subject) {
       const { path, term } = subject
       const known = reads.get(path) ?? (rules[0] as Rule).expression.evaluatePart(term)
