@@ -177,7 +177,7 @@ describe('the terminal form', () => {
           assert.match(renderTerminal([{ ...ipAgainstText, excerpt }], { width }), /\^/)
         },
       ),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 })

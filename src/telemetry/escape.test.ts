@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { anyText } from '../../test/fuzz/any-text.ts'
 import { LONGEST_VALUE, quote } from './escape.ts'
 
 describe('quoted text', () => {
@@ -26,13 +27,13 @@ describe('quoted text', () => {
 
   it('is JSON of the same text, without anything unseen, whatever the text', () => {
     fc.assert(
-      fc.property(anyText(), (text) => {
+      fc.property(hostileText(), (text) => {
         const quoted = quote(text)
         assert.equal(JSON.parse(quoted), text)
         assert.ok(quoted.isWellFormed())
         assert.doesNotMatch(quoted, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u)
       }),
-      { numRuns: 600 },
+      { numRuns: 150 },
     )
   })
 
@@ -44,11 +45,11 @@ describe('quoted text', () => {
   })
 })
 
-function anyText(): fc.Arbitrary<string> {
+function hostileText(): fc.Arbitrary<string> {
   const hostile = fc.constantFrom(
     ...['\n', '\r', '\t', '\u001b', '\u0085', '\u009b', '\u2028', '\u202e', '\u200d', '\ufeff'],
     ...['"', '\\', '=', ' ', '\ud800', '\udc00', '\u{e0020}', '\0', '\x7f'],
   )
-  const unit = fc.oneof(fc.string({ unit: 'binary', maxLength: 4 }), hostile)
+  const unit = fc.oneof(anyText({ maxLength: 4 }), hostile)
   return fc.array(unit, { maxLength: 20 }).map((parts) => parts.join(''))
 }

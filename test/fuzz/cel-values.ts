@@ -5,6 +5,7 @@ import { Duration, durationFromNanos } from '../../src/cel/values/duration.ts'
 import { double, doubleValue, int, isDouble, Uint } from '../../src/cel/values/number.ts'
 import { Timestamp } from '../../src/cel/values/timestamp.ts'
 import type { Value } from '../../src/cel/values/value.ts'
+import { anyText } from './any-text.ts'
 
 const INT_LIMITS = [
   0n,
@@ -47,7 +48,7 @@ export const anyString = fc.oneof(
     unit: fc.constantFrom('a', 'b', 'A', ' ', '/', '1', 'é', '\u{1f600}', '\u{ffff}'),
     maxLength: 5,
   }),
-  fc.string({ unit: 'binary', maxLength: 4 }),
+  anyText({ maxLength: 4 }),
   fc.constantFrom(
     '',
     'abc',

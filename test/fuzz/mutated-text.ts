@@ -4,6 +4,7 @@ import { tests as conformance } from '@bufbuild/cel-spec/testdata/conformance.js
 import { tests as parsing } from '@bufbuild/cel-spec/testdata/parsing.js'
 import fc from 'fast-check'
 import type { Json } from '../conformance/simple-test.ts'
+import { anyText } from './any-text.ts'
 
 /** Every expression of cel-spec and of cel-go's own tests, the broken ones included. */
 export const SEEDS: readonly string[] = [
@@ -96,7 +97,7 @@ export class HostileText {
 export function mutatedText(): fc.Arbitrary<HostileText> {
   const text = fc.oneof(
     { weight: 6, arbitrary: mutation() },
-    { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 60 }) },
+    { weight: 1, arbitrary: anyText({ maxLength: 60 }) },
     { weight: 2, arbitrary: fc.array(fragment(), { maxLength: 25 }).map((all) => all.join('')) },
     { weight: 1, arbitrary: repeated() },
     { weight: 4, arbitrary: combined() },
@@ -123,9 +124,7 @@ function mutation(): fc.Arbitrary<string> {
     fc.tuple(span, seed()).map(([at, by]) => replaced(at, () => by)),
     span.map((at) => replaced(at, () => '')),
     span.map((at) => replaced(at, (cut) => cut + cut)),
-    fc
-      .tuple(span, fc.string({ unit: 'binary', maxLength: 3 }))
-      .map(([at, by]) => replaced(at, () => by)),
+    fc.tuple(span, anyText({ maxLength: 3 })).map(([at, by]) => replaced(at, () => by)),
     place.map((at) => (text: string) => text.slice(0, Math.floor(at * text.length))),
   )
   return fc

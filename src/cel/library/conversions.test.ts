@@ -197,7 +197,7 @@ describe('doubles in text', () => {
         assert.ok(read !== undefined && Object.is(doubleValue(read), value))
         assert.deepEqual(read, double(value))
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 

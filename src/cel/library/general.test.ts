@@ -133,7 +133,7 @@ describe('regexReplace', () => {
         const own = call('regexReplace', text, pattern, `<\${1}>`)
         assert.equal(own, text.replace(new RegExp(pattern, 'v'), '<$1>'))
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 })

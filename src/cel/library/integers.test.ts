@@ -54,7 +54,7 @@ describe('arithmetic of ints is that of BigInt, and an error beyond int64', () =
           const result = call(form(a), form(b))
           assert.ok(Object.is(result, expected === undefined ? undefined : form(expected)))
         }),
-        { numRuns: 400 },
+        { numRuns: 150 },
       )
     })
   }
@@ -75,7 +75,7 @@ describe('arithmetic of uints is that of BigInt, and an error beyond uint64', ()
           const expected = exact === undefined || exact < 0n || exact > UMAX ? undefined : exact
           assert.equal(call(new Uint(a), new Uint(b))?.value, expected)
         }),
-        { numRuns: 400 },
+        { numRuns: 150 },
       )
     })
   }
@@ -90,7 +90,7 @@ describe('the quotient of any two safe integers is exact', () => {
         if (!Number.isSafeInteger(b * n)) return
         assert.equal(divideInts(a, b), Number(BigInt(a) / BigInt(b)))
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 })

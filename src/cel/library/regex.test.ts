@@ -220,7 +220,7 @@ describe('the size of a pattern', () => {
         const { op } = compileProgram(pattern) as Program
         assert.ok(regexSize(pattern).instructions >= op.length)
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 
@@ -248,7 +248,7 @@ describe('the automaton', () => {
         const reference = RE2JS.compile(pattern)
         for (const text of list) assert.equal(own.matches(text), reference.test(text), text)
       }),
-      { numRuns: 500 },
+      { numRuns: 150 },
     )
   })
 
@@ -310,7 +310,7 @@ describe('patterns without an engine', () => {
         assert.equal(literal(text), automaton(pattern).matches(text))
         assert.equal(literal(text), RE2JS.compile(pattern).test(text))
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 })

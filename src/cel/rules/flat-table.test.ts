@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { anyText } from '../../../test/fuzz/any-text.ts'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { BOOL } from '../check/types.ts'
 import { compile } from '../compile.ts'
@@ -11,7 +12,7 @@ import { type Action, compileRules, type Rule, type RuleSet } from './rule-set.t
 
 const text = fc.oneof(
   fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'abc', 'é', '😀', '\ud83d', '\u{1f600}b'),
-  fc.string({ unit: 'binary', maxLength: 6 }),
+  anyText({ maxLength: 6 }),
 )
 
 describe('FlatTable', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { fuzz } from '../../../test/fuzz/runs.ts'
 import { BOOL } from '../check/types.ts'
 import { compile, type Expression } from '../compile.ts'
 import { STAGES } from '../stages.ts'
@@ -254,7 +255,6 @@ const requests: fc.Arbitrary<Request> = fc.record({
 })
 
 describe('on random rule sets and requests', () => {
-  const numRuns = Number(process.env['FUZZ_RUNS'] ?? 1_000) / 5
   it('the index, flat or not, the linear scan, closures and explain decide alike', () => {
     fc.assert(
       fc.property(ruleSets, fc.array(requests, { minLength: 1, maxLength: 6 }), (written, all) => {
@@ -278,7 +278,7 @@ describe('on random rule sets and requests', () => {
           }
         }
       }),
-      { numRuns },
+      fuzz(0.4),
     )
   })
 })

@@ -76,14 +76,14 @@ describe('parseIp', () => {
         const ip = parseIp(text)
         assert.deepEqual(ip && bits(ip), plainIp(text))
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 
   it('reads its own text back', () => {
     fc.assert(
       fc.property(IPS, (ip) => assert.ok(parseIp(ip.text)?.equals(ip))),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 
@@ -159,7 +159,7 @@ describe('parseCidr', () => {
         assert.equal(range.containsCidr(other), expected)
         assert.ok(range.containsIp(range.masked().ip))
       }),
-      { numRuns: 400 },
+      { numRuns: 150 },
     )
   })
 })
