@@ -5,6 +5,13 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
+import {
+  type Identity,
+  type IdentityVariable,
+  newestValue,
+  type Scope,
+  valueIn,
+} from './identity.ts'
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'method',
@@ -130,6 +137,11 @@ export class Exchange {
   llm: JsonObject | undefined = undefined
   response: ResponseAttributes | JsonObject | undefined = undefined
 
+  /** All that is known of who asks, the latest first. */
+  identity: Identity | undefined = undefined
+  /** Whose view `jwt`, `apiKey`, `basicAuth` and `extauthz` show; undefined: the most specific. */
+  scope: Scope | undefined = undefined
+
   readonly connection: Connection
   /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
   path: string
@@ -161,5 +173,34 @@ export class Exchange {
     this.connection = connection
     this.path = request.path
     this.search = request.search
+  }
+
+  /** An authentication found out who asks; only those whose scope has it will see it. */
+  identify(by: object, variable: IdentityVariable, value: JsonObject): void {
+    this.enter(undefined)
+    this.identity = { by, variable, value, earlier: this.identity }
+    this[variable] = value
+  }
+
+  /**
+   * What is evaluated from here on sees who asks as this scope does. Whoever evaluates an
+   * expression of a policy enters its scope before; nothing has to be left.
+   */
+  enter(scope: Scope | undefined): void {
+    if (this.scope === scope) return
+    this.scope = scope
+    const { identity } = this
+    if (identity === undefined) return
+    if (scope === undefined) {
+      this.jwt = newestValue('jwt', identity)
+      this.apiKey = newestValue('apiKey', identity)
+      this.basicAuth = newestValue('basicAuth', identity)
+      this.extauthz = newestValue('extauthz', identity)
+    } else {
+      this.jwt = valueIn(scope.jwt, 'jwt', identity)
+      this.apiKey = valueIn(scope.apiKey, 'apiKey', identity)
+      this.basicAuth = valueIn(scope.basicAuth, 'basicAuth', identity)
+      this.extauthz = valueIn(scope.extauthz, 'extauthz', identity)
+    }
   }
 }

@@ -2,6 +2,7 @@ import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { Origin } from '../diagnostics/diagnostic.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import type { Scope } from '../exchange/identity.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
@@ -37,14 +38,20 @@ export interface Site {
   readonly now: () => number
   /**
    * Undefined after an error, which is reported with its place; the policy then denies what it
-   * guards, whatever it compiles to.
+   * guards, whatever it compiles to. Wherever it runs, it sees who asks as its own policy does.
    */
-  compile(text: string, place: ExpressionPlace): Expression | undefined
+  compile(text: string, place: ExpressionPlace): PolicyExpression | undefined
+  /** The same for one of many, whose set enters the scope of its policy once for all of them. */
+  compileRule(text: string, place: ExpressionPlace): Expression | undefined
+  /** Who asks, as the policy sees it; undefined where nothing around it finds that out. */
+  scopeOf(policy: ValidPolicy): Scope | undefined
   /** Made once for the same policies, however many routes they reach. */
-  shared<T>(policies: readonly object[], make: () => T): T
+  shared<T>(policies: readonly ValidPolicy[], make: () => T): T
   /** What lives on across reloads as long as the policy stays the same. */
   kept<T>(policy: ValidPolicy, make: () => T): T
 }
+
+export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 'predicate'>
 
 export interface ExpressionPlace {
   readonly policy: ValidPolicy

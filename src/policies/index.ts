@@ -2,6 +2,7 @@ import { authorization } from './authorization/index.ts'
 import { cors } from './cors/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
+import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
 import { requestHeaders } from './request-headers/index.ts'
 import { requestMirror } from './request-mirror/index.ts'
@@ -20,6 +21,7 @@ export const POLICIES: readonly Policy[] = [
   responseHeaders,
   timeout,
   cors,
+  jwtAuthentication,
   authorization,
   localRateLimit,
   requestHeaders,

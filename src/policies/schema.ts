@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Stage } from '../cel/index.ts'
+import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Level, Section } from '../model/policy.ts'
 import { accessLog } from './access-log/schema.ts'
 import { apiKey } from './api-key/schema.ts'
@@ -45,6 +46,8 @@ export interface PolicySchema {
   readonly schema: z.ZodType
   /** Those of all policies hold together; of the others, the first at a level holds. */
   readonly composes: boolean
+  /** The variables by which it says who asks. */
+  readonly identifies: readonly IdentityVariable[]
   /** The stage of its expressions, where it is not that of the section. */
   readonly stage?: Stage
 }
@@ -69,10 +72,10 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
 
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors),
-  define('jwtAuthentication', TRAFFIC, jwtAuthentication, { aliases: ['jwtAuth'], composes: true }),
-  define('basicAuth', TRAFFIC, basicAuth, { aliases: ['basicAuthentication'], composes: true }),
-  define('apiKey', TRAFFIC, apiKey, { aliases: ['apiKeyAuthentication'], composes: true }),
-  define('extAuthz', BOTH, extAuthz, { aliases: ['extAuth'], composes: true }),
+  authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
+  authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
+  authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
+  authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
   define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
@@ -97,11 +100,23 @@ function define(
   kind: string,
   sections: Sections,
   schema: z.ZodType,
-  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'stage'>> = {},
+  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'identifies' | 'stage'>> = {},
 ): PolicySchema {
   // The id makes one definition of it in JSON Schema, however often it is used.
   const known = schema.meta({ ...schema.meta(), id: kind })
-  return { kind, key: kind, aliases: [], sections, schema: known, composes: false, ...rest }
+  const usual = { aliases: [], composes: false, identifies: [] }
+  return { kind, key: kind, sections, schema: known, ...usual, ...rest }
+}
+
+/** All of them that reach a request run, whatever level they are attached at. */
+function authentication(
+  kind: string,
+  sections: Sections,
+  schema: z.ZodType,
+  aliases: readonly string[],
+  identifies: readonly IdentityVariable[],
+): PolicySchema {
+  return define(kind, sections, schema, { aliases, identifies, composes: true })
 }
 
 export function policySchema(kind: string): z.ZodType {

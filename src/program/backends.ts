@@ -78,14 +78,16 @@ function compileBackend(
   const { sites, sections, clusters, backendPrograms } = compilation
   const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
   // A reference is the most specific: it is this backend on this route.
-  const reached = reaching([...layers, own, ref], 'backend')
+  const around = [...layers, own, ref]
+  const reached = reaching(around, 'backend')
   const policies = [...reached.byKind.values()].flat()
-  const key = sites.identity([backend, ...policies, ...reached.invalid])
+  const { sources } = sites.scopesAt(around, 'backend')
+  const key = sites.identity([backend, ...policies, ...reached.invalid, ...sources])
   const known = backendPrograms.get(key)
   if (known !== undefined) return known
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const { steps, run, readsBody } = sections.compile(reached, 'backend')
+  const { steps, run, readsBody } = sections.compile(around, 'backend')
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = http?.requestTimeout ?? 0
   const program = { name: backend.name, cluster, steps, run, readsBody, requestTimeout }

@@ -30,7 +30,12 @@ export class Clusters {
     const site = this.#sites.open()
     const textFrom: TextFrom = (text, place) => {
       const evaluate = site.compile(text, place)?.evaluate()
-      return evaluate && ((exchange) => textOf(evaluate(variablesOf(exchange))))
+      if (evaluate === undefined) return undefined
+      return (exchange) => {
+        // A cluster outlives the policies around it: it sees the most specific of who asks.
+        exchange.enter(undefined)
+        return textOf(evaluate(variablesOf(exchange)))
+      }
     }
     const key = keyOf(backend, policies)
     const known = this.opened.get(key) ?? this.#previous?.clusters.get(key)

@@ -127,8 +127,8 @@ describe('what is invalid fails closed, and the rest serves', () => {
   }
 
   it('a policy that nothing enforces denies, and says so', async () => {
-    const jwt = policies({ jwtAuthentication: null })[0]
-    const valid = { ...jwt, state: 'valid', value: {} } as never
+    const tools = policies({ mcpAuthorization: null }, 'route', 'backend')[0]
+    const valid = { ...tools, state: 'valid', value: {} } as never
     const program = programOf({ routes: [{ policies: [valid] }] })
     assert.equal(await outcome(program), '500 invalid-policy')
     assert.deepEqual(

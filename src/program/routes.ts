@@ -5,7 +5,6 @@ import type { Route, RouteRule } from '../model/route.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
 import { type Compilation, layersAround, type Whereabouts } from './compilation.ts'
-import { reaching } from './layers.ts'
 import type { RouteProgram } from './program.ts'
 
 /** A route as its listener knows it. */
@@ -25,7 +24,7 @@ export function compileRule(
   const names = { name: route.name, rule: rule.name, attributes }
   if (rule.action.kind === 'invalid') return { ...names, ...answering(500, 'invalid-route') }
   const layers = layersAround(compilation, where)
-  const traffic = compilation.sections.compile(reaching(layers, 'traffic'), 'traffic')
+  const traffic = compilation.sections.compile(layers, 'traffic')
   const place = `ref ${route.name}/${index}`
   const choice = compileChoice(compilation, rule.action.backends, layers, place)
   return {
@@ -43,10 +42,7 @@ export function compileRule(
 /** What a request meets that no route matches: the policies around it, and then 404. */
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
-  const { steps, run, readsBody, timeouts } = compilation.sections.compile(
-    reaching(layers, 'traffic'),
-    'traffic',
-  )
+  const { steps, run, readsBody, timeouts } = compilation.sections.compile(layers, 'traffic')
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
   return { ...names, ...NOWHERE, steps, run, readsBody, timeouts, choose: () => NO_ROUTE }

@@ -6,9 +6,10 @@ import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
-import { NOTHING, type Reaching } from './layers.ts'
+import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
+import type { Scopes } from './scopes.ts'
 import type { Services } from './services.ts'
 import type { Sites } from './site.ts'
 
@@ -56,19 +57,23 @@ export class SectionCompiler {
     this.#services = services
   }
 
-  compile(reaching: Reaching, section: Section): CompiledSection {
-    if (reaching === NOTHING) return EMPTY
-    const { byKind, invalid } = reaching
-    const key = `${section} ${this.#sites.identity([...[...byKind.values()].flat(), ...invalid])}`
+  /** Of all layers around a point, the gateway's first. */
+  compile(layers: readonly Layer[], section: Section): CompiledSection {
+    const reached = reaching(layers, section)
+    if (reached === NOTHING) return EMPTY
+    const { byKind, invalid } = reached
+    const scopes = this.#sites.scopesAt(layers, section)
+    const parts = [[...byKind.values()].flat(), invalid, scopes.sources]
+    const key = `${section} ${parts.map((part) => this.#sites.identity(part)).join('| ')}`
     const known = this.#made.get(key)
     if (known !== undefined) return known
-    const made = this.#compile(reaching, section)
+    const made = this.#compile(reached, section, scopes)
     this.#made.set(key, made)
     return made
   }
 
-  #compile({ byKind, invalid }: Reaching, section: Section): CompiledSection {
-    const site = this.#sites.open()
+  #compile({ byKind, invalid }: Reaching, section: Section, scopes: Scopes): CompiledSection {
+    const site = this.#sites.open(scopes)
     const active = POLICIES.filter(
       ({ kind, stages }) => byKind.has(kind) && stages.includes(section),
     )

@@ -2,12 +2,15 @@ import { BOOL, STRING, type Type } from '../cel/check/types.ts'
 import { compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
+import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
-import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, Site } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
+import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
 
 const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
   bool: BOOL,
@@ -38,6 +41,7 @@ export class Sites {
   readonly #placeOf: (policy: Attached) => string
   readonly #collector = collector()
   readonly #ids = new Map<object, number>()
+  readonly #scopes = new Map<string, Scope>()
   readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
   constructor(
@@ -69,13 +73,38 @@ export class Sites {
     return text
   }
 
-  open(): OpenSite {
+  /** What policies of the section see of who asks. */
+  scopesAt(layers: readonly Layer[], section: Section): Scopes {
+    return scopesOf(layers, section, {
+      placeOf: this.#placeOf,
+      intern: (scope) => {
+        const key = Object.values(scope)
+          .map((sources) => this.identity(sources))
+          .join('| ')
+        const known = this.#scopes.get(key) ?? scope
+        this.#scopes.set(key, known)
+        return known
+      },
+    })
+  }
+
+  /** Without scopes expressions see the most specific of what is known of who asks. */
+  open(scopes: Scopes = NO_SCOPES): OpenSite {
     const findings: Findings = { hasFailed: false, readsBody: false, readsHostname: false }
     const site: OpenSite = {
       findings,
       now: this.#now,
-      compile: (text, place) => this.#compile(text, place, findings),
-      shared: (policies, make) => this.#share(policies, findings, make),
+      compile: (text, place) => {
+        const expression = this.#compile(text, place, findings)
+        return expression && scoped(expression, scopes.of(place.policy))
+      },
+      compileRule: (text, place) => this.#compile(text, place, findings),
+      scopeOf: (policy) => scopes.of(policy),
+      shared: (policies, make) => {
+        // The same policies of a route see others of the gateway around them, whichever that is.
+        const seen = policies.map((policy) => scopes.of(policy) ?? NO_SCOPES)
+        return this.#share([...policies, ...seen], findings, make)
+      },
       kept: (policy, make) => this.#keep(policy, make),
     }
     return site

@@ -218,6 +218,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   #over(run: Run): void {
     run.isOver = true
+    // Logs and traces are told the most specific of who asked.
+    run.exchange.enter(undefined)
     if (run.route?.timeouts.request) this.#port.deadlines.remove(run)
     run.exchange.bytesSent = run.downstream.bytesSent
     this.#port.observer.finished(run)

@@ -10,7 +10,7 @@ import { isRefusal, type Refusal, refuse } from './refusal.ts'
 import type { JwtAuthentication } from './schema.ts'
 import type { Verified } from './verify.ts'
 
-/** All that reach the place must be content; the claims are those of the most specific. */
+/** All that reach the place must be content; each keeps its claims for whoever is to see them. */
 export function compileJwtAuthentication(
   policies: Attachments<JwtAuthentication>,
   site: Site,
@@ -37,7 +37,7 @@ function compileOne(policy: ValidPolicy<JwtAuthentication>, site: Site, world: J
 
   const settle = (exchange: Exchange, outcome: Verified | Refusal): Outcome => {
     if (isRefusal(outcome)) return mode === 'Permissive' ? undefined : unauthorized(outcome)
-    exchange.jwt = outcome.claims
+    exchange.identify(policy, 'jwt', outcome.claims)
     return undefined
   }
 
