@@ -80,7 +80,8 @@ function load(): Loaded {
 function heap(): number {
   globalThis.gc?.()
   globalThis.gc?.()
-  return process.memoryUsage().heapUsed
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
 }
 
 if (import.meta.main) console.log(JSON.stringify(load()))
