@@ -4,6 +4,7 @@ import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { grpcStatusFor } from './grpc-status.ts'
 import { KeptHeaders } from './kept-headers.ts'
 
 /**
@@ -16,12 +17,20 @@ export function writeReply(
   reply: Reply,
   keeps = false,
 ): void {
-  exchange.status = reply.status
+  const grpc = grpcStatusFor(exchange, reply.status)
+  // What failed in gRPC is 200 in HTTP: its own status stands behind, or here where nothing is before.
+  const status = grpc === undefined ? reply.status : 200
+  exchange.status = status
   exchange.reason = reply.reason
   exchange.detail = reply.detail ?? ''
-  const [body, contentType] = bodyOf(exchange, reply)
+  const [body, contentType] = grpc === undefined ? bodyOf(exchange, reply) : GRPC_BODY
   const edit = reply.headers.with(exchange.responseEdit)
   let { lines } = renderedEdit(edit)
+  if (grpc !== undefined) {
+    exchange.grpcStatus = grpc
+    lines = add(lines, 'grpc-status', String(grpc))
+    lines = add(lines, 'grpc-message', reasonOf(reply.status))
+  }
   if (contentType !== '') lines = add(lines, 'content-type', contentType)
   const { id } = exchange.request
   if (id !== '') lines = add(lines, 'x-request-id', id)
@@ -31,8 +40,10 @@ export function writeReply(
     if (id !== '') kept.set('x-request-id', id)
     exchange.responseHeaders = kept
   }
-  connection.reply(reply.status, lines, body)
+  connection.reply(status, lines, body)
 }
+
+const GRPC_BODY = [Buffer.alloc(0), 'application/grpc'] as const
 
 function add(lines: FieldLines, name: string, value: string): FieldLines {
   return joinLines(lines, fieldLine(name, value) ?? NO_LINES)

@@ -220,8 +220,7 @@ export class ServerStream implements Downstream, Timed {
   #sendTrailers(list: HeaderList): void {
     if (!this.#isWritable) return
     this.#stream.sendTrailers(headerObject(list))
-    // They leave in the next turn; what the client still sends is not wanted then.
-    if (!this.#isWhole) setImmediate(() => setImmediate(() => this.#closeQuietly()))
+    if (!this.#isWhole) this.#closeSoon()
   }
 
   /** The answer is whole. RFC 9113 §8.1: NO_ERROR tells the client to send no more. */
@@ -236,9 +235,14 @@ export class ServerStream implements Downstream, Timed {
     }
     if (this.#isWhole) stream.resume()
     else if (!this.#isOpenEnded || !this.#hasBody) {
-      if (stream.writableFinished) this.#closeQuietly()
-      else stream.once('finish', () => this.#closeQuietly())
+      if (stream.writableFinished) this.#closeSoon()
+      else stream.once('finish', () => this.#closeSoon())
     }
+  }
+
+  /** Frames leave in the next turn; a stream that was closed before would keep them back. */
+  #closeSoon(): void {
+    setImmediate(() => setImmediate(() => this.#closeQuietly()))
   }
 
   #closeQuietly(): void {

@@ -1,0 +1,23 @@
+import type { Exchange } from '../exchange/exchange.ts'
+
+/** The codes of gRPC for those of HTTP, as its specification has clients read them. */
+const CODES: Readonly<Record<number, number>> = {
+  400: 13,
+  401: 16,
+  403: 7,
+  404: 12,
+  413: 8,
+  429: 14,
+  502: 14,
+  503: 14,
+  504: 14,
+}
+const UNKNOWN = 2
+
+/** The status that a client of gRPC is told for an error of ours; undefined: it speaks no gRPC. */
+export function grpcStatusFor(exchange: Exchange, status: number): number | undefined {
+  const { version, headers } = exchange.request
+  if (status < 400 || version !== 'HTTP/2') return undefined
+  if (!/^application\/grpc($|[+;])/i.test(headers.get('content-type') ?? '')) return undefined
+  return CODES[status] ?? UNKNOWN
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Model } from '../../src/model/model.ts'
+import { Gateway } from '../../src/proxy/gateway.ts'
+import { loadFile } from '../../src/sources/file/load.ts'
+import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+
+export type LogLine = Readonly<Record<string, unknown>>
+
+/** A gateway as the program runs it, from the text of its configuration, in this process. */
+export interface WholeGateway {
+  /** What was logged, as it was written. */
+  readonly lines: LogLine[]
+  /** Open connections of clients. */
+  readonly connections: () => number
+  /** The value of one series, as `name{label="value"}`; 0 where there is none. */
+  readonly metric: (series: string) => number
+  readonly metrics: () => string
+  readonly apply: (text: string) => Promise<void>
+  readonly stop: () => Promise<void>
+}
+
+export async function startWhole(text: string): Promise<WholeGateway> {
+  const model = modelOf(text)
+  const lines: LogLine[] = []
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const log = createLogger({ format: 'json', level: 'info', write })
+  const metrics = createMetrics()
+  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const apply = async (next: Model) => {
+    const { isApplied, diagnostics } = await gateway.apply(next)
+    assert.ok(isApplied, JSON.stringify(diagnostics))
+  }
+  await apply(model)
+  const render = () => [...renderPrometheus(metrics.read())].join('')
+  return {
+    lines,
+    connections: () => gateway.connections,
+    metrics: render,
+    metric: (series) => valueOf(render(), series),
+    apply: (next) => apply(modelOf(next)),
+    stop: async () => void (await gateway.drain()),
+  }
+}
+
+export function valueOf(exposition: string, series: string): number {
+  const found = exposition.split('\n').find((line) => line.startsWith(`${series} `))
+  return found === undefined ? 0 : Number(found.slice(series.length + 1))
+}
+
+function modelOf(text: string): Model {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  try {
+    const file = join(folder, 'gateway.yaml')
+    writeFileSync(file, text)
+    const { value, diagnostics } = loadFile(file, { environment: {} }).result
+    const errors = diagnostics.filter(({ severity }) => severity === 'error')
+    assert.ok(value !== undefined && errors.length === 0, JSON.stringify(diagnostics))
+    return value
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+/** Waits until it is so; what never becomes so fails with what was waited for. */
+export async function until(
+  what: string,
+  test: () => boolean | Promise<boolean>,
+  seconds = 20,
+): Promise<void> {
+  for (let i = 0; i < seconds * 50; i++) {
+    if (await test()) return
+    await wait(20)
+  }
+  assert.fail(`waited in vain for ${what}`)
+}
