@@ -185,7 +185,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     upstream.tunnel()
     this.#isTunnel = true
     const sink: BodySink = {
-      write: (bytes) => upstream.write(bytes),
+      write: (bytes) => {
+        this.exchange.bytesReceived += bytes.length
+        return upstream.write(bytes)
+      },
       end: () => upstream.endTunnel(),
       abort: () => upstream.abort(),
     }

@@ -24,6 +24,9 @@ export interface ServerLimits extends HeadLimits {
   readonly writeTimeout: number
 }
 
+/** Milliseconds that a client may take to close a connection that is over. */
+const LINGER = 2_000
+
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
 export class ServerConnection implements Downstream, Timed {
@@ -46,6 +49,7 @@ export class ServerConnection implements Downstream, Timed {
   #isAnswered = false
   #isReading = false
   #ended = false
+  #isTunnelOver = false
   #keepsAlive = true
 
   constructor(
@@ -180,11 +184,15 @@ export class ServerConnection implements Downstream, Timed {
 
   writeTunnel(bytes: Buffer): boolean {
     this.#answer.bytesSent += bytes.length
+    if (this.#ended) this.deadline = performance.now() + this.#limits.bodyTimeout
     return this.socket.write(bytes)
   }
 
+  /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
+    this.#isTunnelOver = true
     this.socket.end()
+    this.deadline = performance.now() + LINGER
   }
 
   /** Closes as soon as nothing is under way. */
@@ -313,7 +321,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#phase = 'closed'
     this.socket.end()
     this.socket.resume()
-    this.deadline = performance.now() + 2_000
+    this.deadline = performance.now() + LINGER
   }
 
   #refuse(refusal: Refusal): void {
@@ -338,8 +346,11 @@ export class ServerConnection implements Downstream, Timed {
    */
   #onEnd(): void {
     this.#ended = true
-    if (this.#phase === 'tunnel') this.#sink?.end(undefined)
-    else if (this.#phase !== 'exchange') this.socket.end()
+    if (this.#phase === 'tunnel') {
+      // Half a tunnel may not stay for ever: who closed this side may be gone altogether.
+      this.deadline = performance.now() + this.#limits.bodyTimeout
+      this.#sink?.end(undefined)
+    } else if (this.#phase !== 'exchange') this.socket.end()
     else if (!this.#isAnswered) {
       this.socket.destroy()
       this.#onClose(this.body.isDone ? 'closed' : 'truncated-body')
@@ -350,10 +361,12 @@ export class ServerConnection implements Downstream, Timed {
     if (this.deadline === Number.NEGATIVE_INFINITY) return
     this.deadline = Number.NEGATIVE_INFINITY
     this.#deadlines.remove(this)
+    const isFinished = this.#isTunnelOver && this.#phase === 'tunnel'
     const wasUnderWay = this.#phase === 'exchange' || this.#phase === 'tunnel'
     this.#phase = 'closed'
     this.#held.clear()
-    if (wasUnderWay) {
+    if (isFinished) this.#events.finished(this)
+    else if (wasUnderWay) {
       // First who went away, then what that means for the body: the other way round it would look
       // like a fault of the upstream's.
       this.#events.aborted(this, reason)

@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { free } from './doorstep.ts'
+import {
+  acceptOf,
+  BINARY,
+  CLOSE,
+  type Frame,
+  frameOf,
+  frameReader,
+  PING,
+  PONG,
+  startWebSocketPeer,
+  TEXT,
+  type WebSocketPeer,
+} from './websocket-peer.ts'
+import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
+
+const KEY = randomBytes(16).toString('base64')
+const MASK = Buffer.from([1, 2, 3, 4])
+
+describe('WebSocket', () => {
+  let peer: WebSocketPeer
+  let gateway: WholeGateway
+  let port: number
+
+  before(async () => {
+    peer = await startWebSocketPeer()
+    port = await free()
+    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+frontendPolicies: { http: { bodyTimeout: 500ms } }
+routes:
+- name: denied
+  matches: [{ path: { exact: /denied } }]
+  policies: { authorization: { rules: [{ deny: 'true' }] } }
+  backends: [{ host: 127.0.0.1:${peer.port} }]
+- name: all
+  backends: [{ host: 127.0.0.1:${peer.port} }]
+`)
+  })
+
+  after(async () => {
+    peer.close()
+    await gateway.stop()
+  })
+
+  describe("with Node's own client", () => {
+    function open(path = '/', protocols: string[] = []): Promise<WebSocket> {
+      const socket = new WebSocket(`ws://127.0.0.1:${port}${path}`, protocols)
+      socket.binaryType = 'arraybuffer'
+      return new Promise((resolve, reject) => {
+        socket.addEventListener('open', () => resolve(socket))
+        socket.addEventListener('error', () => reject(new Error('not opened')))
+      })
+    }
+
+    const answerOf = (socket: WebSocket) =>
+      new Promise<unknown>((resolve) =>
+        socket.addEventListener('message', ({ data }) => resolve(data), { once: true }),
+      )
+
+    const closeOf = (socket: WebSocket) =>
+      new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve))
+
+    it('text, octets and protocol', async () => {
+      const socket = await open('/chat?room=1', ['chat', 'other'])
+      assert.equal(socket.protocol, 'chat')
+      socket.send('grüße')
+      assert.equal(await answerOf(socket), 'grüße')
+      const octets = randomBytes(1000)
+      socket.send(octets)
+      assert.ok(Buffer.from((await answerOf(socket)) as ArrayBuffer).equals(octets))
+      const closed = closeOf(socket)
+      socket.close(3001, 'bye')
+      const { code, reason, wasClean } = await closed
+      assert.deepEqual([code, reason, wasClean], [3001, 'bye', true])
+      assert.equal(peer.requests.at(-1)?.url, '/chat?room=1')
+    })
+
+    it('a message of 5 MB, and 1,000 small ones in order', async () => {
+      const socket = await open()
+      const large = randomBytes(5_000_000)
+      socket.send(large)
+      assert.ok(Buffer.from((await answerOf(socket)) as ArrayBuffer).equals(large))
+      const texts: string[] = []
+      const all = new Promise<void>((resolve) =>
+        socket.addEventListener('message', ({ data }) => {
+          if (texts.push(String(data)) === 1_000) resolve()
+        }),
+      )
+      for (let i = 0; i < 1_000; i++) socket.send(`message ${i}`)
+      await all
+      assert.ok(texts.every((text, i) => text === `message ${i}`))
+      socket.close()
+      await closeOf(socket)
+    })
+
+    it('what the backend breaks off is broken off for the client', async () => {
+      const socket = await open()
+      const closed = closeOf(socket)
+      for (const own of peer.sockets) own.destroy()
+      assert.equal((await closed).code, 1006)
+    })
+
+    it('a denied one is not opened, and the backend hears nothing of it', async () => {
+      const before = peer.requests.length
+      await assert.rejects(open('/denied'))
+      assert.equal(peer.requests.length, before)
+    })
+  })
+
+  describe('with frames as they are on the wire', () => {
+    interface Raw {
+      readonly socket: Socket
+      readonly head: string
+      readonly frames: Frame[]
+      readonly isClosed: () => boolean
+    }
+
+    async function open(early = Buffer.alloc(0)): Promise<Raw> {
+      const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+      let held = Buffer.alloc(0)
+      let head = ''
+      let isClosed = false
+      const frames: Frame[] = []
+      const read = frameReader((frame) => frames.push(frame))
+      socket.on('close', () => (isClosed = true))
+      socket.on('data', (bytes) => {
+        if (head !== '') return read(bytes)
+        held = Buffer.concat([held, bytes])
+        const end = held.indexOf('\r\n\r\n')
+        if (end < 0) return
+        head = held.subarray(0, end).toString('latin1')
+        read(held.subarray(end + 4))
+      })
+      const request = [
+        'GET /raw HTTP/1.1',
+        'Host: ws.test',
+        'Connection: keep-alive, Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Version: 13',
+        `Sec-WebSocket-Key: ${KEY}`,
+        '\r\n',
+      ].join('\r\n')
+      socket.write(Buffer.concat([Buffer.from(request), early]))
+      await until('the head', () => head !== '')
+      return { socket, head, frames, isClosed: () => isClosed }
+    }
+
+    it('the handshake is the backend’s, and masks pass as they are', async () => {
+      const { socket, head, frames } = await open()
+      assert.match(head, /^HTTP\/1\.1 101 /)
+      assert.match(
+        head,
+        new RegExp(`sec-websocket-accept: ${acceptOf(KEY).replaceAll('+', '\\+')}`),
+      )
+      assert.equal(peer.requests.at(-1)?.headers['sec-websocket-key'], KEY)
+      socket.write(frameOf(PING, Buffer.from('are you there'), MASK))
+      await until('PONG', () => frames.length === 1)
+      assert.deepEqual([frames[0]?.opcode, String(frames[0]?.payload)], [PONG, 'are you there'])
+      socket.destroy()
+    })
+
+    it('frames right behind the request, octet by octet, and in fragments', async () => {
+      const { socket, frames } = await open(frameOf(TEXT, Buffer.from('early'), MASK))
+      await until('the echo', () => frames.length === 1)
+      for (const octet of frameOf(TEXT, Buffer.from('slow'), MASK)) {
+        socket.write(Buffer.from([octet]))
+        await new Promise(setImmediate)
+      }
+      await until('the slow echo', () => frames.length === 2)
+      socket.write(frameOf(BINARY, Buffer.from('be'), MASK, false))
+      socket.write(frameOf(0, Buffer.from('gun'), MASK))
+      await until('both fragments', () => frames.length === 4)
+      assert.deepEqual(
+        frames.map(({ payload, isFinal }) => [String(payload), isFinal]),
+        [
+          ['early', true],
+          ['slow', true],
+          ['be', false],
+          ['gun', true],
+        ],
+      )
+      socket.destroy()
+    })
+
+    it('CLOSE is answered, then the connection ends on both sides', async () => {
+      const { socket, frames, isClosed } = await open()
+      socket.write(frameOf(CLOSE, Buffer.from([3, 232]), MASK))
+      await until('the end', isClosed)
+      assert.deepEqual([frames[0]?.opcode, frames[0]?.payload], [CLOSE, Buffer.from([3, 232])])
+      await until('the end at the backend', () => peer.sockets.size === 0)
+      const line = gateway.lines.at(-1)
+      assert.deepEqual([line?.['http.status'], line?.['reason']], [101, 'upstream'])
+      assert.deepEqual([line?.['bytes.received'], line?.['bytes.sent']], [8, 4])
+    })
+
+    it('half a tunnel goes on while the other half has something to say, then ends', async () => {
+      const { socket, frames, isClosed } = await open()
+      const [backend] = peer.sockets
+      backend?.removeAllListeners('end')
+      socket.end()
+      backend?.once('end', () => backend.write(frameOf(TEXT, Buffer.from('still here'))))
+      await until('what was still said', () => frames.length === 1)
+      await until('the end', isClosed)
+      const active = 'portcullis_upstream_connections_active{backend="all/0"}'
+      await until('its connection to the backend to go', () => gateway.metric(active) === 0)
+      backend?.destroy()
+      await until('the backend', () => peer.sockets.size === 0)
+    })
+
+    it('a client that is gone is gone for the backend, too', async () => {
+      const { socket } = await open()
+      assert.equal(peer.sockets.size, 1)
+      socket.destroy()
+      await until('the end at the backend', () => peer.sockets.size === 0)
+      await until('the record', () => gateway.lines.some((line) => line['http.path'] === '/raw'))
+    })
+  })
+})
