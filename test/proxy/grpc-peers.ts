@@ -2,6 +2,10 @@ import {
   ChannelCredentials,
   Client,
   type ClientOptions,
+  type handleBidiStreamingCall,
+  type handleClientStreamingCall,
+  type handleServerStreamingCall,
+  type handleUnaryCall,
   Metadata,
   Server,
   ServerCredentials,
@@ -56,7 +60,17 @@ export async function startGrpc(): Promise<GrpcPeer> {
   return { port, cancelled, close: () => server.forceShutdown() }
 }
 
-const implementation = (cancelled: string[]): UntypedServiceImplementation => ({
+interface Implementation extends UntypedServiceImplementation {
+  unary: handleUnaryCall<Buffer, Buffer>
+  fail: handleUnaryCall<Buffer, Buffer>
+  silent: handleUnaryCall<Buffer, Buffer>
+  server: handleServerStreamingCall<Buffer, Buffer>
+  breaking: handleServerStreamingCall<Buffer, Buffer>
+  client: handleClientStreamingCall<Buffer, Buffer>
+  both: handleBidiStreamingCall<Buffer, Buffer>
+}
+
+const implementation = (cancelled: string[]): Implementation => ({
   unary: (call, callback) => {
     const head = new Metadata()
     head.set('x-head', 'of the server')

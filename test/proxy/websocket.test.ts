@@ -119,15 +119,15 @@ routes:
       readonly isClosed: () => boolean
     }
 
-    async function open(early = Buffer.alloc(0)): Promise<Raw> {
+    async function open(early: Buffer = Buffer.alloc(0)): Promise<Raw> {
       const socket = connect({ port, host: '127.0.0.1', noDelay: true })
-      let held = Buffer.alloc(0)
+      let held: Buffer = Buffer.alloc(0)
       let head = ''
       let isClosed = false
       const frames: Frame[] = []
       const read = frameReader((frame) => frames.push(frame))
       socket.on('close', () => (isClosed = true))
-      socket.on('data', (bytes) => {
+      socket.on('data', (bytes: Buffer) => {
         if (head !== '') return read(bytes)
         held = Buffer.concat([held, bytes])
         const end = held.indexOf('\r\n\r\n')

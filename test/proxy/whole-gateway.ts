@@ -42,13 +42,13 @@ export async function startWhole(text: string): Promise<WholeGateway> {
     lines,
     connections: () => gateway.connections,
     metrics: render,
-    metric: (series) => valueOf(render(), series),
+    metric: (series) => seriesValue(render(), series),
     apply: (next) => apply(modelOf(next)),
     stop: async () => void (await gateway.drain()),
   }
 }
 
-export function valueOf(exposition: string, series: string): number {
+export function seriesValue(exposition: string, series: string): number {
   const found = exposition.split('\n').find((line) => line.startsWith(`${series} `))
   return found === undefined ? 0 : Number(found.slice(series.length + 1))
 }
