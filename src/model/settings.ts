@@ -56,6 +56,10 @@ export interface DrainSettings {
 export interface LimitSettings {
   readonly connections: number
   readonly connectionsPerAddress: number
+  /** Requests under way at once, in one process. */
+  readonly requests: number
+  /** How late a process may be until it takes on fewer of them; 0: as late as it is. */
+  readonly delay: number
 }
 
 export interface UpstreamSettings {

@@ -44,16 +44,18 @@ function answered(socket: Socket): Promise<void> {
 }
 
 describe('limits of connections', () => {
-  for (const [limit, word] of [
-    ['connections', 'rejected connections connections'],
-    ['connectionsPerAddress', 'rejected connections-per-address connections-per-address'],
+  const busy =
+    'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+  for (const [limit, word, answer] of [
+    ['connections', 'rejected connections connections', busy],
+    ['connectionsPerAddress', 'rejected connections-per-address connections-per-address', ''],
   ] as const) {
-    it(`${limit}: one too many is closed without a byte, and one less makes room`, async () => {
+    it(`${limit}: one too many is sent away, and one less makes room`, async () => {
       const own = await start({}, { [limit]: 2 })
       const first = connect(own.port, '127.0.0.1')
       const second = connect(own.port, '127.0.0.1')
       await Promise.all([answered(first), answered(second)])
-      assert.equal(await exchange(own.port, GET), '')
+      assert.equal(await exchange(own.port, GET), answer)
       assert.deepEqual(own.seen, [word])
       first.destroy()
       await until(() => own.counts.total === 1)

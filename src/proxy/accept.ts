@@ -10,6 +10,7 @@ import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { HttpListeners } from './http-listeners.ts'
+import type { Load } from './load.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
@@ -20,6 +21,7 @@ import {
   type StreamTarget,
   serveStream,
 } from './tcp.ts'
+import { TurnedAway } from './turned-away.ts'
 
 /** Why a connection was closed before any of its data was read or proxied. */
 export type RejectionWord =
@@ -76,6 +78,7 @@ export interface Acceptance {
   readonly observer: AcceptObserver
   readonly nextId: () => string
   readonly terminators: Terminators
+  readonly load?: Load
   /** Without it HTTP/2 is not offered. */
   readonly http2: Http2 | undefined
 }
@@ -86,6 +89,7 @@ export class Doorway implements Port {
   /** Replaced whole when the Program is. */
   plan: PortPlan
   readonly open = new Set<Accepted>()
+  readonly #turnedAway = new TurnedAway()
   #empty: PromiseWithResolvers<void> | undefined = undefined
 
   constructor(plan: PortPlan, acceptance: Acceptance) {
@@ -109,6 +113,14 @@ export class Doorway implements Port {
     return this.plan.mostBody
   }
 
+  get mostUpload(): number {
+    return this.plan.http.body
+  }
+
+  get load(): Load | undefined {
+    return this.acceptance.load
+  }
+
   nextId(): string {
     return this.acceptance.nextId()
   }
@@ -122,8 +134,9 @@ export class Doorway implements Port {
     socket.on('error', ignore)
     const { counts, observer } = this.acceptance
     if (this.isDraining || !counts.enter()) {
-      socket.destroy()
       const word = this.isDraining ? 'draining' : 'connections'
+      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.tell(socket)
+      else socket.destroy()
       observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
       return
     }

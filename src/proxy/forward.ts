@@ -36,7 +36,6 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly #events: ForwardEvents
   #upstream: UpstreamConnection | undefined = undefined
   #isFresh = false
-  #received = 0
   #isOver = false
   #asWire = false
   #isTunnel = false
@@ -118,9 +117,6 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   write(bytes: Buffer): boolean {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return true
-    this.#received += bytes.length
-    // Of a body that is sent again, what was counted before is not new.
-    if (this.#received > this.exchange.bytesReceived) this.exchange.bytesReceived = this.#received
     if (!this.encodes) return upstream.write(bytes)
     upstream.writeText(chunkHead(bytes.length))
     upstream.write(bytes)
@@ -185,10 +181,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     upstream.tunnel()
     this.#isTunnel = true
     const sink: BodySink = {
-      write: (bytes) => {
-        this.exchange.bytesReceived += bytes.length
-        return upstream.write(bytes)
-      },
+      write: (bytes) => upstream.write(bytes),
       end: () => upstream.endTunnel(),
       abort: () => upstream.abort(),
     }
@@ -196,10 +189,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (!downstream.tunnel(head, dropped, lines, sink)) upstream.abort()
   }
 
-  data(bytes: Buffer): boolean {
+  data(bytes: Buffer, octets: number): boolean {
     if (this.#isOver) return true
     if (this.#isTunnel) return this.downstream.writeTunnel(bytes)
-    return this.downstream.write(bytes, this.#asWire)
+    return this.downstream.write(bytes, this.#asWire, octets)
   }
 
   caughtUp(): void {

@@ -20,6 +20,7 @@ import { ConnectionCounts } from './connection-counts.ts'
 import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
+import { Load } from './load.ts'
 import { Observing } from './observe.ts'
 import { rateLimitCounter } from './observe-limits.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
@@ -52,6 +53,7 @@ export class Gateway {
   readonly #observing: Observing
   readonly #collectors: Collectors
   readonly #forgetting: Forgetting
+  readonly #load: Load
   /** Clusters that are open, for the gauges. */
   readonly #open = new Set<OpenCluster>()
   #program: Program | undefined
@@ -96,8 +98,11 @@ export class Gateway {
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
     this.#observing = new Observing(metrics, log, this.#collectors)
     this.#forgetting = new Forgetting(metrics)
+    this.#load = new Load(settings.limits)
+    this.#load.watch()
     const acceptance: Acceptance = {
       deadlines,
+      load: this.#load,
       counts: new ConnectionCounts(settings.limits),
       route: streamRouter(() => this.#streams),
       observer: this.#observing,
@@ -171,6 +176,7 @@ export class Gateway {
     for (const cluster of this.#program?.clusters.values() ?? []) cluster.close()
     this.#streams?.close()
     await this.#collectors.stop()
+    this.#load.stop()
     return cut
   }
 }

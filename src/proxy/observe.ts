@@ -42,12 +42,13 @@ const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
 /** Refusals that are limits. */
 const LIMITS_OF_REFUSALS: {
-  readonly [word in Refusal['word']]?: 'head-size' | 'header-count'
+  readonly [word in Refusal['word']]?: 'head-size' | 'header-count' | 'header-timeout'
 } = {
   'head-too-large': 'head-size',
   'target-too-long': 'head-size',
   'trailers-too-large': 'head-size',
   'too-many-headers': 'header-count',
+  'head-timeout': 'header-timeout',
 }
 
 /** Counts and logs what happened; nothing on the request path waits for it. */
@@ -263,9 +264,10 @@ function backendSeries(metrics: Metrics, backend: string) {
 
 function limitOf(reason: string, detail: string) {
   if (reason === 'request-timeout') return 'request-timeout'
-  if (reason === 'too-large') return 'body-size'
+  if (reason === 'too-large') return detail === 'buffer' ? 'buffer' : 'body-size'
   if (detail === 'overloaded') return 'upstream-pending'
-  return detail === 'pending-timeout' ? 'upstream-connections' : undefined
+  if (detail === 'pending-timeout') return 'upstream-connections'
+  return reason === 'body-timeout' || reason === 'overload' ? reason : undefined
 }
 
 function listenerOf(run: Run): string {

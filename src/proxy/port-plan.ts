@@ -63,6 +63,7 @@ interface Http1Settings {
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
   readonly maxBufferSize: number
+  readonly maxBodySize?: number
   readonly maxConnectionDuration?: number
 }
 
@@ -145,6 +146,7 @@ function http1Limits(http: Http1Settings): ServerLimits {
     headTimeout: http.headTimeout,
     bodyTimeout: http.bodyTimeout,
     writeTimeout: http.bodyTimeout,
+    body: http.maxBodySize ?? Number.POSITIVE_INFINITY,
   }
 }
 

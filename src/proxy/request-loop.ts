@@ -2,6 +2,7 @@
 
 import type { Connection } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
+import { HeaderEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram } from '../program/program.ts'
@@ -14,6 +15,7 @@ import { type Refusal, refusalOf } from '../wire/http1/refusals.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody } from './kept-body.ts'
+import type { Load } from './load.ts'
 import { writeReply } from './replies.ts'
 import { Run } from './run.ts'
 
@@ -36,10 +38,17 @@ export interface Port {
   readonly deadlines: Deadlines
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
+  /** Octets of a body that may be sent at all. */
+  readonly mostUpload: number
+  /** How much there is to do; without it all is taken on. */
+  readonly load?: Load | undefined
   nextId(): string
   /** On TLS: whether this host belongs to another certificate than the one that was shown. */
   isMisdirected?(host: string): boolean
 }
+
+const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
+const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
 export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   readonly #port: Port
@@ -75,7 +84,16 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     downstream.exchange = run
     run.route = listener.match(exchange)
     this.#port.observer.began(run)
+    const shedding = this.#port.load?.begin()
+    if (shedding !== undefined) {
+      this.#reply(run, { ...OVERLOADED, detail: shedding })
+      return
+    }
     this.#limit(run, run.route)
+    if (head.framing === 'length' && head.length > this.#port.mostUpload) {
+      this.#tooLarge(run, 'body-too-large')
+      return
+    }
     const readsBody = run.route.readsBody || listener.needs?.requestBody === true
     if (readsBody && head.framing !== 'none') this.#readFirst(run, () => this.#policies(run))
     else this.#policies(run)
@@ -114,10 +132,24 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     }
   }
 
-  /** Has the body read before any rule asks for it. */
+  /** Closes behind it: nobody wants what is still to come. */
+  #tooLarge(run: Run, detail: string): void {
+    run.downstream.head.keepAlive = false
+    this.#reply(run, { ...reply(413, 'too-large'), detail })
+  }
+
+  /**
+   * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
+   * cannot read what it guards against would not guard against it.
+   */
   #readFirst(run: Run, next: () => void): void {
     const body = new KeptBody(this.#port.mostBody, () => {
-      run.exchange.request.body = body.bytes
+      const { bytes } = body
+      if (bytes === undefined && run.route?.readsBody) {
+        this.#tooLarge(run, 'buffer')
+        return
+      }
+      run.exchange.request.body = bytes
       next()
     })
     run.body = body
@@ -189,6 +221,21 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     this.#port.observer.refused(this.#connection, refusal)
   }
 
+  unreadable(downstream: Downstream, { word, status }: Refusal): void {
+    const run = downstream.exchange as Run | undefined
+    if (run === undefined || run.isOver) return
+    run.delivery?.stop()
+    const reason = status === 413 ? 'too-large' : status === 408 ? 'body-timeout' : 'bad-request'
+    if (!downstream.isResponding) {
+      downstream.head.keepAlive = false
+      this.#reply(run, { ...reply(status, reason), detail: word })
+      return
+    }
+    run.exchange.reason = reason
+    run.exchange.detail = word
+    downstream.abort()
+  }
+
   drained(downstream: Downstream): void {
     ;(downstream.exchange as Run | undefined)?.delivery?.resume()
   }
@@ -220,7 +267,9 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     run.isOver = true
     // Logs and traces are told the most specific of who asked.
     run.exchange.enter(undefined)
+    this.#port.load?.end()
     if (run.route?.timeouts.request) this.#port.deadlines.remove(run)
+    run.exchange.bytesReceived = run.downstream.bytesReceived
     run.exchange.bytesSent = run.downstream.bytesSent
     this.#port.observer.finished(run)
   }

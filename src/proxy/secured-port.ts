@@ -1,6 +1,7 @@
 import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { HttpListeners } from './http-listeners.ts'
+import type { Load } from './load.ts'
 import { isAlike } from './port-plan.ts'
 import type { Observer, Port } from './request-loop.ts'
 
@@ -27,6 +28,14 @@ export class SecuredPort implements Port {
 
   get mostBody(): number {
     return this.#port.mostBody
+  }
+
+  get mostUpload(): number {
+    return this.#port.mostUpload
+  }
+
+  get load(): Load | undefined {
+    return this.#port.load
   }
 
   nextId(): string {

@@ -17,6 +17,8 @@ export interface Downstream {
   exchange: unknown
   /** Whether an answer was begun: then it can be cut short, but not replaced. */
   readonly isResponding: boolean
+  /** Octets of both bodies, without their framing. */
+  readonly bytesReceived: number
   readonly bytesSent: number
 
   /** Delivers the body. With `asWire` a chunked one comes with its framing. */
@@ -28,7 +30,8 @@ export interface Downstream {
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean
   /** Whether a chunked answer is taken with its framing. */
   readonly takesWire: boolean
-  write(bytes: Buffer, asWire: boolean): boolean
+  /** `octets`: how many of these are of the body itself. */
+  write(bytes: Buffer, asWire: boolean, octets: number): boolean
   /** Nothing more is there for now: what was held back to leave together leaves. */
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void
@@ -48,6 +51,8 @@ export interface DownstreamEvents {
   request(downstream: Downstream): void
   /** Bytes that are no request: the answer is written already. */
   refused(downstream: Downstream, refusal: Refusal): void
+  /** What comes of the body is none, or too much, or too late: the exchange ends with an error. */
+  unreadable(downstream: Downstream, refusal: Refusal): void
   /** The client went away while its exchange was under way. */
   aborted(downstream: Downstream, reason: string): void
   /** The client takes more of the answer again. */

@@ -6,8 +6,8 @@ export interface ResponseEvents {
   interim(head: ResponseHead): void
   /** Answers whether chunked bodies are wanted as they are on the wire. */
   response(head: ResponseHead): boolean
-  /** False: no more until `resume`. */
-  data(bytes: Buffer): boolean
+  /** `octets`: how many of these are of the body itself. False: no more until `resume`. */
+  data(bytes: Buffer, octets: number): boolean
   /** All that was received so far has been told, and the body is not whole. */
   caughtUp?(): void
   ended(trailers: Fields | undefined): void

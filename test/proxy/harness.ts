@@ -30,6 +30,7 @@ export const LIMITS: ServerLimits = {
   headTimeout: 5_000,
   bodyTimeout: 5_000,
   writeTimeout: 5_000,
+  body: Number.POSITIVE_INFINITY,
 }
 
 /** A gateway with one route to one upstream, on real sockets. */
@@ -102,6 +103,7 @@ export async function startGateway(
     observer,
     deadlines,
     mostBody: 1 << 20,
+    mostUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
     nextId: () => `id-${++ids}`,
   }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

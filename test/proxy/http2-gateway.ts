@@ -78,6 +78,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     listeners: new HttpListeners([program]),
     deadlines,
     mostBody: 1 << 20,
+    mostUpload: limits.body,
     nextId: () => `id-${++ids}`,
     observer: {
       opened: () => {},

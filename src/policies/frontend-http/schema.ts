@@ -5,6 +5,9 @@ export const frontendHttp = z
   .strictObject({
     maxHeadSize: byteSize().prefault('64Ki').describe('The longest head of a request.'),
     http1MaxHeaders: z.int().min(1).max(4096).prefault(100).describe('Headers of a request.'),
+    maxBodySize: byteSize()
+      .optional()
+      .describe('The longest body of a request; beyond, 413. Absent: any, since none is kept.'),
     maxBufferSize: byteSize()
       .prefault('2Mi')
       .describe('How much of a body is kept where a policy or an expression reads it.'),

@@ -62,6 +62,7 @@ export const REASON = label('reason', 'who or what made the answer', [
   'upstream-invalid',
   'upstream-timeout',
   'request-timeout',
+  'body-timeout',
   'client-gone',
   'invalid-configuration',
   'invalid-policy',

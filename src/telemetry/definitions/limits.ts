@@ -17,6 +17,7 @@ export const limitHits = defineCounter({
       'body-size',
       'buffer',
       'header-timeout',
+      'body-timeout',
       'idle-timeout',
       'request-timeout',
       'http2-streams',

@@ -93,14 +93,14 @@ export class AnswerWriter {
       date: dateLine(Date.now()),
     })
     this.isBegun = true
-    if (this.#hasBody) this.write(body, false)
+    if (this.#hasBody) this.write(body, false, body.length)
     this.end(undefined, false)
   }
 
   /** Octets of the body; with `asWire` they have their chunk framing. False: wait for drain. */
-  write(bytes: Buffer, asWire: boolean): boolean {
+  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (bytes.length === 0) return true
-    this.bytesSent += bytes.length
+    this.bytesSent += octets
     if (this.#isChunked && !asWire) {
       this.#flush(chunkHead(bytes.length))
       this.#socket.write(bytes)

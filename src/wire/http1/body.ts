@@ -14,6 +14,8 @@ export class BodyReader {
   /** What the last call found, as offsets into its bytes. */
   from = 0
   to = 0
+  /** Octets of data so far, without their framing. */
+  octets = 0
   /** What is still to come of a body whose length is known. */
   left = 0
   readonly chunks: ChunkReader = new ChunkReader()
@@ -34,6 +36,7 @@ export function beginBody(
   body.isDone = framing === 'none'
   body.from = 0
   body.to = 0
+  body.octets = 0
   body.left = framing === 'length' ? length : 0
   if (framing === 'chunked') beginChunks(body.chunks, asWire)
 }
@@ -58,10 +61,12 @@ export function readBody(
     body.isDone = chunks.isDone
     body.from = chunks.from
     body.to = chunks.to
+    body.octets = chunks.octets
     return behind
   }
   const length = body.framing === 'length' ? Math.min(end - at, body.left) : end - at
   body.to = at + length
+  body.octets += length
   body.left -= body.framing === 'length' ? length : 0
   body.isDone = body.framing === 'length' && body.left === 0
   return body.to

@@ -136,7 +136,8 @@ export class ClientConnection implements UpstreamConnection, Timed {
     const end = bytes.length
     while (at < end && this.#events !== undefined) {
       if (this.#isTunnel) {
-        if (!this.#events.data(at === 0 ? bytes : bytes.subarray(at))) this.pause()
+        const rest = at === 0 ? bytes : bytes.subarray(at)
+        if (!this.#events.data(rest, rest.length)) this.pause()
         at = end
         break
       }
@@ -176,11 +177,13 @@ export class ClientConnection implements UpstreamConnection, Timed {
 
   #readBody(bytes: Buffer, at: number, end: number): number {
     const body = this.#body
+    const before = body.octets
     const next = readBody(body, bytes, at, end)
     if (next < 0) return next
     if (body.to > body.from) {
       const isWhole = body.from === 0 && body.to === bytes.length
-      const more = this.#events?.data(isWhole ? bytes : bytes.subarray(body.from, body.to)) ?? true
+      const piece = isWhole ? bytes : bytes.subarray(body.from, body.to)
+      const more = this.#events?.data(piece, body.octets - before) ?? true
       if (!more && !body.isDone) this.pause()
     }
     if (body.isDone) this.#finish(next < end)

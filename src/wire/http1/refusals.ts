@@ -47,6 +47,9 @@ export const REFUSALS = {
   'nul-in-path': 400,
   'bad-path': 400,
   'parameter-of-dot-segment': 400,
+  'body-too-large': 413,
+  'head-timeout': 408,
+  'body-timeout': 408,
 } as const satisfies Readonly<Record<string, number>>
 
 export type RefusalWord = keyof typeof REFUSALS

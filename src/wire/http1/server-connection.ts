@@ -12,7 +12,7 @@ import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import type { HeadLimits } from './message.ts'
-import { type Refusal, refusalOf } from './refusals.ts'
+import { type Refusal, refusalOf, refuse } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
 
 export interface ServerLimits extends HeadLimits {
@@ -22,6 +22,8 @@ export interface ServerLimits extends HeadLimits {
   readonly bodyTimeout: number
   /** Milliseconds that a client may take none of its answer. */
   readonly writeTimeout: number
+  /** Octets of a request's body; Infinity: as many as it likes. */
+  readonly body: number
 }
 
 /** Milliseconds that a client may take to close a connection that is over. */
@@ -85,6 +87,10 @@ export class ServerConnection implements Downstream, Timed {
     return this.head.minor === 1
   }
 
+  get bytesReceived(): number {
+    return this.body.octets
+  }
+
   get bytesSent(): number {
     return this.#answer.bytesSent
   }
@@ -104,11 +110,10 @@ export class ServerConnection implements Downstream, Timed {
     this.resumeBody()
   }
 
-  pauseBody(): void {
-    this.#isPaused = true
-  }
-
   resumeBody(): void {
+    // Only while it is the client that is waited for.
+    if (this.#isPaused && !this.body.isDone && this.#phase === 'exchange')
+      this.deadline = performance.now() + this.#limits.bodyTimeout
     this.#isPaused = false
     if (this.#isReading) return
     if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
@@ -138,9 +143,9 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   /** Octets of the answer; with `asWire` they have their chunk framing. False: wait for drained. */
-  write(bytes: Buffer, asWire: boolean): boolean {
+  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (this.#phase !== 'exchange') return true
-    const more = this.#answer.write(bytes, asWire)
+    const more = this.#answer.write(bytes, asWire, octets)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
     if (!more) this.deadline = performance.now() + this.#limits.writeTimeout
     return more
@@ -203,8 +208,14 @@ export class ServerConnection implements Downstream, Timed {
 
   expire(): void {
     const wasIdle = this.#phase === 'idle'
-    if (this.#phase === 'head') this.#refuse({ word: 'head-too-large', status: 408 })
-    else if (!wasIdle && !this.#answer.isBegun && !this.body.isDone) this.#sink?.abort('timeout')
+    if (this.#phase === 'head') {
+      this.#refuse(refusalOf(refuse('head-timeout')))
+      return
+    }
+    if (this.#phase === 'exchange' && !this.#answer.isBegun && !this.body.isDone) {
+      this.#unreadable(refusalOf(refuse('body-timeout')))
+      return
+    }
     this.socket.destroy()
     this.#onClose(wasIdle ? 'idle' : 'timeout')
   }
@@ -226,6 +237,7 @@ export class ServerConnection implements Downstream, Timed {
     const end = bytes.length
     while (at < end && this.#phase !== 'closed') {
       if (this.#phase === 'tunnel') {
+        this.body.octets += end - at
         if (this.#sink?.write(at === 0 ? bytes : bytes.subarray(at)) === false) this.#pause()
         at = end
         break
@@ -267,24 +279,25 @@ export class ServerConnection implements Downstream, Timed {
     this.#sink = undefined
     this.deadline = Number.POSITIVE_INFINITY
     this.body.isDone = this.head.framing === 'none'
+    this.body.octets = 0
     this.#events.request(this)
   }
 
   #readBody(bytes: Buffer, at: number, end: number): number {
     const { body } = this
     const next = readBody(body, bytes, at, end)
-    if (next < 0) {
-      const refusal = refusalOf(next)
-      this.#sink?.abort(refusal.word)
-      if (!this.#answer.isBegun) this.#refuse(refusal)
-      else this.abort()
+    if (next < 0 || body.octets > this.#limits.body) {
+      this.#unreadable(refusalOf(next < 0 ? next : refuse('body-too-large')))
       return -1
     }
     if (body.to > body.from) {
       this.deadline = performance.now() + this.#limits.bodyTimeout
       const whole = body.from === 0 && body.to === bytes.length
-      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false)
+      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false) {
         this.#isPaused = true
+        // Whom we wait for is the upstream, which has its own deadline.
+        this.deadline = Number.POSITIVE_INFINITY
+      }
     }
     if (body.isDone) {
       this.deadline = Number.POSITIVE_INFINITY
@@ -292,6 +305,15 @@ export class ServerConnection implements Downstream, Timed {
       this.#maybeNext()
     }
     return next
+  }
+
+  /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
+  #unreadable(refusal: Refusal): void {
+    const sink = this.#sink
+    this.#sink = undefined
+    this.#keepsAlive = false
+    this.#events.unreadable(this, refusal)
+    sink?.abort(refusal.word)
   }
 
   #pause(): void {

@@ -188,7 +188,7 @@ export class ClientStream implements UpstreamConnection, Timed {
       this.#fail('truncated-body', false, NGHTTP2_PROTOCOL_ERROR)
       return
     }
-    if (bytes.length > 0 && !this.#events.data(bytes)) this.#stream?.pause()
+    if (bytes.length > 0 && !this.#events.data(bytes, bytes.length)) this.#stream?.pause()
   }
 
   #onEnd(): void {

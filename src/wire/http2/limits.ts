@@ -35,6 +35,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   headTimeout: 10_000,
   bodyTimeout: 60_000,
   writeTimeout: 60_000,
+  body: Number.POSITIVE_INFINITY,
   streams: 128,
   streamWindow: 65_535,
   connectionWindow: 1_048_576,

@@ -5,7 +5,7 @@ import { CHUNK_END, chunkHead, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
 import { RequestHead } from '../http1/head.ts'
-import { refusalOf } from '../http1/refusals.ts'
+import { type RefusalWord, refusalOf, refuse } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
 import { type Arrival, watchArrival } from './arrival.ts'
@@ -99,6 +99,10 @@ export class ServerStream implements Downstream, Timed {
     this.#events.refused(this, refusal)
   }
 
+  get bytesReceived(): number {
+    return this.#received
+  }
+
   get isResponding(): boolean {
     return this.#isBegun
   }
@@ -145,7 +149,7 @@ export class ServerStream implements Downstream, Timed {
   /** Heads are never held back. */
   flush(): void {}
 
-  write(bytes: Buffer, _asWire: boolean): boolean {
+  write(bytes: Buffer): boolean {
     if (bytes.length === 0 || !this.#hasBody || this.#isAnswered) return true
     this.#flush(false)
     if (!this.#isWritable) return true
@@ -178,7 +182,7 @@ export class ServerStream implements Downstream, Timed {
     this.#isBegun = true
     this.#hasBody = this.head.method !== 'HEAD' && !isBodiless && bytes.length > 0
     this.#held = replyHeaders(status, lines, isBodiless ? -1 : bytes.length)
-    this.write(bytes, false)
+    this.write(bytes)
     this.end(undefined, false)
   }
 
@@ -198,7 +202,9 @@ export class ServerStream implements Downstream, Timed {
   endTunnel(): void {}
 
   expire(): void {
-    this.#reset(NGHTTP2_CANCEL, 'timeout')
+    const isBodyLate = !this.#isWhole && !this.#isBegun && this.#sink !== undefined
+    if (isBodyLate) this.#unreadable('body-timeout')
+    else this.#reset(NGHTTP2_CANCEL, 'timeout')
   }
 
   get #isWritable(): boolean {
@@ -245,6 +251,15 @@ export class ServerStream implements Downstream, Timed {
     setImmediate(() => setImmediate(() => this.#closeQuietly()))
   }
 
+  /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
+  #unreadable(word: RefusalWord): void {
+    const sink = this.#sink
+    this.#sink = undefined
+    this.deadline = Number.POSITIVE_INFINITY
+    this.#events.unreadable(this, refusalOf(refuse(word)))
+    sink?.abort(word)
+  }
+
   #closeQuietly(): void {
     if (!this.#isWritable) return
     this.#isClosedByUs = true
@@ -264,6 +279,10 @@ export class ServerStream implements Downstream, Timed {
     const { head } = this
     if (head.framing === 'length' && this.#received > head.length) {
       this.#reset(NGHTTP2_PROTOCOL_ERROR, 'truncated-body')
+      return
+    }
+    if (this.#received > this.#limits.body) {
+      this.#unreadable('body-too-large')
       return
     }
     this.deadline = performance.now() + this.#limits.bodyTimeout

@@ -37,6 +37,7 @@ describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
           false,
         )
       },
+      unreadable: () => {},
       refused: () => {},
       aborted: () => {},
       drained: () => {},

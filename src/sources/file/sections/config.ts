@@ -108,6 +108,12 @@ const shape = {
     .strictObject({
       connections: count().prefault(50_000).describe('Connections of clients in all.'),
       connectionsPerAddress: count().prefault(10_000).describe('The same from one address.'),
+      requests: count()
+        .prefault(50_000)
+        .describe('Requests under way in one process, streams too; beyond, 503 and Retry-After.'),
+      delay: duration()
+        .prefault('1s')
+        .describe('How late one may be; beyond, some get 503 and Retry-After. 0s: never.'),
     })
     .prefault({})
     .describe('What the process takes on.'),

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { free } from './doorstep.ts'
+import { exchange, listen } from './harness.ts'
+import { askHttp2 } from './http2-peers.ts'
+import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
+
+describe('limits', () => {
+  let backend: Server
+  let upstream: number
+  let gateway: WholeGateway
+  let port: number
+  /** Octets of bodies that the backend got, by the id of the request. */
+  const got: { whole: boolean; octets: number }[] = []
+
+  before(async () => {
+    backend = createServer((request, response) => {
+      const own = { whole: false, octets: 0 }
+      got.push(own)
+      request.on('data', (bytes) => (own.octets += bytes.length))
+      request.on('end', () => {
+        own.whole = true
+        if (request.url !== '/held') response.end(`${own.octets} octets`)
+      })
+      request.on('error', () => {})
+    })
+    upstream = await listen(backend)
+  })
+
+  after(() => {
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  afterEach(() => gateway.stop())
+
+  async function start(frontend: string, { config = '', policies = '' } = {}): Promise<void> {
+    port = await free()
+    got.length = 0
+    gateway = await startWhole(`${config}gateways: { default: { port: ${port} } }
+${frontend === '' ? '' : `frontendPolicies: { http: { ${frontend} } }\n`}routes:
+- name: all
+${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
+`)
+  }
+
+  const lastLine = async (path: string) => {
+    await until('the record', () => gateway.lines.some((line) => line['http.path'] === path))
+    return gateway.lines.findLast((line) => line['http.path'] === path)
+  }
+
+  const chunks = (count: number, size: number) =>
+    `${`${size.toString(16)}\r\n${'x'.repeat(size)}\r\n`.repeat(count)}0\r\n\r\n`
+
+  describe('of a body, HTTP/1.1', () => {
+    it('a length that is too much is refused before the backend hears of it', async () => {
+      await start('maxBodySize: 1000')
+      const head = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1001\r\n\r\n'
+      const text = await exchange(
+        port,
+        `${head}${'x'.repeat(1001)}GET /b HTTP/1.1\r\nhost: x\r\n\r\n`,
+      )
+      assert.match(text, /^HTTP\/1\.1 413 Content Too Large\r\n/)
+      assert.match(text, /\r\nconnection: close\r\n/)
+      // What stands behind the body is not read as a request.
+      assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
+      assert.equal(got.length, 0)
+      const line = await lastLine('/a')
+      assert.deepEqual([line?.['reason'], line?.['detail']], ['too-large', 'body-too-large'])
+      const hits = 'portcullis_limit_hits_total{listener="default/default",limit="body-size"}'
+      assert.equal(gateway.metric(hits), 1)
+    })
+
+    it('with Expect: 100-continue nothing of it is asked for', async () => {
+      await start('maxBodySize: 1000')
+      const head =
+        'POST /a HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: 1001\r\n\r\n'
+      assert.match(await exchange(port, head), /^HTTP\/1\.1 413 /)
+    })
+
+    it('as much as is allowed passes, and the connection goes on', async () => {
+      await start('maxBodySize: 1000')
+      const request = `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${'x'.repeat(1000)}`
+      const text = await exchange(port, request.repeat(2), /(1000 octets[\s\S]*){2}/)
+      assert.equal(text.match(/200 OK/g)?.length, 2)
+    })
+
+    it('chunks count by their data: many small ones of the allowed sum pass', async () => {
+      await start('maxBodySize: 1000')
+      const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
+      const text = await exchange(port, head + chunks(1000, 1), 'octets')
+      assert.match(text, /200 OK[\s\S]*1000 octets/)
+      assert.equal((await lastLine('/a'))?.['bytes.received'], 1000)
+    })
+
+    it('chunks that become too much are refused, and the backend never has a whole body', async () => {
+      await start('maxBodySize: 1000')
+      const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
+      const text = await exchange(port, head + chunks(11, 100))
+      assert.match(text, /^HTTP\/1\.1 413 /)
+      assert.match(text, /\r\nconnection: close\r\n/)
+      assert.ok(got.every(({ whole }) => !whole))
+      assert.equal((await lastLine('/a'))?.['reason'], 'too-large')
+    })
+
+    it('a body that a rule reads and that does not fit is refused, not let through', async () => {
+      const policies =
+        '  policies: { authorization: { rules: [{ deny: \'string(request.body).contains("evil")\' }] } }\n'
+      await start('maxBufferSize: 1000', { policies })
+      const post = (body: string) =>
+        `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`
+      assert.match(await exchange(port, post('good')), / 200 OK/)
+      assert.match(await exchange(port, post('evil')), / 403 /)
+      assert.match(await exchange(port, post(`${'x'.repeat(1000)}evil`)), / 413 /)
+      assert.deepEqual(
+        got.map(({ octets }) => octets),
+        [4],
+      )
+      const line = await lastLine('/a')
+      assert.deepEqual([line?.['reason'], line?.['detail']], ['too-large', 'buffer'])
+    })
+
+    it('a body that stops coming is a 408 that says so', async () => {
+      await start('bodyTimeout: 300ms')
+      const text = await exchange(
+        port,
+        'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nonly this',
+      )
+      assert.match(text, /^HTTP\/1\.1 408 /)
+      const line = await lastLine('/a')
+      assert.deepEqual([line?.['http.status'], line?.['reason']], [408, 'body-timeout'])
+    })
+
+    it('a body that is none is a 400 of the client, not a fault of the backend', async () => {
+      await start('')
+      const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
+      assert.match(await exchange(port, `${head}3\r\nabc\r\nzz\r\n`), /^HTTP\/1\.1 400 /)
+      const line = await lastLine('/a')
+      assert.deepEqual([line?.['reason'], line?.['detail']], ['bad-request', 'bad-chunk-size'])
+    })
+  })
+
+  describe('of a body, HTTP/2', () => {
+    for (const [what, headers] of [
+      ['a length that is too much', { 'content-length': '200000' }],
+      ['octets that become too much', {}],
+    ] as const) {
+      it(`${what}: 413, and the connection goes on with other streams`, async () => {
+        await start('maxBodySize: 100000')
+        const session = connectHttp2(`http://127.0.0.1:${port}`)
+        session.on('error', () => {})
+        const own = { method: 'POST', path: '/a', body: Buffer.alloc(200_000) }
+        const answer = await askHttp2(session, { ...own, headers })
+        assert.equal(answer.status, 413)
+        assert.ok(got.every(({ whole }) => !whole))
+        const next = await askHttp2(session, { ...own, path: '/b', body: Buffer.alloc(100_000) })
+        assert.deepEqual([next.status, String(next.body)], [200, '100000 octets'])
+        session.destroy()
+        assert.equal((await lastLine('/a'))?.['reason'], 'too-large')
+      })
+    }
+
+    it('a body that stops coming is a 408', async () => {
+      await start('bodyTimeout: 300ms')
+      const session = connectHttp2(`http://127.0.0.1:${port}`)
+      const stream = session.request({ ':method': 'POST', ':path': '/a' })
+      stream.write('only this')
+      const [headers] = await new Promise<[Record<string, unknown>]>((resolve) =>
+        stream.on('response', (own) => resolve([{ ...own }])),
+      )
+      assert.equal(headers[':status'], 408)
+      session.destroy()
+    })
+  })
+
+  describe('of requests under way', () => {
+    it('one too many is answered with 503 and Retry-After at once; one less makes room', async () => {
+      await start('', { config: 'config: { limits: { requests: 2 } }\n' })
+      const held = [0, 1].map(() => {
+        const socket = connect(port, '127.0.0.1')
+        socket.write('GET /held HTTP/1.1\r\nhost: x\r\n\r\n')
+        return socket
+      })
+      await until('both at the backend', () => got.filter(({ whole }) => whole).length === 2)
+      // The connection is kept: it was the request that was too much.
+      const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
+      const text = await exchange(port, get + get, /(overload|503)[\s\S]*503[\s\S]*request/)
+      assert.equal(text.match(/^HTTP\/1\.1 503 /gm)?.length, 2)
+      assert.match(text, /\r\nretry-after: 1\r\n/)
+      const line = await lastLine('/a')
+      assert.deepEqual([line?.['reason'], line?.['detail']], ['overload', 'requests'])
+      const hits = 'portcullis_limit_hits_total{listener="default/default",limit="overload"}'
+      assert.equal(gateway.metric(hits), 2)
+      for (const socket of held) socket.destroy()
+      await until('room', async () => (await exchange(port, get, 'octets')).includes('200 OK'))
+    })
+
+    it('a process that is always late sheds, and serves all again when it is not', async () => {
+      await start('', { config: 'config: { limits: { delay: 20ms } }\n' })
+      const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
+      let isBusy = true
+      const busy = () => {
+        const end = performance.now() + 200
+        while (performance.now() < end);
+        if (isBusy) setImmediate(busy)
+      }
+      busy()
+      await until('some to be shed', async () =>
+        (await exchange(port, get, /\d octets|request /)).includes(' 503 '),
+      )
+      isBusy = false
+      await until('all to be served', async () => {
+        const all = await Promise.all([1, 2, 3].map(() => exchange(port, get, /octets|request /)))
+        return all.every((text) => text.includes('200 OK'))
+      })
+      assert.ok(
+        gateway.lines.some(({ reason, detail }) => reason === 'overload' && detail === 'delay'),
+      )
+    })
+  })
+})
