@@ -5,6 +5,7 @@ import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
+import { limitsPage } from './limits-page.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 
 /** Everything that is generated and kept in the repository. */
@@ -14,6 +15,7 @@ export const GENERATORS: readonly Generator[] = [
   errorPages,
   expressionReference,
   importTable,
+  limitsPage,
   telemetryPages,
 ]
 

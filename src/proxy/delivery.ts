@@ -28,7 +28,8 @@ export interface DeliveryEvents {
 
 const STATUS_OUTCOMES = ['invalid', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
-const DEFAULT_TIMEOUT = 60_000
+/** Milliseconds for an attempt where nothing else is said. */
+export const DEFAULT_TIMEOUT = 60_000
 /** A mirror gets bodies of any length, but they are not kept for it. */
 const NOTHING_KEPT = 0
 

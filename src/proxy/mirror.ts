@@ -11,7 +11,7 @@ import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 
 /** Octets that wait for a mirror that is slower than the backend; beyond, it gets no more. */
-const MOST_WAITING = 1 << 20
+export const MOST_WAITING = 1 << 20
 const TIMEOUT = 30_000
 
 /** A copy of a request for a backend whose answer nobody waits for, and which may not delay anybody. */

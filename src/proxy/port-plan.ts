@@ -46,14 +46,15 @@ export interface TlsDefaults {
 }
 
 interface HttpSettings extends Http1Settings {
-  readonly http2MaxConcurrentStreams?: number
-  readonly http2MaxResetsPerSecond?: number
-  readonly http2MaxControlFramesPerSecond?: number
-  readonly http2WindowSize?: number
-  readonly http2ConnectionWindowSize?: number
+  readonly http2MaxConcurrentStreams: number
+  readonly http2MaxResetsPerSecond: number
+  readonly http2MaxControlFramesPerSecond: number
+  readonly http2WindowSize: number
+  readonly http2ConnectionWindowSize: number
+  readonly http2FrameSize: number
   readonly http2MaxHeaderSize?: number
-  readonly http2KeepaliveInterval?: number
-  readonly http2KeepaliveTimeout?: number
+  readonly http2KeepaliveInterval: number
+  readonly http2KeepaliveTimeout: number
 }
 
 interface Http1Settings {
@@ -67,6 +68,7 @@ interface Http1Settings {
   readonly maxConnectionDuration?: number
 }
 
+/** Those of the schema, for listeners of which nothing was said. */
 const HTTP_DEFAULTS: HttpSettings = {
   maxHeadSize: 65_536,
   http1MaxHeaders: 100,
@@ -74,11 +76,19 @@ const HTTP_DEFAULTS: HttpSettings = {
   headTimeout: 15_000,
   bodyTimeout: 60_000,
   http1IdleTimeout: 600_000,
+  http2MaxConcurrentStreams: 100,
+  http2MaxResetsPerSecond: 100,
+  http2MaxControlFramesPerSecond: 1_000,
+  http2WindowSize: 65_536,
+  http2ConnectionWindowSize: 1_048_576,
+  http2FrameSize: 16_384,
+  http2KeepaliveInterval: 30_000,
+  http2KeepaliveTimeout: 15_000,
 }
 const TLS_DEFAULTS: TlsDefaults = { handshakeTimeout: 15_000 }
 const TCP_DEFAULTS = { keepalives: { enabled: true, time: 180_000 } }
-const LONGEST_TARGET = 8_192
-const STREAM_IDLE = 3_600_000
+export const LONGEST_TARGET = 8_192
+export const STREAM_IDLE = 3_600_000
 
 /** Answers the same for the same, so that what did not change goes on. */
 export type MakeTerminator = (options: TerminatorOptions) => Terminator | string
@@ -151,24 +161,24 @@ function http1Limits(http: Http1Settings): ServerLimits {
 }
 
 function http2Limits(http: HttpSettings, http1: ServerLimits): Http2Limits {
-  const { resets, controlFrames } = HTTP2_LIMITS
   return {
     ...HTTP2_LIMITS,
     ...http1,
     head: http.http2MaxHeaderSize ?? http1.head,
-    streams: http.http2MaxConcurrentStreams ?? HTTP2_LIMITS.streams,
-    streamWindow: http.http2WindowSize ?? HTTP2_LIMITS.streamWindow,
-    connectionWindow: http.http2ConnectionWindowSize ?? HTTP2_LIMITS.connectionWindow,
-    resets: rate(http.http2MaxResetsPerSecond, resets),
-    controlFrames: rate(http.http2MaxControlFramesPerSecond, controlFrames),
-    pingInterval: http.http2KeepaliveInterval ?? HTTP2_LIMITS.pingInterval,
-    pingTimeout: http.http2KeepaliveTimeout ?? HTTP2_LIMITS.pingTimeout,
+    streams: http.http2MaxConcurrentStreams,
+    streamWindow: http.http2WindowSize,
+    connectionWindow: http.http2ConnectionWindowSize,
+    frame: http.http2FrameSize,
+    resets: rate(http.http2MaxResetsPerSecond),
+    controlFrames: rate(http.http2MaxControlFramesPerSecond),
+    pingInterval: http.http2KeepaliveInterval,
+    pingTimeout: http.http2KeepaliveTimeout,
   }
 }
 
 /** Twice as much may come at once: clients do nothing evenly. */
-function rate(perSecond: number | undefined, otherwise: Rate): Rate {
-  return perSecond === undefined ? otherwise : { perSecond, burst: 2 * perSecond }
+function rate(perSecond: number): Rate {
+  return { perSecond, burst: 2 * perSecond }
 }
 
 /** What network authorization of a listener has to wait for. */

@@ -39,12 +39,17 @@ export const frontendHttp = z
       .max(100_000)
       .prefault(1000)
       .describe('PING, SETTINGS and the like.'),
-    http2WindowSize: byteSize().optional().describe('The window of a stream.'),
-    http2ConnectionWindowSize: byteSize().optional().describe('The window of a connection.'),
-    http2FrameSize: z.int().min(16_384).max(16_777_215).optional().describe('The longest frame.'),
+    http2WindowSize: byteSize().prefault('64Ki').describe('The window of a stream.'),
+    http2ConnectionWindowSize: byteSize().prefault('1Mi').describe('The window of a connection.'),
+    http2FrameSize: z
+      .int()
+      .min(16_384)
+      .max(16_777_215)
+      .prefault(16_384)
+      .describe('The longest frame.'),
     http2MaxHeaderSize: byteSize().optional().describe('The longest list of headers.'),
-    http2KeepaliveInterval: duration().optional().describe('How often to send PING.'),
-    http2KeepaliveTimeout: duration().optional().describe('How long to wait for its answer.'),
+    http2KeepaliveInterval: duration().prefault('30s').describe('How often to send PING.'),
+    http2KeepaliveTimeout: duration().prefault('15s').describe('How long to wait for its answer.'),
     maxConnectionDuration: duration().optional().describe('How old a connection may become.'),
     trustedHops: z
       .int()

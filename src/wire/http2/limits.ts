@@ -8,6 +8,8 @@ export interface Http2Limits extends ServerLimits {
   readonly streamWindow: number
   /** The same for all bodies of a connection together. */
   readonly connectionWindow: number
+  /** Octets of the longest frame that a client may send. */
+  readonly frame: number
   /** Streams per second that the client may break off, or make us break off. */
   readonly resets: Rate
   /** PING and SETTINGS frames per second. */
@@ -39,6 +41,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   streams: 128,
   streamWindow: 65_535,
   connectionWindow: 1_048_576,
+  frame: 16_384,
   resets: { perSecond: 50, burst: 200 },
   controlFrames: { perSecond: 50, burst: 200 },
   overhead: { perSecond: 65_536, burst: 262_144 },

@@ -249,6 +249,7 @@ function sessionOptions(limits: Http2Limits): ServerSessionOptions {
       enableConnectProtocol: false,
       initialWindowSize: limits.streamWindow,
       maxConcurrentStreams: limits.streams,
+      maxFrameSize: limits.frame,
       // RFC 9113 §6.5.2: each field counts 32 octets more than it has.
       maxHeaderListSize: limits.head + (limits.fields + 4) * 32,
     },

@@ -1,0 +1,305 @@
+import { DEFAULT_TIMEOUT } from '../src/proxy/delivery.ts'
+import { MOST_WAITING } from '../src/proxy/mirror.ts'
+import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
+import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
+import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
+import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
+import type { Generator } from './generated.ts'
+
+/** docs/reference/limits.md: every limit, what it is by default, and what happens at it. */
+export const limitsPage: Generator = {
+  name: 'limits page',
+  folders: [],
+  generate: () => new Map([['docs/reference/limits.md', renderPage(fileJsonSchema())]]),
+}
+
+/** A limit that can be set: its default is that of the schema. */
+interface Setting {
+  /** Kind of policy, or `config`, and the key in it. */
+  readonly of: string
+  readonly key: string
+  readonly what: string
+  readonly happens: string
+  /** What holds where the schema has no default. */
+  readonly otherwise?: string
+}
+
+const REFUSED = 'The client is answered'
+
+const CLIENTS: readonly Setting[] = [
+  setting('config', 'limits.connections', 'connections of clients, in one process', {
+    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners as far as there is room, and else closed. Never more than half of the file descriptors that the process may have.`,
+  }),
+  setting(
+    'config',
+    'limits.connectionsPerAddress',
+    'the same from one address, or one /64 of IPv6',
+    {
+      happens: 'The connection is closed.',
+    },
+  ),
+  setting('frontendTls', 'handshakeTimeout', 'time for a TLS handshake or a PROXY header', {
+    happens: 'The connection is closed.',
+  }),
+  setting('frontendHttp', 'headTimeout', 'time for the head of a request', {
+    happens: `${REFUSED} 408, the connection closes.`,
+  }),
+  setting(
+    'frontendHttp',
+    'bodyTimeout',
+    'time in which nothing comes of a body, or nothing of an answer is taken',
+    {
+      happens: `${REFUSED} 408 where no answer was begun; the connection or the stream closes.`,
+    },
+  ),
+  setting('frontendHttp', 'http1IdleTimeout', 'time between two requests', {
+    happens: 'The connection is closed.',
+  }),
+  setting('frontendHttp', 'maxConnectionDuration', 'age of a connection', {
+    happens: 'The next answer says that it is the last one.',
+    otherwise: 'none',
+  }),
+]
+
+const REQUESTS: readonly Setting[] = [
+  setting('config', 'limits.requests', 'requests under way in one process, open streams included', {
+    happens: `${REFUSED} 503 with \`Retry-After\`; the connection is kept.`,
+  }),
+  setting(
+    'config',
+    'limits.delay',
+    'how late a process may be in all of its last four looks at the clock',
+    {
+      happens: `${REFUSED} 503 with \`Retry-After\`: as many as make up for the delay, half of them at twice the limit. \`0s\`: never.`,
+    },
+  ),
+  setting('frontendHttp', 'maxHeadSize', 'octets of the head of a request', {
+    happens: `${REFUSED} 431, the connection closes.`,
+  }),
+  setting('frontendHttp', 'http1MaxHeaders', 'headers of a request', {
+    happens: `${REFUSED} 431, the connection closes.`,
+  }),
+  setting('frontendHttp', 'maxBodySize', 'octets of the body of a request', {
+    happens: `${REFUSED} 413 as soon as it is known; what is left of the body is not read, and the backend never gets a whole one.`,
+    otherwise: 'none: bodies are passed on as they come, and not kept',
+  }),
+  setting(
+    'frontendHttp',
+    'maxBufferSize',
+    'octets of a body that are kept for a rule that reads it',
+    {
+      happens: `${REFUSED} 413: a rule that cannot read the body could not guard against it. For the access log alone, \`request.body\` is not set.`,
+    },
+  ),
+  setting('timeout', 'request', 'time for the whole exchange', {
+    happens: `${REFUSED} 504, or cut off where an answer was begun.`,
+    otherwise: 'none',
+  }),
+]
+
+const HTTP2: readonly Setting[] = [
+  setting('frontendHttp', 'http2MaxConcurrentStreams', 'requests at once on a connection', {
+    happens: 'The client is told beforehand; one too many is refused (REFUSED_STREAM).',
+  }),
+  setting(
+    'frontendHttp',
+    'http2MaxResetsPerSecond',
+    'streams given up in a second; twice as many at once',
+    {
+      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+    },
+  ),
+  setting(
+    'frontendHttp',
+    'http2MaxControlFramesPerSecond',
+    'PING and SETTINGS in a second; twice as many at once',
+    {
+      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+    },
+  ),
+  setting('frontendHttp', 'http2WindowSize', 'octets of one body that a client may send ahead', {
+    happens: 'The client waits.',
+  }),
+  setting('frontendHttp', 'http2ConnectionWindowSize', 'the same for all bodies of a connection', {
+    happens: 'The client waits.',
+  }),
+  setting('frontendHttp', 'http2FrameSize', 'octets of a frame', {
+    happens: 'The connection closes with FRAME_SIZE_ERROR.',
+  }),
+  setting('frontendHttp', 'http2MaxHeaderSize', 'octets of the head of a request', {
+    happens: `${REFUSED} 431, or the stream is reset.`,
+    otherwise: 'as `maxHeadSize`',
+  }),
+  setting(
+    'frontendHttp',
+    'http2KeepaliveInterval',
+    'time without a sign of life while a request is under way',
+    {
+      happens: 'The client is asked for one (PING).',
+    },
+  ),
+  setting('frontendHttp', 'http2KeepaliveTimeout', 'time to give it', {
+    happens: 'The connection closes.',
+  }),
+]
+
+const BACKENDS: readonly Setting[] = [
+  setting('config', 'backend.connectTimeout', 'time to open a connection, TLS included', {
+    happens: `${REFUSED} 504, after the retries of the route. \`tcp.connectTimeout\` of a backend goes before.`,
+  }),
+  setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
+    happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
+  }),
+  setting('config', 'backend.poolMaxSize', 'connections to each endpoint', {
+    happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
+    otherwise: 'none; 8 where HTTP/2 is spoken',
+  }),
+  setting('connectionLimits', 'maxPendingRequests', 'requests that wait for a connection', {
+    happens: `${REFUSED} 503 at once.`,
+  }),
+  setting('connectionLimits', 'maxRequestsPerConnection', 'requests on one connection', {
+    happens: 'It is closed behind the last one.',
+    otherwise: 'none',
+  }),
+  setting(
+    'timeout',
+    'backendRequest',
+    'time from a request to the head of its answer, each attempt',
+    {
+      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend goes before.`,
+      otherwise: seconds(DEFAULT_TIMEOUT),
+    },
+  ),
+  setting('retry', 'maxBodyBytes', 'octets of a body that are kept so that it can be sent again', {
+    happens: 'A request with a longer body is not tried again.',
+  }),
+  setting('localRateLimit', 'maxKeys', 'keys that a rate limit remembers', {
+    happens: 'The one that was not seen for longest is forgotten.',
+    otherwise: '100,000',
+  }),
+  setting(
+    'config',
+    'connectionTerminationDeadline',
+    'time that connections have when the process ends',
+    {
+      happens: 'They are cut off.',
+    },
+  ),
+]
+
+const FIXED: readonly (readonly [string, string, string])[] = [
+  ['octets of the target in a request line', number(LONGEST_TARGET), `${REFUSED} 414.`],
+  ['octets of chunk extensions in a body', number(BODY_LIMITS.extensions), `${REFUSED} 400.`],
+  ['octets of a trailer section', number(BODY_LIMITS.trailers), `${REFUSED} 431.`],
+  ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `${REFUSED} 431.`],
+  [
+    'octets in a second on an HTTP/2 connection that are neither head nor body',
+    `${number(HTTP2_LIMITS.overhead.perSecond)}; ${number(HTTP2_LIMITS.overhead.burst)} at once`,
+    'The connection closes with ENHANCE_YOUR_CALM.',
+  ],
+  [
+    'megabytes that HTTP/2 itself may hold for a connection',
+    number(HTTP2_LIMITS.memory),
+    'The stream is refused.',
+  ],
+  [
+    'octets that wait for a mirror that is slow',
+    number(MOST_WAITING),
+    'The mirror gets no more of this request.',
+  ],
+  [
+    'time without an octet on a TCP or TLS listener',
+    seconds(STREAM_IDLE),
+    'The connection is closed.',
+  ],
+]
+
+/** Keys beside limits that are none. */
+export const NO_LIMITS: readonly string[] = ['http1HeaderCase', 'trustedHops']
+
+export const SETTINGS: readonly Setting[] = [...CLIENTS, ...REQUESTS, ...HTTP2, ...BACKENDS]
+
+function renderPage(schema: JsonSchema): string {
+  const table = (settings: readonly Setting[]) =>
+    [
+      '| limit | of | default | at the limit |',
+      '|---|---|---|---|',
+      ...settings.map((own) => {
+        const found = defaultOf(schema, own) ?? own.otherwise
+        if (found === undefined) throw new Error(`${own.of}.${own.key} has no default`)
+        return `| ${nameOf(own)} | ${own.what} | ${found} | ${own.happens} |`
+      }),
+    ].join('\n')
+  const fixed = FIXED.map(([what, value, happens]) => `| ${what} | ${value} | ${happens} |`)
+  return `<!-- Generated by \`npm run golden\` from tools/limits-page.ts and the schemas: edit there. -->
+
+# Limits
+
+Everything that a client or a backend could ask too much of has a limit, and a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
+
+Expressions have limits of their own: see [Expressions](expressions.md).
+
+## Connections of clients
+
+${table(CLIENTS)}
+
+## Requests
+
+${table(REQUESTS)}
+
+## HTTP/2
+
+${table(HTTP2)}
+
+## Backends
+
+${table(BACKENDS)}
+
+## Not to be set
+
+| of | limit | at the limit |
+|---|---|---|
+${fixed.join('\n')}
+`
+}
+
+const PLACES: Readonly<Record<string, string>> = {
+  config: 'config',
+  frontendHttp: 'frontendPolicies.http',
+  frontendTls: 'frontendPolicies.tls',
+}
+
+function nameOf({ of, key }: Setting): string {
+  return `\`${PLACES[of] ?? of}.${key}\``
+}
+
+/** As it is written in the schema, or undefined where nothing is. */
+export function defaultOf(schema: JsonSchema, { of, key }: Setting): string | undefined {
+  let part = of === 'config' ? schema.properties?.['config'] : schema.$defs?.[of]
+  for (const name of key.split('.')) {
+    const own = part as JsonSchema | undefined
+    const holders = [own, ...((own?.anyOf as JsonSchema[] | undefined) ?? [])]
+    part = holders.map((holder) => holder?.properties?.[name]).find((it) => it !== undefined)
+  }
+  if (part === undefined) throw new Error(`the schema has no ${of}.${key}`)
+  const value = (part as JsonSchema).default
+  if (value === undefined) return undefined
+  return typeof value === 'number' ? number(value) : String(value)
+}
+
+function setting(
+  of: string,
+  key: string,
+  what: string,
+  rest: Pick<Setting, 'happens' | 'otherwise'>,
+): Setting {
+  return { of, key, what, ...rest }
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-US')
+}
+
+function seconds(milliseconds: number): string {
+  return `${milliseconds / 1000}s`
+}
