@@ -14,6 +14,11 @@ const DIST = join(ROOT, 'dist')
 /** Program → its entry point. */
 const PROGRAMS: Readonly<Record<string, string>> = { portcullis: 'bin/portcullis.ts' }
 
+/** What programs start as threads: a file beside them, which nobody runs by name. */
+const THREADS: Readonly<Record<string, string>> = {
+  'password-worker': 'src/policies/basic-auth/password-worker.ts',
+}
+
 interface Package {
   readonly name: string
   readonly version: string
@@ -37,7 +42,7 @@ async function release(): Promise<void> {
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
     copyFileSync(join(ROOT, file), join(DIST, file))
   }
-  const bundles = Object.keys(PROGRAMS).map((name) => `${name}.mjs`)
+  const bundles = Object.keys({ ...PROGRAMS, ...THREADS }).map((name) => `${name}.mjs`)
   const files = [...bundles, 'package.json', 'NOTICES.md', 'LICENSE', 'README.md', 'CHANGELOG.md']
   writeFileSync(join(DIST, 'SHA256SUMS'), files.map(renderSum).join(''))
   for (const name of bundles) console.log(`dist/${name}  ${sizeOf(name)}`)
@@ -47,7 +52,7 @@ async function release(): Promise<void> {
 async function bundle(): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: PROGRAMS,
+    entryPoints: { ...PROGRAMS, ...THREADS },
     outdir: DIST,
     outExtension: { '.js': '.mjs' },
     bundle: true,

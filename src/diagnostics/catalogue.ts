@@ -1,3 +1,4 @@
+import { AUTHENTICATION_CODES } from './codes/authentication.ts'
 import { CEL_CODES } from './codes/cel.ts'
 import type { CodeGroup, CodeRecord } from './codes/define.ts'
 import { FILE_CODES } from './codes/file.ts'
@@ -12,6 +13,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   FILE_CODES,
   REFERENCE_CODES,
   SERVING_CODES,
+  AUTHENTICATION_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(

@@ -12,6 +12,7 @@ import {
   type Scope,
   valueIn,
 } from './identity.ts'
+import type { Refusal } from './refusal.ts'
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set([
   'method',
@@ -159,6 +160,8 @@ export class Exchange {
   reason = ''
   /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
   detail = ''
+  /** Why an authentication turned it away, where one did. Decision records read it. */
+  refusal: Refusal | undefined = undefined
   bytesReceived = 0
   bytesSent = 0
   /** As the client got them; kept only where an expression of the log reads them. */

@@ -1,11 +1,12 @@
 import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
-import type { Origin } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
+import type { JwtWorld } from './jwt-authentication/checker.ts'
 import type { MirrorTarget } from './request-mirror/compile.ts'
 import type { Retry } from './retry/compile.ts'
 import type { Timeouts } from './timeout/compile.ts'
@@ -47,9 +48,18 @@ export interface Site {
   scopeOf(policy: ValidPolicy): Scope | undefined
   /** Made once for the same policies, however many routes they reach. */
   shared<T>(policies: readonly ValidPolicy[], make: () => T): T
-  /** What lives on across reloads as long as the policy stays the same. */
-  kept<T>(policy: ValidPolicy, make: () => T): T
+  /**
+   * What lives on across reloads as long as the policy stays the same; `part` tells several things
+   * of one policy apart. What has a `close` is closed when no Program has it any more.
+   */
+  kept<T>(policy: ValidPolicy, make: () => T, part?: string): T
+  /** Says what is wrong with a policy that serves all the same. */
+  report(diagnostic: Diagnostic): void
+  readonly world: World
 }
+
+/** What policies that look outside are given of the world; without a word, the real one. */
+export interface World extends Partial<JwtWorld> {}
 
 export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 'predicate'>
 

@@ -1,7 +1,13 @@
+import { openApiKey } from './api-key/authenticator.ts'
+import { apiKey } from './api-key/index.ts'
+import { authenticationBy } from './authentication/index.ts'
 import { authorization } from './authorization/index.ts'
+import { openBasic } from './basic-auth/authenticator.ts'
+import { basicAuth } from './basic-auth/index.ts'
 import { cors } from './cors/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
+import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
 import { requestHeaders } from './request-headers/index.ts'
@@ -9,8 +15,15 @@ import { requestMirror } from './request-mirror/index.ts'
 import { requestRedirect } from './request-redirect/index.ts'
 import { responseHeaders } from './response-headers/index.ts'
 import { retry } from './retry/index.ts'
+import { policySchema } from './schema.ts'
 import { timeout } from './timeout/index.ts'
 import { urlRewrite } from './url-rewrite/index.ts'
+
+/** Any of several ways to sign in. */
+const authentication = authenticationBy(
+  { jwtAuthentication: openJwt, apiKey: openApiKey, basicAuth: openBasic },
+  policySchema('authentication'),
+)
 
 /**
  * What runs for a request, in this order. Those that change answers come first, so that they also
@@ -22,6 +35,9 @@ export const POLICIES: readonly Policy[] = [
   timeout,
   cors,
   jwtAuthentication,
+  basicAuth,
+  apiKey,
+  authentication,
   authorization,
   localRateLimit,
   requestHeaders,

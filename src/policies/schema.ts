@@ -4,6 +4,7 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Level, Section } from '../model/policy.ts'
 import { accessLog } from './access-log/schema.ts'
 import { apiKey } from './api-key/schema.ts'
+import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
@@ -59,6 +60,9 @@ const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
 const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
 const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
 
+/** One of several credentials is enough. */
+const anyOf = authenticationOf({ jwtAuthentication, apiKey, basicAuth })
+
 /** All kinds, in the order in which they run. */
 export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'] }),
@@ -75,6 +79,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
+  authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth']),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
   define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),

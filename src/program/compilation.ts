@@ -1,6 +1,7 @@
 import type { Backend } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
 import type { Route, RouteRule } from '../model/route.ts'
 import { Clusters } from './clusters.ts'
 import { type Layer, Layers } from './layers.ts'
@@ -27,7 +28,9 @@ export function openCompilation(
   services: Services,
 ): Compilation {
   const layers = new Layers()
-  const sites = new Sites(services.now, previous, (policy) => layers.placeOf(policy))
+  const { now, world } = services
+  const placeOf = (policy: Attached) => layers.placeOf(policy)
+  const sites = new Sites({ now: () => now.call(services), previous, placeOf, world })
   return {
     model,
     services,

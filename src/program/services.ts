@@ -2,6 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import type { World } from '../policies/define.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 
 /** What a Program is given of the world. */
@@ -18,6 +19,8 @@ export interface Services {
   now(): number
   /** From 0 to less than 1. */
   random(): number
+  /** Of policies that look outside; without a word, the real one. */
+  readonly world?: World
 }
 
 /** Expressions of a cluster, compiled; undefined for what a request has no value for. */

@@ -6,7 +6,7 @@ import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from '../policies/annotations.ts'
-import type { ExpressionPlace, Site } from '../policies/define.ts'
+import type { ExpressionPlace, Site, World } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
 import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
@@ -33,25 +33,30 @@ export interface OpenSite extends Site {
   readonly findings: Readonly<Findings>
 }
 
+export interface SitesOptions {
+  readonly now: () => number
+  readonly previous: Program | undefined
+  readonly placeOf: (policy: Attached) => string
+  readonly world?: World | undefined
+}
+
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
 export class Sites {
   readonly state = new Map<string, unknown>()
   readonly #now: () => number
   readonly #previous: Program | undefined
   readonly #placeOf: (policy: Attached) => string
+  readonly #world: World
   readonly #collector = collector()
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
   readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
-  constructor(
-    now: () => number,
-    previous: Program | undefined,
-    placeOf: (policy: Attached) => string,
-  ) {
+  constructor({ now, previous, placeOf, world = {} }: SitesOptions) {
     this.#now = now
     this.#previous = previous
     this.#placeOf = placeOf
+    this.#world = world
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -105,7 +110,9 @@ export class Sites {
         const seen = policies.map((policy) => scopes.of(policy) ?? NO_SCOPES)
         return this.#share([...policies, ...seen], findings, make)
       },
-      kept: (policy, make) => this.#keep(policy, make),
+      kept: (policy, make, part = '') => this.#keep(policy, part, make),
+      report: (diagnostic) => this.report(diagnostic),
+      world: this.#world,
     }
     return site
   }
@@ -139,8 +146,8 @@ export class Sites {
     return value
   }
 
-  #keep<T>(policy: ValidPolicy, make: () => T): T {
-    const key = `${this.#placeOf(policy)} ${canonicalJson(policy, PLACES)}`
+  #keep<T>(policy: ValidPolicy, part: string, make: () => T): T {
+    const key = `${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`
     const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make()) as T
     this.state.set(key, kept)
     return kept

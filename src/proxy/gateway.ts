@@ -1,6 +1,7 @@
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
+import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
@@ -22,6 +23,7 @@ import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
 import { Load } from './load.ts'
 import { Observing } from './observe.ts'
+import { authenticationWorld, tellKept } from './observe-authentication.ts'
 import { rateLimitCounter } from './observe-limits.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
 import { streamRouter } from './stream-router.ts'
@@ -76,6 +78,7 @@ export class Gateway {
     }
     metrics.beforeRead(() => {
       for (const cluster of this.#open) tellCounts(metrics, cluster.name, cluster.counts())
+      tellKept(metrics, this.#program)
     })
     this.#settings = settings
     this.#services = {
@@ -94,6 +97,7 @@ export class Gateway {
       watchStep: (policy) => rateLimitCounter(metrics, policy),
       now: () => performance.now(),
       random: Math.random,
+      world: authenticationWorld(metrics, log),
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
     this.#observing = new Observing(metrics, log, this.#collectors)
@@ -146,6 +150,7 @@ export class Gateway {
         : retiredClusters(next, previous)) {
         cluster.close()
       }
+      closeKept(retiredKept(next, previous))
       return { isApplied: false, diagnostics }
     }
     this.#program = next
@@ -161,8 +166,10 @@ export class Gateway {
         origin,
       }
     })
-    if (previous !== undefined)
+    if (previous !== undefined) {
       for (const cluster of retiredClusters(previous, next)) cluster.close()
+      closeKept(retiredKept(previous, next))
+    }
     this.#forgetting.swapped(next, this.#streams)
     this.#observing.swapped()
     this.#collectors.swapped(next)
@@ -174,6 +181,7 @@ export class Gateway {
     await this.#applying
     const cut = await this.#listeners.drain(this.#settings.drain.most)
     for (const cluster of this.#program?.clusters.values() ?? []) cluster.close()
+    if (this.#program !== undefined) closeKept(retiredKept(this.#program, undefined))
     this.#streams?.close()
     await this.#collectors.stop()
     this.#load.stop()

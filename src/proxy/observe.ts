@@ -35,6 +35,7 @@ import type { AcceptObserver, Closing, Rejection, WireProtocol } from './accept.
 import { logConnection, logRequest, sourceOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
+import { countRefusal } from './observe-authentication.ts'
 import type { Run } from './run.ts'
 import type { Streamed } from './tcp.ts'
 
@@ -183,7 +184,10 @@ export class Observing implements AcceptObserver {
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
     this.#activeOf(run).inc(-1)
-    if (exchange.reason !== 'upstream') this.#limited(run)
+    if (exchange.reason !== 'upstream') {
+      this.#limited(run)
+      countRefusal(this.#metrics, exchange)
+    }
     logRequest(this.#log, run, seconds)
     if (run.trace !== undefined) this.#collectors.end(run, seconds)
   }

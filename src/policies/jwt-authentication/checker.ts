@@ -14,6 +14,7 @@ export interface JwtWorld {
   readonly fetch: FetchKeys
   readonly clock: RemoteClock
   readonly refreshed?: (issuer: string, refresh: Refresh) => void
+  readonly tokenLookedUp?: (isKnown: boolean) => void
 }
 
 export const SYSTEM_WORLD: JwtWorld = {
@@ -31,8 +32,9 @@ export class TokenChecker {
   readonly faults: readonly (readonly [issuer: string, fault: KeyFault])[]
   readonly #providers: Providers
   readonly #date: () => number
+  readonly #lookedUp: ((isKnown: boolean) => void) | undefined
 
-  constructor({ providers }: JwtAuthentication, world: JwtWorld) {
+  constructor({ providers }: Pick<JwtAuthentication, 'providers'>, world: JwtWorld) {
     const opened = providers.map(({ jwks, ...provider }) => ({
       ...provider,
       keys: openKeys(provider.issuer, jwks, world),
@@ -45,6 +47,7 @@ export class TokenChecker {
     )
     this.#providers = providersByIssuer(opened)
     this.#date = world.date
+    this.#lookedUp = world.tokenLookedUp
   }
 
   check(token: string): Verified | Refusal {
@@ -52,10 +55,22 @@ export class TokenChecker {
     const now = this.#date()
     const digest = digestOf(token)
     const known = this.cache.get(digest, now)
+    this.#lookedUp?.(known !== undefined)
     if (known !== undefined) return known
     const outcome = verifyToken(token, this.#providers, now)
     if (!isRefusal(outcome)) this.cache.set(digest, outcome)
     return outcome
+  }
+
+  get remembered(): number {
+    return this.cache.size
+  }
+
+  *keyAges(): Generator<readonly [issuer: string, seconds: number]> {
+    for (const [issuer, keys] of this.remotes) {
+      const { age } = keys.status()
+      if (age !== undefined) yield [issuer, age / 1000]
+    }
   }
 
   /** What was verified stays so; no keys are fetched any more. */

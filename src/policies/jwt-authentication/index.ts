@@ -1,10 +1,11 @@
+import { compileAuthentication } from '../authenticator.ts'
 import { definePolicy } from '../define.ts'
-import { compileJwtAuthentication } from './compile.ts'
+import { openJwt } from './authenticator.ts'
 import { jwtAuthentication as schema } from './schema.ts'
 
 export const jwtAuthentication = definePolicy({
   kind: 'jwtAuthentication',
   stages: ['traffic'],
   schema,
-  compile: (policies, site) => compileJwtAuthentication(policies, site),
+  compile: (policies, site) => compileAuthentication(policies, site, openJwt),
 })

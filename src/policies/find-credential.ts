@@ -1,19 +1,37 @@
-import type { Exchange } from '../../exchange/exchange.ts'
-import { headerEdit } from '../../exchange/header-edit.ts'
-import type { CredentialLocation } from '../credential-location.ts'
-import { type Refusal, refuse } from './refusal.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import { BadCredential } from './authenticator.ts'
+import type { CredentialLocation } from './credential-location.ts'
+import { type Site, variablesOf } from './define.ts'
+import { editRequest } from './header-steps.ts'
 
-/** Where the token of a request stands, and how to keep it from the backend. */
+/** Where the credential of a request stands, and how to keep it from the backend. */
 export interface Location {
   /** Undefined where the request has none. */
-  find(exchange: Exchange): string | Refusal | undefined
+  find(exchange: Exchange): string | BadCredential | undefined
   remove(exchange: Exchange): void
 }
 
-/** `evaluate` finds it by an expression. */
+/** `field` is where in the policy the location was written. */
 export function compileLocation(
   location: CredentialLocation,
-  evaluate: (exchange: Exchange) => unknown,
+  policy: ValidPolicy,
+  field: string,
+  site: Site,
+): Location {
+  if (location.kind !== 'expression') return locationOf(location)
+  const place = { policy, field: `${field}.expression`, result: 'string' } as const
+  const evaluate = site.compile(location.expression, place)?.evaluate()
+  return {
+    find: (exchange) => textOf(evaluate?.(variablesOf(exchange))),
+    // What an expression made of a request cannot be told from the rest of it.
+    remove: () => {},
+  }
+}
+
+export function locationOf(
+  location: Exclude<CredentialLocation, { kind: 'expression' }>,
 ): Location {
   switch (location.kind) {
     case 'header':
@@ -22,8 +40,6 @@ export function compileLocation(
       return inCookie(location.name)
     case 'queryParameter':
       return inQuery(location.name)
-    case 'expression':
-      return { find: (exchange) => textOf(evaluate(exchange)), remove: () => {} }
   }
 }
 
@@ -31,7 +47,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-const REPEATED = refuse('repeated', 'the request has several')
+const REPEATED = new BadCredential('repeated', 'the request has several')
 
 /**
  * RFC 9110 §11.1: the scheme is case-insensitive. Several headers of the name come as one, with a
@@ -55,9 +71,7 @@ function inHeader(name: string, prefix: string): Location {
       if (near.test(value)) return ''
       return later.test(value) ? REPEATED : undefined
     },
-    remove(exchange) {
-      exchange.requestEdit = exchange.requestEdit.with(edit)
-    },
+    remove: editRequest(edit),
   }
 }
 

@@ -6,8 +6,9 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { Sites } from '../../program/site.ts'
+import { compileAuthentication } from '../authenticator.ts'
+import { openJwt } from './authenticator.ts'
 import type { JwtWorld } from './checker.ts'
-import { compileJwtAuthentication } from './compile.ts'
 import { ISSUER, keySetText, NOW, SECONDS, signerOf, tokenOf } from './fixtures/tokens.ts'
 import type { JwtAuthentication } from './schema.ts'
 
@@ -34,12 +35,13 @@ function open(written: object | readonly object[], world: Partial<JwtWorld> = {}
   const all = (Array.isArray(written) ? written : [written]).flatMap((jwtAuthentication, index) =>
     policies({ jwtAuthentication }, 'route', 'traffic', `policy-${index}`),
   ) as unknown as [ValidPolicy<JwtAuthentication>]
-  const site = new Sites(
-    () => 0,
-    undefined,
-    () => '',
-  ).open()
-  const { step } = compileJwtAuthentication(all, site, { ...WORLD, ...world })
+  const site = new Sites({
+    now: () => 0,
+    previous: undefined,
+    placeOf: () => '',
+    world: { ...WORLD, ...world },
+  }).open()
+  const { step } = compileAuthentication(all, site, openJwt)
   return async (asked: Asked = {}): Promise<Answer> => {
     const exchange = exchangeOf(asked)
     const outcome = step?.(exchange)

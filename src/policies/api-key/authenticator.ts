@@ -1,0 +1,77 @@
+import { hash } from 'node:crypto'
+import type { JsonObject } from '../../cel/values/value.ts'
+import { freeze } from '../../model/freeze.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Authenticator, BadCredential, type Challenge } from '../authenticator.ts'
+import type { CredentialLocation } from '../credential-location.ts'
+import type { Site } from '../define.ts'
+import { compileLocation } from '../find-credential.ts'
+import type { ApiKey } from './schema.ts'
+
+interface Known {
+  readonly identity: JsonObject
+  /** Milliseconds since 1970. */
+  readonly until: number
+}
+
+const LONGEST_KEY = 4096
+
+const UNKNOWN = new BadCredential('unknown-credential', 'no key has this digest')
+const TOO_LARGE = new BadCredential('too-large', `more than ${LONGEST_KEY} characters`)
+
+/** `field`: where in the policy its value stands; empty where it is the whole. */
+export function openApiKey(
+  { location, keys }: Omit<ApiKey, 'mode'>,
+  policy: ValidPolicy,
+  field: string,
+  site: Site,
+): Authenticator {
+  const { date = Date.now } = site.world
+  const place = field === '' ? 'location' : `${field}.location`
+  const { find, remove } = compileLocation(location, policy, place, site)
+  const known = new Map(keys.map((key) => [key.keyHash.slice(PREFIX.length), knownOf(key)]))
+  return {
+    method: 'api-key',
+    variable: 'apiKey',
+    challenge: challengeOf(location),
+    authenticate(exchange) {
+      const key = find(exchange)
+      if (key === undefined) return undefined
+      remove(exchange)
+      if (typeof key !== 'string') return key
+      if (key.length > LONGEST_KEY) return TOO_LARGE
+      // Only digests meet: how long a comparison takes says nothing about a key that was guessed,
+      // since nobody can choose the beginning of its digest. Keys are random and long, so that no
+      // slow hash is needed: there is no dictionary of them.
+      const found = known.get(hash('sha256', key, 'hex'))
+      if (found === undefined) return UNKNOWN
+      const late = date() - found.until
+      if (late >= 0) return new BadCredential('expired', `by ${Math.ceil(late / 1000)} s`)
+      return found.identity
+    },
+  }
+}
+
+const PREFIX = 'sha256:'
+/** Digits of the digest that tell keys apart in logs. */
+const SHOWN = 12
+
+/** The metadata, and what tells the key from others without being worth anything. */
+function knownOf({ keyHash, metadata, expires, allowedModels }: ApiKey['keys'][number]): Known {
+  const identity = {
+    key: keyHash.slice(0, PREFIX.length + SHOWN),
+    ...(allowedModels === undefined ? {} : { allowedModels }),
+    ...metadata,
+  }
+  const until = expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires)
+  return { identity: freeze(identity) as JsonObject, until }
+}
+
+/** RFC 6750 §3 where the key is a bearer token; elsewhere there is no scheme that has a name. */
+function challengeOf(location: CredentialLocation): Challenge {
+  const isForProxy = location.kind === 'header' && location.name === 'proxy-authorization'
+  const isBearer = location.kind === 'header' && /^bearer $/i.test(location.prefix)
+  const scheme = isBearer ? 'Bearer' : 'ApiKey'
+  const missing = `${scheme} realm="portcullis"`
+  return { missing, bad: isBearer ? `${missing}, error="invalid_token"` : missing, isForProxy }
+}

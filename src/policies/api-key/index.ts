@@ -1,0 +1,11 @@
+import { compileAuthentication } from '../authenticator.ts'
+import { definePolicy } from '../define.ts'
+import { openApiKey } from './authenticator.ts'
+import { apiKey as schema } from './schema.ts'
+
+export const apiKey = definePolicy({
+  kind: 'apiKey',
+  stages: ['traffic'],
+  schema,
+  compile: (policies, site) => compileAuthentication(policies, site, openApiKey),
+})

@@ -1,0 +1,14 @@
+import type * as z from 'zod'
+import { definePolicy, type Policy } from '../define.ts'
+import { compileAnyOf, type Methods } from './compile.ts'
+import type { authenticationOf } from './schema.ts'
+
+/** Policies never import each other: which ways there are is told by the list of all of them. */
+export function authenticationBy(methods: Methods, schema: z.ZodType): Policy {
+  return definePolicy({
+    kind: 'authentication',
+    stages: ['traffic'],
+    schema: schema as ReturnType<typeof authenticationOf>,
+    compile: (policies, site) => compileAnyOf(policies, site, methods),
+  })
+}

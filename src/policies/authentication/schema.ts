@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { choice } from '../scalars.ts'
+import { aliased, issue, oneOfKeys } from '../shapes.ts'
+
+/** The kinds of which one is enough. */
+export const MEMBERS = ['jwtAuthentication', 'apiKey', 'basicAuth'] as const
+
+export type MemberKind = (typeof MEMBERS)[number]
+
+export interface Member {
+  readonly kind: MemberKind
+  readonly value: unknown
+}
+
+/** Several ways to sign in, each as its own schema has it. */
+export function authenticationOf(schemas: Readonly<Record<MemberKind, z.ZodType>>) {
+  const shape = {
+    jwtAuthentication: schemas.jwtAuthentication.optional(),
+    apiKey: schemas.apiKey.optional(),
+    basicAuth: schemas.basicAuth.optional(),
+  }
+  const member = oneOfKeys(
+    aliased(shape, {
+      jwtAuth: 'jwtAuthentication',
+      apiKeyAuthentication: 'apiKey',
+      basicAuthentication: 'basicAuth',
+    }),
+    [...MEMBERS],
+  )
+    .check(({ value, issues }) => {
+      for (const kind of MEMBERS) {
+        const { mode = 'Strict' } = (value[kind] ?? {}) as { readonly mode?: string }
+        if (mode === 'Strict') continue
+        const message = '`mode` is one for all of them'
+        const hint = 'set `mode` of `authentication` instead'
+        issues.push(issue(value, message, { rule: 'excludes', hint }, [kind, 'mode']))
+      }
+    })
+    .transform((value): Member => {
+      const kind = MEMBERS.find((own) => value[own] !== undefined) as MemberKind
+      return { kind, value: value[kind] }
+    })
+  return z
+    .strictObject({
+      mode: choice('Strict', 'Optional', 'Permissive')
+        .prefault('Strict')
+        .describe(
+          'Strict: one must be valid, or 401. Optional: none is fine, only bad ones are 401. ' +
+            'Permissive: bad ones are ignored.',
+        ),
+      anyOf: z
+        .array(member)
+        .min(1)
+        .max(16)
+        .describe('Ways to sign in, one of which is enough; they are tried in this order.'),
+    })
+    .describe('Accepts any of several credentials, such as a token or an API key.')
+}
+
+export type Authentication = z.output<ReturnType<typeof authenticationOf>>

@@ -1,0 +1,119 @@
+import type { JsonObject } from '../cel/values/value.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import type { IdentityVariable } from '../exchange/identity.ts'
+import type { AuthenticationMethod } from '../exchange/refusal.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Attachments, Part, Site } from './define.ts'
+
+/** Strict: known or 401. Optional: none is fine, a bad one is 401. Permissive: as if it had none. */
+export type Mode = 'Strict' | 'Optional' | 'Permissive'
+
+/** A credential that is not believed: the word of the metrics, and more for the log alone. */
+export class BadCredential {
+  readonly fault: string
+  readonly detail: string
+
+  constructor(fault: string, detail: string) {
+    this.fault = fault
+    this.detail = detail
+  }
+}
+
+/** It could not be told, which is no fault of the client. */
+export const UNAVAILABLE = 'unavailable'
+
+/** Who asks, as expressions see it; undefined: the request has no credential of the kind. */
+export type Found = JsonObject | BadCredential | undefined
+
+/** One way to find out who asks, ready to run. */
+export interface Authenticator {
+  readonly method: AuthenticationMethod
+  readonly variable: IdentityVariable
+  /** What a client is asked for, with no credential and with a bad one. */
+  readonly challenge: Challenge
+  /** It keeps the credential from the backend, unless told otherwise, whether it is believed or not. */
+  authenticate(exchange: Exchange): Found | Promise<Found>
+}
+
+export interface Challenge {
+  /** Of WWW-Authenticate (RFC 9110 §11.6.1). */
+  readonly missing: string
+  readonly bad: string
+  /** RFC 9110 §11.7: credentials for a proxy are asked for as one. */
+  readonly isForProxy: boolean
+}
+
+/** An authentication as a step: the request goes on with whom it found, or is answered. */
+export function authenticationStep(
+  policy: ValidPolicy,
+  mode: Mode,
+  authenticator: Authenticator,
+): Step {
+  const { method, variable, challenge } = authenticator
+  const { missing, bad, isForProxy } = challenge
+  const unknown = unauthorized([missing], isForProxy)
+  const refused = unauthorized([bad], isForProxy)
+
+  const settle = (exchange: Exchange, found: Found): Outcome => {
+    if (found === undefined) {
+      return mode === 'Strict' ? refuse(exchange, policy, method, MISSING, unknown) : undefined
+    }
+    if (found instanceof BadCredential) {
+      return mode === 'Permissive' ? undefined : refuse(exchange, policy, method, found, refused)
+    }
+    exchange.identify(policy, variable, found)
+    return undefined
+  }
+
+  return (exchange) => {
+    const found = authenticator.authenticate(exchange)
+    return found instanceof Promise
+      ? found.then((settled) => settle(exchange, settled))
+      : settle(exchange, found)
+  }
+}
+
+export const MISSING = new BadCredential('missing', 'the request has no credential')
+
+/** One answer for all faults; which one it was is kept for those who run the gateway. */
+export function refuse(
+  exchange: Exchange,
+  by: ValidPolicy,
+  method: AuthenticationMethod,
+  { fault, detail }: BadCredential,
+  answer: Reply,
+): Reply {
+  exchange.refusal = { by, method, fault, detail }
+  const told = fault === UNAVAILABLE ? BUSY : answer
+  return { ...told, detail: `${fault}: ${detail}` }
+}
+
+const BUSY = reply(503, 'authentication')
+
+/** RFC 9110 §11.6.1: several challenges stand side by side. */
+export function unauthorized(challenges: readonly string[], isForProxy: boolean): Reply {
+  const value = [...new Set(challenges)].join(', ')
+  const name = isForProxy ? 'proxy-authenticate' : 'www-authenticate'
+  const set = [{ name, value }]
+  return reply(isForProxy ? 407 : 401, 'authentication', '', headerEdit({ set }))
+}
+
+/** Makes an authenticator of what a policy says; `field` is where in the policy that stands. */
+export type Open<T> = (value: T, policy: ValidPolicy, field: string, site: Site) => Authenticator
+
+/** All policies of one kind that reach a place: every one of them must be content. */
+export function compileAuthentication<T extends { readonly mode: Mode }>(
+  policies: Attachments<T>,
+  site: Site,
+  open: Open<T>,
+): Part {
+  const steps = policies.map((policy) =>
+    authenticationStep(policy, policy.value.mode, open(policy.value, policy, '', site)),
+  )
+  const [first, second] = steps
+  if (first !== undefined && second === undefined) return { step: first }
+  return { step: (exchange) => runSteps(steps, exchange) }
+}

@@ -1,0 +1,79 @@
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Authenticator, BadCredential, type Found, UNAVAILABLE } from '../authenticator.ts'
+import type { Site } from '../define.ts'
+import { compileLocation } from '../find-credential.ts'
+import { type LineFault, parseHtpasswd } from './htpasswd.ts'
+import type { BasicAuth } from './schema.ts'
+import { type SignedIn, SignIn } from './sign-in.ts'
+
+const MALFORMED = new BadCredential('malformed', 'it is not a name and a password in base64')
+const WRONG = new BadCredential('wrong-secret', 'the name or the password is wrong')
+const BUSY = new BadCredential(UNAVAILABLE, 'too many passwords wait to be checked')
+
+/** `field`: where in the policy its value stands; empty where it is the whole. */
+export function openBasic(
+  { htpasswd, realm, location }: Omit<BasicAuth, 'mode'>,
+  policy: ValidPolicy,
+  field: string,
+  site: Site,
+): Authenticator {
+  const users = parseHtpasswd(htpasswd.secret)
+  for (const fault of users.faults) site.report(faultOf(policy, fault))
+  const place = field === '' ? 'location' : `${field}.location`
+  const { find, remove } = compileLocation(location, policy, place, site)
+  const signIn = site.kept(policy, () => new SignIn(users), field)
+  // RFC 7617 §2.1: names and passwords are in UTF-8.
+  const challenge = `Basic realm="${realm}", charset="UTF-8"`
+  const isForProxy = location.kind === 'header' && location.name === 'proxy-authorization'
+  return {
+    method: 'basic',
+    variable: 'basicAuth',
+    challenge: { missing: challenge, bad: challenge, isForProxy },
+    authenticate(exchange) {
+      const text = find(exchange)
+      if (text === undefined) return undefined
+      remove(exchange)
+      if (typeof text !== 'string') return text
+      const credentials = decode(text)
+      if (credentials === undefined) return MALFORMED
+      const [name, password] = credentials
+      const outcome = signIn.check(name, password)
+      return outcome instanceof Promise
+        ? outcome.then((settled) => foundOf(name, settled))
+        : foundOf(name, outcome)
+    },
+  }
+}
+
+function foundOf(username: string, signedIn: SignedIn): Found {
+  if (signedIn === undefined) return BUSY
+  return signedIn ? { username } : WRONG
+}
+
+const LONGEST = 1024
+
+/** RFC 7617 §2: what stands before the first colon is the name. */
+function decode(text: string): readonly [name: string, password: string] | undefined {
+  if (text.length > LONGEST || !/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return undefined
+  const bytes = Buffer.from(text, 'base64')
+  let decoded: string
+  try {
+    decoded = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+  const colon = decoded.indexOf(':')
+  // Without control characters (RFC 7617 §2): to some hashes a password ends at the first NUL.
+  if (colon <= 0 || /\p{Cc}/u.test(decoded)) return undefined
+  return [decoded.slice(0, colon), decoded.slice(colon + 1)]
+}
+
+function faultOf({ origin }: ValidPolicy, { line, problem }: LineFault) {
+  return {
+    code: 'PC0502',
+    severity: 'warning',
+    message: `line ${line} of the htpasswd text is not used: ${problem}`,
+    origin,
+    hint: 'make the line anew with `htpasswd -nB name`',
+  } as const
+}

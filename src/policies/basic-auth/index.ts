@@ -1,0 +1,11 @@
+import { compileAuthentication } from '../authenticator.ts'
+import { definePolicy } from '../define.ts'
+import { openBasic } from './authenticator.ts'
+import { basicAuth as schema } from './schema.ts'
+
+export const basicAuth = definePolicy({
+  kind: 'basicAuth',
+  stages: ['traffic'],
+  schema,
+  compile: (policies, site) => compileAuthentication(policies, site, openBasic),
+})

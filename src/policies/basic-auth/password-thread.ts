@@ -1,0 +1,51 @@
+import { Worker } from 'node:worker_threads'
+import type { PasswordHash } from './htpasswd.ts'
+import type { PasswordAnswer, PasswordQuestion } from './password-worker.ts'
+
+/** Passwords that wait to be checked; whoever comes then is told to come again. */
+const MOST_WAITING = 64
+
+/**
+ * The one thread of this process that checks passwords. A check takes tens of milliseconds on
+ * purpose, and nobody else is to wait for it; one thread bounds what wrong passwords can cost.
+ */
+class PasswordThread {
+  readonly #waiting = new Map<number, (isRight: boolean | undefined) => void>()
+  #worker: Worker | undefined
+  #ids = 0
+
+  /** Undefined where it could not be told: too many wait, or the thread ended. */
+  check(password: string, hash: PasswordHash): Promise<boolean | undefined> {
+    if (this.#waiting.size >= MOST_WAITING) return Promise.resolve(undefined)
+    this.#worker ??= this.#start()
+    const id = ++this.#ids
+    // Whoever waits keeps the process alive; the thread by itself does not.
+    this.#worker.ref()
+    this.#worker.postMessage({ id, password, hash } satisfies PasswordQuestion)
+    return new Promise((resolve) => this.#waiting.set(id, resolve))
+  }
+
+  #start(): Worker {
+    const worker = new Worker(entryUrl(), { execArgv: [] })
+    worker.on('message', ({ id, isRight }: PasswordAnswer) => {
+      this.#waiting.get(id)?.(isRight)
+      this.#waiting.delete(id)
+      if (this.#waiting.size === 0) worker.unref()
+    })
+    worker.on('error', () => {})
+    worker.on('exit', () => {
+      this.#worker = undefined
+      for (const answer of this.#waiting.values()) answer(undefined)
+      this.#waiting.clear()
+    })
+    return worker
+  }
+}
+
+/** Beside this file as it is, or beside the bundle of a release. */
+function entryUrl(): URL {
+  const isBundle = !import.meta.url.endsWith('.ts')
+  return new URL(isBundle ? './password-worker.mjs' : './password-worker.ts', import.meta.url)
+}
+
+export const passwordThread = new PasswordThread()

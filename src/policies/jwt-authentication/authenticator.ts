@@ -1,0 +1,63 @@
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Authenticator, BadCredential, type Found } from '../authenticator.ts'
+import type { Site } from '../define.ts'
+import { compileLocation } from '../find-credential.ts'
+import { SYSTEM_WORLD, TokenChecker } from './checker.ts'
+import type { KeyFault } from './keys.ts'
+import { isRefusal, type Refusal } from './refusal.ts'
+import type { JwtAuthentication } from './schema.ts'
+import type { Verified } from './verify.ts'
+
+/** RFC 6750 §3: who sent no token is told no error. */
+const MISSING = 'Bearer realm="portcullis"'
+const BAD = 'Bearer realm="portcullis", error="invalid_token"'
+
+/** `field`: where in the policy its value stands; empty where it is the whole. */
+export function openJwt(
+  value: Omit<JwtAuthentication, 'mode'>,
+  policy: ValidPolicy,
+  field: string,
+  site: Site,
+): Authenticator {
+  const { location, forward } = value
+  const world = { ...SYSTEM_WORLD, ...site.world }
+  const checker = site.kept(policy, () => new TokenChecker(value, world), field)
+  for (const [issuer, fault] of checker.faults) site.report(faultOf(policy, issuer, fault))
+  const { find, remove } = compileLocation(location, policy, within(field, 'location'), site)
+  return {
+    method: 'jwt',
+    variable: 'jwt',
+    challenge: { missing: MISSING, bad: BAD, isForProxy: false },
+    authenticate(exchange) {
+      const token = find(exchange)
+      if (token === undefined) return undefined
+      // A token that was not believed here is not passed on either: the backend might.
+      if (!forward) remove(exchange)
+      if (typeof token !== 'string') return token
+      const outcome = checker.check(token)
+      const newer = isRefusal(outcome) ? outcome.source?.refetch() : undefined
+      if (newer === undefined) return foundOf(outcome)
+      return newer.then(() => foundOf(checker.check(token)))
+    },
+  }
+}
+
+function foundOf(outcome: Verified | Refusal): Found {
+  return isRefusal(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
+}
+
+function within(field: string, member: string): string {
+  return field === '' ? member : `${field}.${member}`
+}
+
+/** Tokens of such a key are refused, and the issuer may have others: so it is no error. */
+function faultOf({ origin }: ValidPolicy, issuer: string, { index, kid, problem }: KeyFault) {
+  const name = kid === '' ? `key ${index + 1}` : `the key \`${kid}\``
+  return {
+    code: 'PC0501',
+    severity: 'warning',
+    message: `${name} of \`${issuer}\` is not used: ${problem}`,
+    origin,
+    hint: 'tokens that name it are refused; publish a key that can be used',
+  } as const
+}

@@ -1,0 +1,35 @@
+import type { Program } from './program.ts'
+
+/** What a thing that lives across reloads may have, whatever policy made it. */
+export interface Kept {
+  /** No Program has it any more; requests in flight may still ask it. */
+  close?(): void
+  /** Verified tokens that it remembers. */
+  readonly remembered?: number
+  /** Seconds since the keys of each issuer were fetched; without those that never were. */
+  keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
+}
+
+/** What the one Program has and the other has not, to be closed. */
+export function retiredKept(previous: Program, next: Program | undefined): readonly Kept[] {
+  const used = new Set(next?.state.values())
+  return [...previous.state.values()].filter((kept): kept is Kept => !used.has(kept))
+}
+
+export function closeKept(kept: readonly Kept[]): void {
+  for (const one of kept) one.close?.()
+}
+
+/** For the gauges. */
+export function keptFigures(program: Program | undefined) {
+  let remembered = 0
+  const ages = new Map<string, number>()
+  for (const value of program?.state.values() ?? []) {
+    const kept = value as Kept
+    remembered += kept.remembered ?? 0
+    for (const [issuer, seconds] of kept.keyAges?.() ?? []) {
+      ages.set(issuer, Math.max(seconds, ages.get(issuer) ?? 0))
+    }
+  }
+  return { remembered, ages }
+}

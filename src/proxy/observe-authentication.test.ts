@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { TOKEN_FAULTS } from '../policies/jwt-authentication/refusal.ts'
+import { authenticationFailures } from '../telemetry/definitions/authorization.ts'
+
+describe('the metric of failed authentications', () => {
+  it('has a word for each fault of a token', () => {
+    const reasons = authenticationFailures.labels.find(({ name }) => name === 'reason')
+    const known: readonly string[] = reasons?.values ?? []
+    assert.deepEqual(
+      TOKEN_FAULTS.filter((fault) => !known.includes(fault)),
+      [],
+    )
+  })
+})

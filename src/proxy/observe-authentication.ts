@@ -1,0 +1,48 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { keptFigures } from '../program/kept.ts'
+import type { Program } from '../program/program.ts'
+import type { Services } from '../program/services.ts'
+import {
+  authenticationFailures,
+  jwksAge,
+  jwksRefreshes,
+  tokenCacheEntries,
+  tokenCacheLookups,
+} from '../telemetry/definitions/authorization.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+/** Whom authentication tells of its keys and tokens. */
+export function authenticationWorld(metrics: Metrics, log: Logger): NonNullable<Services['world']> {
+  const lookups = metrics.counter(tokenCacheLookups).of({})
+  const hit = lookups.at('hit')
+  const miss = lookups.at('miss')
+  const refreshes = metrics.counter(jwksRefreshes)
+  return {
+    tokenLookedUp: (isKnown) => (isKnown ? hit : miss).inc(),
+    refreshed: (provider, { outcome, trigger, detail }) => {
+      refreshes.of({ provider }).at(outcome, trigger).inc()
+      if (outcome === 'changed' || outcome === 'unchanged') return
+      // Keys that were fetched before go on being used: somebody must look, but nothing is broken.
+      log.warn('keys', { provider, error: outcome, detail })
+    },
+  }
+}
+
+/** Before the metrics are read. */
+export function tellKept(metrics: Metrics, program: Program | undefined): void {
+  const { remembered, ages } = keptFigures(program)
+  metrics.gauge(tokenCacheEntries).of({}).at().set(remembered)
+  for (const [provider, seconds] of ages) metrics.gauge(jwksAge).of({ provider }).at().set(seconds)
+}
+
+/** A request that an authentication turned away. */
+export function countRefusal(metrics: Metrics, { refusal }: Exchange): void {
+  if (refusal === undefined) return
+  const { by, method, fault } = refusal
+  metrics
+    .counter(authenticationFailures)
+    .of({ policy: by.policy })
+    .at(method, fault as 'missing')
+    .inc()
+}
