@@ -16,6 +16,7 @@ export interface Settings {
   readonly metrics: MetricsSettings
   readonly drain: DrainSettings
   readonly limits: LimitSettings
+  readonly decisions: DecisionSettings
   readonly upstream: UpstreamSettings
   readonly storage: { readonly mode: 'readonly' | 'database' }
   readonly database?: { readonly url: Secret; readonly maxConnections: number }
@@ -60,6 +61,22 @@ export interface LimitSettings {
   readonly requests: number
   /** How late a process may be until it takes on fewer of them; 0: as late as it is. */
   readonly delay: number
+}
+
+export interface DecisionSettings {
+  /** Records that each process keeps in memory. */
+  readonly keep: number
+  /** Attributes whose values are shown in records: `jwt.sub`, `request.headers['x-team']`. */
+  readonly show: readonly string[]
+  /** Of requests that are allowed, the share that is recorded. */
+  readonly allowed: number
+  readonly file?: DecisionFileSettings
+}
+
+export interface DecisionFileSettings {
+  readonly path: string
+  readonly maxSize: number
+  readonly maxFiles: number
 }
 
 export interface UpstreamSettings {

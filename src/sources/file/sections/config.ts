@@ -3,6 +3,7 @@ import type { Address, CatalogSource, Settings } from '../../../model/settings.t
 import {
   aliased,
   anything,
+  byteSize,
   choice,
   duration,
   expression,
@@ -58,6 +59,59 @@ const logging = z.strictObject({
   level: choice('error', 'warn', 'info', 'debug', 'trace')
     .prefault('info')
     .describe('What is written beside the access log.'),
+})
+
+const attribute = () =>
+  scalar<string>({
+    what: 'an attribute',
+    hint: "write it as in expressions: jwt.sub, request.headers['x-team']",
+    maxLength: 256,
+    pattern: /^[A-Za-z_]\w*(\.[A-Za-z_]\w*|\['[^'\\]{1,200}'\])*$/,
+    // Names of headers have no case, and the names of claims that are words need no brackets.
+    parse: (text) =>
+      text
+        .replace(/^request\.headers(\['|\.)[^']+/, (name) => name.toLowerCase())
+        .replaceAll(/\['([A-Za-z_]\w*)'\]/g, '.$1'),
+  })
+
+const decisions = z.strictObject({
+  keep: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .prefault(1_000)
+    .describe('Records that each process keeps in memory, the newest.'),
+  show: z
+    .array(attribute())
+    .max(256)
+    .prefault([])
+    .describe(
+      'Attributes whose values are shown: a name shows what is below it, too. Others are redacted; ' +
+        'credentials, cookies, queries, bodies and `sensitiveHeaders` always are.',
+    ),
+  allowed: z
+    .number()
+    .min(0)
+    .max(1)
+    .prefault(0)
+    .describe('The share of allowed requests that is recorded as well, from 0 to 1.'),
+  file: z
+    .strictObject({
+      path: z
+        .string()
+        .min(1)
+        .max(4096)
+        .describe('The file; a relative path starts at the folder of this one.'),
+      maxSize: byteSize().prefault('100Mi').describe('When it is full, another is begun.'),
+      maxFiles: z
+        .int()
+        .min(0)
+        .max(100_000)
+        .prefault(10)
+        .describe('Full files that are kept; older ones are deleted.'),
+    })
+    .optional()
+    .describe('Every record as a line of JSON, chained by hashes: see `portcullis audit`.'),
 })
 
 const shape = {
@@ -117,6 +171,9 @@ const shape = {
     })
     .prefault({})
     .describe('What the process takes on.'),
+  decisions: decisions
+    .prefault({})
+    .describe('Records of decisions, for `portcullis why` and for audits.'),
   backend: z
     .strictObject({
       connectTimeout: duration().prefault('10s').describe('How long connecting may take.'),
@@ -227,6 +284,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       most: value.connectionTerminationDeadline,
     },
     limits: value.limits,
+    decisions: defined(value.decisions),
     upstream: {
       connectTimeout: backend.connectTimeout,
       idleTimeout: backend.poolIdleTimeout,

@@ -1,0 +1,245 @@
+import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import {
+  chainLine,
+  type Entry,
+  FIRST_LINK,
+  type Link,
+  linkAfter,
+  readChainLine,
+} from './decision-chain.ts'
+import type { DecisionRecord } from './decision-record.ts'
+
+export interface DecisionFileOptions {
+  readonly path: string
+  /** Bytes after which a file is closed and another begun. */
+  readonly maxSize: number
+  /** Files that are kept beside the one that is written. */
+  readonly maxFiles: number
+  /** Records that wait to be written at most; more are left out, and the file says how many. */
+  readonly capacity?: number
+  /** Called, now and then, with what went wrong while the gateway runs. */
+  readonly whenFailed: (message: string) => void
+  readonly whenDropped?: (records: number) => void
+}
+
+const CAPACITY = 20_000
+/** Milliseconds that a record waits at most, and that a file that takes none is left alone. */
+const INTERVAL = 50
+const RETRY = 1_000
+/** Records of one write. */
+const BATCH = 500
+/** No line is longer; the last one is looked for in so many bytes. */
+const LONGEST_LINE = 1 << 20
+const DIGITS = 12
+
+/** Decisions as a chain of JSON lines, in a file that begins anew when it is full. */
+export class DecisionFile {
+  readonly #options: DecisionFileOptions
+  readonly #capacity: number
+  #handle: FileHandle
+  #next: Link
+  /** Of the first line of this file: what it is called when it is full. */
+  #first: number
+  /** As we left it; another size means that somebody else writes to it. */
+  #size: number
+  #waiting: DecisionRecord[] = []
+  #dropped = 0
+  #timer: NodeJS.Timeout | undefined
+  #pumping: Promise<void> | undefined
+  #isClosed = false
+
+  private constructor(options: DecisionFileOptions, opened: Opened) {
+    this.#options = options
+    this.#capacity = options.capacity ?? CAPACITY
+    this.#handle = opened.handle
+    this.#next = opened.next
+    this.#first = opened.first
+    this.#size = opened.size
+  }
+
+  /** Goes on with the chain that is there; throws where the file cannot be used. */
+  static async open(options: DecisionFileOptions): Promise<DecisionFile> {
+    return new DecisionFile(options, await openChain(options.path))
+  }
+
+  write(record: DecisionRecord): void {
+    if (this.#isClosed || this.#waiting.length >= this.#capacity) {
+      this.dropped(1)
+      return
+    }
+    this.#waiting.push(record)
+    this.#timer ??= setTimeout(() => this.#start(), INTERVAL).unref()
+  }
+
+  /** Records that were lost on the way here. */
+  dropped(records: number): void {
+    this.#dropped += records
+    this.#options.whenDropped?.(records)
+  }
+
+  /** Writes what waits, and says that this is the end. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.#pumping
+    try {
+      await this.#pump()
+      await this.#append([['end', { time: now(), reason: 'stopped' }]])
+    } catch (error) {
+      this.#options.whenFailed((error as Error).message)
+    }
+    await this.#handle.close()
+  }
+
+  #start(): void {
+    this.#timer = undefined
+    this.#pumping ??= this.#pump().then(
+      () => this.#settled(INTERVAL),
+      (error: Error) => {
+        this.#options.whenFailed(error.message)
+        this.#settled(RETRY)
+      },
+    )
+  }
+
+  #settled(pause: number): void {
+    this.#pumping = undefined
+    if (this.#isClosed || (this.#waiting.length === 0 && this.#dropped === 0)) return
+    this.#timer ??= setTimeout(() => this.#start(), pause).unref()
+  }
+
+  async #pump(): Promise<void> {
+    while (this.#waiting.length > 0 || this.#dropped > 0) {
+      const batch = this.#waiting.slice(0, BATCH)
+      const dropped = this.#dropped
+      const entries = batch.map((record): [Entry, object] => ['decision', record])
+      if (dropped > 0) entries.push(['gap', { time: now(), dropped }])
+      await this.#append(entries)
+      this.#waiting = this.#waiting.slice(batch.length)
+      this.#dropped -= dropped
+      if (this.#size >= this.#options.maxSize) await this.#rotate()
+    }
+  }
+
+  /** After an error the chain is read again from the file, and all lines of it are repeated. */
+  async #append(entries: readonly (readonly [Entry, object])[]): Promise<void> {
+    const { size } = await this.#handle.stat()
+    if (size !== this.#size) await this.#reopen()
+    let next = this.#next
+    let text = ''
+    for (const [entry, fields] of entries) {
+      const line = chainLine(next, entry, fields)
+      next = linkAfter(next, line)
+      text += `${line}\n`
+    }
+    const bytes = Buffer.from(text)
+    // What a write that failed half way left is found, and told, when the next one opens the file.
+    for (let written = 0; written < bytes.length; ) {
+      const { bytesWritten } = await this.#handle.write(bytes, written)
+      written += bytesWritten
+    }
+    this.#size += bytes.length
+    this.#next = next
+  }
+
+  async #reopen(): Promise<void> {
+    const opened = await openChain(this.#options.path)
+    await this.#handle.close()
+    this.#handle = opened.handle
+    this.#next = opened.next
+    this.#first = opened.first
+    this.#size = opened.size
+  }
+
+  async #rotate(): Promise<void> {
+    const { path, maxFiles } = this.#options
+    await this.#append([['end', { time: now(), reason: 'rotated' }]])
+    await rename(path, `${path}.${String(this.#first).padStart(DIGITS, '0')}`)
+    await this.#reopen()
+    const old = await rotatedFiles(path)
+    for (const file of old.slice(0, Math.max(0, old.length - maxFiles))) await rm(file)
+  }
+}
+
+interface Opened {
+  readonly handle: FileHandle
+  readonly next: Link
+  readonly first: number
+  readonly size: number
+}
+
+/** The oldest first. */
+async function rotatedFiles(path: string): Promise<readonly string[]> {
+  const own = new RegExp(`^${RegExp.escape(basename(path))}\\.\\d{${DIGITS}}$`)
+  const names = await readdir(dirname(path))
+  return names
+    .filter((name) => own.test(name))
+    .sort()
+    .map((name) => join(dirname(path), name))
+}
+
+async function openChain(path: string): Promise<Opened> {
+  const handle = await open(path, 'a+', 0o600)
+  try {
+    const { size } = await handle.stat()
+    return size === 0 ? await begin(handle, path) : await resume(handle, size)
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+/** A new file, which goes on where the last one that is full ended. */
+async function begin(handle: FileHandle, path: string): Promise<Opened> {
+  const before = (await rotatedFiles(path)).at(-1)
+  let link = FIRST_LINK
+  if (before !== undefined) {
+    const old = await open(before, 'r')
+    try {
+      link = (await lastLink(old, (await old.stat()).size)).next
+    } finally {
+      await old.close()
+    }
+  }
+  const after = before === undefined ? {} : { after: basename(before) }
+  const line = chainLine(link, 'begin', { time: now(), format: 1, ...after })
+  await handle.appendFile(`${line}\n`)
+  return {
+    handle,
+    next: linkAfter(link, line),
+    first: link.seq,
+    size: Buffer.byteLength(line) + 1,
+  }
+}
+
+/** A file that is there already: after a restart, or after somebody else wrote to it. */
+async function resume(handle: FileHandle, size: number): Promise<Opened> {
+  const { next: link, torn } = await lastLink(handle, size)
+  const head = Buffer.alloc(Math.min(size, LONGEST_LINE))
+  await handle.read(head, 0, head.length, 0)
+  const first = readChainLine(head.subarray(0, head.indexOf(10)))?.seq ?? link.seq
+  const line = chainLine(link, 'resume', torn === 0 ? { time: now() } : { time: now(), torn })
+  const text = `${torn === 0 ? '' : '\n'}${line}\n`
+  await handle.appendFile(text)
+  return { handle, next: linkAfter(link, line), first, size: size + Buffer.byteLength(text) }
+}
+
+/** What follows the last whole line, and the bytes of an unfinished one behind it. */
+async function lastLink(
+  handle: FileHandle,
+  size: number,
+): Promise<{ readonly next: Link; readonly torn: number }> {
+  const tail = Buffer.alloc(Math.min(size, LONGEST_LINE))
+  await handle.read(tail, 0, tail.length, size - tail.length)
+  const end = tail.lastIndexOf(10)
+  const start = end <= 0 ? 0 : tail.lastIndexOf(10, end - 1) + 1
+  const bytes = tail.subarray(start, Math.max(end, 0))
+  const line = end === -1 ? undefined : readChainLine(bytes)
+  if (line === undefined) throw new Error('its last line is none of a decision file')
+  return { next: linkAfter(line, bytes), torn: tail.length - end - 1 }
+}
+
+function now(): string {
+  return new Date().toISOString()
+}

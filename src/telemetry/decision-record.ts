@@ -1,0 +1,182 @@
+/** One decision about a connection or a request, as JSON: kept, written, shown, replayed. */
+export interface DecisionRecord {
+  readonly id: string
+  readonly time: string
+  readonly kind: DecisionKind
+  readonly stage: DecisionStage
+  readonly verdict: 'allowed' | 'denied'
+  /** False: blocks in audit mode would have denied it, and it was let through. */
+  readonly enforced: boolean
+  readonly cause: DecisionCause
+  readonly reason?: string
+  readonly detail?: string
+  /** Of `unset`: what was not there, and the names of what was there in its place. */
+  readonly variable?: string
+  readonly present?: readonly string[]
+  readonly rule?: RuleRecord
+  readonly nearest?: NearestRecord
+  readonly audited?: AuditedRecord
+  readonly examined?: ExaminedRecord
+  readonly gateway: string
+  readonly listener?: string
+  readonly route?: string
+  readonly backend?: string
+  readonly method?: string
+  readonly host?: string
+  readonly path?: string
+  readonly status?: number
+  readonly source: string
+  readonly sni?: string
+  readonly attributes: readonly AttributeRecord[]
+}
+
+export type DecisionKind = 'authorization' | 'authentication'
+export type DecisionStage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm'
+
+export type DecisionCause =
+  | 'matched'
+  | 'false'
+  | 'error'
+  | 'unset'
+  | 'no-allow-match'
+  | 'no-rules'
+  | 'invalid-policy'
+  | 'credentials'
+
+export interface RuleRecord {
+  readonly policy: string
+  readonly section: string
+  readonly level: string
+  readonly kind: string
+  readonly action: 'Allow' | 'Require' | 'Deny'
+  readonly index: number
+  readonly field: string
+  readonly expression: string
+  readonly mode: 'Enforce' | 'Audit'
+  /** `gateway.yaml:12:9`, or the object and field. */
+  readonly origin: string
+}
+
+/** The Allow rule that came nearest, and what would have had to differ. */
+export interface NearestRecord extends RuleRecord {
+  readonly misses: readonly MissRecord[]
+}
+
+export interface MissRecord {
+  /** The text of the condition. */
+  readonly condition: string
+  readonly wanted: boolean
+  readonly cause: 'false' | 'true' | 'error' | 'unset'
+  readonly reason?: string
+  readonly variable?: string
+  readonly present?: readonly string[]
+}
+
+/** What the whole set says with the blocks in audit mode, where there are any. */
+export interface AuditedRecord {
+  readonly verdict: 'allowed' | 'denied'
+  readonly cause: DecisionCause
+  readonly rule?: RuleRecord
+}
+
+/** How far the search for the nearest miss went. */
+export interface ExaminedRecord {
+  readonly rules: number
+  readonly of: number
+  /** `all`; `bounded`: others may be nearer; `skipped`: too many denials at once. */
+  readonly search: 'all' | 'bounded' | 'skipped'
+}
+
+export interface AttributeRecord {
+  readonly name: string
+  /** `cut`: shown, but not to its end. */
+  readonly state: 'shown' | 'cut' | 'redacted' | 'unset'
+  readonly value?: AttributeValue
+}
+
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly AttributeValue[]
+  | { readonly [name: string]: AttributeValue }
+
+interface DecisionField {
+  readonly name: string
+  readonly meaning: string
+}
+
+/** For the reference; in the order in which they are written. */
+export const DECISION_FIELDS = [
+  { name: 'id', meaning: 'the id that the client got as `x-request-id`; of a connection its own' },
+  { name: 'time', meaning: 'when it was decided, RFC 3339 in UTC' },
+  {
+    name: 'kind',
+    meaning:
+      '`authorization`: rules decided; `authentication`: no rule was asked, since the credentials ' +
+      'were missing or not accepted',
+  },
+  { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
+  { name: 'verdict', meaning: '`denied` or `allowed`' },
+  {
+    name: 'enforced',
+    meaning: '`false`: only blocks with `mode: Audit` deny it, so it was let through',
+  },
+  {
+    name: 'cause',
+    meaning:
+      '`matched`: a Deny rule is true (or, of a sampled request, an Allow rule); `false`, `error`, ' +
+      '`unset`: what a Require rule came to; `no-allow-match`: there are Allow rules and none is ' +
+      'true; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
+      'denies what it guards; `credentials`: see `reason`',
+  },
+  {
+    name: 'reason',
+    meaning: 'of an error what went wrong; of credentials the fault in one word, as `expired`',
+  },
+  { name: 'detail', meaning: 'more about the fault of credentials' },
+  { name: 'variable', meaning: 'what was not set, as `jwt.group`' },
+  { name: 'present', meaning: 'names of what was there beside it, never values' },
+  {
+    name: 'rule',
+    meaning:
+      'the rule that decided: `policy`, `section`, `level` and `kind` of its block, `action`, ' +
+      '`index` in the block (from 0), `field`, `expression`, `mode`, and `origin`, the place ' +
+      'where it was written',
+  },
+  {
+    name: 'nearest',
+    meaning:
+      'where no Allow rule is true: the one with the fewest `misses`. A miss is a `condition`, what ' +
+      'it was `wanted` to be, and the `cause` why it was not',
+  },
+  {
+    name: 'audited',
+    meaning:
+      'where blocks with `mode: Audit` reach the request: `verdict`, `cause` and `rule` of all ' +
+      'rules together, theirs included',
+  },
+  {
+    name: 'examined',
+    meaning:
+      'how many Allow `rules` `of` how many were looked at for `nearest`; `search` is `all`, ' +
+      '`bounded` (others may be nearer) or `skipped` (too many denials at once)',
+  },
+  { name: 'gateway', meaning: 'the gateway' },
+  { name: 'listener', meaning: 'the listener' },
+  { name: 'route', meaning: 'the route, where one matched' },
+  { name: 'backend', meaning: 'the backend, where one was chosen' },
+  { name: 'method', meaning: 'the method' },
+  { name: 'host', meaning: 'the host' },
+  { name: 'path', meaning: 'the path, without the query' },
+  { name: 'status', meaning: 'what was answered' },
+  { name: 'source', meaning: 'address and port of the client' },
+  { name: 'sni', meaning: 'the server name that the client sent' },
+  {
+    name: 'attributes',
+    meaning:
+      'what the rules read: `name`, `state` (`shown`, `cut`, `redacted`, `unset`), and the `value` ' +
+      'where it is shown',
+  },
+] as const satisfies readonly DecisionField[]

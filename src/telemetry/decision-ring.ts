@@ -1,0 +1,63 @@
+import type { DecisionRecord } from './decision-record.ts'
+
+/** Which records are wanted; the newest come first. */
+export interface DecisionQuery {
+  readonly id?: string
+  readonly policy?: string
+  readonly verdict?: 'allowed' | 'denied' | 'would-deny'
+  readonly stage?: string
+  /** RFC 3339; not older than. */
+  readonly since?: string
+  readonly limit: number
+}
+
+/** The newest decisions of a process. What is older is forgotten, however much comes. */
+export class DecisionRing {
+  readonly #capacity: number
+  readonly #records: DecisionRecord[] = []
+  #next = 0
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  add(record: DecisionRecord): void {
+    if (this.#capacity === 0) return
+    this.#records[this.#next] = record
+    this.#next = (this.#next + 1) % this.#capacity
+  }
+
+  find(query: DecisionQuery): readonly DecisionRecord[] {
+    const newestFirst = [
+      ...this.#records.slice(0, this.#next).reverse(),
+      ...this.#records.slice(this.#next).reverse(),
+    ]
+    return selectDecisions(newestFirst, query)
+  }
+}
+
+/** Records are sorted, the newest first, before the limit is applied. */
+export function selectDecisions(
+  records: readonly DecisionRecord[],
+  query: DecisionQuery,
+): readonly DecisionRecord[] {
+  return records
+    .filter((record) => isWanted(record, query))
+    .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : 0))
+    .slice(0, query.limit)
+}
+
+function isWanted(record: DecisionRecord, query: DecisionQuery): boolean {
+  const { id, policy, verdict, stage, since } = query
+  if (id !== undefined && record.id !== id) return false
+  if (policy !== undefined && !policiesOf(record).includes(policy)) return false
+  if (stage !== undefined && record.stage !== stage) return false
+  if (since !== undefined && Date.parse(record.time) < Date.parse(since)) return false
+  if (verdict === undefined) return true
+  if (verdict === 'allowed') return record.verdict === 'allowed'
+  return record.verdict === 'denied' && record.enforced === (verdict === 'denied')
+}
+
+function policiesOf({ rule, nearest, audited }: DecisionRecord): readonly string[] {
+  return [rule, nearest, audited?.rule].flatMap((one) => one?.policy ?? [])
+}
