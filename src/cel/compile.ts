@@ -100,6 +100,11 @@ export class Expression {
     return check(expr, this.environment, this.#options.check ?? true).term
   }
 
+  /** Holds on to the tree, for one that is asked for again and again, until it is released. */
+  keep(): void {
+    this.#term = this.term
+  }
+
   /** Forgets the tree, the larger part of an expression; tools that ask again get a new one. */
   release(): void {
     this.#term = undefined

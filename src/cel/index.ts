@@ -2,7 +2,17 @@ export type { Environment, Variable } from './check/environment.ts'
 export { type Compiled, type CompileOptions, compile, type Expression } from './compile.ts'
 export type { Variables } from './emit/generate.ts'
 export { environment } from './environment.ts'
-export { explainRules, type RuleExplanation, type Verdict } from './rules/explain-rules.ts'
+export { type Condition, conditionsOf } from './explain/conditions.ts'
+export type { Cause, Explanation } from './explain/explanation.ts'
+export { readValue } from './explain/read-value.ts'
+export {
+  causeOf,
+  explainRule,
+  explainRules,
+  isOverBound,
+  type RuleExplanation,
+  type Verdict,
+} from './rules/explain-rules.ts'
 export { type Action, compileRules, type Rule, type RuleSet } from './rules/rule-set.ts'
 export { STAGES, type Stage } from './stages.ts'
 export type { Value } from './values/value.ts'

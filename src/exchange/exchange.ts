@@ -3,6 +3,7 @@ import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Connection, Destination, Source } from './connection.ts'
+import { type Decision, NO_DECISIONS } from './decision.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
 import {
@@ -168,6 +169,8 @@ export class Exchange {
   responseHeaders: HeaderView | undefined = undefined
   /** -1: the answer had none. */
   grpcStatus = -1
+  /** What was decided about it and is worth telling: denials above all. */
+  decisions: readonly Decision[] = NO_DECISIONS
 
   constructor(connection: Connection, request: RequestAttributes) {
     this.source = connection.source

@@ -1,51 +1,157 @@
-import { compileRules, type Rule, type RuleSet, type Variables } from '../cel/index.ts'
-import type { Exchange } from '../exchange/exchange.ts'
+import { compileRules, type Rule, type Variables } from '../cel/index.ts'
+import type { Decider, Decision, ExplainedRule, Scrutiny, Tally } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import {
+  attributesOf,
+  entered,
+  judge,
+  type PlacedRule,
+  placeOf,
+  type RuleGroups,
+  type ScopedRules,
+  tellFailures,
+} from './authorization-judgement.ts'
 import type { Authorization } from './authorization-rules.ts'
 import type { Site } from './define.ts'
-
-export type Decide = (variables: Variables) => boolean
+import { STAGE_OF_SECTION } from './expressions.ts'
 
 /**
  * Rules of all policies as one set: Deny, then Require, then Allow over the union of all levels.
  * Each level is compiled once for all routes below it, since a gateway may have thousands of
  * rules, and thousands of routes. Policies of a level that see others of who asks are sets of
  * their own, each decided from its own scope; usually there is one scope, and nothing to change.
+ * So are blocks in audit mode: they are asked when the others have let a request through, and what
+ * they say is told, never done.
  */
 export function compileDecision(
-  policies: readonly ValidPolicy<Authorization>[],
+  policies: readonly [ValidPolicy<Authorization>, ...ValidPolicy<Authorization>[]],
   site: Site,
-): Decide {
-  const sets = byLevel(policies, site).flatMap(({ scope, members }) => {
-    const level = site.shared(members, () => compileLevel(members, site))
-    return Object.entries(level).map(([action, rules]) => ({ action, rules, scope }))
-  })
-  const of = (wanted: Rule['action']) => sets.filter(({ action }) => action === wanted)
-  const denies = of('Deny')
-  const requires = of('Require')
-  const allows = of('Allow')
-  return (variables) => {
-    for (const deny of denies) if (!decide(deny, variables)) return false
-    for (const require of requires) if (!decide(require, variables)) return false
-    if (allows.length === 0) return true
-    for (const allow of allows) if (decide(allow, variables)) return true
+): Decider {
+  const stage = STAGE_OF_SECTION[policies[0].section] as Decision['stage']
+  const sets = byLevel(policies, site).flatMap(({ scope, members }) =>
+    site.shared(members, () => compileLevel(members, scope, site)),
+  )
+  const groupsOf = (mode: Mode): Groups => {
+    const of = (action: Rule['action']) =>
+      sets.filter((own) => own.action === action && own.mode === mode)
+    return { denies: of('Deny'), requires: of('Require'), allows: of('Allow') }
+  }
+  return new RuleDecider(stage, groupsOf('Enforce'), groupsOf('Audit'), site.scrutiny)
+}
+
+type Mode = Authorization['mode']
+
+/** Rules of one action and one mode that see who asks alike. */
+interface CompiledRules extends ScopedRules {
+  readonly action: Rule['action']
+  readonly mode: Mode
+  /** Who counts what each rule admits; found when it first does. */
+  readonly tallies: (Tally | undefined)[]
+}
+
+type Groups = RuleGroups<CompiledRules>
+
+class RuleDecider implements Decider {
+  readonly #stage: Decision['stage']
+  readonly #enforced: Groups
+  readonly #audit: Groups | undefined
+  /** Both together. */
+  readonly #all: Groups
+  readonly #scrutiny: Scrutiny
+  readonly #share: number
+  #unopposed: Tally | undefined
+  /** Where the look for failures goes on. */
+  #cursor = 0
+
+  constructor(stage: Decision['stage'], enforced: Groups, audit: Groups, scrutiny: Scrutiny) {
+    this.#stage = stage
+    this.#enforced = enforced
+    this.#all = {
+      denies: [...enforced.denies, ...audit.denies],
+      requires: [...enforced.requires, ...audit.requires],
+      allows: [...enforced.allows, ...audit.allows],
+    }
+    const isAudited = [audit.denies, audit.requires, audit.allows].some((sets) => sets.length > 0)
+    this.#audit = isAudited ? audit : undefined
+    this.#scrutiny = scrutiny
+    this.#share = scrutiny.share
+  }
+
+  decide(variables: Variables): Decision | undefined {
+    if (!this.#admits(variables)) return this.#told(true, this.#enforced, variables)
+    if (this.#audit !== undefined && !this.#passes(this.#audit, variables)) {
+      return this.#told(false, this.#all, variables)
+    }
+    if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
+    if (this.#share === 0 || Math.random() >= this.#share) return undefined
+    return this.#told(true, this.#enforced, variables)
+  }
+
+  explain(variables: Variables): readonly ExplainedRule[] {
+    const { denies, requires, allows } = this.#all
+    return [...denies, ...requires, ...allows].flatMap((set) => {
+      const { rules } = entered(set, variables)
+      return (rules as readonly PlacedRule[]).map((rule) => ({
+        rule: placeOf(rule),
+        explanation: rule.expression.explain(variables),
+      }))
+    })
+  }
+
+  #admits(variables: Variables): boolean {
+    const { denies, requires, allows } = this.#enforced
+    for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
+    for (const require of requires) if (!entered(require, variables).decide(variables)) return false
+    if (allows.length === 0) {
+      this.#unopposed ??= this.#scrutiny.admitted(undefined)
+      this.#unopposed.inc()
+      return true
+    }
+    for (const allow of allows) {
+      const rule = entered(allow, variables).admitting(variables)
+      if (rule < 0) continue
+      const tally = allow.tallies[rule] ?? this.#tallyOf(allow, rule)
+      tally.inc()
+      return true
+    }
     return false
   }
-}
 
-/** Rules of one action that see who asks alike; undefined: nobody is ever identified here. */
-interface ScopedRules {
-  readonly rules: RuleSet
-  readonly scope: Scope | undefined
-}
+  /** Whether audit blocks agree with what the others let through. */
+  #passes({ denies, requires, allows }: Groups, variables: Variables): boolean {
+    for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
+    for (const require of requires) if (!entered(require, variables).decide(variables)) return false
+    // An Allow rule that is enforced has matched already, where there is one.
+    if (this.#enforced.allows.length > 0 || allows.length === 0) return true
+    return allows.some((allow) => entered(allow, variables).admitting(variables) >= 0)
+  }
 
-function decide({ rules, scope }: ScopedRules, variables: Variables): boolean {
-  if (scope !== undefined) (variables as unknown as Exchange).enter(scope)
-  return rules.decide(variables)
-}
+  #tallyOf(allow: CompiledRules, rule: number): Tally {
+    const tally = this.#scrutiny.admitted(placeOf(allow.rules.rules[rule] as PlacedRule))
+    allow.tallies[rule] = tally
+    return tally
+  }
 
-type Level = Readonly<Partial<Record<Rule['action'], RuleSet>>>
+  #told(isEnforced: boolean, groups: RuleGroups, variables: Variables): Decision {
+    const { judgement, named } = judge(groups, variables, this.#scrutiny)
+    const isOther = isEnforced && this.#audit !== undefined
+    return {
+      ...judgement,
+      stage: this.#stage,
+      isEnforced,
+      audited: isOther ? judge(this.#all, variables, this.#scrutiny).judgement : undefined,
+      attributes: attributesOf(named, this.#all, variables),
+    }
+  }
+
+  /** Rules that fail while others decide are seen by nobody: now and then some are looked at. */
+  #lookForFailures(variables: Variables): void {
+    this.#scrutiny.search(() => {
+      this.#cursor = tellFailures(this.#all, this.#cursor, variables, this.#scrutiny)
+    })
+  }
+}
 
 interface Members {
   readonly level: ValidPolicy['level']
@@ -66,12 +172,20 @@ function byLevel(policies: readonly ValidPolicy<Authorization>[], site: Site): r
 }
 
 /** A set of one action alone decides for it alone: whether no Deny, every Require, any Allow. */
-function compileLevel(policies: readonly ValidPolicy<Authorization>[], site: Site): Level {
-  const level: Partial<Record<Rule['action'], RuleSet>> = {}
-  const actions = new Set(policies.flatMap(({ value }) => value.rules.map(({ action }) => action)))
-  for (const action of actions) {
-    const set = compileRules(rulesOf(policies, action, site))
-    if (set.rules.length > 0) level[action] = set
+function compileLevel(
+  policies: readonly ValidPolicy<Authorization>[],
+  scope: Scope | undefined,
+  site: Site,
+): readonly CompiledRules[] {
+  const level: CompiledRules[] = []
+  const kinds = new Map(
+    policies.flatMap(({ value: { mode, rules } }) =>
+      rules.map(({ action }) => [`${action} ${mode}`, { action, mode }] as const),
+    ),
+  )
+  for (const { action, mode } of kinds.values()) {
+    const rules = compileRules(rulesOf(policies, action, mode, site))
+    if (rules.rules.length > 0) level.push({ action, mode, rules, scope, tallies: [] })
   }
   return level
 }
@@ -79,10 +193,12 @@ function compileLevel(policies: readonly ValidPolicy<Authorization>[], site: Sit
 function* rulesOf(
   policies: readonly ValidPolicy<Authorization>[],
   action: Rule['action'],
+  mode: Mode,
   site: Site,
-): Generator<Rule> {
+): Generator<PlacedRule> {
   for (const policy of policies) {
-    for (const rule of policy.value.rules) {
+    if (policy.value.mode !== mode) continue
+    for (const [index, rule] of policy.value.rules.entries()) {
       if (rule.action !== action) continue
       const { field, origin } = rule
       const expression = site.compileRule(rule.expression, {
@@ -91,8 +207,7 @@ function* rulesOf(
         origin,
         result: 'bool',
       })
-      // Audit is decided and recorded elsewhere; it never enforces.
-      if (expression !== undefined && policy.value.mode === 'Enforce') yield { action, expression }
+      if (expression !== undefined) yield { action, expression, policy, index }
     }
   }
 }

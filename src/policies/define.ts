@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Decider, Scrutiny } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Step } from '../exchange/step.ts'
@@ -28,6 +29,8 @@ export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 /** What a policy adds to a route or a backend. */
 export interface Part {
   readonly step?: Step
+  /** What the step decides by, for whoever wants to know more than its answer. */
+  readonly decider?: Decider
   readonly timeouts?: Timeouts
   readonly retry?: Retry
   readonly mirrors?: readonly MirrorTarget[]
@@ -37,6 +40,7 @@ export interface Part {
 export interface Site {
   /** Monotonic milliseconds. */
   readonly now: () => number
+  readonly scrutiny: Scrutiny
   /**
    * Undefined after an error, which is reported with its place; the policy then denies what it
    * guards, whatever it compiles to. Wherever it runs, it sees who asks as its own policy does.

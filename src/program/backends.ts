@@ -87,10 +87,10 @@ function compileBackend(
   if (known !== undefined) return known
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const { steps, run, readsBody } = sections.compile(around, 'backend')
+  const { steps, run, readsBody, decider } = sections.compile(around, 'backend')
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = http?.requestTimeout ?? 0
-  const program = { name: backend.name, cluster, steps, run, readsBody, requestTimeout }
+  const program = { name: backend.name, cluster, steps, run, readsBody, requestTimeout, decider }
   backendPrograms.set(key, program)
   return program
 }

@@ -28,9 +28,9 @@ export function openCompilation(
   services: Services,
 ): Compilation {
   const layers = new Layers()
-  const { now, world } = services
+  const { now, world, scrutiny } = services
   const placeOf = (policy: Attached) => layers.placeOf(policy)
-  const sites = new Sites({ now: () => now.call(services), previous, placeOf, world })
+  const sites = new Sites({ now: () => now.call(services), previous, placeOf, world, scrutiny })
   return {
     model,
     services,

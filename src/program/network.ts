@@ -1,8 +1,9 @@
 import type { Variables } from '../cel/index.ts'
 import type { Connection } from '../exchange/connection.ts'
-import type { ValidPolicy } from '../model/policy.ts'
+import type { Decision } from '../exchange/decision.ts'
 import { compileDecision } from '../policies/authorization-decision.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
+import type { Attachments } from '../policies/define.ts'
 import type { Compilation } from './compilation.ts'
 import type { Reaching } from './layers.ts'
 import type { NetworkDecision } from './program.ts'
@@ -15,18 +16,39 @@ export function compileNetwork(
   { byKind, invalid }: Reaching,
 ): NetworkDecision | undefined {
   if (invalid.some(({ kind }) => kind === KIND)) return NOBODY
-  const policies = byKind.get(KIND) as readonly ValidPolicy<Authorization>[] | undefined
+  const policies = byKind.get(KIND) as Attachments<Authorization> | undefined
   if (policies === undefined) return undefined
   const site = sites.open()
-  const decide = compileDecision(policies, site)
-  if (site.findings.hasFailed) return NOBODY
+  const decider = compileDecision(policies, site)
+  const { hasFailed, readsHostname, readsCertificate } = site.findings
+  if (hasFailed) return NOBODY
   return {
-    readsHostname: site.findings.readsHostname,
-    accepts: (connection) => decide(variablesOf(connection)),
+    readsHostname,
+    readsCertificate,
+    decide: (connection) => decider.decide(variablesOf(connection)),
+    explain: (connection) => decider.explain(variablesOf(connection)),
   }
 }
 
-const NOBODY: NetworkDecision = { readsHostname: false, accepts: () => false }
+const INVALID: Decision = {
+  stage: 'connection',
+  isAllowed: false,
+  isEnforced: true,
+  cause: 'invalid-policy',
+  rule: undefined,
+  failure: undefined,
+  nearest: undefined,
+  search: undefined,
+  audited: undefined,
+  attributes: [],
+}
+
+const NOBODY: NetworkDecision = {
+  readsHostname: false,
+  readsCertificate: false,
+  decide: () => INVALID,
+  explain: () => [],
+}
 
 /** A connection has the variables of its stage as fields, as an exchange has those of its own. */
 function variablesOf(connection: Connection): Variables {

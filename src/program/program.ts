@@ -1,5 +1,6 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Connection } from '../exchange/connection.ts'
+import type { Decider, Decision, ExplainedRule } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
@@ -67,7 +68,11 @@ export interface Needs {
 export interface NetworkDecision {
   /** Rules that read the server name can decide only after the ClientHello. */
   readonly readsHostname: boolean
-  accepts(connection: Connection): boolean
+  /** Rules that read the client's certificate, where one is asked for, only after the handshake. */
+  readonly readsCertificate: boolean
+  /** Undefined: it is accepted, and there is nothing to tell. */
+  decide(connection: Connection): Decision | undefined
+  explain(connection: Connection): readonly ExplainedRule[]
 }
 
 export interface RouteProgram {
@@ -84,6 +89,8 @@ export interface RouteProgram {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly Mirror[]
+  /** The authorization rules among the steps. */
+  readonly decider?: Decider | undefined
 }
 
 export interface BackendProgram {
@@ -97,6 +104,8 @@ export interface BackendProgram {
   readonly readsBody: boolean
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
+  /** As RouteProgram.decider. */
+  readonly decider?: Decider | undefined
 }
 
 export interface Mirror {

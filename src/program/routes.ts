@@ -35,6 +35,7 @@ export function compileRule(
     choose: choice.choose,
     timeouts: traffic.timeouts,
     retry: traffic.retry,
+    decider: traffic.decider,
     mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
   }
 }
@@ -42,10 +43,13 @@ export function compileRule(
 /** What a request meets that no route matches: the policies around it, and then 404. */
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
-  const { steps, run, readsBody, timeouts } = compilation.sections.compile(layers, 'traffic')
+  const { steps, run, readsBody, timeouts, decider } = compilation.sections.compile(
+    layers,
+    'traffic',
+  )
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  return { ...names, ...NOWHERE, steps, run, readsBody, timeouts, choose: () => NO_ROUTE }
+  return { ...names, ...NOWHERE, steps, run, readsBody, timeouts, decider, choose: () => NO_ROUTE }
 }
 
 const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }

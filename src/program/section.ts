@@ -1,4 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Decider } from '../exchange/decision.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
@@ -21,6 +22,8 @@ export interface CompiledSection {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
+  /** Of its authorization rules, where there are any. */
+  readonly decider: Decider | undefined
 }
 
 /** Read by whoever opens the cluster of a backend. */
@@ -41,6 +44,7 @@ const EMPTY: CompiledSection = {
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
+  decider: undefined,
 }
 
 const INVALID: Step = () => INVALID_REPLY
@@ -91,6 +95,7 @@ export class SectionCompiler {
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),
+      decider: isBroken ? undefined : parts.find(({ decider }) => decider)?.decider,
     }
   }
 }

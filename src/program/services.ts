@@ -1,3 +1,4 @@
+import type { Scrutiny } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
@@ -15,6 +16,8 @@ export interface Services {
   ): Cluster
   /** Who is told what a policy says of each request, where anybody is: asked once for each. */
   watchStep?(policy: ValidPolicy): ((outcome: Outcome) => void) | undefined
+  /** Who is told of decisions; nobody, where it is left out. */
+  readonly scrutiny?: Scrutiny
   /** Monotonic milliseconds. */
   now(): number
   /** From 0 to less than 1. */

@@ -2,6 +2,7 @@ import { BOOL, STRING, type Type } from '../cel/check/types.ts'
 import { compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
+import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
@@ -27,6 +28,7 @@ export interface Findings {
   hasFailed: boolean
   readsBody: boolean
   readsHostname: boolean
+  readsCertificate: boolean
 }
 
 export interface OpenSite extends Site {
@@ -38,12 +40,14 @@ export interface SitesOptions {
   readonly previous: Program | undefined
   readonly placeOf: (policy: Attached) => string
   readonly world?: World | undefined
+  readonly scrutiny?: Scrutiny | undefined
 }
 
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
 export class Sites {
   readonly state = new Map<string, unknown>()
   readonly #now: () => number
+  readonly #scrutiny: Scrutiny
   readonly #previous: Program | undefined
   readonly #placeOf: (policy: Attached) => string
   readonly #world: World
@@ -52,8 +56,9 @@ export class Sites {
   readonly #scopes = new Map<string, Scope>()
   readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
-  constructor({ now, previous, placeOf, world = {} }: SitesOptions) {
+  constructor({ now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY }: SitesOptions) {
     this.#now = now
+    this.#scrutiny = scrutiny
     this.#previous = previous
     this.#placeOf = placeOf
     this.#world = world
@@ -95,10 +100,16 @@ export class Sites {
 
   /** Without scopes expressions see the most specific of what is known of who asks. */
   open(scopes: Scopes = NO_SCOPES): OpenSite {
-    const findings: Findings = { hasFailed: false, readsBody: false, readsHostname: false }
+    const findings: Findings = {
+      hasFailed: false,
+      readsBody: false,
+      readsHostname: false,
+      readsCertificate: false,
+    }
     const site: OpenSite = {
       findings,
       now: this.#now,
+      scrutiny: this.#scrutiny,
       compile: (text, place) => {
         const expression = this.#compile(text, place, findings)
         return expression && scoped(expression, scopes.of(place.policy))
@@ -162,7 +173,9 @@ function fieldOrigin(origin: Origin, field: string): Origin {
 
 /** A quick look before the slow one; escapes can hide a name. */
 function mayRead(text: string): boolean {
-  return /body|hostname|\\|\b(request|destination)\b(?!\s*\.)/.test(text)
+  return /body|hostname|identity|subject|issuer|fingerprint|\\|\b(request|destination|source)\b(?!\s*\.)/.test(
+    text,
+  )
 }
 
 function note(expression: Expression, findings: Findings): void {
@@ -174,17 +187,25 @@ function note(expression: Expression, findings: Findings): void {
     if (variable === 'destination' && (field === undefined || field === 'hostname')) {
       findings.readsHostname = true
     }
+    if (variable === 'source' && (field === undefined || !ADDRESSES.has(field))) {
+      findings.readsCertificate = true
+    }
   }
 }
+
+/** What is known of a client as soon as it is connected; the rest is in its certificate. */
+const ADDRESSES: ReadonlySet<string> = new Set(['address', 'port', 'rawAddress', 'rawPort'])
 
 function merge(into: Findings, from: Findings): void {
   into.hasFailed ||= from.hasFailed
   into.readsBody ||= from.readsBody
   into.readsHostname ||= from.readsHostname
+  into.readsCertificate ||= from.readsCertificate
 }
 
 function clear(findings: Findings): void {
   findings.hasFailed = false
   findings.readsBody = false
   findings.readsHostname = false
+  findings.readsCertificate = false
 }

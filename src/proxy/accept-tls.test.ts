@@ -11,6 +11,7 @@ import {
   doorstep,
   free,
   httpListener,
+  networkDecision,
   programOf,
   streamTo,
   terminated,
@@ -177,10 +178,8 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
   describe('network authorization', () => {
     const stream: Part = { protocol: 'TLS', name: 'tls', tls: terminated(any) }
     const passed: Part = { protocol: 'TLS', name: 'tls', tls: { mode: 'Passthrough' } }
-    const named = (name: string): NetworkDecision => ({
-      readsHostname: true,
-      accepts: ({ destination }) => destination.hostname === name,
-    })
+    const named = (name: string): NetworkDecision =>
+      networkDecision(({ destination }) => destination.hostname === name, { readsHostname: true })
     const denied = 'rejected authorization authorization failed'
 
     for (const [what, part, sni, isIn] of [
@@ -209,14 +208,14 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     }
 
     it('by the source alone it comes before the ClientHello', async () => {
-      const network = { readsHostname: false, accepts: () => false }
+      const network = networkDecision(() => false)
       const own = await start([{ ...https(undefined, any), network }])
       assert.equal(await exchange(own.port, ''), '')
       assert.deepEqual(own.seen, [denied])
     })
 
     it('who waits with its ClientHello until the rules have changed meets the new ones', async () => {
-      const network = (isIn: boolean) => ({ readsHostname: false, accepts: () => isIn })
+      const network = (isIn: boolean) => networkDecision(() => isIn)
       const own = await start([{ ...https(undefined, any), network: network(true) }])
       const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }))
       const socket = connectRaw(own.port, '127.0.0.1')
@@ -233,7 +232,7 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
 
     it('by the identity of the client it comes after the handshake, before any data', async () => {
       const accepts = ({ source }: Connection) => source.identity === 'spiffe://t/alice'
-      const network = { readsHostname: false, accepts }
+      const network = networkDecision(accepts, { readsCertificate: true })
       const own = await start([{ ...https(undefined, any, authority.cert), network }])
       const mallory = authority.issue({ subject: 'CN=mallory' })
       assert.match(await ask(own.port, client), /200 OK/)

@@ -10,6 +10,7 @@ import {
   free,
   frontendPolicy,
   httpListener,
+  networkDecision,
   programOf,
 } from '../../test/proxy/doorstep.ts'
 import { exchange } from '../../test/proxy/harness.ts'
@@ -151,7 +152,7 @@ describe('network authorization of plain listeners', () => {
       return source.address.text !== '10.0.0.7'
     }
     const policy = frontendPolicy('proxyProtocol', { mode: 'Optional', version: 'All' })
-    const network = { readsHostname: true, accepts }
+    const network = networkDecision(accepts, { readsHostname: true })
     const own = await start({ network, frontend: [policy] })
     const denied = `PROXY TCP4 10.0.0.7 192.0.2.1 1 2\r\n${GET}`
     assert.equal(await exchange(own.port, denied), '')
@@ -162,7 +163,7 @@ describe('network authorization of plain listeners', () => {
   })
 
   it('a client that is denied is closed before it sends anything', async () => {
-    const own = await start({ network: { readsHostname: false, accepts: () => false } })
+    const own = await start({ network: networkDecision(() => false) })
     assert.equal(await exchange(own.port, ''), '')
     assert.equal(own.seen.length, 1)
   })

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { Connection, type Destination, type Source } from '../exchange/connection.ts'
+import type { Decision } from '../exchange/decision.ts'
 import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
@@ -54,6 +55,8 @@ export interface AcceptObserver extends Observer, TlsObserver {
   /** A connection is served from now on; what it answers is called when that is over. */
   served?(listener: string, protocol: WireProtocol): Closing
   rejected(rejection: Rejection): void
+  /** Network authorization decided something that is worth telling. */
+  decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
   streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void
 }
 
@@ -260,8 +263,16 @@ export class Accepted {
 
   /** Whether the rules of all these listeners let it in; otherwise it is closed and said so. */
   isAdmitted(connection: Connection, listeners: readonly ListenerProgram[]): boolean {
-    for (const { network } of listeners) {
-      if (network === undefined || network.accepts(connection)) continue
+    const { observer } = this.doorway.acceptance
+    let isTold = false
+    for (const listener of listeners) {
+      const decision = listener.network?.decide(connection)
+      if (decision === undefined) continue
+      const isDenied = decision.isEnforced && !decision.isAllowed
+      // Listeners of a port usually have the same rules, and one of them has said it.
+      if (isDenied || !isTold) observer.decided?.(connection, listener, decision)
+      isTold = true
+      if (!isDenied) continue
       this.reject('authorization', 'authorization failed', connection)
       return false
     }

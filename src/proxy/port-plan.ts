@@ -185,8 +185,9 @@ function rate(perSecond: number): Rate {
 export function admissionOf(program: ListenerProgram): 'source' | 'name' | 'certificate' {
   const { network } = program
   if (network === undefined) return 'source'
-  // Whether rules read the certificate is not said: where there may be one, it is waited for.
-  if (terminatedTls(program)?.clients !== undefined) return 'certificate'
+  if (network.readsCertificate && terminatedTls(program)?.clients !== undefined) {
+    return 'certificate'
+  }
   return network.readsHostname ? 'name' : 'source'
 }
 

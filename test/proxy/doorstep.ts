@@ -1,5 +1,6 @@
 import { connect, createServer } from 'node:net'
 import type { Connection } from '../../src/exchange/connection.ts'
+import type { Decision } from '../../src/exchange/decision.ts'
 import type { Listener, TerminatedTls } from '../../src/model/gateway.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { ValidPolicy } from '../../src/model/policy.ts'
@@ -22,6 +23,32 @@ import { Terminators } from '../../src/wire/tls/terminators.ts'
 import { TicketKeys } from '../../src/wire/tls/ticket-keys.ts'
 import type { KeyPair } from '../tls/certificates.ts'
 import { listen, startUpstream } from './harness.ts'
+
+/** A decision by a function, as the rules of a policy would make it. */
+export function networkDecision(
+  accepts: (connection: Connection) => boolean,
+  reads: Partial<NetworkDecision> = {},
+): NetworkDecision {
+  const denied: Decision = {
+    stage: 'connection',
+    isAllowed: false,
+    isEnforced: true,
+    cause: 'matched',
+    rule: undefined,
+    failure: undefined,
+    nearest: undefined,
+    search: undefined,
+    audited: undefined,
+    attributes: [],
+  }
+  return {
+    readsHostname: false,
+    readsCertificate: false,
+    decide: (connection) => (accepts(connection) ? undefined : denied),
+    explain: () => [],
+    ...reads,
+  }
+}
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 

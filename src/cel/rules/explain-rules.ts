@@ -52,7 +52,7 @@ function verdict(
   return { allowed, deciding, cause, nearest: undefined, rules }
 }
 
-function explainRule(
+export function explainRule(
   { action, expression }: Rule,
   rule: number,
   variables: Variables,
@@ -63,11 +63,12 @@ function explainRule(
 }
 
 /** A Deny rule that the request made too costly denies; see ./rule-set.ts. */
-function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
+export function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
   return cause?.kind === 'error' && cause.reason === 'the expression costs more than its bound'
 }
 
-function causeOf({ explanation }: RuleExplanation): Verdict['cause'] {
+/** Why a rule did not match. */
+export function causeOf({ explanation }: RuleExplanation): 'false' | 'error' | 'unset' {
   if (explanation.value !== undefined) return 'false'
   return explanation.cause?.kind === 'error' ? 'error' : 'unset'
 }

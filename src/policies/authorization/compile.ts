@@ -1,4 +1,5 @@
 import { reply } from '../../exchange/reply.ts'
+import type { Step } from '../../exchange/step.ts'
 import { compileDecision } from '../authorization-decision.ts'
 import type { Authorization } from '../authorization-rules.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
@@ -6,6 +7,12 @@ import { type Attachments, type Part, type Site, variablesOf } from '../define.t
 const DENIED = reply(403, 'authorization')
 
 export function compileAuthorization(policies: Attachments<Authorization>, site: Site): Part {
-  const decide = compileDecision(policies, site)
-  return { step: (exchange) => (decide(variablesOf(exchange)) ? undefined : DENIED) }
+  const decider = compileDecision(policies, site)
+  const step: Step = (exchange) => {
+    const decision = decider.decide(variablesOf(exchange))
+    if (decision === undefined) return undefined
+    exchange.decisions = [...exchange.decisions, decision]
+    return decision.isEnforced && !decision.isAllowed ? DENIED : undefined
+  }
+  return { step, decider }
 }

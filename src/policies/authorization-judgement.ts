@@ -1,0 +1,312 @@
+import {
+  type Cause,
+  causeOf,
+  type Expression,
+  explainRule,
+  isOverBound,
+  type Rule,
+  type RuleExplanation,
+  type RuleSet,
+  readValue,
+  type Variables,
+} from '../cel/index.ts'
+import { renderOrigin } from '../diagnostics/render.ts'
+import type {
+  Attribute,
+  Failure,
+  Judgement,
+  Miss,
+  NearMiss,
+  RulePlace,
+  Scrutiny,
+} from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { Scope } from '../exchange/identity.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Authorization } from './authorization-rules.ts'
+
+/** A rule that knows where it was written. */
+export interface PlacedRule extends Rule {
+  readonly policy: ValidPolicy<Authorization>
+  readonly index: number
+}
+
+/** Rules that see who asks alike; undefined: nobody is ever identified here. */
+export interface ScopedRules {
+  readonly rules: RuleSet
+  readonly scope: Scope | undefined
+}
+
+/** The rules, as who asks is seen from their scope. */
+export function entered({ rules, scope }: ScopedRules, variables: Variables): RuleSet {
+  if (scope !== undefined) (variables as unknown as Exchange).enter(scope)
+  return rules
+}
+
+/** Sets of one action each, the gateway's first. */
+export interface RuleGroups<T extends ScopedRules = ScopedRules> {
+  readonly denies: readonly T[]
+  readonly requires: readonly T[]
+  readonly allows: readonly T[]
+}
+
+/** Allow rules that are looked at for the nearest miss, and milliseconds that this may take. */
+const MOST_SEARCHED = 64
+const LONGEST_SEARCH = 5
+/** Rules and attributes that a record names at most. */
+const MOST_READ = 64
+const MOST_ATTRIBUTES = 32
+/** Rules of one look for failures. */
+const MOST_TRIED = 16
+
+/** The judgement, and the rules that it names. */
+export interface Judged {
+  readonly judgement: Judgement
+  readonly named: readonly SetRule[]
+}
+
+/** A rule in its set. */
+export interface SetRule {
+  readonly set: ScopedRules
+  /** Its place there. */
+  readonly at: number
+  readonly rule: PlacedRule
+}
+
+/** The decision that was made, told: which rule, and why. The rule that decided is explained alone. */
+export function judge(
+  { denies, requires, allows }: RuleGroups,
+  variables: Variables,
+  scrutiny: Scrutiny,
+): Judged {
+  for (const set of denies) {
+    const own = decidingIn(set, variables)
+    if (own === undefined) continue
+    const explained = explain(own, variables)
+    return explained.isTrue || !isOverBound(explained)
+      ? decided(false, 'matched', own)
+      : decided(false, 'error', own, explained)
+  }
+  for (const set of requires) {
+    const own = decidingIn(set, variables)
+    if (own === undefined) continue
+    const explained = explain(own, variables)
+    tell(own.rule, explained, scrutiny)
+    return decided(false, causeOf(explained), own, explained)
+  }
+  if (allows.length === 0) return decided(true, 'no-rules')
+  for (const set of allows) {
+    const rule = entered(set, variables).admitting(variables)
+    if (rule >= 0) return decided(true, 'matched', ruleAt(set, rule))
+  }
+  return unmatched(allows, variables, scrutiny)
+}
+
+/** The rule of a set of Deny or Require rules that denies. */
+function decidingIn(set: ScopedRules, variables: Variables): SetRule | undefined {
+  const { allowed, rule } = entered(set, variables).deciding(variables)
+  return allowed ? undefined : ruleAt(set, rule)
+}
+
+function ruleAt(set: ScopedRules, at: number): SetRule {
+  return { set, at, rule: set.rules.rules[at] as PlacedRule }
+}
+
+function decided(
+  isAllowed: boolean,
+  cause: Judgement['cause'],
+  own?: SetRule,
+  explained?: RuleExplanation,
+): Judged {
+  const judgement = {
+    isAllowed,
+    cause,
+    rule: own && placeOf(own.rule),
+    failure: failureOf(explained?.explanation.cause),
+    nearest: undefined,
+    search: undefined,
+  }
+  return { judgement, named: own === undefined ? [] : [own] }
+}
+
+interface Nearest {
+  readonly own: SetRule
+  readonly explained: RuleExplanation
+}
+
+/** No Allow rule matched: the one with the fewest misses is told; of equals the first. */
+function unmatched(allows: RuleGroups['allows'], variables: Variables, scrutiny: Scrutiny): Judged {
+  const { judgement } = decided(false, 'no-allow-match')
+  const of = allows.reduce((sum, { rules }) => sum + rules.rules.length, 0)
+  const found = scrutiny.search(() => searchNearest(allows, variables, scrutiny))
+  if (found === undefined) {
+    return { judgement: { ...judgement, search: { rules: 0, of, extent: 'skipped' } }, named: [] }
+  }
+  const { best, searched } = found
+  const extent = searched === of ? 'all' : 'bounded'
+  const nearest = best && nearMiss(best)
+  return {
+    judgement: { ...judgement, nearest, search: { rules: searched, of, extent } },
+    named: best === undefined ? [] : [best.own],
+  }
+}
+
+function searchNearest(
+  allows: RuleGroups['allows'],
+  variables: Variables,
+  scrutiny: Scrutiny,
+): { readonly best: Nearest | undefined; readonly searched: number } {
+  const until = performance.now() + LONGEST_SEARCH
+  let best: Nearest | undefined
+  let searched = 0
+  for (const own of rulesIn(allows)) {
+    if (searched === MOST_SEARCHED || (searched > 0 && performance.now() > until)) break
+    const explained = explain(own, variables)
+    searched++
+    tell(own.rule, explained, scrutiny)
+    const isNearer = best === undefined || explained.misses.length < best.explained.misses.length
+    if (isNearer) best = { own, explained }
+  }
+  return { best, searched }
+}
+
+function* rulesIn(sets: RuleGroups['allows']): Generator<SetRule> {
+  for (const set of sets) {
+    for (let at = 0; at < set.rules.rules.length; at++) yield ruleAt(set, at)
+  }
+}
+
+function nearMiss({ own: { rule }, explained }: Nearest): NearMiss {
+  const { text } = rule.expression
+  return {
+    rule: placeOf(rule),
+    misses: explained.misses.map(({ atom, wanted }): Miss => {
+      const { term, value, cause } = atom
+      const condition = text.slice(term.start, term.end)
+      if (typeof value === 'boolean') {
+        return { condition, wanted, cause: value ? 'true' : 'false', failure: undefined }
+      }
+      const isUnset = cause?.kind === 'unset' || cause?.kind === 'missing'
+      return { condition, wanted, cause: isUnset ? 'unset' : 'error', failure: failureOf(cause) }
+    }),
+  }
+}
+
+/** Names, and what went wrong in words of ours: never a value of the request. */
+function failureOf(cause: Cause | undefined): Failure | undefined {
+  switch (cause?.kind) {
+    case 'unset':
+      return { reason: undefined, variable: cause.variable, present: [] }
+    case 'missing':
+      return { reason: undefined, variable: cause.path, present: cause.present }
+    case 'error':
+      return { reason: cause.reason, variable: undefined, present: [] }
+    default:
+      return undefined
+  }
+}
+
+/** What the rules read: what the rules that a judgement names do, first. */
+export function attributesOf(
+  named: readonly SetRule[],
+  groups: RuleGroups,
+  variables: Variables,
+): readonly Attribute[] {
+  const found = new Map<string, Attribute>()
+  const add = ({ set, rule }: SetRule) => {
+    entered(set, variables)
+    for (const read of readsOf(rule)) {
+      if (found.size === MOST_ATTRIBUTES) return
+      if (found.has(read.path)) continue
+      found.set(read.path, { name: read.path, value: readValue(read, variables) })
+    }
+  }
+  for (const own of named) add(own)
+  let looked = 0
+  for (const own of rulesIn([...groups.denies, ...groups.requires, ...groups.allows])) {
+    if (looked++ === MOST_READ) break
+    add(own)
+  }
+  return [...found.values()]
+}
+
+/** Tells of up to some rules, from the cursor on, which came to nothing; where to go on. */
+export function tellFailures(
+  groups: RuleGroups,
+  cursor: number,
+  variables: Variables,
+  scrutiny: Scrutiny,
+): number {
+  const sets = [...groups.denies, ...groups.requires, ...groups.allows]
+  const total = sets.reduce((sum, { rules }) => sum + rules.rules.length, 0)
+  for (let i = 0; i < Math.min(MOST_TRIED, total); i++) {
+    const own = ruleBehind(sets, (cursor + i) % total)
+    tell(own.rule, explain(own, variables), scrutiny)
+  }
+  return (cursor + MOST_TRIED) % Math.max(total, 1)
+}
+
+/** By its place in all sets together. */
+function ruleBehind(sets: RuleGroups['allows'], place: number): SetRule {
+  let at = place
+  for (const set of sets) {
+    if (at < set.rules.rules.length) return ruleAt(set, at)
+    at -= set.rules.rules.length
+  }
+  throw new Error('there is no such rule')
+}
+
+function tell(rule: PlacedRule, { explanation }: RuleExplanation, scrutiny: Scrutiny): void {
+  const { value, cause } = explanation
+  if (typeof value === 'boolean') return
+  if (value !== undefined) scrutiny.failed(placeOf(rule), 'not-boolean')
+  else scrutiny.failed(placeOf(rule), cause?.kind === 'error' ? 'error' : 'unset')
+}
+
+export function placeOf(rule: PlacedRule): RulePlace {
+  const { action, expression, policy, index } = rule
+  return {
+    policy: policy.policy,
+    section: policy.section,
+    level: policy.level,
+    kind: policy.kind,
+    action,
+    index,
+    field: policy.value.rules[index]?.field ?? '',
+    expression: expression.text,
+    mode: policy.value.mode,
+    origin: originOf(rule),
+  }
+}
+
+function originOf({ policy, index }: PlacedRule): string {
+  return renderOrigin(policy.value.rules[index]?.origin ?? policy.origin)
+}
+
+/** Trees of rules that were explained last: those of a storm are not parsed each time. */
+const kept = new Set<Expression>()
+const MOST_KEPT = 256
+
+function explain({ set, at, rule }: SetRule, variables: Variables): RuleExplanation {
+  entered(set, variables)
+  const { expression } = rule
+  if (kept.delete(expression)) kept.add(expression)
+  else {
+    expression.keep()
+    kept.add(expression)
+    const [oldest] = kept
+    if (kept.size > MOST_KEPT && oldest !== undefined) {
+      kept.delete(oldest)
+      oldest.release()
+    }
+  }
+  return explainRule(rule, at, variables)
+}
+
+const reads = new WeakMap<Expression, Expression['reads']>()
+
+function readsOf({ expression }: PlacedRule): Expression['reads'] {
+  const known = reads.get(expression) ?? expression.reads
+  reads.set(expression, known)
+  return known
+}

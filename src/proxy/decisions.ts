@@ -1,0 +1,198 @@
+import { showValue } from '../exchange/attribute-value.ts'
+import type { Connection } from '../exchange/connection.ts'
+import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
+import type { DecisionSettings } from '../model/settings.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import type {
+  AttributeRecord,
+  DecisionRecord,
+  MissRecord,
+  NearestRecord,
+  RuleRecord,
+} from '../telemetry/decision-record.ts'
+import { type DecisionQuery, DecisionRing } from '../telemetry/decision-ring.ts'
+import {
+  authorizationAuditDenials,
+  authorizationDecisions,
+} from '../telemetry/definitions/authorization.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { createRequestId } from '../telemetry/request-id.ts'
+import { sourceOf } from './access-record.ts'
+import { compileRedaction, type IsShown } from './redaction.ts'
+import type { Run } from './run.ts'
+import { labelsOf } from './scrutiny.ts'
+
+export interface DecisionOptions {
+  readonly settings: DecisionSettings
+  readonly sensitiveHeaders: readonly string[]
+  readonly metrics: Metrics
+  readonly log: Logger
+  /** Where records go beside the ring: the file, or the process that writes it. */
+  readonly write?: ((record: DecisionRecord) => void) | undefined
+}
+
+const LONGEST_EXPRESSION = 2_048
+const LONGEST_PATH = 1_024
+
+/** Makes records of decisions, keeps the newest, and counts them. */
+export class Decisions {
+  readonly #ring: DecisionRing
+  readonly #isShown: IsShown
+  readonly #options: DecisionOptions
+
+  constructor(options: DecisionOptions) {
+    const { settings, sensitiveHeaders } = options
+    this.#options = options
+    this.#ring = new DecisionRing(settings.keep)
+    this.#isShown = compileRedaction(settings.show, sensitiveHeaders)
+  }
+
+  find(query: DecisionQuery): readonly DecisionRecord[] {
+    return this.#ring.find(query)
+  }
+
+  /** Told before a client has the answer, so that whoever has the id finds the record. */
+  request(run: Run, status: number): void {
+    const { exchange, listener } = run
+    const { request, connection } = exchange
+    const place = {
+      gateway: listener.gateway,
+      listener: listener.listener.name,
+      ...given({ route: run.route?.name || undefined, backend: run.backend?.name }),
+      method: request.method,
+      host: request.host,
+      path: cut(request.path, LONGEST_PATH),
+      status,
+      source: sourceOf(connection),
+      ...given({ sni: connection.sni }),
+    }
+    for (const decision of exchange.decisions) this.#decided(request.id, decision, place)
+  }
+
+  /** A connection has no id that a client knows, so it gets one of its own. */
+  connection(connection: Connection, { gateway, listener }: ListenerProgram, decision: Decision) {
+    this.#decided(createRequestId(), decision, {
+      gateway,
+      listener: listener.name,
+      source: sourceOf(connection),
+      ...given({ sni: connection.sni }),
+    })
+  }
+
+  #decided(id: string, decision: Decision, place: Place): void {
+    const { stage, isAllowed, isEnforced, audited, attributes } = decision
+    this.#count(decision)
+    const record: DecisionRecord = {
+      id,
+      time: new Date().toISOString(),
+      kind: 'authorization',
+      stage,
+      verdict: isAllowed ? 'allowed' : 'denied',
+      enforced: isEnforced,
+      ...judgementOf(decision),
+      ...(audited === undefined ? {} : { audited: auditedOf(audited) }),
+      ...place,
+      attributes: attributes.map((attribute) => this.#shown(attribute)),
+    }
+    this.#ring.add(record)
+    this.#options.write?.(record)
+    if (!isAllowed && !isEnforced && this.#options.log.isOn('info')) {
+      const { rule } = decision
+      this.#options.log.info('decision', {
+        'request.id': id,
+        stage,
+        verdict: 'would-deny',
+        cause: decision.cause,
+        policy: rule?.policy,
+        rule: rule && `${rule.kind}[${rule.index}]`,
+        'src.addr': place.source,
+      })
+    }
+  }
+
+  #count({ isAllowed, isEnforced, rule, cause }: Decision): void {
+    // What was allowed is counted where it is decided, sampled or not.
+    if (isAllowed) return
+    const { metrics } = this.#options
+    const labels = rule === undefined ? { policy: 'none', rule: 'none' } : labelsOf(rule)
+    const action = rule?.action ?? (cause === 'no-allow-match' ? 'Allow' : 'none')
+    const word = cause === 'no-rules' || cause === 'invalid-policy' ? 'none' : cause
+    if (isEnforced) {
+      metrics.counter(authorizationDecisions).of(labels).at('denied', action, word).inc()
+    } else metrics.counter(authorizationAuditDenials).of(labels).at(action, word).inc()
+  }
+
+  #shown({ name, value }: Attribute): AttributeRecord {
+    if (value === undefined) return { name, state: 'unset' }
+    if (!this.#isShown(name)) return { name, state: 'redacted' }
+    const { value: shown, isCut } = showValue(value)
+    return { name, state: isCut ? 'cut' : 'shown', value: shown }
+  }
+}
+
+type Place = Pick<
+  DecisionRecord,
+  | 'gateway'
+  | 'listener'
+  | 'route'
+  | 'backend'
+  | 'method'
+  | 'host'
+  | 'path'
+  | 'status'
+  | 'source'
+  | 'sni'
+>
+
+function judgementOf(judgement: Judgement) {
+  const { cause, rule, failure, nearest, search } = judgement
+  return {
+    cause,
+    ...failureOf(failure),
+    ...(rule === undefined ? {} : { rule: ruleOf(rule) }),
+    ...(nearest === undefined ? {} : { nearest: nearestOf(nearest) }),
+    ...(search === undefined
+      ? {}
+      : { examined: { rules: search.rules, of: search.of, search: search.extent } }),
+  }
+}
+
+function auditedOf({ isAllowed, cause, rule }: Judgement) {
+  const verdict = isAllowed ? 'allowed' : 'denied'
+  return { verdict, cause, ...(rule === undefined ? {} : { rule: ruleOf(rule) }) } as const
+}
+
+function nearestOf({ rule, misses }: NonNullable<Judgement['nearest']>): NearestRecord {
+  return {
+    ...ruleOf(rule),
+    misses: misses.map(
+      ({ condition, wanted, cause, failure }): MissRecord => ({
+        condition: cut(condition, LONGEST_EXPRESSION),
+        wanted,
+        cause,
+        ...failureOf(failure),
+      }),
+    ),
+  }
+}
+
+function failureOf(failure: Failure | undefined) {
+  if (failure === undefined) return {}
+  const { reason, variable, present } = failure
+  return { ...given({ reason, variable }), ...(present.length === 0 ? {} : { present }) }
+}
+
+function ruleOf(rule: RulePlace): RuleRecord {
+  return { ...rule, expression: cut(rule.expression, LONGEST_EXPRESSION) }
+}
+
+function cut(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest)}…`.toWellFormed()
+}
+
+/** Without what there is not. */
+function given<T extends object>(values: T): { [K in keyof T]?: NonNullable<T[K]> } {
+  const own = Object.entries(values).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(own) as { [K in keyof T]?: NonNullable<T[K]> }
+}

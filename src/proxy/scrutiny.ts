@@ -1,0 +1,63 @@
+import type { RulePlace, Scrutiny, Tally } from '../exchange/decision.ts'
+import {
+  authorizationDecisions,
+  authorizationRuleErrors,
+} from '../telemetry/definitions/authorization.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+/** Milliseconds of each second that may go into searches, and how many may come at once. */
+const ALLOWANCE = 50
+const MOST_SAVED = 100
+/** Decisions between two looks for rules that fail while others decide. */
+const EVERY = 4_096
+
+/** Counts what rules say, and sees to it that a storm of denials costs little more than itself. */
+export class DecisionScrutiny implements Scrutiny {
+  readonly share: number
+  readonly #metrics: Metrics
+  readonly #now: () => number
+  #saved = MOST_SAVED
+  #savedAt: number
+  #untilDue = EVERY
+
+  constructor(metrics: Metrics, share: number, now: () => number = () => performance.now()) {
+    this.share = share
+    this.#metrics = metrics
+    this.#now = now
+    this.#savedAt = now()
+  }
+
+  search<T>(work: () => T): T | undefined {
+    const began = this.#now()
+    const earned = ((began - this.#savedAt) * ALLOWANCE) / 1000
+    this.#saved = Math.min(MOST_SAVED, this.#saved + earned)
+    this.#savedAt = began
+    if (this.#saved <= 0) return undefined
+    const found = work()
+    this.#saved -= this.#now() - began
+    return found
+  }
+
+  isDue(): boolean {
+    if (--this.#untilDue > 0) return false
+    this.#untilDue = EVERY
+    return true
+  }
+
+  admitted(rule: RulePlace | undefined): Tally {
+    const decisions = this.#metrics.counter(authorizationDecisions)
+    if (rule === undefined) {
+      return decisions.of({ policy: 'none', rule: 'none' }).at('allowed', 'none', 'none')
+    }
+    return decisions.of(labelsOf(rule)).at('allowed', rule.action, 'matched')
+  }
+
+  failed(rule: RulePlace, why: 'error' | 'unset' | 'not-boolean'): void {
+    this.#metrics.counter(authorizationRuleErrors).of(labelsOf(rule)).at(rule.action, why).inc()
+  }
+}
+
+/** As metrics name a rule. */
+export function labelsOf({ policy, kind, index }: RulePlace) {
+  return { policy, rule: `${kind}[${index}]` }
+}
