@@ -9,6 +9,7 @@ import {
   type MetricView,
   renderMetrics,
 } from '../telemetry/exposition.ts'
+import { decisionAnswers, type FindDecisions } from './decisions.ts'
 import { type Answer, json, text } from './servers.ts'
 
 /** How things stand, for probes and people. */
@@ -50,8 +51,12 @@ export function readinessAnswers(status: () => Status): ReadonlyMap<string, Answ
   ])
 }
 
-export function adminAnswers(status: () => Status): ReadonlyMap<string, Answer> {
+export function adminAnswers(
+  status: () => Status,
+  find: FindDecisions,
+): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
+    ...decisionAnswers(find),
     ['/', (_, response: ServerResponse) => text(response, 200, OVERVIEW)],
     [
       '/config_dump',
@@ -65,5 +70,7 @@ export function adminAnswers(status: () => Status): ReadonlyMap<string, Answer> 
 
 const OVERVIEW = `portcullis admin
 
-/config_dump   what runs, without secrets
+/config_dump        what runs, without secrets
+/api/decisions      what was decided, the newest first: ?policy= &verdict= &stage= &since= &limit=
+/api/decisions/ID   one of them
 `

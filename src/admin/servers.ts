@@ -13,7 +13,7 @@ export async function serve(
   if (address.kind === 'off') return undefined
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] as string
-    const answer = answers.get(path)
+    const answer = answers.get(path) ?? answers.get(folderOf(path))
     if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
@@ -26,6 +26,12 @@ export async function serve(
   await once(server, 'listening')
   server.unref()
   return server
+}
+
+/** `/api/decisions/` answers for all that is below it; the overview for itself alone. */
+function folderOf(path: string): string {
+  const end = path.lastIndexOf('/')
+  return end <= 0 ? path : path.slice(0, end + 1)
 }
 
 export function text(response: ServerResponse, status: number, body: string): void {

@@ -4,6 +4,9 @@ import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
 import { Workers } from '../proxy/workers.ts'
+import type { DecisionFile } from '../telemetry/decision-file.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import type { MetricView } from '../telemetry/exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -16,6 +19,7 @@ export interface Fleet {
   apply(model: Model): Promise<Applied>
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
+  decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
 }
 
 /** The metrics of a process, as the configuration wants them told. */
@@ -24,12 +28,26 @@ export function openMetrics({ metrics }: Settings): Metrics {
   return createMetrics({ histograms, remove, customLabels: Object.keys(labels) })
 }
 
-export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fleet {
+/** `file`: where records of decisions go; this process writes it, whoever decided. */
+export function openFleet(
+  settings: Settings,
+  log: Logger,
+  metrics: Metrics,
+  file: DecisionFile | undefined,
+): Fleet {
   const size = settings.workers === 'auto' ? availableParallelism() : settings.workers
   const stop = watchProcess(metrics, { worker: 'main' })
   if (size <= 1) {
     const { version } = own
-    const gateway = new Gateway({ settings, log, metrics, reusePort: false, version })
+    const writeDecision = file && ((record: DecisionRecord) => file.write(record))
+    const gateway = new Gateway({
+      settings,
+      log,
+      metrics,
+      reusePort: false,
+      version,
+      writeDecision,
+    })
     return {
       size: 1,
       apply: (model) => gateway.apply(model),
@@ -38,9 +56,14 @@ export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fl
         stop()
       },
       readMetrics: async () => metrics.read(),
+      decisions: async (query) => gateway.decisions(query),
     }
   }
-  const workers = new Workers([process.argv[1] as string, 'worker'], size, log)
+  const entry = [process.argv[1] as string, 'worker'] as const
+  const workers = new Workers(entry, size, log, ({ records, dropped }) => {
+    for (const record of records) file?.write(record)
+    if (dropped > 0) file?.dropped(dropped)
+  })
   return {
     size,
     apply: (model) => workers.apply(model),
@@ -49,5 +72,6 @@ export function openFleet(settings: Settings, log: Logger, metrics: Metrics): Fl
       stop()
     },
     readMetrics: async () => merge([metrics.snapshot(), ...(await workers.snapshots())]),
+    decisions: (query) => workers.decisions(query),
   }
 }

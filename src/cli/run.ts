@@ -19,6 +19,7 @@ import {
 import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import { openLog } from '../telemetry/open-log.ts'
+import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
@@ -94,7 +95,12 @@ async function serveUntilStopped(
   const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
   metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
-  const fleet = openFleet(settings, log, metrics)
+  const records = await openDecisionFile(file, settings, log, metrics)
+  if (records !== undefined && 'code' in records) {
+    sink.close()
+    return refuse([...warnings, records], terminal)
+  }
+  const fleet = openFleet(settings, log, metrics, records)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
     isReady: false,
@@ -106,6 +112,7 @@ async function serveUntilStopped(
   const applied = await fleet.apply(first)
   if (!applied.isApplied) {
     await fleet.drain()
+    await records?.close()
     sink.close()
     return refuse([...warnings, ...applied.diagnostics], terminal)
   }
@@ -123,7 +130,7 @@ async function serveUntilStopped(
   const servers = await Promise.all([
     serve(
       settings.admin,
-      adminAnswers(() => status),
+      adminAnswers(() => status, fleet.decisions),
     ),
     serve(settings.stats, metricsAnswers(fleet.readMetrics)),
     serve(
@@ -172,6 +179,7 @@ async function serveUntilStopped(
   log.info('portcullis', { message: 'draining' })
   await new Promise((done) => setTimeout(done, settings.drain.least))
   await fleet.drain()
+  await records?.close()
   watch.close()
   for (const server of servers) server?.close()
   for (const server of servers) server?.closeAllConnections()

@@ -1,7 +1,8 @@
 import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
+import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
-import type { Order, Report } from '../proxy/worker-messages.ts'
+import type { Decided, Order, Report } from '../proxy/worker-messages.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
@@ -19,7 +20,7 @@ export function runWorker(number: string): Promise<number> {
       if (isDraining) return
       isDraining = true
       await serving?.gateway.drain()
-      serving?.close()
+      await serving?.close()
       if (process.connected) process.disconnect?.()
       resolve(0)
     }
@@ -40,6 +41,11 @@ export function runWorker(number: string): Promise<number> {
         report({ kind: 'applied', id: order.id, applied })
         return
       }
+      if (order.kind === 'decisions') {
+        const records = serving?.gateway.decisions(order.query) ?? []
+        report({ kind: 'decisions', id: order.id, records })
+        return
+      }
       const connections = serving?.gateway.connections ?? 0
       report({
         kind: 'snapshot',
@@ -54,7 +60,7 @@ export function runWorker(number: string): Promise<number> {
 interface Serving {
   readonly gateway: Gateway
   readonly metrics: Metrics
-  readonly close: () => void
+  readonly close: () => Promise<void>
 }
 
 function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): Serving {
@@ -63,10 +69,27 @@ function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): S
   const metrics = openMetrics(settings)
   const stop = watchProcess(metrics, { worker: number })
   const { version } = own
-  const gateway = new Gateway({ settings, log, metrics, reusePort: true, ticketSecret, version })
-  const close = () => {
+  const batch = settings.decisions.file === undefined ? undefined : new DecisionBatch(toParent)
+  const gateway = new Gateway({
+    settings,
+    log,
+    metrics,
+    reusePort: true,
+    ticketSecret,
+    version,
+    writeDecision: batch && ((record) => batch.add(record)),
+  })
+  const close = async () => {
+    if (batch !== undefined) await new Promise<void>((done) => batch.flush(done))
     stop()
     sink.close()
   }
   return { gateway, metrics, close }
+}
+
+/** One process writes the file, so that there is one chain of records. */
+function toParent(batch: Batch, sent: () => void): void {
+  const message: Decided = { kind: 'decided', ...batch }
+  if (process.connected) process.send?.(message, () => sent())
+  else sent()
 }

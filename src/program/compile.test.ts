@@ -244,7 +244,7 @@ describe('network authorization', () => {
     const program = programOf(written)
     const { connection } = (await decide(program, { address })).exchange
     const { network } = program.listeners[0] ?? assert.fail()
-    return [network?.readsHostname, network?.decide(connection) === undefined]
+    return [network?.readsHostname, network && network.decide(connection) === undefined]
   }
   const local = "cidr('10.0.0.0/8').containsIP(source.address)"
   for (const [what, written, expected] of [

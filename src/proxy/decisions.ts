@@ -54,20 +54,28 @@ export class Decisions {
 
   /** Told before a client has the answer, so that whoever has the id finds the record. */
   request(run: Run, status: number): void {
-    const { exchange, listener } = run
-    const { request, connection } = exchange
-    const place = {
-      gateway: listener.gateway,
-      listener: listener.listener.name,
-      ...given({ route: run.route?.name || undefined, backend: run.backend?.name }),
-      method: request.method,
-      host: request.host,
-      path: cut(request.path, LONGEST_PATH),
-      status,
-      source: sourceOf(connection),
-      ...given({ sni: connection.sni }),
-    }
-    for (const decision of exchange.decisions) this.#decided(request.id, decision, place)
+    const { request, decisions } = run.exchange
+    const place = placeOf(run, status)
+    for (const decision of decisions) this.#decided(request.id, decision, place)
+  }
+
+  /** Authentication failed: no rule was asked. What was decided before it is told with it. */
+  refused(run: Run, status: number, detail: string): void {
+    this.request(run, status)
+    const [fault = '', ...more] = detail.split(': ')
+    this.#keep({
+      id: run.exchange.request.id,
+      time: new Date().toISOString(),
+      kind: 'authentication',
+      stage: 'traffic',
+      verdict: 'denied',
+      enforced: true,
+      cause: 'credentials',
+      reason: fault,
+      detail: more.join(': '),
+      ...placeOf(run, status),
+      attributes: [],
+    })
   }
 
   /** A connection has no id that a client knows, so it gets one of its own. */
@@ -95,8 +103,7 @@ export class Decisions {
       ...place,
       attributes: attributes.map((attribute) => this.#shown(attribute)),
     }
-    this.#ring.add(record)
-    this.#options.write?.(record)
+    this.#keep(record)
     if (!isAllowed && !isEnforced && this.#options.log.isOn('info')) {
       const { rule } = decision
       this.#options.log.info('decision', {
@@ -109,6 +116,11 @@ export class Decisions {
         'src.addr': place.source,
       })
     }
+  }
+
+  #keep(record: DecisionRecord): void {
+    this.#ring.add(record)
+    this.#options.write?.(record)
   }
 
   #count({ isAllowed, isEnforced, rule, cause }: Decision): void {
@@ -144,6 +156,22 @@ type Place = Pick<
   | 'source'
   | 'sni'
 >
+
+function placeOf(run: Run, status: number): Place {
+  const { exchange, listener } = run
+  const { request, connection } = exchange
+  return {
+    gateway: listener.gateway,
+    listener: listener.listener.name,
+    ...given({ route: run.route?.name || undefined, backend: run.backend?.name }),
+    method: request.method,
+    host: request.host,
+    path: cut(request.path, LONGEST_PATH),
+    status,
+    source: sourceOf(connection),
+    ...given({ sni: connection.sni }),
+  }
+}
 
 function judgementOf(judgement: Judgement) {
   const { cause, rule, failure, nearest, search } = judgement

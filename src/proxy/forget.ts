@@ -2,7 +2,7 @@ import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-const LABELS = ['listener', 'route', 'backend'] as const
+const LABELS = ['listener', 'route', 'backend', 'policy'] as const
 type Names = Readonly<Record<(typeof LABELS)[number], ReadonlySet<string>>>
 
 /** Series of what the configuration has no more go away. */
@@ -34,5 +34,15 @@ function namesOf({ model, listeners, clusters }: Program, streams: Streams): Nam
     ),
     route: new Set(model.routes.map(({ name }) => name)),
     backend: new Set(backends.map(({ name }) => name)),
+    policy: new Set(attachedTo(model).map(({ policy }) => policy)),
   }
+}
+
+/** The policies of all places. */
+function attachedTo({ frontend, gateways, routes, backends }: Program['model']) {
+  const rules = routes.flatMap((route) => route.rules)
+  const refs = rules.flatMap(({ action }) => (action.kind === 'forward' ? action.backends : []))
+  const listeners = gateways.flatMap((gateway) => gateway.listeners)
+  const places = [...gateways, ...listeners, ...routes, ...rules, ...refs, ...backends]
+  return [...frontend, ...places.flatMap(({ policies }) => policies)]
 }

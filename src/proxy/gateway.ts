@@ -5,6 +5,8 @@ import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import { dnsLookups } from '../telemetry/definitions/upstream.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -18,6 +20,7 @@ import { TicketKeys } from '../wire/tls/ticket-keys.ts'
 import type { Acceptance } from './accept.ts'
 import { Collectors } from './collectors.ts'
 import { ConnectionCounts } from './connection-counts.ts'
+import { Decisions } from './decisions.ts'
 import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
 import { Listeners } from './listen.ts'
@@ -26,6 +29,7 @@ import { Observing } from './observe.ts'
 import { authenticationWorld, tellKept } from './observe-authentication.ts'
 import { rateLimitCounter } from './observe-limits.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
+import { DecisionScrutiny } from './scrutiny.ts'
 import { streamRouter } from './stream-router.ts'
 
 type Diagnostic = Program['diagnostics'][number]
@@ -38,6 +42,8 @@ export interface GatewayOptions {
   readonly reusePort: boolean
   /** Shared by those processes, so that TLS sessions go on with any of them. */
   readonly ticketSecret?: Uint8Array
+  /** Where records of decisions go beside memory. */
+  readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -53,6 +59,7 @@ export class Gateway {
   readonly #services: Services
   readonly #settings: Settings
   readonly #observing: Observing
+  readonly #decisions: Decisions
   readonly #collectors: Collectors
   readonly #forgetting: Forgetting
   readonly #load: Load
@@ -95,12 +102,20 @@ export class Gateway {
         return { name: opened.name, choose: (own, tried) => opened.choose(own, tried), close }
       },
       watchStep: (policy) => rateLimitCounter(metrics, policy),
+      scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed),
       now: () => performance.now(),
       random: Math.random,
       world: authenticationWorld(metrics, log),
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
-    this.#observing = new Observing(metrics, log, this.#collectors)
+    this.#decisions = new Decisions({
+      settings: settings.decisions,
+      sensitiveHeaders: settings.sensitiveHeaders,
+      metrics,
+      log,
+      write: options.writeDecision,
+    })
+    this.#observing = new Observing(metrics, log, this.#collectors, this.#decisions)
     this.#forgetting = new Forgetting(metrics)
     this.#load = new Load(settings.limits)
     this.#load.watch()
@@ -124,6 +139,11 @@ export class Gateway {
 
   get program(): Program | undefined {
     return this.#program
+  }
+
+  /** The newest first, of those that this process still has. */
+  decisions(query: DecisionQuery): readonly DecisionRecord[] {
+    return this.#decisions.find(query)
   }
 
   get connections(): number {

@@ -1,4 +1,6 @@
 import type { Connection } from '../exchange/connection.ts'
+import { type Decision, NO_DECISIONS } from '../exchange/decision.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import {
   downstreamConnections,
@@ -34,6 +36,7 @@ import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver, Closing, Rejection, WireProtocol } from './accept.ts'
 import { logConnection, logRequest, sourceOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
+import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import { countRefusal } from './observe-authentication.ts'
 import type { Run } from './run.ts'
@@ -62,11 +65,13 @@ export class Observing implements AcceptObserver {
   readonly #backends = new Map<string, BackendSeries>()
 
   readonly #collectors: Collectors
+  readonly #decisions: Decisions
 
-  constructor(metrics: Metrics, log: Logger, collectors: Collectors) {
+  constructor(metrics: Metrics, log: Logger, collectors: Collectors, decisions: Decisions) {
     this.#metrics = metrics
     this.#log = log
     this.#collectors = collectors
+    this.#decisions = decisions
   }
 
   /** Names of another Program: what is kept by name is looked up anew. */
@@ -102,10 +107,23 @@ export class Observing implements AcceptObserver {
       protocol: 'tcp',
       error: isDenied ? 'authorization failed' : word,
       detail: isDenied ? undefined : detail,
-      duration: connection === undefined ? undefined : `${Date.now() - connection.openedAt}ms`,
+      duration: connection && renderDuration(Date.now() - connection.openedAt),
     }
     if (isDenied) this.#log.error('request', record)
     else this.#log.warn('request', record)
+  }
+
+  decided(connection: Connection, listener: ListenerProgram, decision: Decision): void {
+    this.#decisions.connection(connection, listener, decision)
+  }
+
+  /** Whoever gets the id of a denial finds its record. */
+  answering(run: Run, { status, reason, detail }: Reply): void {
+    const { exchange } = run
+    if (reason === 'authentication') this.#decisions.refused(run, status, detail ?? '')
+    else if (exchange.decisions === NO_DECISIONS || run.isTold) return
+    else this.#decisions.request(run, status)
+    run.isTold = true
   }
 
   streamed(
@@ -187,6 +205,9 @@ export class Observing implements AcceptObserver {
     if (exchange.reason !== 'upstream') {
       this.#limited(run)
       countRefusal(this.#metrics, exchange)
+    }
+    if (exchange.decisions !== NO_DECISIONS && !run.isTold) {
+      this.#decisions.request(run, exchange.status)
     }
     logRequest(this.#log, run, seconds)
     if (run.trace !== undefined) this.#collectors.end(run, seconds)

@@ -26,6 +26,8 @@ export interface Observer {
   refused(connection: Connection, refusal: Refusal): void
   began(run: Run): void
   finished(run: Run): void
+  /** The gateway answers by itself; the client has nothing of it yet. */
+  answering?(run: Run, answer: Reply): void
   /** A request to a backend is over. */
   attempted?(backend: string, attempted: Attempted): void
   retried?(backend: string, reason: RetryReason): void
@@ -195,6 +197,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   #reply(run: Run, answer: Reply): void {
+    this.#port.observer.answering?.(run, answer)
     const keeps = run.listener.needs?.responseHeaders === true
     writeReply(run.downstream, run.exchange, answer, keeps)
   }

@@ -48,6 +48,8 @@ export class Run implements Timed {
   retries = 0
   trace: RunTrace | undefined = undefined
   isOver = false
+  /** Its decisions are on record. */
+  isTold = false
   /** Of the route's request timeout. */
   deadline = Number.POSITIVE_INFINITY
   whenExpired: (run: Run) => void = () => {}

@@ -1,5 +1,8 @@
 import type { Model } from '../model/model.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
+import type { Batch } from './decision-batch.ts'
 import type { Applied } from './gateway.ts'
 
 /** From the parent to a worker. */
@@ -12,9 +15,15 @@ export type Order =
       readonly ticketSecret: Uint8Array
     }
   | { readonly kind: 'snapshot'; readonly id: number }
+  | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }
 
-/** From a worker to its parent. */
+/** From a worker to its parent, by itself: records for the file that the parent writes. */
+export interface Decided extends Batch {
+  readonly kind: 'decided'
+}
+
+/** From a worker to its parent, when it was asked. */
 export type Report =
   | { readonly kind: 'applied'; readonly id: number; readonly applied: Applied }
   | {
@@ -22,4 +31,9 @@ export type Report =
       readonly id: number
       readonly snapshot: Snapshot
       readonly connections: number
+    }
+  | {
+      readonly kind: 'decisions'
+      readonly id: number
+      readonly records: readonly DecisionRecord[]
     }

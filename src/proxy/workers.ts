@@ -1,10 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../model/model.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
-import type { Order, Report } from './worker-messages.ts'
+import type { Decided, Order, Report } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
 const SHORTEST_LIFE = 1_000
@@ -25,6 +27,7 @@ export class Workers {
   readonly #entry: readonly [string, ...string[]]
   readonly #count: number
   readonly #log: Logger
+  readonly #whenDecided: (decided: Decided) => void
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
@@ -33,10 +36,16 @@ export class Workers {
   #isDraining = false
 
   /** `entry`: the script and the arguments that make a process a worker. */
-  constructor(entry: readonly [string, ...string[]], count: number, log: Logger) {
+  constructor(
+    entry: readonly [string, ...string[]],
+    count: number,
+    log: Logger,
+    whenDecided: (decided: Decided) => void = () => {},
+  ) {
     this.#entry = entry
     this.#count = count
     this.#log = log
+    this.#whenDecided = whenDecided
   }
 
   /** All of them, or none: what the first one refuses the others are not told. */
@@ -53,12 +62,22 @@ export class Workers {
 
   /** What each worker counted; one that does not answer in time is left out. */
   async snapshots(): Promise<readonly Snapshot[]> {
-    const reports = await Promise.all(
-      [...this.#workers.values()].map((worker) =>
-        this.#ask(worker, (id) => ({ kind: 'snapshot', id }), PATIENCE),
-      ),
-    )
+    const reports = await this.#askAll((id) => ({ kind: 'snapshot', id }))
     return reports.flatMap((report) => (report?.kind === 'snapshot' ? [report.snapshot] : []))
+  }
+
+  /** What any of them decided. */
+  async decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]> {
+    const reports = await this.#askAll((id) => ({ kind: 'decisions', id, query }))
+    const records = reports.flatMap((report) =>
+      report?.kind === 'decisions' ? report.records : [],
+    )
+    return selectDecisions(records, query)
+  }
+
+  #askAll(order: (id: number) => Order): Promise<readonly (Report | undefined)[]> {
+    const workers = [...this.#workers.values()]
+    return Promise.all(workers.map((worker) => this.#ask(worker, order, PATIENCE)))
   }
 
   /** Lets every worker finish what it has; answers when all are gone. */
@@ -85,7 +104,11 @@ export class Workers {
     })
     const worker: Worker = { number, child, startedAt: performance.now() }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report) => {
+    child.on('message', (report: Report | Decided) => {
+      if (report.kind === 'decided') {
+        this.#whenDecided(report)
+        return
+      }
       const waiting = this.#waiting.get(report.id)
       this.#waiting.delete(report.id)
       waiting?.(report)

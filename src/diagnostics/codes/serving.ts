@@ -33,4 +33,19 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0403',
+    severity: 'error',
+    title: 'the file of decisions cannot be used',
+    explanation:
+      'The folder does not exist or may not be written to, or the file holds something else than ' +
+      'records of decisions. Whoever asks for a file relies on it, so the gateway does not start ' +
+      'without one.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  decisions:\n    file: { path: /no/such/folder/decisions.jsonl }',
+      right: 'config:\n  decisions:\n    file: { path: /var/log/portcullis/decisions.jsonl }',
+      sketch: true,
+    },
+  },
 ])

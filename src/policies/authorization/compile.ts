@@ -1,4 +1,5 @@
-import { reply } from '../../exchange/reply.ts'
+import type { Decision } from '../../exchange/decision.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
 import { compileDecision } from '../authorization-decision.ts'
 import type { Authorization } from '../authorization-rules.ts'
@@ -6,13 +7,19 @@ import { type Attachments, type Part, type Site, variablesOf } from '../define.t
 
 const DENIED = reply(403, 'authorization')
 
+/** The log says by which rule; the client never learns. */
+function denied({ rule, cause }: Decision): Reply {
+  const by = rule === undefined ? '' : `${rule.policy} ${rule.kind}[${rule.index}] `
+  return { ...DENIED, detail: `${by}${cause}` }
+}
+
 export function compileAuthorization(policies: Attachments<Authorization>, site: Site): Part {
   const decider = compileDecision(policies, site)
   const step: Step = (exchange) => {
     const decision = decider.decide(variablesOf(exchange))
     if (decision === undefined) return undefined
     exchange.decisions = [...exchange.decisions, decision]
-    return decision.isEnforced && !decision.isAllowed ? DENIED : undefined
+    return decision.isEnforced && !decision.isAllowed ? denied(decision) : undefined
   }
   return { step, decider }
 }

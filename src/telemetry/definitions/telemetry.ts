@@ -26,7 +26,13 @@ export const seriesFolded = defineCounter({
   labels: [label('metric', 'the metric')],
 })
 
+export const decisionDrops = defineCounter({
+  name: 'portcullis_decision_records_dropped_total',
+  help: 'Records of decisions that came faster than their file takes them; the file says so, too.',
+  labels: [],
+})
+
 export const TELEMETRY: MetricGroup = {
   title: 'Telemetry itself',
-  metrics: [logDrops, traceSpansExported, traceSpansDropped, seriesFolded],
+  metrics: [logDrops, traceSpansExported, traceSpansDropped, decisionDrops, seriesFolded],
 }

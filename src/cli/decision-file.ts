@@ -1,0 +1,36 @@
+import { dirname, resolve } from 'node:path'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Settings } from '../model/settings.ts'
+import { DecisionFile } from '../telemetry/decision-file.ts'
+import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+
+/** The file of decisions, where one is asked for; relative paths start beside the configuration. */
+export async function openDecisionFile(
+  configuration: string,
+  { decisions }: Settings,
+  log: Logger,
+  metrics: Metrics,
+): Promise<DecisionFile | Diagnostic | undefined> {
+  const { file } = decisions
+  if (file === undefined) return undefined
+  const path = resolve(dirname(configuration), file.path)
+  const drops = metrics.counter(decisionDrops).of({}).at()
+  try {
+    return await DecisionFile.open({
+      ...file,
+      path,
+      whenFailed: (message) => log.error('decisions', { file: path, error: message }),
+      whenDropped: (records) => drops.inc(records),
+    })
+  } catch (error) {
+    return {
+      code: 'PC0403',
+      severity: 'error',
+      message: `the file of decisions cannot be used: ${(error as Error).message}`,
+      origin: { kind: 'object', object: configuration, field: 'config.decisions.file' },
+      hint: `looked for ${path}`,
+    }
+  }
+}
