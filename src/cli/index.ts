@@ -1,12 +1,14 @@
 import { nearest } from '../cel/check/nearest.ts'
+import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { validate } from './validate.ts'
+import { why } from './why.ts'
 import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
-export const COMMANDS: readonly Command[] = [run, validate, schema]
+export const COMMANDS: readonly Command[] = [run, validate, why, audit, schema]
 
 /** `portcullis …`: the exit code. */
 export async function runCommand(

@@ -6,7 +6,7 @@ import type { Reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
-import type { ValidPolicy } from '../model/policy.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { AccessLogProgram } from '../policies/access-log/compile.ts'
 import type { Retry } from '../policies/retry/compile.ts'
 import type { Timeouts } from '../policies/timeout/compile.ts'
@@ -89,6 +89,8 @@ export interface RouteProgram {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly Mirror[]
+  /** All that find out who asks before any rule does, the gateway's first. */
+  readonly authentications?: readonly Attached[]
   /** The authorization rules among the steps. */
   readonly decider?: Decider | undefined
 }

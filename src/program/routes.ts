@@ -35,6 +35,7 @@ export function compileRule(
     choose: choice.choose,
     timeouts: traffic.timeouts,
     retry: traffic.retry,
+    authentications: traffic.authentications,
     decider: traffic.decider,
     mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
   }

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Decider } from '../exchange/decision.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
-import type { Section, ValidPolicy } from '../model/policy.ts'
+import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
@@ -22,6 +22,8 @@ export interface CompiledSection {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
+  /** All that find out who asks, the gateway's first. */
+  readonly authentications: readonly Attached[]
   /** Of its authorization rules, where there are any. */
   readonly decider: Decider | undefined
 }
@@ -44,6 +46,7 @@ const EMPTY: CompiledSection = {
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
+  authentications: [],
   decider: undefined,
 }
 
@@ -95,6 +98,7 @@ export class SectionCompiler {
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),
+      authentications: scopes.sources,
       decider: isBroken ? undefined : parts.find(({ decider }) => decider)?.decider,
     }
   }

@@ -1,0 +1,18 @@
+import { visible } from '../diagnostics/text-cells.ts'
+
+export type Role = 'good' | 'bad' | 'warn' | 'title' | 'faint' | 'name'
+export type Paint = (role: Role, text: string) => string
+
+const STYLES: Readonly<Record<Role, string>> = {
+  good: '32',
+  bad: '1;31',
+  warn: '33',
+  title: '1',
+  faint: '2',
+  name: '36',
+}
+
+/** What clients and users wrote must not act on the terminal, in whatever colour. */
+export function painter(colour: boolean): Paint {
+  return (role, text) => (colour ? `\x1b[${STYLES[role]}m${visible(text)}\x1b[0m` : visible(text))
+}

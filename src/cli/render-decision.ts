@@ -1,0 +1,166 @@
+import type {
+  AttributeRecord,
+  DecisionRecord,
+  MissRecord,
+  RuleRecord,
+} from '../telemetry/decision-record.ts'
+import type { Paint } from './paint.ts'
+
+const WIDTH = 10
+
+/** A decision for people: what, who, where, and above all why. */
+export function renderDecision(record: DecisionRecord, paint: Paint): string {
+  const lines = [
+    headline(record, paint),
+    ...field(paint, 'when', [`${record.time}   id ${record.id}`]),
+    ...field(paint, 'from', [placeOfClient(record)]),
+    ...field(paint, 'where', [whereabouts(record)]),
+    ...field(paint, 'because', because(record, paint)),
+    ...field(paint, 'nearest', nearest(record, paint)),
+    ...field(paint, 'audit', audited(record, paint)),
+    ...field(paint, 'read', attributes(record, paint)),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+/** One line each, for a list. */
+export function renderDecisionLine(record: DecisionRecord, paint: Paint): string {
+  const { id, time, rule, cause } = record
+  const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)} ${cause}`
+  const what = paint(isBad(record) ? 'bad' : 'good', verdictOf(record).padEnd(10))
+  return `${time}  ${what}  ${id}  ${paint('title', subjectOf(record))}  ${paint('faint', by)}`
+}
+
+function headline(record: DecisionRecord, paint: Paint): string {
+  const status = record.status === undefined ? '' : `  ${record.status}`
+  const verdict = paint(isBad(record) ? 'bad' : 'good', verdictOf(record))
+  return `${verdict}  ${paint('title', subjectOf(record))}${paint('title', status)}`
+}
+
+function verdictOf({ verdict, enforced }: DecisionRecord): string {
+  return verdict === 'denied' && !enforced ? 'would deny' : verdict
+}
+
+function isBad({ verdict }: DecisionRecord): boolean {
+  return verdict === 'denied'
+}
+
+function subjectOf({ method, host = '', path = '', sni, gateway }: DecisionRecord): string {
+  if (method !== undefined) return `${method} ${host}${path}`
+  return `connection to ${sni ?? gateway}`
+}
+
+function placeOfClient({ source, sni }: DecisionRecord): string {
+  return sni === undefined ? source : `${source}, server name ${sni}`
+}
+
+function whereabouts({ gateway, listener, route, backend, stage }: DecisionRecord): string {
+  const parts = [`gateway ${gateway}`]
+  if (listener !== undefined) parts.push(`listener ${listener}`)
+  if (route !== undefined) parts.push(`route ${route}`)
+  if (backend !== undefined) parts.push(`backend ${backend}`)
+  return `${parts.join(', ')} (${stage})`
+}
+
+function because(record: DecisionRecord, paint: Paint): readonly string[] {
+  const { cause, rule, reason, detail, kind } = record
+  if (kind === 'authentication') {
+    const more = detail === undefined || detail === '' ? '' : `: ${detail}`
+    return [paint('bad', `the credentials were not accepted: ${reason}${more}`)]
+  }
+  if (cause === 'no-allow-match') return [paint('bad', 'there are Allow rules, and none is true')]
+  if (cause === 'no-rules') return ['nothing stood against it']
+  if (cause === 'invalid-policy') return [paint('bad', 'a policy is invalid, and denies all')]
+  if (rule === undefined) return [cause]
+  return [
+    `${rule.action} rule ${paint('name', labelOf(rule))} of ${paint('name', rule.policy)} ${outcome(record)}`,
+    ...ruleLines(rule, paint),
+    ...failure(record, paint),
+  ]
+}
+
+function outcome({ cause, rule }: DecisionRecord): string {
+  const mode = rule?.mode === 'Audit' ? ' (audit mode)' : ''
+  const words = {
+    matched: 'is true',
+    false: 'is false',
+    error: 'failed',
+    unset: 'reads what is not set',
+  } as const
+  return `${words[cause as keyof typeof words] ?? cause}${mode}`
+}
+
+function ruleLines({ expression, origin, level, section }: RuleRecord, paint: Paint) {
+  return [
+    `  ${paint('title', expression)}`,
+    `  ${paint('faint', `${origin} (${section}, ${level})`)}`,
+  ]
+}
+
+function failure(
+  { variable, present, reason }: Pick<DecisionRecord, 'variable' | 'present' | 'reason'>,
+  paint: Paint,
+): readonly string[] {
+  if (variable !== undefined) {
+    const beside = present === undefined ? '' : `; there are: ${present.join(', ')}`
+    return [paint('warn', `${variable} is not set${beside}`)]
+  }
+  return reason === undefined ? [] : [paint('warn', reason)]
+}
+
+function nearest({ nearest: near, examined }: DecisionRecord, paint: Paint): readonly string[] {
+  const lines: string[] = []
+  if (near !== undefined) {
+    lines.push(`${paint('name', labelOf(near))} of ${paint('name', near.policy)}`)
+    lines.push(...ruleLines(near, paint))
+    for (const miss of near.misses) lines.push(...missLines(miss, paint))
+  }
+  if (examined?.search === 'skipped') {
+    lines.push(paint('warn', 'not looked for: there were too many denials at once'))
+  } else if (examined?.search === 'bounded') {
+    const { rules, of } = examined
+    lines.push(paint('warn', `looked at ${rules} of ${of} Allow rules: others may be nearer`))
+  }
+  return lines
+}
+
+function missLines(miss: MissRecord, paint: Paint): readonly string[] {
+  const { condition, wanted, cause } = miss
+  const was =
+    cause === 'unset' ? 'reads what is not set' : cause === 'error' ? 'failed' : `is ${cause}`
+  return [
+    `${paint('bad', '✗')} ${condition} ${was}, and should be ${wanted}`,
+    ...failure(miss, paint).map((line) => `  ${line}`),
+  ]
+}
+
+function audited({ audited: all }: DecisionRecord, paint: Paint): readonly string[] {
+  if (all === undefined) return []
+  const { verdict, cause, rule } = all
+  const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)}, ${cause}`
+  return [
+    `with blocks in audit mode: ${paint(verdict === 'denied' ? 'bad' : 'good', verdict)} (${by})`,
+  ]
+}
+
+function attributes({ attributes: all }: DecisionRecord, paint: Paint): readonly string[] {
+  const width = Math.min(40, Math.max(0, ...all.map(({ name }) => name.length)))
+  return all.map((attribute) => `${attribute.name.padEnd(width)}  ${valueOf(attribute, paint)}`)
+}
+
+function valueOf({ state, value }: AttributeRecord, paint: Paint): string {
+  if (state === 'unset') return paint('warn', 'not set')
+  if (state === 'redacted') return paint('faint', 'redacted')
+  return paint('title', `${JSON.stringify(value)}${state === 'cut' ? ' …' : ''}`)
+}
+
+function labelOf({ kind, index }: RuleRecord): string {
+  return `${kind}[${index}]`
+}
+
+function field(paint: Paint, name: string, lines: readonly string[]): readonly string[] {
+  return lines.map((line, at) => {
+    const title = at === 0 ? paint('faint', name.padEnd(WIDTH)) : ' '.repeat(WIDTH)
+    return `  ${title}${line}`
+  })
+}

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util'
+import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { painter } from './paint.ts'
+import { renderDecision, renderDecisionLine } from './render-decision.ts'
+
+export const why = defineCommand({
+  name: 'why',
+  summary: 'tell why a running gateway denied a request',
+  help: `portcullis why [ID] [--admin URL] [--json]
+
+Asks a running gateway for the decision with this ID, which the client got as
+x-request-id, and tells which rule decided and why. Without ID it lists the latest
+denials.
+
+  --admin URL        the admin API (default ${DEFAULT_ADMIN})
+  --policy NAME      of the list: decisions of this policy alone
+  --verdict VERDICT  of the list: denied (default), would-deny, allowed or any
+  --since TIME       of the list: not before this time, as 2026-02-03T04:05:06Z
+  --limit N          of the list: at most so many (default 20)
+  --json             the records themselves
+
+Exit code: 0 where there is a record, 1 where there is none or nobody answers.`,
+  run: async (args, { out, err, colour }) => {
+    const { values, positionals } = parse(args)
+    const [id, ...more] = positionals
+    if (more.length > 0) throw new UsageError('name one id')
+    const { admin = DEFAULT_ADMIN, json = false } = values
+    const path =
+      id === undefined
+        ? `/api/decisions?${filters(values)}`
+        : `/api/decisions/${encodeURIComponent(id)}`
+    const found = await askDecisions(admin, path)
+    if (typeof found === 'string') {
+      err(`portcullis why: ${found}\n`)
+      return 1
+    }
+    const paint = painter(colour)
+    if (json) out(`${JSON.stringify({ decisions: found }, undefined, 2)}\n`)
+    else if (found.length === 0) out('no such decision is remembered\n')
+    else if (id === undefined)
+      out(found.map((one) => `${renderDecisionLine(one, paint)}\n`).join(''))
+    else out(found.map((one) => renderDecision(one, paint)).join('\n'))
+    return found.length === 0 ? 1 : 0
+  },
+})
+
+function filters(values: ReturnType<typeof parse>['values']): URLSearchParams {
+  const { policy, verdict = 'denied', since, limit = '20' } = values
+  const query = new URLSearchParams({ limit })
+  if (verdict !== 'any') query.set('verdict', verdict)
+  if (policy !== undefined) query.set('policy', policy)
+  if (since !== undefined) query.set('since', since)
+  return query
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        admin: { type: 'string' },
+        policy: { type: 'string' },
+        verdict: { type: 'string' },
+        since: { type: 'string' },
+        limit: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

@@ -1,0 +1,218 @@
+import { renderOrigin } from '../diagnostics/render.ts'
+import type { Gateway, Listener } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached, Section } from '../model/policy.ts'
+import type { Match, Route, RouteRule } from '../model/route.ts'
+import type { TcpRoute } from '../model/tcp-route.ts'
+import type { Authorization } from '../policies/authorization-rules.ts'
+import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { type Compilation, layersAround, openCompilation } from './compilation.ts'
+import { reachable } from './hostnames.ts'
+import { type Layer, reaching } from './layers.ts'
+import type { Services } from './services.ts'
+
+/** What guards each thing that serves, in the order in which it is asked. */
+export interface Effective {
+  readonly listeners: readonly EffectiveListener[]
+}
+
+export interface EffectiveListener {
+  readonly gateway: string
+  readonly listener: string
+  readonly protocol: string
+  readonly port: number | undefined
+  readonly hostname: string | undefined
+  /** Of connections. */
+  readonly guards: readonly Guard[]
+  readonly routes: readonly EffectiveRoute[]
+}
+
+export interface EffectiveRoute {
+  readonly route: string
+  readonly rule: string
+  readonly hostnames: readonly string[]
+  /** `GET /orders*`; of TCP none. */
+  readonly matches: readonly string[]
+  readonly guards: readonly Guard[]
+  readonly backends: readonly EffectiveBackend[]
+  readonly protection: Protection
+}
+
+export interface EffectiveBackend {
+  readonly backend: string
+  readonly guards: readonly Guard[]
+}
+
+/**
+ * `guarded`: some authentication must be content, or a rule must be true, before a request gets
+ * through. `open-by-default`: there are Deny rules alone, and what they do not name gets through.
+ */
+export type Protection = 'guarded' | 'open-by-default' | 'unprotected'
+
+export interface Guard {
+  readonly kind: string
+  readonly policy: string
+  readonly level: string
+  readonly origin: string
+  /** Whether anything is turned away by it; blocks in audit mode turn nothing away. */
+  readonly isEnforced: boolean
+  readonly isInvalid: boolean
+  readonly rules: readonly { readonly action: string; readonly expression: string }[]
+}
+
+/** By the same layers as the Program, which is not compiled for it. */
+export function effectivePolicies(model: Model, services: Services): Effective {
+  const compilation = openCompilation(model, undefined, services)
+  const listeners = model.gateways.flatMap((gateway) =>
+    gateway.listeners.map((listener) => listenerOf(compilation, gateway, listener)),
+  )
+  return { listeners }
+}
+
+function listenerOf(
+  compilation: Compilation,
+  gateway: Gateway,
+  listener: Listener,
+): EffectiveListener {
+  const { model } = compilation
+  const around = layersAround(compilation, { gateway, listener })
+  const guards = guardsOf(around, 'frontend')
+  const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+  const own = <R extends Route | TcpRoute>(routes: readonly R[]) =>
+    routes.filter((route) => isAttached(route, gateway, listener))
+  const routes = isHttp
+    ? own(model.routes).flatMap((route) =>
+        route.rules.map((rule, index) =>
+          routeOf(compilation, { gateway, listener, route, rule, index }, guards),
+        ),
+      )
+    : own(model.tcpRoutes).map((route) => streamOf(route, guards))
+  const { name, protocol, port, hostname } = listener
+  return { gateway: gateway.name, listener: name, protocol, port, hostname, guards, routes }
+}
+
+function isAttached(
+  { parents, hostnames }: Route | TcpRoute,
+  gateway: Gateway,
+  { name, hostname }: Listener,
+): boolean {
+  const seen = reachable(hostnames, hostname === '*' ? undefined : hostname)
+  const isParent = parents.some(
+    (parent) =>
+      parent.gateway === gateway.name &&
+      (parent.listener === undefined || parent.listener === name),
+  )
+  return isParent && seen !== undefined
+}
+
+interface RulePlace {
+  readonly gateway: Gateway
+  readonly listener: Listener
+  readonly route: Route
+  readonly rule: RouteRule
+  readonly index: number
+}
+
+function routeOf(
+  compilation: Compilation,
+  where: RulePlace,
+  network: readonly Guard[],
+): EffectiveRoute {
+  const { route, rule, index } = where
+  const layers = layersAround(compilation, where)
+  const guards = guardsOf(layers, 'traffic')
+  const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+  const backends = refs.map((ref, number): EffectiveBackend => {
+    const backend = compilation.backends.get(ref.backend)
+    const named = compilation.layers.at(`backend ${ref.backend}`, backend?.policies ?? [])
+    const own = compilation.layers.at(`ref ${route.name}/${index}/${number}`, ref.policies)
+    return { backend: ref.backend, guards: guardsOf([...layers, named, own], 'backend') }
+  })
+  // What reaches no backend, as a redirect, is protected by what stands before it alone.
+  const behind = backends.map((backend) => protectionOf(backend.guards))
+  const before = strongest([protectionOf(network), protectionOf(guards)])
+  return {
+    route: route.name,
+    rule: rule.name,
+    hostnames: route.hostnames,
+    matches: rule.matches.map(showMatch),
+    guards,
+    backends,
+    protection: behind.length === 0 ? before : strongest([before, weakest(behind)]),
+  }
+}
+
+function streamOf(route: TcpRoute, network: readonly Guard[]): EffectiveRoute {
+  const refs = route.action.kind === 'forward' ? route.action.backends : []
+  return {
+    route: route.name,
+    rule: '',
+    hostnames: route.hostnames,
+    matches: [],
+    guards: [],
+    backends: refs.map(({ backend }) => ({ backend, guards: [] })),
+    protection: protectionOf(network),
+  }
+}
+
+const STRENGTH: readonly Protection[] = ['unprotected', 'open-by-default', 'guarded']
+
+function strongest(all: readonly Protection[]): Protection {
+  return STRENGTH[Math.max(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
+}
+
+function weakest(all: readonly Protection[]): Protection {
+  return STRENGTH[Math.min(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
+}
+
+function protectionOf(guards: readonly Guard[]): Protection {
+  const enforced = guards.filter(({ isEnforced }) => isEnforced)
+  const isOpen = ({ isInvalid, rules }: Guard) =>
+    !isInvalid && rules.length > 0 && rules.every(({ action }) => action === 'Deny')
+  if (enforced.length === 0) return 'unprotected'
+  return enforced.every(isOpen) ? 'open-by-default' : 'guarded'
+}
+
+const GUARDING: ReadonlySet<string> = new Set([
+  ...POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind }) => kind),
+  'authorization',
+  'networkAuthorization',
+  'mcpAuthorization',
+])
+
+function guardsOf(layers: readonly Layer[], section: Section): readonly Guard[] {
+  const { byKind, invalid } = reaching(layers, section)
+  const valid = POLICY_SCHEMAS.flatMap(({ kind }) => byKind.get(kind) ?? [])
+  return [...invalid, ...valid].filter(({ kind }) => GUARDING.has(kind)).map(guardOf)
+}
+
+/** Of rules, and of authentications that have modes of their own. */
+interface Moded extends Pick<Authorization, 'rules'> {
+  readonly mode: string
+}
+
+function guardOf(policy: Attached): Guard {
+  const { kind, policy: name, level, origin } = policy
+  const place = { kind, policy: name, level, origin: renderOrigin(origin) }
+  if (policy.state === 'invalid') return { ...place, isEnforced: true, isInvalid: true, rules: [] }
+  const { rules, mode } = policy.value as Partial<Moded>
+  // An authentication that takes everybody turns nobody away.
+  const isEnforced = mode !== 'Audit' && mode !== 'Optional' && mode !== 'Permissive'
+  return {
+    ...place,
+    isEnforced,
+    isInvalid: false,
+    rules: (rules ?? []).map(({ action, expression }) => ({ action, expression })),
+  }
+}
+
+function showMatch({ path, method, headers, query }: Match): string {
+  const tail = path.kind === 'prefix' ? '*' : ''
+  const sign = path.kind === 'regex' ? '~' : ''
+  const more = [
+    ...headers.map(({ name }) => `header ${name}`),
+    ...query.map(({ name }) => `query ${name}`),
+  ]
+  const end = more.length === 0 ? '' : ` (${more.join(', ')})`
+  return `${method ?? 'any'} ${sign}${path.value}${tail}${end}`
+}

@@ -1,0 +1,172 @@
+import type { JsonObject } from '../cel/values/value.ts'
+import { type ClientCertificate, Connection } from '../exchange/connection.ts'
+import type { Decision, ExplainedRule } from '../exchange/decision.ts'
+import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
+import type { IdentityVariable } from '../exchange/identity.ts'
+import { destinationOf, sourceOf } from '../exchange/peer.ts'
+import { PlainHeaders } from '../exchange/plain-headers.ts'
+import type { Reply } from '../exchange/reply.ts'
+import type { Attached } from '../model/policy.ts'
+import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { coverage } from './hostnames.ts'
+import { type BackendProgram, isReply, type ListenerProgram, type Program } from './program.ts'
+
+/** A request that nobody sent, as it would reach the rules. */
+export interface Supposed {
+  readonly method: string
+  /** Normalised. */
+  readonly path: string
+  /** With its question mark, or empty. */
+  readonly search: string
+  readonly host: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly source: string
+  readonly sourcePort: number
+  readonly sni?: string | undefined
+  readonly certificate?: ClientCertificate | undefined
+  /** Who asks, as authentication would have found out. */
+  readonly identity: Readonly<Partial<Record<IdentityVariable, JsonObject>>>
+  /** Which listener, where the host does not tell: its name, or `gateway/listener`. */
+  readonly listener?: string | undefined
+  readonly backend?: string | undefined
+}
+
+export interface ExplainedStage {
+  readonly stage: 'connection' | 'traffic' | 'backend'
+  /** The backend, at that stage. */
+  readonly name: string
+  /** By the same function as in the proxy; undefined: allowed. */
+  readonly decision: Decision | undefined
+  readonly rules: readonly ExplainedRule[]
+}
+
+export interface ExplainedRequest {
+  readonly gateway: string
+  readonly listener: string
+  /** Empty where none matches. */
+  readonly route: string
+  /** Authentications that come before any rule. */
+  readonly authentications: readonly Attached[]
+  readonly stages: readonly ExplainedStage[]
+}
+
+/** What would be decided about a request at each stage, and by what; a text where none serves it. */
+export function explainRequest(
+  program: Program,
+  supposed: Supposed,
+  dice: { value: number },
+): ExplainedRequest | string {
+  const listener = listenerFor(program, supposed)
+  if (listener === undefined) return 'no listener serves this host'
+  const connection = connectionOf(listener, supposed)
+  if (connection === undefined) return 'this is no IP address'
+  const place = { gateway: listener.gateway, listener: listener.listener.name }
+  const { network } = listener
+  const first: ExplainedStage = {
+    stage: 'connection',
+    name: '',
+    decision: network?.decide(connection),
+    rules: network?.explain(connection) ?? [],
+  }
+  if (!isHttp(listener)) return { ...place, route: '', authentications: [], stages: [first] }
+  const exchange = exchangeOf(connection, listener, supposed)
+  const route = listener.match(exchange)
+  const authentications = route.authentications ?? []
+  for (const policy of authentications) identify(exchange, policy, supposed)
+  const traffic = stageOf('traffic', '', route.decider, exchange)
+  const backend = backendOf(() => route.choose(exchange), supposed.backend, dice)
+  const last = backend && stageOf('backend', backend.name, backend.decider, exchange)
+  const stages = last === undefined ? [first, traffic] : [first, traffic, last]
+  return { ...place, route: route.name, authentications, stages }
+}
+
+function listenerFor(
+  { listeners }: Program,
+  { host, sni, listener: wanted }: Supposed,
+): ListenerProgram | undefined {
+  const named = listeners.filter(
+    ({ gateway, listener }) =>
+      wanted === undefined || wanted === listener.name || wanted === `${gateway}/${listener.name}`,
+  )
+  const rank = ({ listener }: ListenerProgram) => {
+    const { hostname } = listener
+    if (hostname === undefined || hostname === '*') return 0
+    const name = isHttp({ listener }) ? host : (sni ?? '')
+    if (!coverage(hostname)(name)) return -1
+    return hostname.startsWith('*.') ? hostname.length : 1_000
+  }
+  const able = named.filter(
+    (one) => one.listener.protocol !== 'Invalid' && (wanted !== undefined || isHttp(one)),
+  )
+  const [best] = able.filter((one) => rank(one) >= 0).sort((a, b) => rank(b) - rank(a))
+  return best
+}
+
+function isHttp({ listener }: Pick<ListenerProgram, 'listener'>): boolean {
+  return listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+}
+
+function connectionOf(
+  { listener }: ListenerProgram,
+  { source, sourcePort, sni, certificate }: Supposed,
+): Connection | undefined {
+  const from = sourceOf(source, sourcePort)
+  // `destination.hostname` is set on listeners of protocol TLS alone.
+  const name = listener.protocol === 'TLS' ? sni : undefined
+  const to = destinationOf('127.0.0.1', listener.port ?? 0, name)
+  if (from === undefined || to === undefined) return undefined
+  from.certificate = certificate
+  const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
+  return new Connection(from, to, isEncrypted, sni, Date.now())
+}
+
+function exchangeOf(
+  connection: Connection,
+  { listener }: ListenerProgram,
+  { method, path, search, host, headers }: Supposed,
+): Exchange {
+  const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
+  const view = new PlainHeaders(headers)
+  const at = Date.now()
+  const request = new RequestAttributes(method, path, search, host, scheme, 'HTTP/1.1', view, at)
+  return new Exchange(connection, request)
+}
+
+/** As if the authentication had found out just this. */
+function identify(exchange: Exchange, policy: Attached, { identity }: Supposed): void {
+  const known = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)
+  for (const variable of known?.identifies ?? []) {
+    const value = identity[variable]
+    if (value !== undefined) exchange.identify(policy, variable, value)
+  }
+}
+
+function stageOf(
+  stage: 'traffic' | 'backend',
+  name: string,
+  decider: BackendProgram['decider'],
+  exchange: Exchange,
+): ExplainedStage {
+  const variables = exchange as unknown as Parameters<NonNullable<typeof decider>['decide']>[0]
+  return {
+    stage,
+    name,
+    decision: decider?.decide(variables),
+    rules: decider?.explain(variables) ?? [],
+  }
+}
+
+/** Backends are chosen by weight: the dice are turned until it is the one that was asked for. */
+function backendOf(
+  choose: () => BackendProgram | Reply,
+  wanted: string | undefined,
+  dice: { value: number },
+): BackendProgram | undefined {
+  const TURNS = 1_000
+  for (let turn = 0; turn < TURNS; turn++) {
+    dice.value = turn / TURNS
+    const chosen = choose()
+    if (!isReply(chosen) && (wanted === undefined || chosen.name === wanted)) return chosen
+  }
+  return undefined
+}
