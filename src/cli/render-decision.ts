@@ -145,10 +145,10 @@ function audited({ audited: all }: DecisionRecord, paint: Paint): readonly strin
 
 function attributes({ attributes: all }: DecisionRecord, paint: Paint): readonly string[] {
   const width = Math.min(40, Math.max(0, ...all.map(({ name }) => name.length)))
-  return all.map((attribute) => `${attribute.name.padEnd(width)}  ${valueOf(attribute, paint)}`)
+  return all.map((attribute) => `${attribute.name.padEnd(width)}  ${shownValue(attribute, paint)}`)
 }
 
-function valueOf({ state, value }: AttributeRecord, paint: Paint): string {
+function shownValue({ state, value }: AttributeRecord, paint: Paint): string {
   if (state === 'unset') return paint('warn', 'not set')
   if (state === 'redacted') return paint('faint', 'redacted')
   return paint('title', `${JSON.stringify(value)}${state === 'cut' ? ' …' : ''}`)

@@ -14,6 +14,7 @@ import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
+import { type Rejection, type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
 import {
   type StreamEnd,
@@ -23,26 +24,6 @@ import {
   serveStream,
 } from './tcp.ts'
 import { TurnedAway } from './turned-away.ts'
-
-/** Why a connection was closed before any of its data was read or proxied. */
-export type RejectionWord =
-  | 'connections'
-  | 'connections-per-address'
-  | 'authorization'
-  | 'proxy-protocol'
-  | 'no-route'
-  | 'draining'
-
-export interface Rejection {
-  readonly word: RejectionWord
-  /** What the rules, the reader or the router said of it. */
-  readonly detail: string
-  readonly port: number
-  readonly gateway: string
-  readonly listener: ListenerProgram | undefined
-  /** Undefined where it was over before anything was known of it. */
-  readonly connection: Connection | undefined
-}
 
 export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
 
@@ -393,17 +374,6 @@ export class Accepted {
     this.#closing?.(this.closedBy ?? (isClients ? 'client' : 'finished'))
     this.doorway.left(this)
   }
-}
-
-function rejectionOf(
-  word: RejectionWord,
-  detail: string,
-  plan: PortPlan,
-  listener: ListenerProgram | undefined,
-  connection: Connection | undefined,
-): Rejection {
-  const gateway = plan.listeners[0]?.gateway ?? ''
-  return { word, detail, port: plan.port, gateway, listener, connection }
 }
 
 function ignore(): void {}

@@ -1,0 +1,34 @@
+import type { Connection } from '../exchange/connection.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import type { PortPlan } from './port-plan.ts'
+
+/** Why a connection was closed before any of its data was read or proxied. */
+export type RejectionWord =
+  | 'connections'
+  | 'connections-per-address'
+  | 'authorization'
+  | 'proxy-protocol'
+  | 'no-route'
+  | 'draining'
+
+export interface Rejection {
+  readonly word: RejectionWord
+  /** What the rules, the reader or the router said of it. */
+  readonly detail: string
+  readonly port: number
+  readonly gateway: string
+  readonly listener: ListenerProgram | undefined
+  /** Undefined where it was over before anything was known of it. */
+  readonly connection: Connection | undefined
+}
+
+export function rejectionOf(
+  word: RejectionWord,
+  detail: string,
+  plan: PortPlan,
+  listener: ListenerProgram | undefined,
+  connection: Connection | undefined,
+): Rejection {
+  const gateway = plan.listeners[0]?.gateway ?? ''
+  return { word, detail, port: plan.port, gateway, listener, connection }
+}
