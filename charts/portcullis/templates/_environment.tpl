@@ -1,0 +1,76 @@
+{{/*
+The settings of the controller, as variables. What is empty is left out, so that the controller's own
+default holds.
+*/}}
+{{- define "portcullis.environment" -}}
+{{- $controller := .Values.controller -}}
+{{- if not (has $controller.xds.mode (list "plaintext" "tls" "either")) -}}
+{{- fail (printf "controller.xds.mode is %q; it must be \"plaintext\", \"tls\" or \"either\"" (toString $controller.xds.mode)) -}}
+{{- end -}}
+{{- range $class, $reference := .Values.gatewayClassParametersRefs -}}
+{{- range $field := list "name" "namespace" -}}
+{{- if not (get (default dict $reference) $field) -}}
+{{- fail (printf "gatewayClassParametersRefs.%s has no `%s`; name the ProxyParameters of the class with `name` and `namespace`" $class $field) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- $ports := $controller.service.ports -}}
+- name: POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- $settings := dict
+  "PORTCULLIS_LOG_LEVEL" $controller.logLevel
+  "PORTCULLIS_XDS_MODE" $controller.xds.mode
+  "PORTCULLIS_XDS_SERVICE_NAME" (include "portcullis.fullname" .)
+  "PORTCULLIS_XDS_PORT" $ports.agwGrpc
+  "PORTCULLIS_HEALTH_PORT" $ports.health
+  "PORTCULLIS_METRICS_PORT" $ports.metrics
+  "PORTCULLIS_CONTROLLER_NAME" .Values.controllerName
+  "PORTCULLIS_GATEWAY_CLASS_NAME" .Values.gatewayClassName
+  "PORTCULLIS_GATEWAY_CLASS_PARAMETERS_REFS" (empty .Values.gatewayClassParametersRefs | ternary "" (toJson .Values.gatewayClassParametersRefs))
+  "PORTCULLIS_DISCOVERY_NAMESPACE_SELECTORS" (empty .Values.discoveryNamespaceSelectors | ternary "" (toJson .Values.discoveryNamespaceSelectors))
+  "PORTCULLIS_GATEWAY_NAMESPACES" (empty .Values.rbac.gatewayNamespaces | ternary "" (uniq .Values.rbac.gatewayNamespaces | toJson))
+  "PORTCULLIS_MODELS_ENABLED" .Values.agentgatewayModels.enabled
+  "PORTCULLIS_INFERENCE_EXTENSION_ENABLED" .Values.inferenceExtension.enabled
+  "PORTCULLIS_XBACKEND_ENABLED" .Values.xBackend.enabled
+  "PORTCULLIS_ISTIO_AUTO_ENABLED" .Values.istio.autoEnabled
+  "PORTCULLIS_ISTIO_CA_ADDRESS" .Values.istio.caAddress
+  "PORTCULLIS_ISTIO_CLUSTER_ID" .Values.istio.clusterId
+  "PORTCULLIS_ISTIO_NAMESPACE" .Values.istio.namespace
+  "PORTCULLIS_ISTIO_NETWORK" .Values.istio.network
+  "PORTCULLIS_ISTIO_REVISION" .Values.istio.revision
+  "PORTCULLIS_PROXY_IMAGE_REGISTRY" (default .Values.image.registry .Values.proxy.image.registry)
+  "PORTCULLIS_PROXY_IMAGE_REPOSITORY" .Values.proxy.image.repository
+  "PORTCULLIS_PROXY_IMAGE_TAG" (toString (default "" .Values.proxy.image.tag) | default (toString (default "" .Values.image.tag)))
+-}}
+{{- range $name, $value := $settings }}
+{{- if $value }}
+- name: {{ $name }}
+  value: {{ toString $value | quote }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $controller.extraEnv }}
+- name: {{ $name }}
+  {{- if kindIs "map" $value }}
+  {{- if and (hasKey $value "valueFrom") (hasKey $value "value") }}
+  {{- fail (printf "controller.extraEnv.%s has both `value` and `valueFrom`; keep one" $name) }}
+  {{- else if hasKey $value "valueFrom" }}
+  valueFrom:
+    {{- toYaml $value.valueFrom | nindent 4 }}
+  {{- else if hasKey $value "value" }}
+  value: {{ include "portcullis.scalar" $value.value | quote }}
+  {{- else }}
+  {{- fail (printf "controller.extraEnv.%s has neither `value` nor `valueFrom`; write a scalar, or `valueFrom` with its source" $name) }}
+  {{- end }}
+  {{- else }}
+  value: {{ include "portcullis.scalar" $value | quote }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* A scalar as it was written: numbers come as floats, and 1500000 must not become 1.5e+06. */}}
+{{- define "portcullis.scalar" -}}
+{{- if kindIs "invalid" . -}}
+{{- else if kindIs "string" . }}{{ . }}{{ else }}{{ toJson . }}{{ end -}}
+{{- end -}}
