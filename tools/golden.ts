@@ -1,4 +1,6 @@
 import { join } from 'node:path'
+import { chartFiles } from './charts/chart-files.ts'
+import { dashboard } from './charts/dashboard.ts'
 import { configCases } from './config-cases.ts'
 import { configReference } from './config-reference.ts'
 import { errorPages } from './error-pages.ts'
@@ -10,8 +12,10 @@ import { telemetryPages } from './telemetry-pages.ts'
 
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
+  chartFiles,
   configCases,
   configReference,
+  dashboard,
   errorPages,
   expressionReference,
   importTable,
