@@ -34,7 +34,7 @@ export function mapping(properties: Readonly<Record<string, Shape>>): Shape {
 export function isMapping(
   shape: Shape,
 ): shape is Shape & { readonly properties: Readonly<Record<string, Shape>> } {
-  return shape['properties'] !== undefined
+  return shape['additionalProperties'] === false
 }
 
 /** A number of pods or a share of them; empty says nothing. */

@@ -23,6 +23,10 @@ export function renderValuesSchema(chart: string, shape: Shape, values: string):
     const properties = Object.entries(part.properties).map(([name, inner]) => {
       return [name, describe(inner, key === '' ? name : `${key}.${name}`)]
     })
-    return { ...described, properties: Object.fromEntries(properties) }
+    // A section may be taken away with null by whoever includes the chart; then it has no defaults.
+    const required = Object.keys(part.properties).filter((name) => {
+      return isMapping(part.properties[name] as Shape)
+    })
+    return { ...described, required, properties: Object.fromEntries(properties) }
   }
 }

@@ -3,11 +3,11 @@ The section `config` of the file, which is read at the start: what the user wrot
 from values.
 */}}
 {{- define "portcullis-standalone.settings" -}}
-{{- $settings := deepCopy (default dict .Values.config.config) -}}
+{{- $settings := deepCopy (default dict (default dict .Values.config).config) -}}
 {{- if not (has .Values.mode (list "readonly" "database")) -}}
 {{- fail (printf "mode is %q; it must be \"readonly\" or \"database\"" (toString .Values.mode)) -}}
 {{- end -}}
-{{- range $place, $section := dict "config" .Values.config "config.config" $settings -}}
+{{- range $place, $section := dict "config" (default dict .Values.config) "config.config" $settings -}}
 {{- if hasKey $section "storage" -}}
 {{- fail (printf "%s.storage must not be set: the chart sets it; choose with the value `mode`, \"readonly\" or \"database\"" $place) -}}
 {{- end -}}
@@ -34,7 +34,7 @@ from values.
 
 {{/* The whole file. What is outside of `config` is the user's, or a greeting where there is nothing. */}}
 {{- define "portcullis-standalone.config" -}}
-{{- $file := omit .Values.config "config" -}}
+{{- $file := omit (default dict .Values.config) "config" -}}
 {{- if not $file -}}
 {{- $file = .Files.Get "files/greeting.yaml" | fromYaml -}}
 {{- end -}}
@@ -51,7 +51,7 @@ modelCatalog takes effect while the proxy runs.
 
 {{/* The port of an address of the settings: (list $ "readinessAddr" 15021). */}}
 {{- define "portcullis-standalone.port" -}}
-{{- $address := get (default dict (first .).Values.config.config) (index . 1) | toString -}}
+{{- $address := get (default dict (default dict (first .).Values.config).config) (index . 1) | toString -}}
 {{- regexFind "[0-9]+$" $address | default (last .) -}}
 {{- end -}}
 
@@ -60,7 +60,7 @@ How long a pod may take to stop: until no more traffic is sent to it, and then a
 connections may go on.
 */}}
 {{- define "portcullis-standalone.gracePeriod" -}}
-{{- $settings := default dict .Values.config.config -}}
+{{- $settings := default dict (default dict .Values.config).config -}}
 {{- $least := include "portcullis-standalone.seconds" (get $settings "connectionMinTerminationDeadline") | int -}}
 {{- $most := include "portcullis-standalone.seconds" (get $settings "connectionTerminationDeadline" | default "5s") | int -}}
 {{- max 30 (add $least $most 15) -}}

@@ -22,14 +22,14 @@ app.kubernetes.io/component: proxy
   "app.kubernetes.io/version" $root.Chart.AppVersion
   "app.kubernetes.io/managed-by" $root.Release.Service
   "app.kubernetes.io/part-of" "portcullis" -}}
-{{- $labels = mergeOverwrite $labels (deepCopy $root.Values.commonLabels) -}}
-{{- range rest . }}{{ $labels = mergeOverwrite $labels (deepCopy .) }}{{ end -}}
+{{- $labels = mergeOverwrite $labels (deepCopy (default dict $root.Values.commonLabels)) -}}
+{{- range rest . }}{{ $labels = mergeOverwrite $labels (deepCopy (default dict .)) }}{{ end -}}
 {{- $labels = mergeOverwrite $labels (include "portcullis-standalone.selectorLabels" $root | fromYaml) -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
 {{- define "portcullis-standalone.podLabels" -}}
-{{- $labels := mergeOverwrite (deepCopy .Values.podLabels) (include "portcullis-standalone.selectorLabels" . | fromYaml) -}}
+{{- $labels := mergeOverwrite (deepCopy (default dict .Values.podLabels)) (include "portcullis-standalone.selectorLabels" . | fromYaml) -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
@@ -49,5 +49,5 @@ app.kubernetes.io/component: proxy
 
 {{/* The security context of pods, with the runtime's seccomp profile unless another is asked for. */}}
 {{- define "portcullis-standalone.podSecurityContext" -}}
-{{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy .Values.podSecurityContext)) -}}
+{{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy (default dict .Values.podSecurityContext))) -}}
 {{- end -}}

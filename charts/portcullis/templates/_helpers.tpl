@@ -32,23 +32,23 @@ app.kubernetes.io/component: controller
   "app.kubernetes.io/version" $root.Chart.AppVersion
   "app.kubernetes.io/managed-by" $root.Release.Service
   "app.kubernetes.io/part-of" "portcullis" -}}
-{{- $labels = mergeOverwrite $labels (deepCopy $root.Values.commonLabels) -}}
-{{- range rest . }}{{ $labels = mergeOverwrite $labels (deepCopy .) }}{{ end -}}
+{{- $labels = mergeOverwrite $labels (deepCopy (default dict $root.Values.commonLabels)) -}}
+{{- range rest . }}{{ $labels = mergeOverwrite $labels (deepCopy (default dict .)) }}{{ end -}}
 {{- $labels = mergeOverwrite $labels (include "portcullis.selectorLabels" $root | fromYaml) -}}
 {{- toYaml $labels -}}
 {{- end -}}
 
 {{- define "portcullis.podLabels" -}}
-{{- toYaml (mergeOverwrite (deepCopy .Values.podLabels) (include "portcullis.selectorLabels" . | fromYaml)) -}}
+{{- toYaml (mergeOverwrite (deepCopy (default dict .Values.podLabels)) (include "portcullis.selectorLabels" . | fromYaml)) -}}
 {{- end -}}
 
 {{- define "portcullis.podAnnotations" -}}
 {{- $found := dict "prometheus.io/path" "/metrics" "prometheus.io/port" (toString .Values.controller.service.ports.metrics) -}}
-{{- toYaml (mergeOverwrite $found (deepCopy .Values.podAnnotations)) -}}
+{{- toYaml (mergeOverwrite $found (deepCopy (default dict .Values.podAnnotations))) -}}
 {{- end -}}
 
 {{- define "portcullis.podSecurityContext" -}}
-{{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy .Values.podSecurityContext)) -}}
+{{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy (default dict .Values.podSecurityContext))) -}}
 {{- end -}}
 
 {{- define "portcullis.securityContext" -}}

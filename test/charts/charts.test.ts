@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { parse } from 'yaml'
+import own from '../../package.json' with { type: 'json' }
+import { type Chart, chartFolder, options, readObjects, renderText, runHelm } from './helm.ts'
+import { at } from './values.ts'
+
+const CHARTS: readonly Chart[] = ['portcullis', 'portcullis-standalone', 'portcullis-crds']
+const RENDERINGS = join(import.meta.dirname, 'renderings')
+const read = (chart: Chart, file: string) => readFileSync(join(chartFolder(chart), file), 'utf8')
+
+describe('every chart', options, () => {
+  for (const chart of CHARTS) {
+    it(`${chart} passes helm lint --strict`, () => {
+      const { status, stdout, stderr } = runHelm(['lint', '--strict', chartFolder(chart)])
+      assert.equal(status, 0, `${stdout}${stderr}`)
+    })
+
+    it(`${chart} has the version of the product`, () => {
+      const { version, appVersion } = parse(read(chart, 'Chart.yaml'))
+      assert.deepEqual([version, appVersion], [own.version, own.version])
+    })
+  }
+
+  it('takes `global`, as charts that others depend on do', () => {
+    for (const chart of CHARTS) renderText(chart, { global: { registry: 'x' } })
+  })
+
+  it('both make services of the same template', () => {
+    const file = 'templates/_service.tpl'
+    assert.equal(read('portcullis', file), read('portcullis-standalone', file))
+  })
+})
+
+describe('NOTES.txt', options, () => {
+  for (const [chart, values, commands] of [
+    ['portcullis-standalone', {}, ['rollout status', 'get service edge', 'curl']],
+    [
+      'portcullis-standalone',
+      { gateway: { service: { type: 'ClusterIP' } } },
+      ['rollout status', 'port-forward service/edge', 'curl'],
+    ],
+    [
+      'portcullis-standalone',
+      { gateway: { service: { enabled: false } } },
+      ['rollout status', 'port-forward deployment/edge', 'curl'],
+    ],
+    ['portcullis', {}, ['rollout status', 'gatewayclass/portcullis', 'apply -f -']],
+    [
+      'portcullis',
+      { gatewayClassName: 'mine', rbac: { gatewayNamespaces: ['a'] } },
+      ['rollout status', 'gatewayclass/mine', '-n a apply -f -'],
+    ],
+  ] as const) {
+    it(`${chart} ${JSON.stringify(values)}: the next three commands`, () => {
+      const args = [
+        'install',
+        'edge',
+        chartFolder(chart),
+        '--dry-run=client',
+        '--namespace',
+        'shop',
+      ]
+      const { status, stdout, stderr } = runHelm([...args, '--values', '-'], JSON.stringify(values))
+      assert.equal(status, 0, stderr)
+      const notes = stdout.slice(stdout.indexOf('NOTES:'))
+      const steps = notes.split(/^(?=[123]\. )/m).slice(1)
+      assert.equal(steps.length, 3)
+      for (const [index, command] of commands.entries())
+        assert.ok(steps[index]?.includes(command), notes)
+    })
+  }
+})
+
+describe('helm test', options, () => {
+  for (const [chart, off] of [
+    ['portcullis-standalone', { gateway: { service: { enabled: false } } }],
+    ['portcullis', { controller: { service: { enabled: false } } }],
+  ] as const) {
+    const testsOf = (values: object) =>
+      readObjects(renderText(chart, values as Record<string, unknown>)).filter(({ metadata }) => {
+        return metadata.annotations?.['helm.sh/hook'] === 'test'
+      })
+
+    it(`${chart}: a pod asks the service, and nothing selects that pod`, () => {
+      const [pod, ...others] = testsOf({})
+      assert.deepEqual(others, [])
+      assert.equal(pod?.kind, 'Pod')
+      assert.equal(pod?.metadata.labels?.['app.kubernetes.io/component'], 'test')
+      assert.equal(at(pod, 'spec.containers[0].securityContext.runAsNonRoot'), true)
+    })
+
+    it(`${chart}: without the service there is nothing to ask`, () =>
+      assert.deepEqual(testsOf(off), []))
+  }
+})
+
+/** `UPDATE_RENDERINGS=1` writes what is different. */
+describe('renderings', options, () => {
+  for (const file of readdirSync(RENDERINGS).filter((name) => name.endsWith('.values.yaml'))) {
+    const name = file.replace('.values.yaml', '')
+    const chart = CHARTS.toSorted((one, other) => other.length - one.length).find((one) =>
+      name.startsWith(one),
+    )
+
+    it(name, () => {
+      assert.ok(chart !== undefined, 'the name begins with that of a chart')
+      const values = parse(readFileSync(join(RENDERINGS, file), 'utf8')) ?? {}
+      const text = renderText(chart, values)
+      const path = join(RENDERINGS, `${name}.yaml`)
+      const known = existsSync(path) ? readFileSync(path, 'utf8') : ''
+      if (process.env['UPDATE_RENDERINGS'] === '1' && known !== text) writeFileSync(path, text)
+      else assert.equal(text, known, 'run UPDATE_RENDERINGS=1 and look at the difference')
+    })
+  }
+})

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { CONTROL_PLANE_CASES, CONTROL_PLANE_ELSEWHERE } from './control-plane-cases.ts'
+import { CONTROL_PLANE_DEFAULTS } from './control-plane-defaults.ts'
+import { type KubernetesObject, options, refusal, render, type Values } from './helm.ts'
+import { describeValues } from './landing.ts'
+import { at, find, merge } from './values.ts'
+
+const CHART = 'portcullis'
+const RBAC = ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']
+
+const ALL: Values = {
+  controller: {
+    podDisruptionBudget: { minAvailable: 1 },
+    horizontalPodAutoscaler: { maxReplicas: 3 },
+    verticalPodAutoscaler: { updatePolicy: { updateMode: 'Off' } },
+  },
+  monitoring: { enabled: true },
+}
+
+describeValues(CHART, {
+  defaults: CONTROL_PLANE_DEFAULTS,
+  cases: CONTROL_PLANE_CASES,
+  elsewhere: CONTROL_PLANE_ELSEWHERE,
+})
+
+const kindsOf = (values: Values) => new Set(render(CHART, values).map(({ kind }) => kind))
+
+describe('all objects of the control plane', options, () => {
+  it('have commonLabels', () => {
+    const objects = render(CHART, merge(ALL, { commonLabels: { team: 'edge' } }))
+    assert.equal(objects.length, 15)
+    assert.deepEqual(
+      objects.filter(({ metadata }) => metadata.labels?.['team'] !== 'edge'),
+      [],
+    )
+  })
+
+  it('are in the namespace of the release, or have its name in theirs', () => {
+    for (const { kind, metadata } of render(CHART, ALL)) {
+      if (kind.startsWith('Cluster')) assert.match(metadata.name, /^edge-portcullis-shop/)
+      else assert.equal(metadata.namespace, 'shop', kind)
+    }
+  })
+
+  for (const [key, values, kinds] of [
+    ['controller.service.enabled', { controller: { service: { enabled: false } } }, ['Service']],
+    ['serviceAccount.create', { serviceAccount: { create: false } }, ['ServiceAccount']],
+    ['rbac.create', { rbac: { create: false, gatewayNamespaces: ['a'] } }, RBAC],
+    [
+      'monitoring.enabled',
+      { monitoring: { enabled: false } },
+      ['ServiceMonitor', 'PodMonitor', 'ConfigMap'],
+    ],
+    [
+      'monitoring.serviceMonitor.enabled',
+      { monitoring: { serviceMonitor: { enabled: false } } },
+      ['ServiceMonitor'],
+    ],
+    [
+      'monitoring.proxy.podMonitor.enabled',
+      { monitoring: { proxy: { podMonitor: { enabled: false } } } },
+      ['PodMonitor'],
+    ],
+    [
+      'monitoring.grafanaDashboard.enabled',
+      { monitoring: { grafanaDashboard: { enabled: false } } },
+      ['ConfigMap'],
+    ],
+  ] as const) {
+    it(`${key} false takes away ${kinds.join(', ')} and nothing else`, () => {
+      const missing = kindsOf(ALL).difference(kindsOf(merge(ALL, values as Values)))
+      assert.deepEqual([...missing].sort(), [...kinds].sort())
+    })
+  }
+})
+
+describe('permissions', options, () => {
+  const subjectOf = (object: KubernetesObject) => at(object, 'subjects[0]')
+
+  it('an account from elsewhere is bound, too', () => {
+    const values = { serviceAccount: { create: false, name: 'mine' } }
+    const bindings = render(CHART, values).filter(({ kind }) => kind.endsWith('Binding'))
+    assert.equal(bindings.length, 3)
+    for (const binding of bindings) {
+      assert.deepEqual(subjectOf(binding), {
+        kind: 'ServiceAccount',
+        name: 'mine',
+        namespace: 'shop',
+      })
+    }
+  })
+
+  it('rbac.gatewayNamespaces: the deployer is bound in each namespace once, and not for the cluster', () => {
+    const objects = render(CHART, { rbac: { gatewayNamespaces: ['shop', 'b', 'b'] } })
+    const deployers = objects.filter((object) => {
+      return object.kind.endsWith('Binding') && object.metadata.name.endsWith('-deployer')
+    })
+    assert.deepEqual(
+      deployers.map(({ kind, metadata }) => [kind, metadata.namespace]),
+      [
+        ['RoleBinding', 'shop'],
+        ['RoleBinding', 'b'],
+      ],
+    )
+    assert.ok(find(objects, 'RoleBinding/edge-portcullis-local'))
+  })
+
+  for (const [key, values, group] of [
+    ['istio.enabled', { istio: { enabled: false } }, 'networking.istio.io'],
+    [
+      'inferenceExtension.enabled',
+      { inferenceExtension: { enabled: true } },
+      'inference.networking.k8s.io',
+    ],
+    ['xBackend.enabled', { xBackend: { enabled: true } }, 'gateway.networking.x-k8s.io'],
+  ] as const) {
+    it(`${key} decides about ${group}`, () => {
+      const has = (values: Values) =>
+        JSON.stringify(find(render(CHART, values), 'ClusterRole/edge-portcullis-shop')).includes(
+          group,
+        )
+      assert.notEqual(has({}), has(values))
+    })
+  }
+
+  it('istio.enabled changes nothing but permissions', () => {
+    const others = (values: Values) =>
+      render(CHART, values).filter(({ kind }) => kind !== 'ClusterRole')
+    assert.deepEqual(others({ istio: { enabled: false } }), others({}))
+  })
+
+  it('no rule has a wildcard', () => {
+    const everything = { inferenceExtension: { enabled: true }, xBackend: { enabled: true } }
+    for (const object of render(CHART, everything))
+      assert.ok(!JSON.stringify(object['rules'] ?? []).includes('"*"'))
+  })
+})
+
+describe('failures of the control plane', options, () => {
+  for (const [what, values, message] of [
+    [
+      'controller.xds.mode',
+      { controller: { xds: { mode: 'mtls' } } },
+      /controller\.xds\.mode is "mtls"; it must be "plaintext", "tls" or "either"/,
+    ],
+    [
+      'gatewayClassParametersRefs without namespace',
+      { gatewayClassParametersRefs: { edge: { name: 'a' } } },
+      /gatewayClassParametersRefs\.edge has no `namespace`/,
+    ],
+    [
+      'gatewayClassParametersRefs without name',
+      { gatewayClassParametersRefs: { edge: { namespace: 'a' } } },
+      /gatewayClassParametersRefs\.edge has no `name`/,
+    ],
+    [
+      'gatewayClassParametersRefs without anything',
+      { gatewayClassParametersRefs: { edge: {} } },
+      /gatewayClassParametersRefs\.edge has no `name`/,
+    ],
+    [
+      'controller.extraEnv with both',
+      { controller: { extraEnv: { A: { value: 'b', valueFrom: {} } } } },
+      /extraEnv\.A has both/,
+    ],
+    [
+      'controller.extraEnv with neither',
+      { controller: { extraEnv: { A: {} } } },
+      /extraEnv\.A has neither/,
+    ],
+    [
+      'controller.extraEnv as a list',
+      { controller: { extraEnv: [{ name: 'A' }] } },
+      /'\/controller\/extraEnv': got array, want object/,
+    ],
+    [
+      'a log level',
+      { controller: { logLevel: 'loud' } },
+      /must be one of 'error', 'warn', 'info', 'debug', 'trace'/,
+    ],
+    [
+      'an unknown key',
+      { controller: { replicas: 2 } },
+      /'\/controller': additional properties 'replicas' not allowed/,
+    ],
+    [
+      'a port as text',
+      { controller: { service: { ports: { metrics: '9092' } } } },
+      /'\/controller\/service\/ports\/metrics': got string, want integer/,
+    ],
+  ] as const) {
+    it(what, () => assert.match(refusal(CHART, values as Values), message))
+  }
+})

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ALL_METRICS } from '../../src/telemetry/catalogue.ts'
+
+interface Target {
+  readonly expr: string
+  readonly legendFormat: string
+}
+
+interface Panel {
+  readonly title: string
+  readonly targets?: readonly Target[]
+  readonly gridPos: {
+    readonly x: number
+    readonly y: number
+    readonly w: number
+    readonly h: number
+  }
+}
+
+const root = join(import.meta.dirname, '../..')
+const read = (path: string) => readFileSync(join(root, path), 'utf8')
+const { panels } = JSON.parse(read('charts/portcullis/files/dashboard.json')) as {
+  readonly panels: readonly Panel[]
+}
+const page = read('docs/reference/metrics.md')
+const GATEWAY = 'gateway_networking_k8s_io_gateway_name'
+
+/** Of Prometheus itself, and of the PodMonitor. */
+const FROM_OUTSIDE = ['le', 'pod', GATEWAY]
+
+describe('the dashboard', () => {
+  for (const { title, targets = [] } of panels) {
+    for (const { expr, legendFormat } of targets) {
+      const used = Array.from(expr.matchAll(/portcullis_\w+/g), ([name]) => definitionOf(name))
+
+      it(`${title}: every metric is in the reference`, () => {
+        assert.ok(used.length > 0)
+        for (const { name } of used) assert.ok(page.includes(`### ${name}\n`), name)
+      })
+
+      it(`${title}: every label is one that the metrics have`, () => {
+        const labels = new Set([
+          ...used.flatMap((one) => one.labels.map(({ name }) => name)),
+          ...FROM_OUTSIDE,
+        ])
+        const inBraces = expr.matchAll(/(\w+)(?:!=|=~|!~|=)"/g)
+        const grouped = Array.from(expr.matchAll(/by \(([^)]*)\)/g), ([, list = '']) =>
+          list.split(/, /),
+        )
+        const legend = legendFormat.matchAll(/\{\{(\w+)\}\}/g)
+        const all = [
+          ...Array.from(inBraces, ([, name]) => name),
+          ...grouped.flat(),
+          ...Array.from(legend, ([, name]) => name),
+        ]
+        assert.deepEqual(
+          all.filter((name) => !labels.has(name as string)),
+          [],
+        )
+      })
+
+      it(`${title}: every value that is asked for is one that the label has`, () => {
+        for (const [, label, , values = ''] of expr.matchAll(/(\w+)(!=|=~|!~|=)"([^"$]+)"/g)) {
+          const known = used.flatMap(
+            ({ labels }) => labels.find(({ name }) => name === label)?.values ?? [],
+          )
+          for (const value of values.split('|'))
+            assert.ok(known.includes(value), `${label}=${value}`)
+        }
+      })
+
+      it(`${title}: only the gateways that were chosen`, () => {
+        assert.equal(expr.split('portcullis_').length, expr.split(`${GATEWAY}=~"$gateway"`).length)
+      })
+    }
+  }
+
+  it('no two panels lie on each other', () => {
+    const cells = new Set<string>()
+    for (const { title, gridPos } of panels) {
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          assert.ok(!cells.has(`${x},${y}`), title)
+          cells.add(`${x},${y}`)
+        }
+      }
+    }
+  })
+})
+
+/** A histogram is asked for by its series: `…_bucket`. */
+function definitionOf(name: string) {
+  const found = ALL_METRICS.find((metric) => {
+    return metric.name === name || (metric.type === 'histogram' && `${metric.name}_bucket` === name)
+  })
+  assert.ok(found !== undefined, `nothing exports ${name}`)
+  return found
+}
