@@ -3,6 +3,7 @@ import { chartFiles } from './charts/chart-files.ts'
 import { dashboard } from './charts/dashboard.ts'
 import { configCases } from './config-cases.ts'
 import { configReference } from './config-reference.ts'
+import { definitions } from './crds/definitions.ts'
 import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
@@ -16,6 +17,7 @@ export const GENERATORS: readonly Generator[] = [
   configCases,
   configReference,
   dashboard,
+  definitions,
   errorPages,
   expressionReference,
   importTable,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fetches and builds what the test cluster is made of, into .cache/cluster.
 #
-#   test/cluster/prepare.sh [helm] [debian] [kubernetes]      all three by default
+#   test/cluster/prepare.sh [helm] [debian] [kubernetes] [coredns]      all by default
 #
 # Every part leaves a stamp with its version, so that a second run takes no time and one that was
 # interrupted goes on where it stopped. Go's own caches keep what was compiled before.
@@ -13,6 +13,7 @@ cache=$(cd "$cache" && pwd)
 
 helm_version=v4.3.1
 kubernetes_version=v1.36.3
+coredns_version=v1.15.0
 # Debian's next release has programs that are new enough, and that run on the current one.
 debian_new=forky
 debian_old=bookworm
@@ -34,6 +35,11 @@ prepare_kubernetes() {
   for name in kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy; do
     ln -sf kubernetes "$cache/bin/$name"
   done
+}
+
+prepare_coredns() {
+  (cd "$here/coredns" && go build -mod=readonly -ldflags '-s -w' -o "$cache/bin/coredns.new" .)
+  mv "$cache/bin/coredns.new" "$cache/bin/coredns"
 }
 
 # Nothing is installed on the machine: packages are unpacked, and what needs their libraries gets
@@ -91,11 +97,12 @@ part() {
   exec 9>&-
 }
 
-[ $# -gt 0 ] || set -- helm debian kubernetes
+[ $# -gt 0 ] || set -- helm debian kubernetes coredns
 for name; do
   case $name in
     helm) part helm "$helm_version" ;;
     kubernetes) part kubernetes "$kubernetes_version" ;;
+    coredns) part coredns "$coredns_version" ;;
     debian) part debian "$debian_new" ;;
     *) echo "no such part: $name" >&2; exit 2 ;;
   esac

@@ -4,7 +4,6 @@ export type Shape = Readonly<Record<string, unknown>>
 export const text: Shape = { type: 'string' }
 export const bool: Shape = { type: 'boolean' }
 export const anyObject: Shape = { type: 'object' }
-export const anyList: Shape = { type: 'array' }
 /** Text, or a number that nobody would put quotes around. */
 export const tag: Shape = { type: ['string', 'integer'] }
 export const strings: Shape = { type: 'array', items: text }

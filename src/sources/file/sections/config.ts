@@ -54,7 +54,7 @@ const catalogSource = oneOfKeys(
 
 const count = () => z.int().min(1).max(10_000_000)
 
-const logging = z.strictObject({
+export const loggingSchema = z.strictObject({
   format: choice('text', 'json').prefault('text').describe('The form of a line.'),
   level: choice('error', 'warn', 'info', 'debug', 'trace')
     .prefault('info')
@@ -133,7 +133,7 @@ const shape = {
     })
     .prefault({})
     .describe('How names are looked up.'),
-  logging: logging
+  logging: loggingSchema
     .prefault({})
     .describe('How the log looks. What is in the access log: `frontendPolicies.accessLog`.'),
   histograms: choice('classic', 'native', 'both').prefault('classic').describe('Of metrics.'),

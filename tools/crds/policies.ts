@@ -1,0 +1,250 @@
+import { policySchema } from '../../src/policies/schema.ts'
+import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
+import {
+  atLeastOne,
+  atMostOne,
+  exactlyOne,
+  list,
+  object,
+  type Structural,
+  text,
+  toStructural,
+  validated,
+  words,
+} from './structural.ts'
+
+/** The kinds of policy as they stand in Kubernetes, from the schemas of the file. */
+
+function of(
+  kind: string,
+  replaced: Readonly<Record<string, Structural | undefined>> = {},
+): Structural {
+  return toStructural(policySchema(kind), replaced)
+}
+
+/** The block of the specification: one action and its expressions. The short form is for files. */
+function authorizationOf(kind: string): Structural {
+  return { ...of(kind, { rules: undefined }), required: ['action', 'policy'] }
+}
+
+export const authorization = authorizationOf('authorization')
+export const networkAuthorization = authorizationOf('networkAuthorization')
+export const mcpAuthorization = authorizationOf('mcpAuthorization')
+
+const remoteKeys = object(
+  'Where to fetch the key set.',
+  {
+    url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+$' }),
+    backendRef: backendRef('A backend that serves the key set. With `jwksPath`.'),
+    jwksPath: text('The path of the key set at the backend.', { pattern: '^/\\S*$' }),
+    cacheDuration: {
+      ...text('How long a fetched key set is fresh.', {
+        maxLength: 32,
+        pattern: '^([0-9]{1,9}(\\.[0-9]{1,3})?(h|ms|m|s)){1,4}$',
+      }),
+      default: '15m',
+    },
+  },
+  exactlyOne(['url', 'backendRef']),
+  {
+    rule: 'has(self.jwksPath) == has(self.backendRef)',
+    message: 'jwksPath goes with backendRef, and only with it',
+  },
+)
+
+const keySet = object(
+  'The keys that tokens are signed with.',
+  {
+    inline: text('The key set as JSON text.', { minLength: 2, maxLength: 65_536 }),
+    remote: remoteKeys,
+  },
+  exactlyOne(['inline', 'remote']),
+)
+
+const jwtAuthentication: Structural = {
+  ...of('jwtAuthentication', {
+    'providers[].jwks': keySet,
+    jwks: undefined,
+    issuer: undefined,
+    audiences: undefined,
+    jwtValidationOptions: undefined,
+    leeway: undefined,
+  }),
+  required: ['providers'],
+}
+
+const basicAuthentication = of('basicAuth', { htpasswd: undefined })
+const basicWithSecret: Structural = {
+  ...basicAuthentication,
+  properties: {
+    ...basicAuthentication.properties,
+    secretRef: secretKeyRef('The users and their hashes, as `htpasswd` writes them.', '.htaccess'),
+  },
+  ...validated([exactlyOne(['users', 'secretRef'])]),
+}
+
+const apiKeys = of('apiKey', { keys: undefined })
+const selector = (what: string) => object(what, { 'matchLabels!': matchLabels })
+const apiKeyAuthentication: Structural = {
+  ...apiKeys,
+  properties: {
+    ...apiKeys.properties,
+    secretRef: secretRef('A Secret whose entries are keys.'),
+    secretSelector: selector('Secrets whose entries are keys.'),
+    configMapSelector: selector('ConfigMaps whose entries are digests of keys.'),
+  },
+  ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
+}
+
+/** `host`, `service` and `backend` of a file are one reference here. */
+function withBackendRef(what: string, { properties, ...rest }: Structural): Structural {
+  return {
+    ...rest,
+    required: ['backendRef'],
+    properties: { backendRef: backendRef(what), ...properties },
+  }
+}
+
+const NO_TARGET = { host: undefined, service: undefined, backend: undefined }
+
+export const extAuth = withBackendRef(
+  'The service that is asked.',
+  of('extAuthz', {
+    ...NO_TARGET,
+    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+  }),
+)
+
+const limits = of('localRateLimit', {
+  // The form of buckets is for files that were written for others.
+  '[].maxTokens': undefined,
+  '[].tokensPerFill': undefined,
+  '[].fillInterval': undefined,
+  '[].type': undefined,
+})
+const rateLimit = object('Refuses with 429 what comes too often.', {
+  'local!': {
+    ...limits,
+    items: {
+      ...limits.items,
+      required: ['unit'],
+      ...validated([exactlyOne(['requests', 'tokens'])]),
+    },
+  },
+})
+
+const headerName = (what: string) =>
+  text(what, { maxLength: 256, pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$" })
+const headerFields = (what: string): Structural => ({
+  ...list(
+    what,
+    object('A header.', {
+      'name!': headerName('Its name.'),
+      'value!': { description: 'Its value.', type: 'string', maxLength: 8192 },
+    }),
+    0,
+    16,
+  ),
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['name'],
+})
+const headerChanges = (what: string) =>
+  object(`Changes headers of the ${what}: first \`remove\`, then \`set\`, then \`add\`.`, {
+    set: headerFields('Headers that get this one value.'),
+    add: headerFields('Headers that get a further value.'),
+    remove: list('Headers that are taken away.', headerName('Its name.'), 0, 16),
+  })
+const headerModifiers = object(
+  'Changes headers.',
+  { request: headerChanges('request'), response: headerChanges('response') },
+  atLeastOne('request', 'response'),
+)
+
+const version = (what: string) => words(what, ['1.2', '1.3'])
+const sampling = (what: string) =>
+  text(`${what} A share such as \`0.1\`, or a CEL expression.`, { maxLength: 16_384 })
+
+const certificateRef = (what: string) =>
+  object(what, {
+    kind: { ...words('The kind.', ['ConfigMap', 'Secret']), default: 'ConfigMap' },
+    'name!': objectName('The name.'),
+  })
+
+const fromFile = of('backendTLS', { root: undefined, cert: undefined, key: undefined })
+const backendTls: Structural = {
+  ...fromFile,
+  properties: {
+    caCertificateRefs: list(
+      'Certificates of the authorities to trust, in the entry `ca.crt`.',
+      certificateRef('An authority.'),
+      1,
+      8,
+    ),
+    mtlsCertificateRef: secretRef('The certificate to show to the backend.'),
+    ...fromFile.properties,
+  },
+}
+
+/** What runs for a connection. */
+export const FRONTEND: Readonly<Record<string, Structural>> = {
+  networkAuthorization,
+  proxyProtocol: of('proxyProtocol'),
+  tcp: of('frontendTcp'),
+  tls: of('frontendTls', {
+    minVersion: version('The oldest version.'),
+    maxVersion: version('The newest version.'),
+  }),
+  http: of('frontendHttp'),
+  connect: of('connect'),
+  accessLog: of('accessLog'),
+  tracing: withBackendRef(
+    'The collector.',
+    of('tracing', {
+      ...NO_TARGET,
+      randomSampling: sampling('The share of requests that begin a trace.'),
+      clientSampling: sampling("Whether a client's wish to be traced is granted."),
+    }),
+  ),
+}
+
+/** What runs for a request. Filters of routes do redirects, rewrites and mirrors. */
+export const TRAFFIC: Readonly<Record<string, Structural>> = {
+  timeouts: of('timeout'),
+  cors: of('cors'),
+  jwtAuthentication,
+  basicAuthentication: basicWithSecret,
+  apiKeyAuthentication,
+  extAuth,
+  authorization,
+  rateLimit,
+  headerModifiers,
+  directResponse: {
+    ...of('directResponse'),
+    ...validated([atMostOne('body', 'bodyExpression')]),
+  },
+  retry: of('retry'),
+}
+
+/** What runs once a backend is chosen. */
+export const BACKEND: Readonly<Record<string, Structural>> = {
+  authorization,
+  extAuth,
+  headerModifiers,
+  loadBalancer: {
+    ...of('loadBalancer'),
+    ...validated([
+      {
+        rule: "has(self.hashKey) == (has(self.algorithm) && self.algorithm == 'ConsistentHash')",
+        message: 'hashKey goes with the algorithm ConsistentHash, and only with it',
+      },
+    ]),
+  },
+  healthCheck: of('healthCheck'),
+  health: of('outlierDetection'),
+  connectionLimits: of('connectionLimits'),
+  tcp: of('tcp'),
+  tls: backendTls,
+  http: of('http', { version: words('The version of HTTP.', ['HTTP1', 'HTTP2']) }),
+}
+
+export const MCP = object('MCP servers and tools.', { 'authorization!': mcpAuthorization })

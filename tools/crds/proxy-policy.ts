@@ -1,0 +1,100 @@
+import type { Kind } from './definition.ts'
+import { BACKEND, FRONTEND, MCP, TRAFFIC } from './policies.ts'
+import { targetRefs, targetSelectors } from './references.ts'
+import { policyStatus } from './status.ts'
+import { atLeastOne, exactlyOne, object, type Validation } from './structural.ts'
+
+const GATEWAY_API = 'gateway.networking.k8s.io'
+const ROUTES = ['HTTPRoute', 'GRPCRoute']
+const GATEWAYS = ['Gateway', 'ListenerSet']
+
+/** Group → the kinds of it that a policy can be for. */
+const TARGETS: Readonly<Record<string, readonly string[]>> = {
+  '': ['Service'],
+  [GATEWAY_API]: [...GATEWAYS, ...ROUTES, 'TLSRoute', 'TCPRoute'],
+  'portcullis.dev': ['ProxyBackend'],
+  'inference.networking.k8s.io': ['InferencePool'],
+}
+
+/** A condition on every target, however targets are written. */
+function everyTarget(condition: (target: string) => string): string {
+  const all = ['targetRefs', 'targetSelectors'].map((key) => {
+    return `(!has(self.${key}) || self.${key}.all(t, ${condition('t')}))`
+  })
+  return all.join(' && ')
+}
+
+function isOneOf(target: string, group: string, kinds: readonly string[]): string {
+  const listed = kinds.map((kind) => `'${kind}'`).join(', ')
+  return `${target}.group == '${group}' && ${target}.kind in [${listed}]`
+}
+
+const RULES: readonly Validation[] = [
+  exactlyOne(['targetRefs', 'targetSelectors']),
+  atLeastOne('traffic', 'frontend', 'backend'),
+  {
+    rule: everyTarget((target) =>
+      Object.entries(TARGETS)
+        .map(([group, kinds]) => `(${isOneOf(target, group, kinds)})`)
+        .join(' || '),
+    ),
+    message:
+      'a policy is for a Service (group "" ), a Gateway, ListenerSet, HTTPRoute, GRPCRoute, ' +
+      `TLSRoute or TCPRoute (group ${GATEWAY_API}), a ProxyBackend (group portcullis.dev) or an ` +
+      'InferencePool (group inference.networking.k8s.io)',
+  },
+  {
+    rule: `!has(self.frontend) || (${everyTarget((target) => isOneOf(target, GATEWAY_API, ['Gateway']))})`,
+    message: 'frontend is about connections: it takes a Gateway as its target, and nothing else',
+  },
+  {
+    rule: `!has(self.traffic) || (${everyTarget((target) => isOneOf(target, GATEWAY_API, [...GATEWAYS, ...ROUTES]))})`,
+    message:
+      'traffic takes a Gateway, ListenerSet, HTTPRoute or GRPCRoute as its target; for a Service ' +
+      'or a ProxyBackend use backend.authorization, or target the route that leads there',
+  },
+  {
+    rule: `has(self.frontend) || (${everyTarget((target) => `!has(${target}.port)`)})`,
+    message: 'port of a target goes with frontend, and only with it',
+  },
+]
+
+export const proxyPolicy: Kind = {
+  kind: 'ProxyPolicy',
+  plural: 'proxypolicies',
+  shortName: 'ppol',
+  description: 'Who may do what: rules and settings for gateways, routes and backends.',
+  labels: { [`${GATEWAY_API}/policy`]: 'Direct' },
+  columns: [
+    {
+      name: 'Accepted',
+      jsonPath: '.status.ancestors[*].conditions[?(@.type=="Accepted")].status',
+      description: 'Whether the policy is understood.',
+    },
+    {
+      name: 'Attached',
+      jsonPath: '.status.ancestors[*].conditions[?(@.type=="Attached")].status',
+      description: 'Whether the policy reaches a gateway.',
+    },
+  ],
+  spec: object(
+    'What the policy is for, and what it says.',
+    {
+      targetRefs,
+      targetSelectors,
+      frontend: object(
+        'For connections, before any data is proxied.',
+        FRONTEND,
+        atLeastOne(...Object.keys(FRONTEND)),
+      ),
+      traffic: object('For requests.', TRAFFIC, atLeastOne(...Object.keys(TRAFFIC))),
+      backend: object(
+        'For requests once their backend is chosen.',
+        { ...BACKEND, mcp: MCP },
+        atLeastOne(...Object.keys(BACKEND), 'mcp'),
+      ),
+    },
+    ...RULES,
+  ),
+  status: policyStatus,
+}

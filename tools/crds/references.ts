@@ -1,0 +1,131 @@
+import { atMostOne, list, number, object, type Structural, text, words } from './structural.ts'
+
+const group = (initial: string): Structural => ({
+  description: 'The API group; empty for the core one.',
+  type: 'string',
+  maxLength: 253,
+  pattern: '^$|^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+  default: initial,
+})
+
+const KIND = { maxLength: 63, pattern: '^[a-zA-Z]([-a-zA-Z0-9]*[a-zA-Z0-9])?$' }
+const NAMESPACE = { maxLength: 63, pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' }
+export const objectName = (what: string) => text(what, { maxLength: 253 })
+
+/** A backend: a Service with a port, or another kind that the controller knows. */
+export const backendRef = (what: string): Structural =>
+  object(
+    what,
+    {
+      group: group(''),
+      kind: { ...text('The kind.', KIND), default: 'Service' },
+      'name!': objectName('The name.'),
+      namespace: text('The namespace; another one needs a ReferenceGrant there.', NAMESPACE),
+      port: number('The port; a Service must have one.', 1, 65_535),
+    },
+    {
+      rule: "self.group != '' || self.kind != 'Service' || has(self.port)",
+      message: 'port is required for a Service',
+    },
+  )
+
+/** An entry of a Secret in the namespace of the object. */
+export const secretKeyRef = (what: string, key: string): Structural =>
+  object(what, {
+    'name!': objectName('The name of the Secret.'),
+    key: { ...text('The entry.', { maxLength: 253 }), default: key },
+  })
+
+export const secretRef = (what: string): Structural =>
+  object(what, { 'name!': objectName('The name of the Secret.') })
+
+export const matchLabels: Structural = {
+  description: 'Labels that all must be there.',
+  type: 'object',
+  minProperties: 1,
+  maxProperties: 64,
+  additionalProperties: { type: 'string', maxLength: 63 },
+}
+
+export const labelSelector = (what: string): Structural => ({
+  ...object(what, {
+    matchLabels: { ...matchLabels, minProperties: 0 },
+    matchExpressions: list(
+      'Conditions that all must hold.',
+      object('A condition.', {
+        'key!': text('The label.', { maxLength: 317 }),
+        'operator!': words('The comparison.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+        values: list('The values.', { type: 'string', maxLength: 63 }, 0, 64),
+      }),
+      0,
+      32,
+    ),
+  }),
+})
+
+export const sectionName = text('A part of the target: a listener, a rule, a port, a provider.', {
+  maxLength: 253,
+})
+
+/** What a policy is for: objects by name. */
+export const targetRefs: Structural = {
+  ...list(
+    'What the policy is for, in its own namespace.',
+    object(
+      'An object.',
+      {
+        'group!': omitDefault(group('')),
+        'kind!': text('The kind.', KIND),
+        'name!': objectName('The name.'),
+        sectionName,
+        port: number('A port of the gateway; for `frontend` alone.', 1, 65_535),
+      },
+      atMostOne('sectionName', 'port'),
+    ),
+    1,
+    16,
+  ),
+  'x-kubernetes-list-type': 'atomic',
+}
+
+/** The same by labels. */
+export const targetSelectors: Structural = {
+  ...list(
+    'What the policy is for, by labels, in its own namespace.',
+    object(
+      'Objects.',
+      {
+        'group!': omitDefault(group('')),
+        'kind!': text('The kind.', KIND),
+        'matchLabels!': matchLabels,
+        sectionName,
+        port: number('A port of the gateway; for `frontend` alone.', 1, 65_535),
+      },
+      atMostOne('sectionName', 'port'),
+    ),
+    1,
+    16,
+  ),
+  'x-kubernetes-list-type': 'atomic',
+}
+
+export const parentRefs: Structural = {
+  ...list(
+    'The gateways, or rules of routes, that it belongs to.',
+    object('A parent.', {
+      group: group('gateway.networking.k8s.io'),
+      kind: { ...words('The kind.', ['Gateway', 'ListenerSet', 'HTTPRoute']), default: 'Gateway' },
+      'name!': objectName('The name.'),
+      namespace: text('The namespace.', NAMESPACE),
+      sectionName,
+      port: number('A port of the gateway.', 1, 65_535),
+    }),
+    1,
+    16,
+  ),
+  'x-kubernetes-list-type': 'atomic',
+}
+
+function omitDefault({ default: _, ...rest }: Structural): Structural {
+  return rest
+}
