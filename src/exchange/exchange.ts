@@ -144,6 +144,9 @@ export class Exchange {
   /** Whose view `jwt`, `apiKey`, `basicAuth` and `extauthz` show; undefined: the most specific. */
   scope: Scope | undefined = undefined
 
+  /** Of a body that is too long to be kept, as far as it was; `request.body` is unset then. */
+  bodyBeginning: Uint8Array | undefined = undefined
+
   readonly connection: Connection
   /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
   path: string

@@ -47,11 +47,7 @@ export interface Challenge {
 }
 
 /** An authentication as a step: the request goes on with whom it found, or is answered. */
-export function authenticationStep(
-  policy: ValidPolicy,
-  mode: Mode,
-  authenticator: Authenticator,
-): Step {
+function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Authenticator): Step {
   const { method, variable, challenge } = authenticator
   const { missing, bad, isForProxy } = challenge
   const unknown = unauthorized([missing], isForProxy)

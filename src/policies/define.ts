@@ -1,10 +1,12 @@
 import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Ask } from '../exchange/ask.ts'
 import type { Decider, Scrutiny } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Step } from '../exchange/step.ts'
+import type { Target } from '../model/backend.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
 import type { JwtWorld } from './jwt-authentication/checker.ts'
@@ -34,6 +36,8 @@ export interface Part {
   readonly timeouts?: Timeouts
   readonly retry?: Retry
   readonly mirrors?: readonly MirrorTarget[]
+  /** It looks at the body itself, which must be there before it runs: all of it, or what fits. */
+  readonly body?: 'whole' | 'beginning' | undefined
 }
 
 /** What a policy is given while it is compiled. */
@@ -60,6 +64,8 @@ export interface Site {
   /** Says what is wrong with a policy that serves all the same. */
   report(diagnostic: Diagnostic): void
   readonly world: World
+  /** How to ask the service behind a target; where there is none, each question says so. */
+  connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): Ask
 }
 
 /** What policies that look outside are given of the world; without a word, the real one. */

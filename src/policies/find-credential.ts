@@ -30,9 +30,7 @@ export function compileLocation(
   }
 }
 
-export function locationOf(
-  location: Exclude<CredentialLocation, { kind: 'expression' }>,
-): Location {
+function locationOf(location: Exclude<CredentialLocation, { kind: 'expression' }>): Location {
   switch (location.kind) {
     case 'header':
       return inHeader(location.name, location.prefix)

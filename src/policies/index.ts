@@ -7,6 +7,7 @@ import { basicAuth } from './basic-auth/index.ts'
 import { cors } from './cors/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
+import { extAuthz } from './ext-authz/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
@@ -38,6 +39,7 @@ export const POLICIES: readonly Policy[] = [
   basicAuth,
   apiKey,
   authentication,
+  extAuthz,
   authorization,
   localRateLimit,
   requestHeaders,

@@ -19,6 +19,7 @@ const UNSERVED_BACKEND = reply(500, 'unsupported-backend')
 export interface Choosing {
   readonly choose: RouteProgram['choose']
   readonly readsBody: boolean
+  readonly readsBeginning: boolean
 }
 
 interface Share {
@@ -44,8 +45,12 @@ export function compileChoice(
     const chosen = compileBackend(compilation, backend, layers, own)
     return [{ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) }]
   })
-  const readsBody = shares.some(({ chosen }) => 'cluster' in chosen && chosen.readsBody)
-  return { choose: chooseAmong(shares, compilation.services.random), readsBody }
+  const programs = shares.flatMap(({ chosen }) => ('cluster' in chosen ? [chosen] : []))
+  return {
+    choose: chooseAmong(shares, compilation.services.random),
+    readsBody: programs.some(({ readsBody }) => readsBody),
+    readsBeginning: programs.some(({ readsBeginning }) => readsBeginning === true),
+  }
 }
 
 function chooseAmong(shares: readonly Share[], random: () => number): RouteProgram['choose'] {
@@ -87,20 +92,29 @@ function compileBackend(
   if (known !== undefined) return known
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const { steps, run, readsBody, decider } = sections.compile(around, 'backend')
+  const { steps, run, readsBody, readsBeginning, decider } = sections.compile(around, 'backend')
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = http?.requestTimeout ?? 0
-  const program = { name: backend.name, cluster, steps, run, readsBody, requestTimeout, decider }
+  const program: BackendProgram = {
+    name: backend.name,
+    cluster,
+    steps,
+    run,
+    readsBody,
+    readsBeginning,
+    requestTimeout,
+    decider,
+  }
   backendPrograms.set(key, program)
   return program
 }
 
-function refusalOf(backend: Backend | undefined): Reply | undefined {
+export function refusalOf(backend: Backend | undefined): Reply | undefined {
   if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
   return backend.kind === 'ai' || backend.kind === 'mcp' ? UNSERVED_BACKEND : undefined
 }
 
-function clusterPolicies(policies: readonly ValidPolicy[]): readonly ValidPolicy[] {
+export function clusterPolicies(policies: readonly ValidPolicy[]): readonly ValidPolicy[] {
   return policies.filter(({ kind }) => CLUSTER_KINDS.has(kind))
 }
 

@@ -3,7 +3,9 @@ import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route, RouteRule } from '../model/route.ts'
+import type { Site } from '../policies/define.ts'
 import { Clusters } from './clusters.ts'
+import { connectTo } from './connect.ts'
 import { type Layer, Layers } from './layers.ts'
 import type { BackendProgram, Program } from './program.ts'
 import { SectionCompiler } from './section.ts'
@@ -30,8 +32,10 @@ export function openCompilation(
   const layers = new Layers()
   const { now, world, scrutiny } = services
   const placeOf = (policy: Attached) => layers.placeOf(policy)
-  const sites = new Sites({ now: () => now.call(services), previous, placeOf, world, scrutiny })
-  return {
+  const connect: Site['connect'] = (...asked) => connectTo(compilation, ...asked)
+  const options = { now: () => now.call(services), previous, placeOf, world, scrutiny, connect }
+  const sites = new Sites(options)
+  const compilation: Compilation = {
     model,
     services,
     layers,
@@ -41,6 +45,7 @@ export function openCompilation(
     backends: new Map(model.backends.map((backend) => [backend.name, backend])),
     backendPrograms: new Map(),
   }
+  return compilation
 }
 
 /** Where in the Model a rule is. */

@@ -84,6 +84,8 @@ export interface RouteProgram {
   readonly run: Step
   /** An expression of this route reads `request.body`, which must be there before it runs. */
   readonly readsBody: boolean
+  /** As much of it as is kept is enough. */
+  readonly readsBeginning?: boolean
   /** A backend by weight; a Reply where there is none to choose. */
   choose(exchange: Exchange): BackendProgram | Reply
   readonly timeouts: Timeouts
@@ -104,6 +106,7 @@ export interface BackendProgram {
   readonly run: Step
   /** As RouteProgram.readsBody, of the backend's own expressions. */
   readonly readsBody: boolean
+  readonly readsBeginning?: boolean
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
   /** As RouteProgram.decider. */

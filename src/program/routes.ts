@@ -32,6 +32,7 @@ export function compileRule(
     steps: traffic.steps,
     run: traffic.run,
     readsBody: traffic.readsBody || choice.readsBody,
+    readsBeginning: traffic.readsBeginning || choice.readsBeginning,
     choose: choice.choose,
     timeouts: traffic.timeouts,
     retry: traffic.retry,
@@ -44,13 +45,12 @@ export function compileRule(
 /** What a request meets that no route matches: the policies around it, and then 404. */
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
-  const { steps, run, readsBody, timeouts, decider } = compilation.sections.compile(
-    layers,
-    'traffic',
-  )
+  const traffic = compilation.sections.compile(layers, 'traffic')
+  const { steps, run, readsBody, readsBeginning, timeouts, decider } = traffic
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  return { ...names, ...NOWHERE, steps, run, readsBody, timeouts, decider, choose: () => NO_ROUTE }
+  const own = { steps, run, readsBody, readsBeginning, timeouts, decider }
+  return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }
 }
 
 const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }

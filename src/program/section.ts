@@ -19,6 +19,7 @@ export interface CompiledSection {
   readonly steps: readonly Step[]
   readonly run: Step
   readonly readsBody: boolean
+  readonly readsBeginning: boolean
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
@@ -43,6 +44,7 @@ const EMPTY: CompiledSection = {
   steps: [],
   run: linkSteps([]),
   readsBody: false,
+  readsBeginning: false,
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
@@ -94,7 +96,9 @@ export class SectionCompiler {
     return {
       steps,
       run: linkSteps(steps),
-      readsBody: !isBroken && site.findings.readsBody,
+      readsBody:
+        !isBroken && (site.findings.readsBody || parts.some(({ body }) => body === 'whole')),
+      readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),

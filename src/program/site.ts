@@ -41,6 +41,7 @@ export interface SitesOptions {
   readonly placeOf: (policy: Attached) => string
   readonly world?: World | undefined
   readonly scrutiny?: Scrutiny | undefined
+  readonly connect?: Site['connect']
 }
 
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
@@ -51,17 +52,20 @@ export class Sites {
   readonly #previous: Program | undefined
   readonly #placeOf: (policy: Attached) => string
   readonly #world: World
+  readonly #connect: Site['connect']
   readonly #collector = collector()
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
   readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
-  constructor({ now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY }: SitesOptions) {
+  constructor(options: SitesOptions) {
+    const { now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY } = options
     this.#now = now
     this.#scrutiny = scrutiny
     this.#previous = previous
     this.#placeOf = placeOf
     this.#world = world
+    this.#connect = options.connect ?? nowhere
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -124,6 +128,7 @@ export class Sites {
       kept: (policy, make, part = '') => this.#keep(policy, part, make),
       report: (diagnostic) => this.report(diagnostic),
       world: this.#world,
+      connect: this.#connect,
     }
     return site
   }
@@ -164,6 +169,8 @@ export class Sites {
     return kept
   }
 }
+
+const nowhere: Site['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
 
 function fieldOrigin(origin: Origin, field: string): Origin {
   if (origin.kind === 'file') return origin

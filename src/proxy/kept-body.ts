@@ -34,6 +34,12 @@ export class KeptBody implements BodySink {
     return this.#isWhole && this.#size <= this.#most ? Buffer.concat(this.#pieces) : undefined
   }
 
+  /** What came so far of a body that is too long to be kept. */
+  get beginning(): Buffer | undefined {
+    const isLonger = this.#size > this.#most && !this.#isForgotten
+    return isLonger ? Buffer.concat(this.#pieces).subarray(0, this.#most) : undefined
+  }
+
   /** From now on the body goes to these, from its beginning; the first one sets the pace. */
   sendTo(...sinks: readonly BodySink[]): void {
     this.#sinks = sinks

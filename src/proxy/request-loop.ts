@@ -96,7 +96,9 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       this.#tooLarge(run, 'body-too-large')
       return
     }
-    const readsBody = run.route.readsBody || listener.needs?.requestBody === true
+    const { route } = run
+    const readsBody =
+      route.readsBody || route.readsBeginning === true || listener.needs?.requestBody === true
     if (readsBody && head.framing !== 'none') this.#readFirst(run, () => this.#policies(run))
     else this.#policies(run)
   }
@@ -152,6 +154,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
         return
       }
       run.exchange.request.body = bytes
+      run.exchange.bodyBeginning = body.beginning
       next()
     })
     run.body = body

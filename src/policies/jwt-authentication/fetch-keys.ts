@@ -1,6 +1,13 @@
 import { type IncomingMessage, request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestSecure } from 'node:https'
-import { FORBIDDEN, guardedLookup, isInternalHost, type Resolve } from './address-guard.ts'
+import { isIP } from 'node:net'
+import {
+  FORBIDDEN,
+  guardedLookup,
+  isForbiddenAddress,
+  isInternalHost,
+  type Resolve,
+} from './address-guard.ts'
 
 export type Fetched =
   | { readonly kind: 'text'; readonly text: string; readonly maxAge: number | undefined }
@@ -59,6 +66,11 @@ function isSameHost(from: URL, to: URL): boolean {
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
+  // Nobody looks up an address that was written as one, so that nobody would judge it either.
+  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0 && isForbiddenAddress(literal, true)) {
+    return refused(`${literal} is no address to fetch keys from`)
+  }
   const answer = await ask(url, limits, signal)
   try {
     const { statusCode = 0, headers } = answer

@@ -1,0 +1,197 @@
+import type { Value, Variables } from '../../cel/index.ts'
+import { type Json, toJson } from '../../cel/values/json-write.ts'
+import type { Ask } from '../../exchange/ask.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { Answers } from './answers.ts'
+import { grpcQuestion, readGrpcAnswer } from './grpc.ts'
+import { compileHttp, type HttpProtocol } from './http.ts'
+import type { ExtAuthz } from './schema.ts'
+import { applyChanges, type Header, type Verdict } from './verdict.ts'
+
+/** Every service that reaches the place must admit the request. */
+export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: Site): Part {
+  const steps = policies.map((policy) => compileOne(policy, site))
+  const shown = policies.flatMap(({ value }) => value.includeRequestBody ?? [])
+  const isPartial = shown.every(({ allowPartialMessage }) => allowPartialMessage)
+  const body = shown.length === 0 ? undefined : isPartial ? 'beginning' : 'whole'
+  return { step: (exchange) => runSteps(steps, exchange), body }
+}
+
+type AskVerdict = (exchange: Exchange, body: Body | undefined) => Promise<Verdict>
+
+interface Body {
+  readonly bytes: Uint8Array
+  /** Of the whole. */
+  readonly size: number
+}
+
+function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
+  const { target, protocol, includeRequestBody, cache } = policy.value
+  const { http } = protocol
+  const ask = site.connect(target, policy, http === undefined ? '2' : '1.1')
+  const askVerdict =
+    http === undefined ? askByGrpc(policy, ask, site) : askByHttp(http, policy, ask, site)
+  const answers =
+    cache && site.kept(policy, () => new Answers(cache.ttl, cache.maxEntries), 'answers')
+  const keyOf = compileKey(policy, site)
+  const unavailable = refusalOf(policy)
+  const { now } = site
+
+  const settle = (exchange: Exchange, verdict: Verdict): Outcome => {
+    switch (verdict.kind) {
+      case 'allowed':
+        applyChanges(exchange, verdict.changes)
+        exchange.identify(policy, 'extauthz', verdict.metadata)
+        return undefined
+      case 'denied':
+        return refuse(exchange, policy, 'denied', 'by the service', verdict.reply)
+      case 'failed':
+        return unavailable && refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
+    }
+  }
+
+  return (exchange) => {
+    const body = includeRequestBody && bodyOf(exchange, includeRequestBody)
+    if (body === 'too-large') {
+      return refuse(exchange, policy, 'too-large', 'the body cannot be shown', TOO_LARGE)
+    }
+    const key = answers && keyOf(variablesOf(exchange))
+    const known = key === undefined ? undefined : answers?.get(key, now())
+    if (known !== undefined) return settle(exchange, known)
+    return askVerdict(exchange, body).then((verdict) => {
+      if (key !== undefined) answers?.set(key, verdict, now())
+      return settle(exchange, verdict)
+    })
+  }
+}
+
+const TOO_LARGE = reply(413, 'external-authorization')
+
+function refuse(
+  exchange: Exchange,
+  by: ValidPolicy,
+  fault: string,
+  detail: string,
+  answer: Reply,
+): Reply {
+  exchange.refusal = { by, method: 'external', fault, detail }
+  return { ...answer, detail: `${fault}: ${detail}` }
+}
+
+/** Undefined: who cannot be asked is passed over, because somebody wanted it so. */
+function refusalOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
+  const { failureMode } = value
+  if (failureMode === 'Allow') return undefined
+  const status = failureMode === 'Deny' ? 403 : failureMode.denyWithStatus
+  return reply(status, 'external-authorization')
+}
+
+/** Undefined where the request has none. */
+function bodyOf(
+  { request, bodyBeginning }: Exchange,
+  { maxRequestBytes, allowPartialMessage }: NonNullable<ExtAuthz['includeRequestBody']>,
+): Body | 'too-large' | undefined {
+  const kept = request.body ?? bodyBeginning
+  if (kept === undefined) return undefined
+  const isWhole = request.body !== undefined && kept.length <= maxRequestBytes
+  if (!isWhole && !allowPartialMessage) return 'too-large'
+  const length = Number(request.headers.get('content-length') ?? kept.length)
+  return { bytes: kept.subarray(0, maxRequestBytes), size: length }
+}
+
+function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: Site): AskVerdict {
+  const { protocol, timeout, includeRequestHeaders, includeRequestBody } = policy.value
+  const { context = {}, metadata = {} } = protocol.grpc ?? {}
+  const told = Object.entries(metadata).map(([name, text]) => {
+    const place = { policy, field: `protocol.grpc.metadata.${name}`, result: 'any' } as const
+    return { name, evaluate: site.compile(text, place)?.evaluate() }
+  })
+  return async (exchange, body) => {
+    const variables = variablesOf(exchange)
+    const values = told.flatMap(({ name, evaluate }): (readonly [string, Json])[] => {
+      const value = evaluate?.(variables)
+      return value === undefined ? [] : [[name, toJson(value)]]
+    })
+    const asked = {
+      headers: headersOf(exchange, includeRequestHeaders),
+      body: body?.bytes,
+      size: body?.size ?? 0,
+      packAsBytes: includeRequestBody?.packAsBytes === true,
+      context,
+      metadata: Object.fromEntries(values),
+    }
+    const answer = await ask(exchange, grpcQuestion(exchange, asked, timeout))
+    return 'failure' in answer ? { kind: 'failed', detail: answer.failure } : readGrpcAnswer(answer)
+  }
+}
+
+/** Credentials are what such a service judges by; more is told where it is asked for. */
+const FEW: readonly string[] = ['authorization', 'cookie']
+
+function askByHttp(
+  protocol: HttpProtocol,
+  policy: ValidPolicy<ExtAuthz>,
+  ask: Ask,
+  site: Site,
+): AskVerdict {
+  const { timeout, includeRequestHeaders } = policy.value
+  const { question, read } = compileHttp(protocol, policy, site)
+  const wanted = includeRequestHeaders.length === 0 ? FEW : includeRequestHeaders
+  return async (exchange, body) => {
+    const headers = headersOf(exchange, wanted).filter(([name]) => !OF_CONNECTION.has(name))
+    const asked = question(exchange, headers, timeout)
+    if (asked === undefined) return { kind: 'failed', detail: 'an expression has no value' }
+    const whole =
+      asked.body.length > 0 || body === undefined ? asked : { ...asked, body: body.bytes }
+    const answer = await ask(exchange, whole)
+    return 'failure' in answer ? { kind: 'failed', detail: answer.failure } : read(exchange, answer)
+  }
+}
+
+const OF_CONNECTION: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Those of the request, as the client sent them; none named: all, with those of HTTP/2. */
+function headersOf({ request }: Exchange, names: readonly string[]): readonly Header[] {
+  const pseudo: Readonly<Record<string, string>> = {
+    ':method': request.method,
+    ':path': request.pathAndQuery,
+    ':authority': request.host,
+    ':scheme': request.scheme,
+  }
+  const all = names.length === 0 ? [...Object.keys(pseudo), ...request.headers.keys()] : names
+  return all.flatMap((written): Header[] => {
+    const name = written.toLowerCase()
+    const value = name.startsWith(':') ? pseudo[name] : request.headers.get(name)
+    return value === undefined ? [] : [[name, value]]
+  })
+}
+
+/** Undefined where an expression has no value: then the answer is for this request alone. */
+function compileKey(policy: ValidPolicy<ExtAuthz>, site: Site) {
+  const parts = (policy.value.cache?.key ?? []).map((text, index) =>
+    site.compile(text, { policy, field: `cache.key[${index}]`, result: 'any' })?.evaluate(),
+  )
+  return (variables: Variables): string | undefined => {
+    const values: Json[] = []
+    for (const evaluate of parts) {
+      const value: Value | undefined = evaluate?.(variables)
+      if (value === undefined) return undefined
+      values.push(toJson(value))
+    }
+    return JSON.stringify(values)
+  }
+}

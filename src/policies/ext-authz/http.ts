@@ -1,0 +1,112 @@
+import type { Value, Variables } from '../../cel/index.ts'
+import type { JsonObject } from '../../cel/values/value.ts'
+import type { Answer, Question } from '../../exchange/ask.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { reply } from '../../exchange/reply.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Site, variablesOf } from '../define.ts'
+import { textOf } from '../value-text.ts'
+import type { ExtAuthz } from './schema.ts'
+import { denial, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
+
+export type HttpProtocol = NonNullable<ExtAuthz['protocol']['http']>
+
+type Evaluate = (variables: Variables) => Value | undefined
+
+const MOST_ANSWER = 65_536
+
+/** The service is asked by a plain request: 2xx admits, 5xx is no answer, all else refuses. */
+export interface HttpAsking {
+  /** Undefined where an expression has no value: then nobody can be asked. */
+  question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
+  read(exchange: Exchange, answer: Answer): Verdict
+}
+
+export function compileHttp(
+  protocol: HttpProtocol,
+  policy: ValidPolicy<ExtAuthz>,
+  site: Site,
+): HttpAsking {
+  const compile = (text: string, field: string, result: 'string' | 'any', stage?: 'log') => {
+    const place = { policy, field: `protocol.http.${field}`, result }
+    return site.compile(text, stage === undefined ? place : { ...place, stage })?.evaluate()
+  }
+  const optional = (field: 'path' | 'redirect' | 'body'): Evaluate | undefined => {
+    const text = protocol[field]
+    return text === undefined ? undefined : (compile(text, field, 'string') ?? NOTHING)
+  }
+  const [path, redirect, body] = [optional('path'), optional('redirect'), optional('body')]
+  const added = Object.entries(protocol.addRequestHeaders).map(([name, text]) => ({
+    name: name.toLowerCase(),
+    evaluate: compile(text, `addRequestHeaders.${name}`, 'string') ?? NOTHING,
+  }))
+  const metadata = Object.entries(protocol.metadata).map(([name, text]) => ({
+    name,
+    evaluate: compile(text, `metadata.${name}`, 'any', 'log') ?? NOTHING,
+  }))
+
+  return {
+    question(exchange, headers, timeout) {
+      const variables = variablesOf(exchange)
+      const said = new Map(
+        added.map(({ name, evaluate }) => [name, textOf(evaluate(variables))] as const),
+      )
+      const target = path === undefined ? exchange.request.pathAndQuery : textOf(path(variables))
+      const content = body === undefined ? '' : textOf(body(variables))
+      if (target === undefined || content === undefined) return undefined
+      const own = [...said].filter((pair): pair is [string, string] => {
+        return pair[1] !== undefined && !pair[0].startsWith(':')
+      })
+      const names = new Set(own.map(([name]) => name))
+      return {
+        method: said.get(':method') ?? exchange.request.method,
+        path: said.get(':path') ?? target,
+        authority: said.get(':authority') ?? '',
+        headers: [...headers.filter(([name]) => !names.has(name)), ...own],
+        body: Buffer.from(content, 'utf8'),
+        timeout,
+        mostBytes: MOST_ANSWER,
+      }
+    },
+    read(exchange, answer) {
+      const { status, headers, fields, body: content } = answer
+      if (status >= 500 || status < 200) return { kind: 'failed', detail: `status ${status}` }
+      if (status >= 300) {
+        const location = redirect && textOf(redirect(variablesOf(exchange)))
+        return {
+          kind: 'denied',
+          reply: location === undefined ? denial(status, fields, content) : sentTo(location),
+        }
+      }
+      const wanted = protocol.includeResponseHeaders.flatMap((name): Header[] => {
+        const value = headers.get(name)
+        return value === undefined ? [] : [[name.toLowerCase(), value]]
+      })
+      const changes = wanted.length === 0 ? NO_CHANGES : { ...NO_CHANGES, set: wanted }
+      return { kind: 'allowed', changes, metadata: metadataOf(exchange, answer) }
+    },
+  }
+
+  /** `response` is the answer of the service while its expressions run. */
+  function metadataOf(exchange: Exchange, { status, headers }: Answer): JsonObject {
+    if (metadata.length === 0) return {}
+    const before = exchange.response
+    exchange.response = { code: status, headers } as unknown as JsonObject
+    const found: Record<string, Value> = {}
+    for (const { name, evaluate } of metadata) {
+      const value = evaluate(variablesOf(exchange))
+      if (value !== undefined) found[name] = value
+    }
+    exchange.response = before
+    return found
+  }
+}
+
+const NOTHING: Evaluate = () => undefined
+
+function sentTo(location: string) {
+  const isFit = /^[!-~]+$/.test(location)
+  const set = isFit ? [{ name: 'location', value: location }] : []
+  return reply(isFit ? 302 : 403, 'external-authorization', '', headerEdit({ set }))
+}

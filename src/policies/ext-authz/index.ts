@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileExtAuthz } from './compile.ts'
+import { extAuthz as schema } from './schema.ts'
+
+export const extAuthz = definePolicy({
+  kind: 'extAuthz',
+  stages: ['traffic', 'backend'],
+  schema,
+  compile: compileExtAuthz,
+})

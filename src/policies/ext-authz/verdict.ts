@@ -1,0 +1,113 @@
+import type { JsonObject } from '../../cel/values/value.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+
+/** What a service says of a request. */
+export type Verdict =
+  | { readonly kind: 'allowed'; readonly changes: Changes; readonly metadata: JsonObject }
+  | { readonly kind: 'denied'; readonly reply: Reply }
+  /** It could not be asked, or did not answer what can be understood. */
+  | { readonly kind: 'failed'; readonly detail: string }
+
+export type Header = readonly [name: string, value: string]
+
+/** What it wants to have changed in a request that it admits, and in the answer to it. */
+export interface Changes {
+  readonly set: readonly Header[]
+  readonly add: readonly Header[]
+  /** Only where the request has none of the name. */
+  readonly addIfAbsent: readonly Header[]
+  /** Only where the request has one of the name. */
+  readonly overwrite: readonly Header[]
+  readonly remove: readonly string[]
+  readonly answerSet: readonly Header[]
+  readonly answerAdd: readonly Header[]
+  readonly querySet: readonly Header[]
+  readonly queryRemove: readonly string[]
+}
+
+export const NO_CHANGES: Changes = {
+  set: [],
+  add: [],
+  addIfAbsent: [],
+  overwrite: [],
+  remove: [],
+  answerSet: [],
+  answerAdd: [],
+  querySet: [],
+  queryRemove: [],
+}
+
+/** Who frames and routes a message writes these, whatever a service says. */
+const OWN: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+function isFit([name, value]: Header): boolean {
+  return isFitName(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+}
+
+function isFitName(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !OWN.has(name.toLowerCase())
+}
+
+export function applyChanges(exchange: Exchange, changes: Changes): void {
+  if (changes === NO_CHANGES) return
+  const { headers } = exchange.request
+  const set = [
+    ...changes.set,
+    ...changes.overwrite.filter(([name]) => headers.get(name) !== undefined),
+  ].filter(isFit)
+  const absent = changes.addIfAbsent.filter(([name]) => headers.get(name) === undefined)
+  const add = [...changes.add, ...absent].filter(isFit)
+  exchange.requestEdit = exchange.requestEdit.with(
+    headerEdit({
+      set: set.map(named),
+      add: add.map(named),
+      remove: changes.remove.filter(isFitName),
+    }),
+  )
+  const answer = headerEdit({
+    set: changes.answerSet.filter(isFit).map(named),
+    add: changes.answerAdd.filter(isFit).map(named),
+  })
+  exchange.responseEdit = answer.with(exchange.responseEdit)
+  changeQuery(exchange, changes)
+}
+
+function named([name, value]: Header) {
+  return { name, value }
+}
+
+function changeQuery(exchange: Exchange, { querySet, queryRemove }: Changes): void {
+  if (querySet.length + queryRemove.length === 0) return
+  const query = new URLSearchParams(exchange.search)
+  for (const name of queryRemove) query.delete(name)
+  for (const [name, value] of querySet) query.set(name, value)
+  exchange.search = query.size === 0 ? '' : `?${query}`
+}
+
+/** An answer for the client as the service wrote it; what could break out of its line is left out. */
+export function denial(status: number, headers: readonly Header[], body: Uint8Array): Reply {
+  const fit = headers.filter(isFit)
+  const isType = ([name]: Header) => name.toLowerCase() === 'content-type'
+  const contentType = fit.find(isType)?.[1] ?? (body.length === 0 ? '' : PLAIN)
+  const added = fit.filter((header) => !isType(header))
+  return {
+    ...reply(status, 'external-authorization'),
+    headers: new HeaderEdit([], added),
+    body,
+    contentType,
+  }
+}
+
+const PLAIN = 'text/plain; charset=utf-8'

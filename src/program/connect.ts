@@ -1,0 +1,49 @@
+import type { Ask } from '../exchange/ask.ts'
+import type { Target } from '../model/backend.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import { asker } from '../upstream/ask.ts'
+import { clusterPolicies, refusalOf } from './backends.ts'
+import { backendOf } from './clusters.ts'
+import type { Compilation } from './compilation.ts'
+import { reaching } from './layers.ts'
+
+const NOBODY: Ask = () => Promise.resolve({ failure: 'no-backend' })
+
+/** The service that a policy asks: a backend of the configuration as it is set up there, or an address. */
+export function connectTo(
+  compilation: Compilation,
+  target: Target,
+  policy: ValidPolicy,
+  version: '1.1' | '2',
+): Ask {
+  const isNamed = target.kind === 'backend'
+  const backend = isNamed
+    ? compilation.backends.get(target.backend)
+    : backendOf(target, policy.origin)
+  if (backend === undefined || refusalOf(backend) !== undefined) return NOBODY
+  const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
+  const { byKind, invalid } = reaching([own], 'backend')
+  if (invalid.length > 0) return NOBODY
+  const known = clusterPolicies([...byKind.values()].flat())
+  const policies = version === '2' ? spokenIn(version, known, policy) : known
+  const cluster = compilation.clusters.open(backend, policies)
+  return cluster === undefined ? NOBODY : asker(cluster)
+}
+
+/** What the policy speaks counts more than what others speak to the same backend. */
+function spokenIn(
+  version: '2',
+  policies: readonly ValidPolicy[],
+  { origin }: ValidPolicy,
+): readonly ValidPolicy[] {
+  const http: ValidPolicy = {
+    state: 'valid',
+    kind: 'http',
+    section: 'backend',
+    level: 'provider',
+    policy: 'extAuthz',
+    origin,
+    value: { version },
+  }
+  return [...policies.filter(({ kind }) => kind !== 'http'), http]
+}

@@ -1,0 +1,176 @@
+import type { Answer, Ask, NoAnswer, Question } from '../exchange/ask.ts'
+import { HeaderView } from '../exchange/header-view.ts'
+import { isFieldText } from '../wire/http1/field-lines.ts'
+import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
+import { isToken } from '../wire/http1/message.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { Choice, Cluster } from './cluster.ts'
+import type { Waiting } from './pool.ts'
+
+/** Questions under way at once; what comes beyond is not held, so that a slow service costs little. */
+const MOST_ASKING = 1_024
+
+/** Questions to the service behind a cluster, one attempt each. */
+export function asker(cluster: Cluster): Ask {
+  let asking = 0
+  return async (exchange, question) => {
+    const lines = renderLines(question)
+    if (lines === undefined) return { failure: 'bad-question' }
+    if (asking >= MOST_ASKING) return { failure: 'overloaded' }
+    const choice = cluster.choose(exchange, [])
+    if (typeof choice === 'string') return { failure: choice }
+    asking++
+    try {
+      return await new Asking(choice, question, lines).answered
+    } finally {
+      asking--
+    }
+  }
+}
+
+/** The fields of its head; undefined where they, or its first line, would be something else. */
+function renderLines({ method, path, authority, headers, body }: Question): string | undefined {
+  const isPath = /^\/[!-~]*$/.test(path)
+  if (!isToken(method) || !isPath || !isFieldText(authority)) return undefined
+  let lines = ''
+  for (const [name, value] of headers) {
+    if (!isToken(name) || !isFieldText(value)) return undefined
+    lines += `${name}: ${value}\r\n`
+  }
+  if (body.length > 0) lines += `content-length: ${body.length}\r\n`
+  return lines
+}
+
+/** One question on its way. */
+class Asking implements Waiting, ResponseEvents {
+  readonly answered: Promise<Answer | NoAnswer>
+  readonly #choice: Choice
+  readonly #question: Question
+  readonly #lines: string
+  readonly #startedAt = performance.now()
+  readonly #timer: NodeJS.Timeout
+  #settle: (answer: Answer | NoAnswer) => void = () => {}
+  #connection: UpstreamConnection | undefined
+  #status = 0
+  #fields: readonly (readonly [string, string])[] = []
+  #pieces: Buffer[] = []
+  #size = 0
+  #isOver = false
+
+  constructor(choice: Choice, question: Question, lines: string) {
+    this.#choice = choice
+    this.#question = question
+    this.#lines = lines
+    this.answered = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#timer = setTimeout(() => this.#give('timeout'), question.timeout)
+    const connection = choice.pool.take()
+    if (connection === undefined) choice.pool.request(this)
+    else this.connected(connection)
+  }
+
+  connected(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.release()
+      return
+    }
+    this.#connection = connection
+    const { method, path, authority, body, timeout } = this.#question
+    const { host: own, endpoint } = this.#choice
+    const host = authority || own || (endpoint.startsWith('unix:') ? 'localhost' : endpoint)
+    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${this.#lines}\r\n`
+    connection.send(method, head, body.length > 0, timeout, this)
+    if (body.length === 0) return
+    connection.write(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
+    connection.end()
+  }
+
+  unconnected(reason: string): void {
+    this.#over({ failure: reason }, 'connect-failed')
+  }
+
+  interim(): void {}
+
+  response(head: ResponseHead): boolean {
+    this.#status = head.status
+    this.#fields = listOf(head.fields)
+    return false
+  }
+
+  data(bytes: Buffer): boolean {
+    this.#size += bytes.length
+    if (this.#size > this.#question.mostBytes) this.#give('too-large')
+    else this.#pieces.push(bytes)
+    return true
+  }
+
+  ended(trailers: Fields | undefined): void {
+    const answer: Answer = {
+      status: this.#status,
+      headers: new AnswerHeaders(this.#fields),
+      fields: this.#fields,
+      trailers: new Map(trailers === undefined ? [] : listOf(trailers)),
+      body: Buffer.concat(this.#pieces),
+    }
+    this.#over(answer, 'answered')
+  }
+
+  failed(reason: string): void {
+    this.#over({ failure: reason }, 'reset')
+  }
+
+  drained(): void {}
+
+  /** Nobody waits any longer. */
+  #give(failure: 'timeout' | 'too-large'): void {
+    if (this.#isOver) return
+    const connection = this.#connection
+    this.#over({ failure }, failure === 'timeout' ? 'timeout' : 'cancelled')
+    if (connection === undefined) this.#choice.pool.cancel(this)
+    else connection.abort()
+  }
+
+  #over(answer: Answer | NoAnswer, outcome: Parameters<Choice['done']>[0]['outcome']): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#pieces = []
+    const duration = performance.now() - this.#startedAt
+    this.#choice.done({ outcome, status: this.#status, duration })
+    this.#settle(answer)
+  }
+}
+
+/** A copy: the head is another's soon. */
+function listOf(fields: Fields): readonly (readonly [string, string])[] {
+  return Array.from({ length: fields.count }, (_, i) => [
+    fieldName(fields, i).toLowerCase(),
+    fieldValue(fields, i),
+  ])
+}
+
+class AnswerHeaders extends HeaderView {
+  readonly #values = new Map<string, string>()
+
+  constructor(fields: readonly (readonly [name: string, value: string])[]) {
+    super()
+    for (const [name, value] of fields) {
+      const known = this.#values.get(name)
+      this.#values.set(name, known === undefined ? value : `${known}, ${value}`)
+    }
+  }
+
+  get size(): number {
+    return this.#values.size
+  }
+
+  get(name: unknown): string | undefined {
+    return typeof name === 'string' ? this.#values.get(name.toLowerCase()) : undefined
+  }
+
+  keys(): Iterable<string> {
+    return this.#values.keys()
+  }
+}

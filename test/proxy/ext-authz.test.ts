@@ -1,0 +1,274 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type AuthorizationService, startAuthorizationService } from './authorization-service.ts'
+import { type Governed, govern, startServer } from './governed.ts'
+
+const text = (key: string, value: string) => ({ header: { key, value } })
+
+describe('external authorization by gRPC', () => {
+  let service: AuthorizationService
+  let gateway: Governed
+  const policies = (more = '') =>
+    `extAuthz:\n  host: 127.0.0.1:${service.port}\n  timeout: 300ms\n${more}authorization:\n  rules: [{ deny: "extauthz.level == 3.0" }]\n`
+  before(async () => {
+    service = await startAuthorizationService()
+    gateway = await govern(
+      policies(
+        `  protocol:\n    grpc:\n      context: { team: shop }\n      metadata: { who: '{"path": request.path, "n": [1, true, null]}' }\n  includeRequestBody: { maxRequestBytes: 16, allowPartialMessage: true }\n`,
+      ),
+    )
+  })
+  after(async () => {
+    await gateway.close()
+    service.close()
+  })
+
+  it('is told of the request', async () => {
+    service.answer = () => ({})
+    const init = {
+      method: 'POST',
+      headers: { 'x-one': 'ä', authorization: 'Bearer a' },
+      body: 'hello',
+    }
+    assert.equal((await gateway.send('/a/b?c=d', init)).status, 200)
+    const { attributes } = service.checked.at(-1) ?? assert.fail()
+    const { http } = attributes.request
+    assert.deepEqual(
+      [
+        http['method'],
+        http['path'],
+        http['query'],
+        http['host'],
+        http['scheme'],
+        http['protocol'],
+        http['body'],
+      ],
+      ['POST', '/a/b?c=d', 'c=d', '127.0.0.1', 'http', 'HTTP/1.1', 'hello'],
+    )
+    assert.equal(http['size'], '5')
+    assert.equal(http.headers['authorization'], 'Bearer a')
+    assert.equal(http.headers[':method'], 'POST')
+    assert.equal(http.headers['x-one'], 'ä')
+    assert.deepEqual(attributes.contextExtensions, { team: 'shop' })
+    assert.deepEqual(attributes.metadataContext.filterMetadata['who']?.fields, {
+      path: { stringValue: '/a/b' },
+      n: { listValue: { values: [{ numberValue: 1 }, { boolValue: true }, {}] } },
+    })
+    assert.equal(attributes.source.address.socketAddress.address, '127.0.0.1')
+  })
+
+  it('changes what it wants to have changed', async () => {
+    service.answer = () => ({
+      status: { code: 0 },
+      okResponse: {
+        headers: [
+          text('x-user', 'alice'),
+          { ...text('x-more', '2'), append: { value: true } },
+          { ...text('x-absent', '1'), appendAction: 1 },
+          { ...text('x-kept', 'never'), appendAction: 1 },
+          { ...text('x-nowhere', 'never'), appendAction: 3 },
+          text('content-length', '999'),
+          text('x-broken', 'a\r\nx-injected: 1'),
+        ],
+        headersToRemove: ['x-secret'],
+        responseHeadersToAdd: [text('x-served-for', 'alice')],
+        queryParametersToSet: [{ key: 'tenant', value: 'a b' }],
+        queryParametersToRemove: ['debug'],
+      },
+    })
+    const sent = { 'x-user': 'mallory', 'x-more': '1', 'x-kept': 'mine', 'x-secret': 's' }
+    const { status, got, headers } = await gateway.get('/?debug=1&a=2', sent)
+    assert.equal(status, 200)
+    assert.equal(got?.headers['x-user'], 'alice')
+    assert.equal(got?.headers['x-more'], '1, 2')
+    assert.equal(got?.headers['x-absent'], '1')
+    assert.equal(got?.headers['x-kept'], 'mine')
+    assert.equal(got?.headers['x-secret'], undefined)
+    assert.equal(got?.headers['x-nowhere'], undefined)
+    assert.equal(got?.headers['x-injected'], undefined)
+    assert.equal(got?.url, '/?a=2&tenant=a+b')
+    assert.equal(headers.get('x-served-for'), 'alice')
+  })
+
+  it('refuses with its own answer', async () => {
+    service.answer = () => ({
+      status: { code: 7 },
+      deniedResponse: {
+        status: { code: 401 },
+        headers: [
+          text('www-authenticate', 'Custom'),
+          text('content-type', 'application/json'),
+          text('transfer-encoding', 'chunked'),
+        ],
+        body: '{"why":"not you"}',
+      },
+    })
+    const before = gateway.lines.length
+    const { status, headers, text: body } = await gateway.get()
+    assert.deepEqual(
+      [status, headers.get('www-authenticate'), headers.get('content-type'), body],
+      [401, 'Custom', 'application/json', '{"why":"not you"}'],
+    )
+    assert.equal(gateway.lines[before]?.['reason'], 'external-authorization')
+  })
+
+  for (const [what, answer] of [
+    ['a refusal without an answer', { status: { code: 7 } }],
+    [
+      'a refusal with status 200',
+      { status: { code: 7 }, deniedResponse: { status: { code: 200 } } },
+    ],
+    ['a refusal beside OK', { deniedResponse: { status: { code: 403 } } }],
+    ['a failure of gRPC', 13],
+    ['no answer in time', null],
+  ] as const) {
+    it(`${what}: 403`, async () => {
+      service.answer = () => answer
+      assert.equal((await gateway.get()).status, 403)
+    })
+  }
+
+  it('rules see its metadata', async () => {
+    const metadata = (level: number) => ({
+      dynamicMetadata: { fields: { level: { numberValue: level } } },
+    })
+    service.answer = () => metadata(2.5)
+    assert.equal((await gateway.get()).status, 200)
+    service.answer = () => metadata(3)
+    assert.equal((await gateway.get()).status, 403)
+  })
+
+  it('gets the beginning of a long body, and the backend all of it', async () => {
+    service.answer = () => ({})
+    const body = 'x'.repeat(100)
+    const { got } = await gateway.send('/', { method: 'POST', body })
+    assert.equal(got?.body, body)
+    const { http } = (service.checked.at(-1) ?? assert.fail()).attributes.request
+    assert.deepEqual([http['body'], http['size']], ['x'.repeat(16), '100'])
+  })
+
+  it('a body that it must see whole and cannot: 413', async () => {
+    const own = await govern(policies('  includeRequestBody: { maxRequestBytes: 16 }\n'))
+    const asked = service.checked.length
+    assert.equal((await own.send('/', { method: 'POST', body: 'x'.repeat(17) })).status, 413)
+    assert.equal(service.checked.length, asked)
+    assert.equal((await own.send('/', { method: 'POST', body: 'x'.repeat(16) })).status, 200)
+    await own.close()
+  })
+
+  it('answers are remembered by their key, and failures are not', async () => {
+    const own = await govern(policies(`  cache: { key: ["request.headers['x-user']"], ttl: 1m }\n`))
+    service.answer = () => 14
+    assert.equal((await own.get('/', { 'x-user': 'a' })).status, 403)
+    service.answer = () => ({ okResponse: { headers: [text('x-set', 'yes')] } })
+    const asked = service.checked.length
+    for (let i = 0; i < 3; i++) {
+      assert.equal((await own.get('/', { 'x-user': 'a' })).got?.headers['x-set'], 'yes')
+    }
+    assert.equal(service.checked.length, asked + 1)
+    await own.get('/', { 'x-user': 'b' })
+    await own.get()
+    await own.get()
+    assert.equal(service.checked.length, asked + 4, 'without a key each is asked for itself')
+    await own.close()
+  })
+})
+
+describe('a service that cannot be asked', () => {
+  for (const [mode, status] of [
+    ['', 403],
+    ['  failureMode: { denyWithStatus: 503 }\n', 503],
+    ['  failureMode: allow\n', 200],
+  ] as const) {
+    it(`${mode.trim() || 'by default'}: ${status}`, async () => {
+      const gone = await startServer(() => {})
+      gone.close()
+      for (const protocol of ['grpc', 'http']) {
+        const gateway = await govern(
+          `extAuthz:\n  host: 127.0.0.1:${gone.port}\n  protocol: { ${protocol}: {} }\n${mode}`,
+        )
+        assert.equal((await gateway.get()).status, status)
+        await gateway.close()
+      }
+    })
+  }
+
+  it('a slow one holds no more than it may', async () => {
+    const slow = await startServer(() => {})
+    const gateway = await govern(
+      `extAuthz:\n  host: 127.0.0.1:${slow.port}\n  timeout: 200ms\n  protocol: { http: {} }\n`,
+    )
+    const all = await Promise.all(Array.from({ length: 50 }, () => gateway.get()))
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], [403])
+    assert.ok(gateway.lines.every(({ detail }) => detail === 'unavailable: timeout'))
+    await gateway.close()
+    slow.close()
+  })
+})
+
+describe('external authorization by HTTP', () => {
+  it('2xx admits, 5xx is no answer, all else is the answer of the service', async () => {
+    const asked: { url: string; headers: Record<string, unknown>; method: string }[] = []
+    let status = 200
+    const service = await startServer((request, response) => {
+      asked.push({ url: request.url ?? '', headers: request.headers, method: request.method ?? '' })
+      response.writeHead(status, {
+        'x-user': 'alice',
+        'x-other': '1',
+        'set-cookie': ['a=1', 'b=2'],
+      })
+      response.end('said so')
+    })
+    const gateway = await govern(
+      `extAuthz:
+  backend: judge
+  protocol:
+    http:
+      path: "'/check' + request.path"
+      includeResponseHeaders: [x-user]
+      addRequestHeaders: { x-method: request.method, ":method": "'GET'" }
+      metadata: { user: "response.headers['x-user']" }
+authorization:
+  rules: [{ require: "extauthz.user == 'alice'" }]
+`,
+      `backends:\n- name: judge\n  host: 127.0.0.1:${service.port}\n`,
+    )
+    const init = {
+      method: 'POST',
+      body: 'b',
+      headers: { cookie: 'c=1', 'x-user': 'mallory', 'x-hidden': '1' },
+    }
+    const admitted = await gateway.send('/a?b', init)
+    assert.equal(admitted.status, 200)
+    assert.equal(admitted.got?.headers['x-user'], 'alice')
+    assert.equal(admitted.got?.headers['x-other'], undefined)
+    assert.equal(admitted.got?.body, 'b')
+    const [question] = asked
+    assert.deepEqual([question?.method, question?.url], ['GET', '/check/a'])
+    assert.equal(question?.headers['x-method'], 'POST')
+    assert.equal(question?.headers['cookie'], 'c=1')
+    assert.equal(question?.headers['x-hidden'], undefined)
+
+    status = 302
+    const refused = await gateway.get()
+    assert.deepEqual(
+      [refused.status, refused.text, refused.headers.getSetCookie()],
+      [302, 'said so', ['a=1', 'b=2']],
+    )
+    status = 500
+    assert.equal((await gateway.get()).status, 403)
+    await gateway.close()
+    service.close()
+  })
+
+  it('sends whoever is refused to sign in', async () => {
+    const service = await startServer((_, response) => response.writeHead(401).end())
+    const gateway = await govern(
+      `extAuthz:\n  host: 127.0.0.1:${service.port}\n  protocol: { http: { redirect: "'https://login.example/?from=' + request.path" } }\n`,
+    )
+    const { status, headers } = await gateway.get('/a')
+    assert.deepEqual([status, headers.get('location')], [302, 'https://login.example/?from=/a'])
+    await gateway.close()
+    service.close()
+  })
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type RequestListener,
+  type Server,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Gateway } from '../../src/proxy/gateway.ts'
+import { loadFile } from '../../src/sources/file/load.ts'
+import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+
+/** A whole gateway, from its file on, before a backend that tells what it was sent. */
+export interface Governed {
+  readonly port: number
+  get(path?: string, headers?: Readonly<Record<string, string>>): Promise<Answered>
+  send(path: string, init: RequestInit): Promise<Answered>
+  /** The records of the log. */
+  readonly lines: readonly Readonly<Record<string, unknown>>[]
+  metrics(): string
+  apply(policies: string): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** What the backend got; undefined where it was not asked. */
+  readonly got: Got | undefined
+}
+
+export interface Got {
+  readonly url: string
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+export async function listenOn(server: Server): Promise<number> {
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return (server.address() as AddressInfo).port
+}
+
+export async function startServer(listener: RequestListener) {
+  const server = createServer(listener)
+  const port = await listenOn(server)
+  const close = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  return { port, close }
+}
+
+async function freePort(): Promise<number> {
+  const { port, close } = await startServer(() => {})
+  close()
+  return port
+}
+
+/** `policies` is the YAML below `policies:` of the only route; `more` stands at the end of the file. */
+export async function govern(policies: string, more = ''): Promise<Governed> {
+  const backend = await startServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk) => chunks.push(chunk))
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString()
+      const got: Got = { url: request.url ?? '', headers: request.headers, body }
+      response.end(`got ${JSON.stringify(got)}`)
+    })
+  })
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const port = await freePort()
+  const modelOf = (text: string) => {
+    const file = join(folder, 'gateway.yaml')
+    const indented = text.replace(/^(?=.)/gm, '    ')
+    writeFileSync(
+      file,
+      `gateways:\n  default:\n    port: ${port}\nroutes:\n- name: all\n  policies:\n${indented}\n` +
+        `  backends:\n  - host: 127.0.0.1:${backend.port}\n${more}`,
+    )
+    const { value, diagnostics } = loadFile(file, { environment: {} }).result
+    assert.ok(value, JSON.stringify(diagnostics, undefined, 2))
+    return value
+  }
+  const model = modelOf(policies)
+  const lines: Record<string, unknown>[] = []
+  const write = (line: string) => void lines.push(JSON.parse(line))
+  const log = createLogger({ format: 'json', level: 'info', write })
+  const metrics = createMetrics()
+  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const apply = async (next: typeof model) => {
+    const { isApplied, diagnostics } = await gateway.apply(next)
+    assert.ok(isApplied, JSON.stringify(diagnostics))
+  }
+  await apply(model)
+  const send = async (path: string, init: RequestInit): Promise<Answered> => {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, { redirect: 'manual', ...init })
+    const text = await answer.text()
+    const got = text.startsWith('got ') ? (JSON.parse(text.slice(4)) as Got) : undefined
+    return { status: answer.status, headers: answer.headers, text, got }
+  }
+  return {
+    port,
+    send,
+    get: (path = '/', headers = {}) => send(path, { headers }),
+    lines,
+    metrics: () => [...renderPrometheus(metrics.read())].join(''),
+    apply: (text) => apply(modelOf(text)),
+    async close() {
+      await gateway.drain()
+      backend.close()
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
