@@ -1,6 +1,8 @@
 import { nearest } from '../cel/check/nearest.ts'
 import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
+import { effective } from './effective.ts'
+import { explain } from './explain.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { validate } from './validate.ts'
@@ -8,7 +10,7 @@ import { why } from './why.ts'
 import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
-export const COMMANDS: readonly Command[] = [run, validate, why, audit, schema]
+export const COMMANDS: readonly Command[] = [run, validate, explain, effective, why, audit, schema]
 
 /** `portcullis …`: the exit code. */
 export async function runCommand(

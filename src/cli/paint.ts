@@ -1,9 +1,9 @@
 import { visible } from '../diagnostics/text-cells.ts'
 
-export type Role = 'good' | 'bad' | 'warn' | 'title' | 'faint' | 'name'
+export type Role = 'plain' | 'good' | 'bad' | 'warn' | 'title' | 'faint' | 'name'
 export type Paint = (role: Role, text: string) => string
 
-const STYLES: Readonly<Record<Role, string>> = {
+const STYLES: Readonly<Record<Exclude<Role, 'plain'>, string>> = {
   good: '32',
   bad: '1;31',
   warn: '33',
@@ -14,5 +14,6 @@ const STYLES: Readonly<Record<Role, string>> = {
 
 /** What clients and users wrote must not act on the terminal, in whatever colour. */
 export function painter(colour: boolean): Paint {
-  return (role, text) => (colour ? `\x1b[${STYLES[role]}m${visible(text)}\x1b[0m` : visible(text))
+  return (role, text) =>
+    colour && role !== 'plain' ? `\x1b[${STYLES[role]}m${visible(text)}\x1b[0m` : visible(text)
 }

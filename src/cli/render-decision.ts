@@ -12,9 +12,9 @@ const WIDTH = 10
 export function renderDecision(record: DecisionRecord, paint: Paint): string {
   const lines = [
     headline(record, paint),
-    ...field(paint, 'when', [`${record.time}   id ${record.id}`]),
-    ...field(paint, 'from', [placeOfClient(record)]),
-    ...field(paint, 'where', [whereabouts(record)]),
+    ...field(paint, 'when', [paint('plain', `${record.time}   id ${record.id}`)]),
+    ...field(paint, 'from', [paint('plain', placeOfClient(record))]),
+    ...field(paint, 'where', [paint('plain', whereabouts(record))]),
     ...field(paint, 'because', because(record, paint)),
     ...field(paint, 'nearest', nearest(record, paint)),
     ...field(paint, 'audit', audited(record, paint)),
@@ -28,7 +28,7 @@ export function renderDecisionLine(record: DecisionRecord, paint: Paint): string
   const { id, time, rule, cause } = record
   const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)} ${cause}`
   const what = paint(isBad(record) ? 'bad' : 'good', verdictOf(record).padEnd(10))
-  return `${time}  ${what}  ${id}  ${paint('title', subjectOf(record))}  ${paint('faint', by)}`
+  return `${paint('plain', time)}  ${what}  ${paint('plain', id)}  ${paint('title', subjectOf(record))}  ${paint('faint', by)}`
 }
 
 function headline(record: DecisionRecord, paint: Paint): string {
@@ -129,7 +129,7 @@ function missLines(miss: MissRecord, paint: Paint): readonly string[] {
   const was =
     cause === 'unset' ? 'reads what is not set' : cause === 'error' ? 'failed' : `is ${cause}`
   return [
-    `${paint('bad', '✗')} ${condition} ${was}, and should be ${wanted}`,
+    `${paint('bad', '✗')} ${paint('title', condition)} ${was}, and should be ${wanted}`,
     ...failure(miss, paint).map((line) => `  ${line}`),
   ]
 }
@@ -139,13 +139,16 @@ function audited({ audited: all }: DecisionRecord, paint: Paint): readonly strin
   const { verdict, cause, rule } = all
   const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)}, ${cause}`
   return [
-    `with blocks in audit mode: ${paint(verdict === 'denied' ? 'bad' : 'good', verdict)} (${by})`,
+    `with blocks in audit mode: ${paint(verdict === 'denied' ? 'bad' : 'good', verdict)} ${paint('plain', `(${by})`)}`,
   ]
 }
 
 function attributes({ attributes: all }: DecisionRecord, paint: Paint): readonly string[] {
   const width = Math.min(40, Math.max(0, ...all.map(({ name }) => name.length)))
-  return all.map((attribute) => `${attribute.name.padEnd(width)}  ${shownValue(attribute, paint)}`)
+  return all.map(
+    (attribute) =>
+      `${paint('plain', attribute.name.padEnd(width))}  ${shownValue(attribute, paint)}`,
+  )
 }
 
 function shownValue({ state, value }: AttributeRecord, paint: Paint): string {

@@ -50,8 +50,9 @@ export interface RuleGroups<T extends ScopedRules = ScopedRules> {
   readonly allows: readonly T[]
 }
 
-/** Allow rules that are looked at for the nearest miss, and milliseconds that this may take. */
+/** Allow rules that are looked at for the nearest miss, and milliseconds after which few must do. */
 const MOST_SEARCHED = 64
+const FEWEST_SEARCHED = 8
 const LONGEST_SEARCH = 5
 /** Rules and attributes that a record names at most. */
 const MOST_READ = 64
@@ -160,7 +161,8 @@ function searchNearest(
   let best: Nearest | undefined
   let searched = 0
   for (const own of rulesIn(allows)) {
-    if (searched === MOST_SEARCHED || (searched > 0 && performance.now() > until)) break
+    const isLate = searched >= FEWEST_SEARCHED && performance.now() > until
+    if (searched === MOST_SEARCHED || isLate) break
     const explained = explain(own, variables)
     searched++
     tell(own.rule, explained, scrutiny)

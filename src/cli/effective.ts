@@ -1,0 +1,128 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import {
+  type Effective,
+  type EffectiveListener,
+  type EffectiveRoute,
+  effectivePolicies,
+  type Guard,
+} from '../program/effective.ts'
+import { loadFile } from '../sources/file/load.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { idleServices } from './idle-services.ts'
+import { type Paint, painter } from './paint.ts'
+
+export const effective = defineCommand({
+  name: 'effective',
+  summary: 'list what guards each listener, route and backend, and what nothing guards',
+  help: `portcullis effective -f FILE [--fail-on-unprotected] [--json]
+
+Lists for each listener, route and backend the authentications and rules that guard it,
+in the order in which they are asked, wherever they are attached.
+
+A route is guarded where an authentication must be content or an Allow or Require rule
+must hold before a request gets to a backend. With Deny rules alone it is open by
+default. Blocks in audit mode, and authentications that let everybody through
+(Optional, Permissive), guard nothing.
+
+  -f, --file FILE         the configuration
+      --fail-on-unprotected
+                          exit with 1 where something is unprotected
+      --json              for programs
+
+Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprotected.`,
+  run: (args, terminal) => {
+    const options = parse(args)
+    if (options.file === undefined) throw new UsageError('name the configuration with -f')
+    const { environment, colour, width = 100, out, err } = terminal
+    const { value: model, diagnostics } = loadFile(resolve(options.file), { environment }).result
+    if (model === undefined || hasErrors(diagnostics)) {
+      err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
+      return 1
+    }
+    const found = effectivePolicies(model, idleServices({ value: 0 }))
+    const paint = painter(colour)
+    out(options.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
+    const open = unprotected(found)
+    if (options.json !== true) out(summary(open, paint))
+    return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
+  },
+})
+
+function unprotected({ listeners }: Effective): readonly string[] {
+  return listeners.flatMap(({ gateway, listener, routes }) =>
+    routes
+      .filter(({ protection }) => protection === 'unprotected')
+      .map(({ route }) => `${gateway}/${listener} ${route}`),
+  )
+}
+
+function summary(open: readonly string[], paint: Paint): string {
+  if (open.length === 0) return `\n${paint('good', 'everything is protected')}\n`
+  return `\n${paint('bad', `unprotected: ${open.length}`)}\n${open.map((one) => `  ${paint('plain', one)}\n`).join('')}`
+}
+
+function render({ listeners }: Effective, paint: Paint): string {
+  return `${listeners.map((one) => listenerLines(one, paint).join('\n')).join('\n\n')}\n`
+}
+
+function listenerLines(one: EffectiveListener, paint: Paint): readonly string[] {
+  const { gateway, listener, protocol, port, hostname = '*', guards, routes } = one
+  const title = `listener ${gateway}/${listener}`
+  return [
+    `${paint('title', title)}  ${paint('faint', `${protocol} port ${port ?? '-'} host ${hostname}`)}`,
+    ...guards.flatMap((guard) => guardLines(guard, '  ', paint)),
+    ...routes.flatMap((route) => routeLines(route, paint)),
+  ]
+}
+
+const PROTECTION = {
+  guarded: 'good',
+  'open-by-default': 'warn',
+  unprotected: 'bad',
+} as const
+
+function routeLines(one: EffectiveRoute, paint: Paint): readonly string[] {
+  const { route, matches, hostnames, guards, backends, protection } = one
+  const what = [...hostnames, ...matches].join(' ')
+  const state = paint(PROTECTION[protection], protection.replaceAll('-', ' '))
+  return [
+    `  ${paint('title', `route ${route}`)}  ${paint('faint', what)}  ${state}`,
+    ...guards.flatMap((guard) => guardLines(guard, '    ', paint)),
+    ...backends.flatMap(({ backend, guards: own }) => [
+      `    ${paint('plain', `backend ${backend}`)}`,
+      ...own.flatMap((guard) => guardLines(guard, '      ', paint)),
+    ]),
+  ]
+}
+
+function guardLines(guard: Guard, indent: string, paint: Paint): readonly string[] {
+  const { kind, policy, level, origin, rules, isEnforced, isInvalid } = guard
+  const note = isInvalid ? paint('bad', '  invalid: denies all') : ''
+  const state = isEnforced ? note : paint('warn', '  not enforced')
+  return [
+    `${indent}${paint('name', kind)} ${paint('plain', policy)}  ${paint('faint', `${level}, ${origin}`)}${state}`,
+    ...rules.map(
+      ({ action, expression }) =>
+        `${indent}  ${paint('plain', action.padEnd(7))} ${paint('plain', expression)}`,
+    ),
+  ]
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        file: { type: 'string', short: 'f' },
+        'fail-on-unprotected': { type: 'boolean' },
+        json: { type: 'boolean' },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

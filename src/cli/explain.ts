@@ -1,0 +1,121 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import type { Model } from '../model/model.ts'
+import { compileProgram } from '../program/compile.ts'
+import { explainRequest, type Supposed } from '../program/explain.ts'
+import { loadFile } from '../sources/file/load.ts'
+import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { renderExplained, reportExplained } from './explanation.ts'
+import { idleServices } from './idle-services.ts'
+import { painter } from './paint.ts'
+import { supposedFrom, supposedFromRecord } from './supposed.ts'
+
+export const explain = defineCommand({
+  name: 'explain',
+  summary: 'tell what a configuration would decide about a request, rule by rule',
+  help: `portcullis explain -f FILE --request 'GET /path' [options]
+portcullis explain -f FILE --decision ID [--admin URL]
+
+Evaluates every rule that the request would reach, in the order of evaluation, with the
+value of each condition, by the same functions as the gateway. Tokens are not checked:
+claims are what you say they are, for every policy that verifies tokens there.
+
+  -f, --file FILE        the configuration
+  -r, --request REQUEST  method and path, or a URL (default 'GET /')
+  -H, --header HEADER    'name: value'; repeat it for more
+      --claims JSON      the claims of the token, as {"sub":"alice"}
+      --api-key JSON     the metadata of the API key
+      --user NAME        who signed in by basic authentication
+      --source IP        the address of the client (default 127.0.0.1)
+      --sni NAME         the server name that the client sends
+      --identity ID      the SPIFFE id in the client's certificate
+      --listener NAME    the listener, or gateway/listener, where the host does not tell
+      --backend NAME     the backend, where the route has several
+      --decision ID      the request of a decision of a running gateway, as far as its
+                         record shows values
+      --admin URL        its admin API (default ${DEFAULT_ADMIN})
+      --json             for programs
+
+Exit code: 0 where it is allowed, 1 where it is denied or cannot be told, 2 where the
+command is not understood.`,
+  run: async (args, terminal) => {
+    const options = parse(args)
+    if (options.file === undefined) throw new UsageError('name the configuration with -f')
+    const model = load(resolve(options.file), terminal)
+    if (model === undefined) return 1
+    const supposed = await supposedBy(options, terminal)
+    if (supposed === undefined) return 1
+    const dice = { value: 0 }
+    const program = compileProgram(model, undefined, idleServices(dice))
+    const explained = explainRequest(program, supposed, dice)
+    if (typeof explained === 'string') {
+      terminal.err(`portcullis explain: ${explained}\n`)
+      return 1
+    }
+    const report = reportExplained(explained)
+    if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
+    else terminal.out(renderExplained(report, painter(terminal.colour)))
+    return report.stages.some(({ verdict }) => verdict === 'denied') ? 1 : 0
+  },
+})
+
+function load(
+  file: string,
+  { err, environment, colour, width = 100 }: Terminal,
+): Model | undefined {
+  const { value, diagnostics } = loadFile(file, { environment }).result
+  if (value !== undefined && !hasErrors(diagnostics)) return value
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
+  return undefined
+}
+
+async function supposedBy(
+  options: ReturnType<typeof parse>,
+  { err, colour }: Terminal,
+): Promise<Supposed | undefined> {
+  const { decision, admin = DEFAULT_ADMIN } = options
+  if (decision === undefined) return supposedFrom(options)
+  const found = await askDecisions(admin, `/api/decisions/${encodeURIComponent(decision)}`)
+  const [record] = typeof found === 'string' ? [] : found
+  if (record === undefined) {
+    err(`portcullis explain: ${typeof found === 'string' ? found : 'there is no such decision'}\n`)
+    return undefined
+  }
+  const { supposed, hidden } = supposedFromRecord(record)
+  if (hidden.length > 0) {
+    const names = hidden.join(', ')
+    const hint = 'they count as not set here; config.decisions.show has them shown'
+    err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
+  }
+  return supposed
+}
+
+function parse(args: readonly string[]) {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        file: { type: 'string', short: 'f' },
+        request: { type: 'string', short: 'r' },
+        header: { type: 'string', short: 'H', multiple: true },
+        claims: { type: 'string' },
+        'api-key': { type: 'string' },
+        user: { type: 'string' },
+        source: { type: 'string' },
+        sni: { type: 'string' },
+        identity: { type: 'string' },
+        listener: { type: 'string' },
+        backend: { type: 'string' },
+        decision: { type: 'string' },
+        admin: { type: 'string' },
+        json: { type: 'boolean' },
+      },
+    })
+    return values
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import fc from 'fast-check'
+import { fuzz } from '../../test/fuzz/runs.ts'
+import { verifyChain } from './decision-chain.ts'
+import { DecisionFile, type DecisionFileOptions } from './decision-file.ts'
+import { recordOf } from './fixtures/decision-records.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'portcullis-decisions-'))
+after(() => rmSync(root, { recursive: true }))
+
+let folders = 0
+
+function place(options: Partial<DecisionFileOptions> = {}) {
+  const folder = mkdtempSync(join(root, `${folders++}-`))
+  const path = join(folder, 'decisions.jsonl')
+  const failures: string[] = []
+  const open = () =>
+    DecisionFile.open({
+      path,
+      maxSize: 1 << 20,
+      maxFiles: 100,
+      whenFailed: (message) => failures.push(message),
+      ...options,
+    })
+  const files = () => readdirSync(folder).map((name) => join(folder, name))
+  const write = async (from: number, to: number) => {
+    const file = await open()
+    for (let i = from; i < to; i++) file.write(recordOf({ id: `id-${i}` }))
+    await file.close()
+  }
+  const lines = () =>
+    files()
+      .flatMap((file) => readFileSync(file, 'utf8').trimEnd().split('\n'))
+      .map((line) => JSON.parse(line))
+      .sort((a, b) => a.seq - b.seq)
+  return { path, open, files, write, lines, failures }
+}
+
+describe('the file of decisions', () => {
+  it('is a chain of lines that nobody else may read', async () => {
+    const own = place()
+    await own.write(0, 5)
+    assert.deepEqual(
+      own.lines().map(({ entry }) => entry),
+      ['begin', 'decision', 'decision', 'decision', 'decision', 'decision', 'end'],
+    )
+    assert.equal(statSync(own.path).mode & 0o777, 0o600)
+    const report = await verifyChain(own.files())
+    assert.deepEqual([report.faults, report.notes, report.decisions], [[], [], 5])
+  })
+
+  it('goes on after a restart', async () => {
+    const own = place()
+    await own.write(0, 3)
+    await own.write(3, 5)
+    const report = await verifyChain(own.files())
+    assert.deepEqual([report.faults, report.decisions], [[], 5])
+    assert.deepEqual(
+      own.lines().flatMap(({ id }) => id ?? []),
+      ['id-0', 'id-1', 'id-2', 'id-3', 'id-4'],
+    )
+  })
+
+  it('begins anew when it is full, and is one chain over all files', async () => {
+    const own = place({ maxSize: 1_000 })
+    for (let i = 0; i < 10; i++) await own.write(i * 5, i * 5 + 5)
+    assert.ok(own.files().length > 5)
+    const report = await verifyChain(own.files().reverse())
+    assert.deepEqual([report.faults, report.notes, report.decisions], [[], [], 50])
+  })
+
+  it('keeps so many full files and no more', async () => {
+    const own = place({ maxSize: 1_000, maxFiles: 2 })
+    for (let i = 0; i < 10; i++) await own.write(i * 5, i * 5 + 5)
+    assert.equal(own.files().length, 3)
+    const report = await verifyChain(own.files())
+    assert.deepEqual(report.faults, [])
+    assert.match(report.notes.join(), /begins with line \d+: what came before is not here/)
+  })
+
+  it('goes on from the last full file where the newest is gone', async () => {
+    const own = place({ maxSize: 400 })
+    await own.write(0, 5)
+    rmSync(own.path)
+    await own.write(5, 6)
+    const report = await verifyChain(own.files())
+    assert.deepEqual(
+      report.faults.map(({ kind }) => kind),
+      [],
+    )
+  })
+
+  it('goes on behind part of a line that a killed process left', async () => {
+    const own = place()
+    await own.write(0, 3)
+    appendFileSync(own.path, '{"seq":99,"prev":"tor')
+    await own.write(3, 4)
+    const report = await verifyChain(own.files())
+    assert.deepEqual([report.faults, report.decisions], [[], 4])
+    assert.match(report.notes.join(), /left when a process was killed/)
+  })
+
+  it('goes on behind what somebody else wrote in the meantime', async () => {
+    const own = place()
+    const [one, other] = [await own.open(), await own.open()]
+    for (const file of [one, other, one]) {
+      file.write(recordOf())
+      await new Promise((resolve) => setTimeout(resolve, 120))
+    }
+    await one.close()
+    await other.close()
+    assert.deepEqual((await verifyChain(own.files())).faults, [])
+    assert.equal((await verifyChain(own.files())).decisions, 3)
+  })
+
+  it('says how many records it could not take', async () => {
+    const own = place({ capacity: 10 })
+    await own.write(0, 25)
+    const report = await verifyChain(own.files())
+    assert.deepEqual([report.faults, report.decisions, report.dropped], [[], 10, 15])
+  })
+
+  it('is not opened where it is something else', async () => {
+    const own = place()
+    writeFileSync(own.path, 'precious\n')
+    await assert.rejects(own.open(), /none of a decision file/)
+    assert.equal(readFileSync(own.path, 'utf8'), 'precious\n')
+  })
+})
+
+describe('the check of a chain', () => {
+  async function written() {
+    const own = place({ maxSize: 1_500 })
+    for (let i = 0; i < 4; i++) await own.write(i * 4, i * 4 + 4)
+    const head = (await verifyChain(own.files())).head as string
+    return { ...own, head }
+  }
+
+  const edit = (path: string, change: (lines: string[]) => void) => {
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+    change(lines)
+    writeFileSync(path, `${lines.join('\n')}\n`)
+  }
+
+  const swap = (lines: string[], a: number, b: number) => {
+    ;[lines[a], lines[b]] = [lines[b] as string, lines[a] as string]
+  }
+
+  for (const [what, change, kinds] of [
+    [
+      'an edit',
+      (lines: string[]) => (lines[2] = lines[2]?.replace('id-1', 'id-9') ?? ''),
+      'edited',
+    ],
+    ['a line that is gone', (lines: string[]) => lines.splice(2, 1), 'missing'],
+    [
+      'a line that stands twice',
+      (lines: string[]) => lines.splice(3, 0, lines[2] as string),
+      'order',
+    ],
+    ['lines that were swapped', (lines: string[]) => swap(lines, 2, 3), 'missing order missing'],
+    ['a line of somebody else', (lines: string[]) => lines.splice(2, 0, 'hello'), 'unreadable'],
+    ['an end that is gone', (lines: string[]) => lines.splice(-2), 'truncated missing'],
+  ] as const) {
+    it(`finds ${what}`, async () => {
+      const own = await written()
+      const [first] = own.files().filter((file) => file !== own.path)
+      edit(first as string, change)
+      const { faults } = await verifyChain(own.files())
+      assert.equal(faults.map(({ kind }) => kind).join(' '), kinds)
+    })
+  }
+
+  it('finds a file that is missing', async () => {
+    const own = await written()
+    const full = own.files().filter((file) => file !== own.path)
+    rmSync(full[1] as string)
+    const { faults } = await verifyChain(own.files())
+    assert.deepEqual(
+      faults.map(({ kind }) => kind),
+      ['missing'],
+    )
+  })
+
+  it('finds lines that are gone at the very end only by the head', async () => {
+    const own = await written()
+    edit(own.path, (lines) => lines.splice(-1))
+    const bare = await verifyChain(own.files())
+    assert.deepEqual(bare.faults, [])
+    assert.match(bare.notes.join(), /lines were removed there \(compare the head\)/)
+    const { faults } = await verifyChain(own.files(), own.head)
+    assert.deepEqual(
+      faults.map(({ kind }) => kind),
+      ['head'],
+    )
+  })
+
+  it('takes a head from before, whatever was added', async () => {
+    const own = await written()
+    await own.write(50, 60)
+    assert.deepEqual((await verifyChain(own.files(), own.head)).faults, [])
+  })
+
+  it('finds any byte that is different, with the head', async () => {
+    const own = await written()
+    const originals = own.files().map((file) => ({ file, bytes: readFileSync(file) }))
+    const property = fc.asyncProperty(
+      fc.nat(),
+      fc.nat(),
+      fc.integer({ min: 1, max: 255 }),
+      async (which, at, by) => {
+        const { file, bytes } = originals[which % originals.length] as (typeof originals)[number]
+        const changed = Buffer.from(bytes)
+        const place = at % bytes.length
+        changed[place] = (changed[place] as number) ^ by
+        writeFileSync(file, changed)
+        const { faults } = await verifyChain(own.files(), own.head)
+        writeFileSync(file, bytes)
+        assert.notDeepEqual(faults, [])
+      },
+    )
+    await fc.assert(property, fuzz(0.1))
+  })
+
+  it('finds any cut, with the head', async () => {
+    const own = await written()
+    const size = statSync(own.path).size
+    const copy = `${own.path}.copy`
+    const bytes = readFileSync(own.path)
+    const property = fc.asyncProperty(fc.integer({ min: 0, max: size - 1 }), async (length) => {
+      writeFileSync(copy, bytes)
+      renameSync(copy, own.path)
+      truncateSync(own.path, length)
+      assert.notDeepEqual((await verifyChain(own.files(), own.head)).faults, [])
+    })
+    await fc.assert(property, fuzz(0.05))
+  })
+})
