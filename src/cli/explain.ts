@@ -5,6 +5,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { compileProgram } from '../program/compile.ts'
 import { explainRequest, type Supposed } from '../program/explain.ts'
+import { closeKept, retiredKept } from '../program/kept.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -51,6 +52,7 @@ command is not understood.`,
     const dice = { value: 0 }
     const program = compileProgram(model, undefined, idleServices(dice))
     const explained = explainRequest(program, supposed, dice)
+    closeKept(retiredKept(program, undefined))
     if (typeof explained === 'string') {
       terminal.err(`portcullis explain: ${explained}\n`)
       return 1

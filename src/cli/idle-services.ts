@@ -6,5 +6,7 @@ export function idleServices(dice: { readonly value: number }): Services {
     openCluster: ({ name }) => ({ name, choose: () => 'no-endpoint', close: () => {} }),
     now: () => performance.now(),
     random: () => dice.value,
+    // Tokens are not checked here, so no keys are needed.
+    world: { fetch: async () => ({ kind: 'refused', detail: 'nothing is fetched here' }) },
   }
 }

@@ -66,7 +66,11 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
   const { cause, rule, reason, detail, kind } = record
   if (kind === 'authentication') {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
-    return [paint('bad', `the credentials were not accepted: ${reason}${more}`)]
+    const by = record.credentials
+    return [
+      paint('bad', `the credentials were not accepted: ${reason}${more}`),
+      ...(by === undefined ? [] : [paint('faint', `${by.kind} of ${by.policy} (${by.level})`)]),
+    ]
   }
   if (cause === 'no-allow-match') return [paint('bad', 'there are Allow rules, and none is true')]
   if (cause === 'no-rules') return ['nothing stood against it']

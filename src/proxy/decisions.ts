@@ -1,6 +1,7 @@
 import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
+import type { Refusal } from '../exchange/refusal.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type {
@@ -34,6 +35,7 @@ export interface DecisionOptions {
 
 const LONGEST_EXPRESSION = 2_048
 const LONGEST_PATH = 1_024
+const LONGEST_DETAIL = 1_024
 
 /** Makes records of decisions, keeps the newest, and counts them. */
 export class Decisions {
@@ -54,28 +56,10 @@ export class Decisions {
 
   /** Told before a client has the answer, so that whoever has the id finds the record. */
   request(run: Run, status: number): void {
-    const { request, decisions } = run.exchange
+    const { request, decisions, refusal } = run.exchange
     const place = placeOf(run, status)
     for (const decision of decisions) this.#decided(request.id, decision, place)
-  }
-
-  /** Authentication failed: no rule was asked. What was decided before it is told with it. */
-  refused(run: Run, status: number, detail: string): void {
-    this.request(run, status)
-    const [fault = '', ...more] = detail.split(': ')
-    this.#keep({
-      id: run.exchange.request.id,
-      time: new Date().toISOString(),
-      kind: 'authentication',
-      stage: 'traffic',
-      verdict: 'denied',
-      enforced: true,
-      cause: 'credentials',
-      reason: fault,
-      detail: more.join(': '),
-      ...placeOf(run, status),
-      attributes: [],
-    })
+    if (refusal !== undefined) this.#refused(request.id, refusal, place)
   }
 
   /** A connection has no id that a client knows, so it gets one of its own. */
@@ -116,6 +100,25 @@ export class Decisions {
         'src.addr': place.source,
       })
     }
+  }
+
+  /** Authentication failed, and no rule was asked. */
+  #refused(id: string, { by, method, fault, detail }: Refusal, place: Place): void {
+    const { policy, section, level, kind } = by
+    this.#keep({
+      id,
+      time: new Date().toISOString(),
+      kind: 'authentication',
+      stage: section === 'backend' ? 'backend' : 'traffic',
+      verdict: 'denied',
+      enforced: true,
+      cause: 'credentials',
+      reason: fault,
+      detail: cut(detail, LONGEST_DETAIL),
+      credentials: { method, policy, section, level, kind },
+      ...place,
+      attributes: [],
+    })
   }
 
   #keep(record: DecisionRecord): void {

@@ -119,12 +119,11 @@ export class Observing implements AcceptObserver {
   }
 
   /** Whoever gets the id of a denial finds its record. */
-  answering(run: Run, { status, reason, detail }: Reply): void {
-    const { exchange } = run
-    if (reason === 'authentication') this.#decisions.refused(run, status, detail ?? '')
-    else if (exchange.decisions === NO_DECISIONS || run.isTold) return
-    else this.#decisions.request(run, status)
+  answering(run: Run, { status }: Reply): void {
+    const { decisions, refusal } = run.exchange
+    if (run.isTold || (decisions === NO_DECISIONS && refusal === undefined)) return
     run.isTold = true
+    this.#decisions.request(run, status)
   }
 
   streamed(

@@ -13,6 +13,7 @@ export interface DecisionRecord {
   /** Of `unset`: what was not there, and the names of what was there in its place. */
   readonly variable?: string
   readonly present?: readonly string[]
+  readonly credentials?: CredentialsRecord
   readonly rule?: RuleRecord
   readonly nearest?: NearestRecord
   readonly audited?: AuditedRecord
@@ -55,6 +56,15 @@ export interface RuleRecord {
   readonly mode: 'Enforce' | 'Audit'
   /** `gateway.yaml:12:9`, or the object and field. */
   readonly origin: string
+}
+
+/** The authentication that did not accept them. */
+export interface CredentialsRecord {
+  readonly method: string
+  readonly policy: string
+  readonly section: string
+  readonly level: string
+  readonly kind: string
 }
 
 /** The Allow rule that came nearest, and what would have had to differ. */
@@ -136,6 +146,12 @@ export const DECISION_FIELDS = [
     meaning: 'of an error what went wrong; of credentials the fault in one word, as `expired`',
   },
   { name: 'detail', meaning: 'more about the fault of credentials' },
+  {
+    name: 'credentials',
+    meaning:
+      'of credentials: the `method` (`jwt`, `api-key`, `basic`, `external`), and `policy`, ' +
+      '`section`, `level` and `kind` of the authentication',
+  },
   { name: 'variable', meaning: 'what was not set, as `jwt.group`' },
   { name: 'present', meaning: 'names of what was there beside it, never values' },
   {

@@ -58,6 +58,7 @@ function isWanted(record: DecisionRecord, query: DecisionQuery): boolean {
   return record.verdict === 'denied' && record.enforced === (verdict === 'denied')
 }
 
-function policiesOf({ rule, nearest, audited }: DecisionRecord): readonly string[] {
-  return [rule, nearest, audited?.rule].flatMap((one) => one?.policy ?? [])
+function policiesOf(record: DecisionRecord): readonly string[] {
+  const { rule, nearest, audited, credentials } = record
+  return [rule, nearest, audited?.rule, credentials].flatMap((one) => one?.policy ?? [])
 }

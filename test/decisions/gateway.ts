@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import type { Model } from '../../src/model/model.ts'
+import { Gateway } from '../../src/proxy/gateway.ts'
+import { loadText } from '../../src/sources/file/load.ts'
+import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
+import type { DecisionQuery } from '../../src/telemetry/decision-ring.ts'
+import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+
+export interface Deciding {
+  readonly gateway: Gateway
+  readonly decisions: (query?: Partial<DecisionQuery>) => readonly DecisionRecord[]
+  /** The only decision there is; waited for, since a connection may end before it is told. */
+  readonly only: (query?: Partial<DecisionQuery>) => Promise<DecisionRecord>
+  readonly lines: readonly string[]
+  /** The value of a series, by the start of its line. */
+  readonly metric: (series: string) => number | undefined
+  readonly apply: (text: string) => Promise<void>
+  readonly stop: () => Promise<unknown>
+}
+
+/** A gateway in this process, as it is written. */
+export async function startDeciding(
+  text: string,
+  format: 'text' | 'json' = 'text',
+): Promise<Deciding> {
+  const model = modelOf(text)
+  const lines: string[] = []
+  const log = createLogger({ format, level: 'info', write: (line) => void lines.push(line) })
+  const metrics = createMetrics()
+  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const apply = async (next: Model) => {
+    const { isApplied, diagnostics } = await gateway.apply(next)
+    assert.ok(isApplied, JSON.stringify(diagnostics))
+  }
+  await apply(model)
+  const decisions = (query: Partial<DecisionQuery> = {}) =>
+    gateway.decisions({ limit: 1_000, ...query })
+  return {
+    gateway,
+    decisions,
+    only: async (query) => {
+      for (let i = 0; i < 200 && decisions(query).length === 0; i++) await wait(10)
+      const [record, ...more] = decisions(query)
+      assert.deepEqual(more, [])
+      return record ?? assert.fail('nothing was recorded')
+    },
+    lines,
+    metric: (series) => {
+      const all = [...renderPrometheus(metrics.read())].join('').split('\n')
+      const line = all.find((own) => own.startsWith(`${series} `))
+      return line === undefined ? undefined : Number(line.split(' ').at(-1))
+    },
+    apply: (next) => apply(modelOf(next)),
+    stop: () => gateway.drain(),
+  }
+}
+
+export function modelOf(text: string): Model {
+  const path = join(import.meta.dirname, 'gateway.yaml')
+  const { value, diagnostics } = loadText(text, path, {
+    shownAs: 'gateway.yaml',
+    environment: {},
+  }).result
+  assert.ok(value, JSON.stringify(diagnostics))
+  return value
+}
+
+export async function startBackend(): Promise<Server & { readonly port: number }> {
+  const server = createServer((_, response) => response.end('hello'))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  return Object.assign(server, { port: (server.address() as AddressInfo).port })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  await new Promise((done) => server.close(done))
+  return port
+}

@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import type { Server } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { SignJWT } from 'jose'
+import { DECISION_FIELDS } from '../../src/telemetry/decision-record.ts'
+import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const jwks = JSON.stringify({
+  keys: [{ ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig', alg: 'ES256' }],
+})
+
+function token(claims: Readonly<Record<string, unknown>>, expires = '5m'): Promise<string> {
+  return new SignJWT({ ...claims })
+    .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+    .setIssuer('https://issuer.test')
+    .setExpirationTime(expires)
+    .sign(privateKey)
+}
+
+describe('decisions about requests', () => {
+  let backend: Server & { readonly port: number }
+  let port: number
+  let own: Deciding
+
+  before(async () => {
+    backend = await startBackend()
+    port = await freePort()
+    own = await startDeciding(`
+config:
+  decisions: { show: [jwt.group, "request.headers['X-Team']"] }
+  sensitiveHeaders: [x-secret]
+gateways:
+  default: { port: ${port} }
+routes:
+- name: token
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /token } }]
+  policies:
+    jwtAuthentication: { issuer: 'https://issuer.test', jwks: { inline: '${jwks}' } }
+    authorization:
+      rules:
+      - require: jwt.group == 'eng'
+      - require: request.headers['authorization'] != ''
+      - require: request.headers['x-secret'] != 'x'
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+- name: rules
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /rules } }]
+  policies:
+    authorization:
+      rules:
+      - deny: request.path.startsWith('/rules/admin')
+      - allow: request.headers['x-team'] == 'eng' && request.headers['x-level'] == '3'
+      - allow: request.method == 'PUT' && request.headers['x-team'] == 'ops'
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+- name: behind
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /behind } }]
+  backends:
+  - host: '127.0.0.1:${backend.port}'
+    policies:
+      authorization: { action: Require, policy: { matchExpressions: ["request.method == 'GET'"] } }
+- name: audited
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /audited } }]
+  policies:
+    authorization:
+      mode: Audit
+      rules: [{ require: "request.headers['x-team'] == 'eng'" }]
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`)
+  })
+
+  after(async () => {
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  async function ask(path: string, init: RequestInit = {}) {
+    const answer = await fetch(`http://127.0.0.1:${port}${path}`, init)
+    const body = await answer.text()
+    const id = answer.headers.get('x-request-id') ?? ''
+    return { status: answer.status, id, body }
+  }
+
+  it('are found by the id that the client got, as soon as it has it', async () => {
+    const { status, id, body } = await ask('/rules/admin')
+    assert.equal(status, 403)
+    const [record, ...more] = own.decisions({ id })
+    assert.deepEqual(more, [])
+    const { rule, cause, verdict, enforced } = record ?? assert.fail()
+    assert.deepEqual([verdict, enforced, cause], ['denied', true, 'matched'])
+    assert.deepEqual(
+      [rule?.policy, rule?.action, rule?.index, rule?.section, rule?.level],
+      ['route:rules', 'Deny', 0, 'traffic', 'route'],
+    )
+    assert.match(rule?.origin ?? '', /^gateway\.yaml:\d+:\d+$/)
+    assert.doesNotMatch(body, /admin'|startsWith|route:/)
+  })
+
+  it('say where and what, and have no field that the reference does not list', async () => {
+    const { id } = await ask('/rules/x?key=abc', { headers: { host: 'a.test' } })
+    const [record] = own.decisions({ id })
+    assert.deepEqual(
+      [record?.gateway, record?.listener, record?.route, record?.method, record?.path],
+      ['default', 'default', 'rules', 'GET', '/rules/x'],
+    )
+    assert.match(record?.source ?? '', /^127\.0\.0\.1:\d+$/)
+    assert.equal(record?.status, 403)
+    const names: readonly string[] = DECISION_FIELDS.map(({ name }) => name)
+    for (const one of own.decisions()) {
+      const unknown = Object.keys(one).filter((name) => !names.includes(name))
+      assert.deepEqual(unknown, [])
+    }
+  })
+
+  it('name the Allow rule that came nearest, and what is missing', async () => {
+    const { id } = await ask('/rules/x', { headers: { 'x-team': 'eng' } })
+    const [record] = own.decisions({ id })
+    assert.equal(record?.cause, 'no-allow-match')
+    assert.equal(record?.nearest?.index, 1)
+    assert.deepEqual(
+      record?.nearest?.misses.map(({ condition, cause, variable }) => [condition, cause, variable]),
+      [["request.headers['x-level'] == '3'", 'unset', "request.headers['x-level']"]],
+    )
+    assert.deepEqual(record?.examined, { rules: 2, of: 2, search: 'all' })
+  })
+
+  it('show what is asked for, and never credentials', async () => {
+    const headers = {
+      authorization: `Bearer ${await token({ sub: 'alice', group: 'dev' })}`,
+      'x-secret': 'sesame',
+    }
+    const { id, status } = await ask('/token', { headers })
+    assert.equal(status, 403)
+    const [record] = own.decisions({ id })
+    const shown = Object.fromEntries((record?.attributes ?? []).map((one) => [one.name, one]))
+    assert.deepEqual(shown['jwt.group'], { name: 'jwt.group', state: 'shown', value: 'dev' })
+    assert.equal(shown["request.headers['x-secret']"]?.state, 'redacted')
+    assert.equal(shown['request.headers.authorization']?.state, 'redacted')
+    assert.doesNotMatch(JSON.stringify(own.decisions()), /sesame|eyJ/)
+  })
+
+  it('tell a claim that is not there by name, with those that are', async () => {
+    const headers = { authorization: `Bearer ${await token({ sub: 'alice', groups: ['eng'] })}` }
+    const { id } = await ask('/token', { headers })
+    const [record] = own.decisions({ id })
+    assert.deepEqual([record?.cause, record?.variable], ['unset', 'jwt.group'])
+    assert.ok(record?.present?.includes('groups'))
+  })
+
+  for (const [what, sent, fault] of [
+    ['no token', undefined, 'missing'],
+    ['what is no token', 'abc', 'malformed'],
+    ['a token that is over', 'expired', 'expired'],
+  ] as const) {
+    it(`say precisely why ${what} is not accepted, which the client does not learn`, async () => {
+      const text = sent === 'expired' ? await token({ sub: 'a' }, '-5m') : sent
+      const headers = text === undefined ? {} : { authorization: `Bearer ${text}` }
+      const { id, status, body } = await ask('/token', { headers })
+      assert.equal(status, 401)
+      const [record] = own.decisions({ id })
+      assert.deepEqual(
+        [record?.kind, record?.cause, record?.reason],
+        ['authentication', 'credentials', fault],
+      )
+      assert.deepEqual(
+        [record?.credentials?.method, record?.credentials?.policy],
+        ['jwt', 'route:token'],
+      )
+      assert.equal(body.includes(fault), false)
+    })
+  }
+
+  it('are made again behind the choice of a backend', async () => {
+    assert.equal((await ask('/behind')).status, 200)
+    const { id, status } = await ask('/behind', { method: 'POST' })
+    assert.equal(status, 403)
+    const [record] = own.decisions({ id })
+    assert.deepEqual(
+      [record?.stage, record?.backend, record?.cause],
+      ['backend', 'behind/0', 'false'],
+    )
+  })
+
+  it('of audit blocks are told and counted, and nobody is turned away', async () => {
+    const before = own.decisions({ verdict: 'would-deny' }).length
+    assert.equal((await ask('/audited')).status, 200)
+    assert.equal((await ask('/audited', { headers: { 'x-team': 'eng' } })).status, 200)
+    await own.only({ verdict: 'would-deny' })
+    const [record, ...more] = own.decisions({ verdict: 'would-deny' })
+    assert.deepEqual([before, more.length], [0, 0])
+    assert.deepEqual(
+      [record?.verdict, record?.enforced, record?.rule?.mode, record?.status],
+      ['denied', false, 'Audit', 200],
+    )
+    const series =
+      'portcullis_authorization_audit_denials_total{policy="route:audited",rule="authorization[0]",action="Require",cause="unset"}'
+    assert.equal(own.metric(series), 1)
+  })
+
+  it('are counted by policy, rule, action and cause', async () => {
+    const labels =
+      'policy="route:rules",rule="authorization[1]",verdict="allowed",action="Allow",cause="matched"'
+    const before = own.metric(`portcullis_authorization_decisions_total{${labels}}`) ?? 0
+    await ask('/rules/x', { headers: { 'x-team': 'eng', 'x-level': '3' } })
+    assert.equal(own.metric(`portcullis_authorization_decisions_total{${labels}}`), before + 1)
+    const errors = 'policy="route:token",rule="authorization[0]",action="Require",cause="unset"'
+    assert.equal(own.metric(`portcullis_authorization_rule_errors_total{${errors}}`), 1)
+  })
+
+  it('are named in the access log by the rule', async () => {
+    const { id } = await ask('/rules/admin/x')
+    const line = own.lines.find((one) => one.includes(id)) ?? ''
+    assert.match(line, /reason=authorization detail="route:rules authorization\[0\] matched"/)
+  })
+})
+
+describe('a storm of denials', () => {
+  it('is recorded without the search, and says so', async () => {
+    const backend = await startBackend()
+    const port = await freePort()
+    const rules = Array.from(
+      { length: 2_000 },
+      (_, i) =>
+        `      - allow: request.headers['h${i}'].matches('^a+${i}$') && request.path == '/${i}'`,
+    )
+    const own = await startDeciding(`
+gateways: { default: { port: ${port} } }
+routes:
+- gateways: [default]
+  policies:
+    authorization:
+      rules:
+${rules.join('\n')}
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`)
+    // Each search costs some of what may be spent in a second; no clock is read here.
+    for (let i = 0; i < 40; i++) {
+      await Promise.all(
+        Array.from({ length: 25 }, async () => {
+          const answer = await fetch(`http://127.0.0.1:${port}/x`)
+          await answer.text()
+          assert.equal(answer.status, 403)
+        }),
+      )
+      if (own.decisions().some(({ examined }) => examined?.search === 'skipped')) break
+    }
+    const searches = new Set(own.decisions().map(({ examined }) => examined?.search))
+    assert.ok(searches.has('bounded') && searches.has('skipped'), [...searches].join())
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+})
