@@ -29,8 +29,8 @@ async function run(args: readonly string[], input = '') {
 
 describe('portcullis', () => {
   for (const [name, args, code, output] of [
-    ['lists its commands', ['help'], 0, /validate {2}check/],
-    ['lists them for whoever says nothing', [], 2, /validate {2}check/],
+    ['lists its commands', ['help'], 0, /validate {3}check/],
+    ['lists them for whoever says nothing', [], 2, /validate {3}check/],
     ['tells its version', ['--version'], 0, /^portcullis 1\.2\.3\n$/],
     ['knows what was meant', ['vaildate'], 2, /did you mean `validate`\?/],
     ['explains a command', ['validate', '--help'], 0, /--format json/],

@@ -24,7 +24,7 @@ in the order in which they are asked, wherever they are attached.
 
 A route is guarded where an authentication must be content or an Allow or Require rule
 must hold before a request gets to a backend. With Deny rules alone it is open by
-default. Blocks in audit mode, and authentications that let everybody through
+default, which counts as unprotected: what they do not name gets through. Blocks in audit mode, and authentications that let everybody through
 (Optional, Permissive), guard nothing.
 
   -f, --file FILE         the configuration
@@ -54,8 +54,8 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
 function unprotected({ listeners }: Effective): readonly string[] {
   return listeners.flatMap(({ gateway, listener, routes }) =>
     routes
-      .filter(({ protection }) => protection === 'unprotected')
-      .map(({ route }) => `${gateway}/${listener} ${route}`),
+      .filter(({ protection }) => protection !== 'guarded')
+      .map(({ route, protection }) => `${gateway}/${listener} ${route}: ${wordsOf(protection)}`),
   )
 }
 
@@ -84,10 +84,14 @@ const PROTECTION = {
   unprotected: 'bad',
 } as const
 
+function wordsOf(protection: EffectiveRoute['protection']): string {
+  return protection.replaceAll('-', ' ')
+}
+
 function routeLines(one: EffectiveRoute, paint: Paint): readonly string[] {
   const { route, matches, hostnames, guards, backends, protection } = one
   const what = [...hostnames, ...matches].join(' ')
-  const state = paint(PROTECTION[protection], protection.replaceAll('-', ' '))
+  const state = paint(PROTECTION[protection], wordsOf(protection))
   return [
     `  ${paint('title', `route ${route}`)}  ${paint('faint', what)}  ${state}`,
     ...guards.flatMap((guard) => guardLines(guard, '    ', paint)),

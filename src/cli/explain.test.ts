@@ -1,0 +1,238 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { runCommand } from './index.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+const file = join(folder, 'gateway.yaml')
+const JWKS = '{"keys":[]}'
+
+before(() => {
+  writeFileSync(
+    file,
+    `gateways:
+  default: { port: 8080 }
+  edge:
+    port: 8443
+    protocol: TLS
+    tls: { mode: Passthrough }
+frontendPolicies:
+  networkAuthorization:
+    rules: [{ deny: "cidr('10.0.0.0/8').containsIP(source.address)" }]
+routes:
+- name: orders
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /orders } }]
+  policies:
+    jwtAuthentication: { issuer: https://issuer.test, jwks: { inline: '${JWKS}' } }
+    authorization:
+      rules:
+      - deny: request.path.startsWith('/orders/admin')
+      - require: jwt.group == 'eng'
+      - allow: request.method == 'GET' || request.headers['x-write'] == 'yes'
+  backends:
+  - host: 127.0.0.1:9001
+    policies:
+      authorization: { mode: Audit, rules: [{ deny: "backend.type == 'static'" }] }
+- name: open
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /open } }]
+  backends: [{ host: '127.0.0.1:9002' }]
+- name: half
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /half } }]
+  policies:
+    authorization: { rules: [{ deny: request.method == 'DELETE' }] }
+  backends: [{ host: '127.0.0.1:9002' }]
+tcpRoutes:
+- name: stream
+  gateways: [edge]
+  backends: [{ host: '127.0.0.1:9003' }]
+`,
+  )
+})
+after(() => rmSync(folder, { recursive: true }))
+
+async function run(args: readonly string[], colour = false) {
+  let out = ''
+  let err = ''
+  const terminal = {
+    out: (text: string) => void (out += text),
+    err: (text: string) => void (err += text),
+    environment: {},
+    readInput: () => '',
+    width: undefined,
+    colour,
+  }
+  const code = await runCommand(args, terminal, '1.2.3')
+  return { code, out, err }
+}
+
+const explain = (...args: readonly string[]) => run(['explain', '-f', file, ...args])
+
+describe('portcullis explain', () => {
+  const CLAIMS = '{"sub":"alice","group":"eng"}'
+  for (const [what, args, code, verdict] of [
+    [
+      'what is allowed',
+      ['-r', 'GET /orders', '--claims', CLAIMS],
+      0,
+      /traffic {2}allowed \(matched\)/,
+    ],
+    [
+      'a claim that is missing',
+      ['-r', 'GET /orders', '--claims', '{"sub":"a"}'],
+      1,
+      /traffic {2}denied \(unset\)[\s\S]*jwt\.group is not set; there are: sub/,
+    ],
+    [
+      'a token that is missing',
+      ['-r', 'GET /orders'],
+      1,
+      /traffic {2}denied \(unset\)[\s\S]*jwt is not set/,
+    ],
+    [
+      'a Deny rule',
+      ['-r', 'GET /orders/admin', '--claims', CLAIMS],
+      1,
+      /✓ route:orders authorization\[0\].*← decides/,
+    ],
+    ['no Allow rule', ['-r', 'POST /orders', '--claims', CLAIMS], 1, /denied \(no-allow-match\)/],
+    [
+      'a header',
+      ['-r', 'POST /orders', '-H', 'X-Write: yes', '--claims', CLAIMS],
+      0,
+      /✓ request\.headers\['x-write'\] == 'yes' {2}request\.headers\['x-write'\] = 'yes'/,
+    ],
+    ['a source', ['-r', '/open', '--source', '10.1.2.3'], 1, /connection {2}denied \(matched\)/],
+    [
+      'audit mode',
+      ['-r', 'GET /orders', '--claims', CLAIMS],
+      0,
+      /backend orders\/0 {2}allowed, but audit mode would deny it/,
+    ],
+    ['a route without rules', ['-r', '/open'], 0, /traffic {2}allowed \(no-rules\)\n {2}no rules/],
+    [
+      'a path that is normalised',
+      ['-r', '/orders/x/../admin', '--claims', CLAIMS],
+      1,
+      /request\.path = '\/orders\/admin'/,
+    ],
+    ['no route', ['-r', '/nowhere'], 0, /no route/],
+    [
+      'a connection',
+      ['--listener', 'edge/default', '--source', '10.1.2.3', '--sni', 'a.test'],
+      1,
+      /connection {2}denied/,
+    ],
+    [
+      'authentication that comes first',
+      ['-r', '/orders'],
+      1,
+      /jwtAuthentication of route:orders comes first/,
+    ],
+  ] as const) {
+    it(`tells ${what}`, async () => {
+      const { code: answer, out } = await explain(...args)
+      assert.match(out, verdict)
+      assert.equal(answer, code)
+    })
+  }
+
+  for (const [what, args, message] of [
+    ['a request that is none', ['-r', 'GET http://'], /is no request/],
+    ['a header that is none', ['-H', 'x'], /is no header/],
+    ['claims that are none', ['--claims', '[1]'], /--claims is no JSON object/],
+    ['an option that is none', ['--fast'], /--fast/],
+  ] as const) {
+    it(`refuses ${what}`, async () => {
+      const { code, err } = await explain(...args)
+      assert.equal(code, 2)
+      assert.match(err, message)
+    })
+  }
+
+  it('tells who is no listener, and what is no address', async () => {
+    assert.match((await explain('--listener', 'none')).err, /no listener/)
+    assert.match((await explain('--source', 'abc')).err, /no IP address/)
+  })
+
+  it('is JSON for programs', async () => {
+    const { out } = await explain('-r', 'POST /orders', '--claims', CLAIMS, '--json')
+    const { route, stages } = JSON.parse(out)
+    assert.equal(route, 'orders')
+    const traffic = stages.find(({ stage }: { stage: string }) => stage === 'traffic')
+    assert.deepEqual(
+      [traffic.verdict, traffic.cause, traffic.deciding],
+      ['denied', 'no-allow-match', -1],
+    )
+    assert.deepEqual(
+      traffic.rules.map(({ action, value }: { action: string; value: unknown }) => [action, value]),
+      [
+        ['Deny', false],
+        ['Require', true],
+        ['Allow', null],
+      ],
+    )
+    assert.deepEqual(traffic.rules[2].conditions[0], {
+      text: "request.method == 'GET'",
+      value: false,
+      operands: [{ text: 'request.method', value: "'POST'" }],
+    })
+  })
+
+  it('has colours where there is a terminal, and no escape sequence of a client', async () => {
+    const { out } = await run(['explain', '-f', file, '-r', '/open', '-H', 'x: \x1b[31mred'], true)
+    assert.ok(out.includes('\x1b[32m'))
+    const plain = await explain('-r', 'POST /orders', '-H', 'x-write: \x1b[31m', '--claims', CLAIMS)
+    assert.equal(plain.out.includes('\x1b'), false)
+  })
+})
+
+describe('portcullis effective', () => {
+  it('lists what guards each thing, in order', async () => {
+    const { code, out } = await run(['effective', '-f', file])
+    assert.equal(code, 0)
+    for (const part of [
+      /listener default\/default {2}HTTP port 8080/,
+      /networkAuthorization section:frontendPolicies {2}frontend/,
+      /route orders {2}any \/orders\* {2}guarded\n {4}jwtAuthentication route:orders.*\n {4}authorization route:orders.*\n {6}Deny {4}request\.path/,
+      /backend orders\/0\n {6}authorization .* not enforced/,
+    ]) {
+      assert.match(out, part)
+    }
+  })
+
+  it('fails, where it is asked to, on what nothing guards', async () => {
+    const { code, out } = await run(['effective', '-f', file, '--fail-on-unprotected', '--json'])
+    const routes = JSON.parse(out).listeners.flatMap(
+      (listener: { routes: readonly { route: string; protection: string }[] }) =>
+        listener.routes.map(({ route, protection }) => [route, protection]),
+    )
+    // A Deny rule for all connections makes everything open by default at least.
+    assert.deepEqual(routes, [
+      ['orders', 'guarded'],
+      ['open', 'open-by-default'],
+      ['half', 'open-by-default'],
+      ['stream', 'open-by-default'],
+    ])
+    assert.equal(code, 1)
+    const bare = join(folder, 'bare.yaml')
+    writeFileSync(
+      bare,
+      `gateways: { default: { port: 8080 } }
+routes:
+- name: open
+  gateways: [default]
+  policies: { authorization: { mode: Audit, rules: [{ require: 'false' }] } }
+  backends: [{ host: '127.0.0.1:9002' }]
+`,
+    )
+    const failed = await run(['effective', '-f', bare, '--fail-on-unprotected'])
+    assert.equal(failed.code, 1)
+    assert.match(failed.out, /unprotected: 1\n {2}default\/default open: unprotected\n/)
+    assert.equal((await run(['effective', '-f', bare])).code, 0)
+  })
+})

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { verifyChain } from '../../src/telemetry/decision-chain.ts'
+import { freePort } from '../decisions/gateway.ts'
+
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+
+interface Answered {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+function portcullis(...args: readonly string[]): Promise<Answered> {
+  return new Promise((resolve) => {
+    execFile(process.execPath, [ENTRY, ...args], { timeout: 60_000 }, (error, out, err) => {
+      resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
+    })
+  })
+}
+
+describe('decisions of a running gateway', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const file = join(folder, 'gateway.yaml')
+  let backend: Server
+  let admin = ''
+  let http = 0
+  let ready = 0
+  let child: ChildProcess
+
+  const files = () =>
+    readdirSync(folder)
+      .filter((name) => name.startsWith('decisions.jsonl'))
+      .map((name) => join(folder, name))
+
+  async function start(): Promise<void> {
+    child = spawn(process.execPath, [ENTRY, 'run', '-f', file], { stdio: 'ignore' })
+    for (let i = 0; i < 400; i++) {
+      const answer = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)
+      if (answer?.status === 200) return
+      await wait(25)
+    }
+    assert.fail('it never was ready')
+  }
+
+  async function stop(): Promise<void> {
+    const exit = new Promise((resolve) => child.on('exit', resolve))
+    child.kill('SIGTERM')
+    assert.equal(await exit, 0)
+  }
+
+  async function denied(path = '/x'): Promise<string> {
+    const answer = await fetch(`http://127.0.0.1:${http}${path}`, {
+      headers: { 'x-team': 'dev', connection: 'close' },
+    })
+    await answer.text()
+    assert.equal(answer.status, 403)
+    return answer.headers.get('x-request-id') as string
+  }
+
+  before(async () => {
+    backend = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+    await new Promise((resolve) => backend.on('listening', resolve))
+    const [a, b, c, d] = await Promise.all([1, 2, 3, 4].map(freePort))
+    admin = `http://127.0.0.1:${a}`
+    http = c as number
+    ready = d as number
+    writeFileSync(
+      file,
+      `config:
+  workers: 2
+  adminAddr: 127.0.0.1:${a}
+  statsAddr: 127.0.0.1:${b}
+  readinessAddr: 127.0.0.1:${d}
+  decisions:
+    show: ["request.headers['x-team']"]
+    file: { path: decisions.jsonl, maxSize: 20000, maxFiles: 50 }
+gateways:
+  default: { port: ${http} }
+routes:
+- name: orders
+  gateways: [default]
+  policies:
+    authorization:
+      rules:
+      - allow: request.headers['x-team'] == 'eng'
+  backends: [{ host: '127.0.0.1:${(backend.address() as AddressInfo).port}' }]
+`,
+    )
+    await start()
+  })
+
+  after(() => {
+    child.kill('SIGKILL')
+    backend.close()
+    backend.closeAllConnections()
+    rmSync(folder, { recursive: true })
+  })
+
+  it('are gathered from all workers, found by id, and filtered', async () => {
+    const ids = []
+    for (let i = 0; i < 40; i++) ids.push(await denied())
+    const all = (await (await fetch(`${admin}/api/decisions?limit=1000`)).json()) as {
+      decisions: readonly { readonly id: string; readonly time: string }[]
+    }
+    assert.deepEqual(all.decisions.map(({ id }) => id).sort(), ids.sort())
+    const times = all.decisions.map(({ time }) => time)
+    assert.deepEqual(times, times.toSorted().reverse())
+    for (const [query, count] of [
+      ['verdict=denied', 40],
+      ['verdict=would-deny', 0],
+      ['policy=route%3Aorders', 40],
+      ['policy=other', 0],
+      [`since=${encodeURIComponent(new Date(Date.now() + 60_000).toISOString())}`, 0],
+      ['limit=3', 3],
+    ] as const) {
+      const answer = await fetch(`${admin}/api/decisions?${query}`)
+      const { decisions } = (await answer.json()) as { decisions: readonly unknown[] }
+      assert.equal(decisions.length, count, query)
+    }
+    for (const [path, status] of [
+      [`/api/decisions/${ids[0]}`, 200],
+      ['/api/decisions/no-such-id', 404],
+      ['/api/decisions/%ff', 404],
+      ['/api/decisions?verdict=maybe', 400],
+      ['/api/decisions?since=yesterday', 400],
+      ['/api/decisions?limit=0', 400],
+      ['/api/decisions?color=red', 400],
+    ] as const) {
+      assert.equal((await fetch(`${admin}${path}`)).status, status, path)
+    }
+  })
+
+  it('are told by `portcullis why`', async () => {
+    const id = await denied('/orders/7')
+    const { code, out } = await portcullis('why', id, '--admin', admin)
+    assert.equal(code, 0)
+    for (const part of [
+      /^denied {2}GET 127\.0\.0\.1\/orders\/7 {2}403\n/,
+      /there are Allow rules, and none is true/,
+      /authorization\[0\] of route:orders/,
+      /✗ request\.headers\['x-team'\] == 'eng' is false, and should be true/,
+      /request\.headers\['x-team'\] {2}"dev"/,
+    ]) {
+      assert.match(out, part)
+    }
+    const json = await portcullis('why', id, '--admin', admin, '--json')
+    assert.equal(JSON.parse(json.out).decisions[0].id, id)
+    const list = await portcullis('why', '--admin', admin, '--limit', '1')
+    assert.match(list.out, new RegExp(`denied {6}${id} {2}GET`))
+    assert.equal((await portcullis('why', 'no-such-id', '--admin', admin)).code, 1)
+    const nobody = await portcullis('why', id, '--admin', `http://127.0.0.1:${await freePort()}`)
+    assert.equal(nobody.code, 1)
+    assert.match(nobody.err, /cannot be asked/)
+  })
+
+  it('are explained against a configuration', async () => {
+    const id = await denied()
+    const told = await portcullis('explain', '-f', file, '--decision', id, '--admin', admin)
+    assert.equal(told.code, 1)
+    assert.match(
+      told.out,
+      /✗ request\.headers\['x-team'\] == 'eng' {2}request\.headers\['x-team'\] = 'dev'/,
+    )
+  })
+
+  it('are one chain in the file of all workers, also after a restart', async () => {
+    await stop()
+    const first = await verifyChain(files())
+    assert.deepEqual([first.faults, first.decisions], [[], 42])
+    await start()
+    for (let i = 0; i < 20; i++) await denied()
+    await stop()
+    const second = await portcullis('audit', 'verify', ...files(), '--head', first.head as string)
+    assert.equal(second.code, 0, second.out)
+    assert.match(second.out, /the chain is whole: \d+ lines, 62 decisions\n/)
+    assert.ok(files().length > 1)
+    const head = await portcullis('audit', 'head', ...files())
+    const [path] = files().sort()
+    writeFileSync(path as string, readFileSync(path as string, 'utf8').replace('"dev"', '"eng"'))
+    const broken = await portcullis('audit', 'verify', ...files(), '--head', head.out.trim())
+    assert.equal(broken.code, 1)
+    assert.match(broken.out, /^edited .*decisions\.jsonl\S*:\d+: line \d+ of the chain/)
+    assert.equal((await portcullis('audit', 'head', ...files())).code, 1)
+  })
+
+  it('keep a gateway from starting whose file cannot be used', async () => {
+    const other = join(folder, 'other.yaml')
+    writeFileSync(
+      other,
+      readFileSync(file, 'utf8').replace('path: decisions', 'path: no/such/decisions'),
+    )
+    const { code, err } = await portcullis('run', '-f', other)
+    assert.equal(code, 1)
+    assert.match(err, /PC0403.*the file of decisions cannot be used/)
+  })
+})
