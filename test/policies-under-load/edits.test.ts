@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Model } from '../../src/model/model.ts'
+import { Workers } from '../../src/proxy/workers.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { freePort, modelOf, startBackend, startDeciding } from '../decisions/gateway.ts'
+
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+
+describe('policies that are edited under load', () => {
+  let backend: Server & { readonly port: number }
+  before(async () => {
+    backend = await startBackend()
+  })
+  after(() => {
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  /** Admits one path alone, and says which version it is: whoever decides is told from others. */
+  function version(number: number, port: number): string {
+    return `gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  gateways: [default]
+  policies:
+    authorization:
+      rules:
+      - deny: request.headers['x-forbidden'] == '${number}'
+      - require: request.path.startsWith('/')
+      - allow: request.path == '/${number}'
+    responseHeaders: { set: { x-policy: '${number}' } }
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`
+  }
+
+  interface Seen {
+    requests: number
+    /** Versions that decided something. */
+    readonly versions: Set<number>
+  }
+
+  /** Edits one after the other, while clients ask and check each answer. */
+  async function edit(
+    edits: number,
+    clients: number,
+    port: number,
+    apply: (number: number) => Promise<void>,
+  ): Promise<Seen> {
+    let acknowledged = 0
+    let begun = 0
+    let isOver = false
+    const seen: Seen = { requests: 0, versions: new Set() }
+    const agent = new Agent({ keepAlive: true, maxSockets: clients })
+    const client = async (isNext: boolean) => {
+      while (!isOver) {
+        const least = acknowledged
+        // Half of them ask for what the edit after this one will admit.
+        const asked = isNext ? least + 1 : least
+        const { status, policy } = await ask(port, `/${asked}`, agent)
+        assert.ok(policy >= least, `${policy} decided after ${least} was acknowledged`)
+        assert.ok(policy <= begun, `${policy} decided before it was there`)
+        assert.equal(status, policy === asked ? 200 : 403, `${asked} by ${policy}`)
+        seen.requests++
+        seen.versions.add(policy)
+      }
+    }
+    const asking = Array.from({ length: clients }, (_, i) => client(i % 2 === 0))
+    const failed = Promise.all(asking).then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+    for (let number = 1; number <= edits; number++) {
+      begun = number
+      await apply(number)
+      acknowledged = number
+      const { policy } = await ask(port, `/${number}`, agent)
+      assert.equal(policy, number)
+    }
+    isOver = true
+    const error = await failed
+    agent.destroy()
+    if (error !== undefined) throw error
+    return seen
+  }
+
+  it('are decided by the old or the new, and never by the old once the new is acknowledged', async () => {
+    const port = await freePort()
+    const own = await startDeciding(version(0, port))
+    const models = Array.from({ length: 1_001 }, (_, i) => modelOf(version(i, port)))
+    const seen = await edit(1_000, 8, port, async (number) => {
+      const { isApplied } = await own.gateway.apply(models[number] as Model)
+      assert.ok(isApplied)
+    })
+    assert.ok(seen.requests >= 1_000, `${seen.requests} requests`)
+    assert.ok(seen.versions.size >= 100, `${seen.versions.size} versions`)
+    // Each denial names the rule of the version that decided.
+    for (const { nearest, path } of own.decisions()) {
+      const allowed = /'(\/\d+)'/.exec(nearest?.expression ?? '')?.[1]
+      assert.notEqual(allowed, path)
+    }
+    await own.stop()
+  })
+
+  it('in all workers alike', async () => {
+    const port = await freePort()
+    const text = (number: number) =>
+      `config: { workers: 2, logging: { level: error } }\n${version(number, port)}`
+    const log = createLogger({ format: 'text', level: 'off', write: () => {} })
+    const workers = new Workers([ENTRY, 'worker'], 2, log)
+    const apply = async (number: number) => {
+      const { isApplied, diagnostics } = await workers.apply(modelOf(text(number)))
+      assert.ok(isApplied, JSON.stringify(diagnostics))
+    }
+    // A worker is a process like any other, not one of the test runner.
+    const options = process.execArgv.splice(0)
+    await apply(0)
+    process.execArgv.push(...options)
+    const seen = await edit(100, 8, port, apply)
+    assert.ok(seen.requests >= 100)
+    await workers.drain()
+  })
+})
+
+function ask(
+  port: number,
+  path: string,
+  agent: Agent,
+): Promise<{ readonly status: number; readonly policy: number }> {
+  return new Promise((resolve, reject) => {
+    const asked = request({ port, host: '127.0.0.1', path, agent }, (answer) => {
+      answer.resume()
+      answer.on('end', () => {
+        resolve({ status: answer.statusCode ?? 0, policy: Number(answer.headers['x-policy']) })
+      })
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
