@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { cel } from './cel.ts'
+import { decisions } from './decisions.ts'
 import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
 import { match } from './match.ts'
@@ -17,6 +18,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['http1-head', http1Head],
   ['http1-body', http1Body],
   ['match', match],
+  ['decisions', decisions],
   ['telemetry', telemetry],
   ['upstream', upstream],
   ['proxy', proxy],
