@@ -5,7 +5,7 @@ import { runCommand } from '../src/cli/index.ts'
 
 const { env, stdout } = process
 
-process.exitCode = await runCommand(
+const code = runCommand(
   process.argv.slice(2),
   {
     out: (text) => void stdout.write(text),
@@ -18,3 +18,7 @@ process.exitCode = await runCommand(
   },
   own.version,
 )
+// Not awaited here: a release is no module, and a script cannot wait.
+void code.then((exitCode) => {
+  process.exitCode = exitCode
+})
