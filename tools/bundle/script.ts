@@ -18,7 +18,7 @@ export interface Bundle {
 export function compileBundle(file: string): Bundle {
   const text = readFileSync(file)
   const cachedData = codeOf(file, text)
-  const source = text.latin1Slice().replace(/^#!/, '//')
+  const source = text.toString('latin1').replace(/^#!/, '//')
   const script = new Script(`${HEAD}${source}\n})`, {
     filename: file,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,

@@ -7,8 +7,9 @@ import { complain, type Reading } from './reading.ts'
 /** Policies of `policies` behind those that were written at the thing itself, in file order. */
 export function attachPolicies(reading: Reading, draft: Draft): Draft {
   const missing = new Set(draft.targeted)
+  const byTarget = Map.groupBy(draft.targeted, ({ noun, target }) => `${noun} ${target}`)
   const at = (noun: Targeted['noun'], target: string, own: readonly Attached[]) => {
-    const found = draft.targeted.filter((one) => one.noun === noun && one.target === target)
+    const found = byTarget.get(`${noun} ${target}`) ?? []
     for (const one of found) missing.delete(one)
     if (found.length === 0) return own
     return settle(reading, own, found)
@@ -17,10 +18,11 @@ export function attachPolicies(reading: Reading, draft: Draft): Draft {
     noun: Targeted['noun'],
     list: readonly Placed<T>[],
   ): readonly Placed<T>[] =>
-    list.map(({ thing, path }) => ({
-      thing: { ...thing, policies: at(noun, thing.name, thing.policies) },
-      path,
-    }))
+    list.map((placed) => {
+      const { thing, path } = placed
+      const policies = at(noun, thing.name, thing.policies)
+      return policies === thing.policies ? placed : { thing: { ...thing, policies }, path }
+    })
   const attached = {
     ...draft,
     gateways: each('gateway', draft.gateways).map(({ thing, path }) => {

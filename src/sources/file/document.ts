@@ -4,15 +4,33 @@ import type { Entry, Node, ScalarNode } from './node.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 
 /** What the user wrote: the text, the tree with its places, and the plain value to check. */
-export interface Document {
+export interface Document extends Place, Piece {
+  /** The items of these keys are not in the tree: each is a piece of its own. */
+  readonly lists: ReadonlyMap<PropertyKey, PieceList>
+  /** What is wrong with the variables of all that was looked at up to now. */
+  readonly unfilled: () => readonly Diagnostic[]
+}
+
+/** What it takes to say where an offset is. */
+export interface Place {
   readonly file: string
   readonly text: string
   /** Offsets at which lines begin. */
   readonly lines: readonly number[]
+}
+
+/** Something of a text, with its places and its value. */
+export interface Piece {
   readonly root: Node
   /** Variables filled in. */
   readonly value: unknown
   readonly expanded: ReadonlyMap<Node, Expanded>
+}
+
+/** Made when they are asked for, since all of them at once would fill the memory. */
+export interface PieceList {
+  readonly length: number
+  at(index: number): Piece
 }
 
 export type Path = readonly PropertyKey[]
@@ -30,14 +48,14 @@ export interface Message {
   readonly hint?: string | undefined
 }
 
-export function diagnosticAt(document: Document, span: Span, message: Message): Diagnostic {
+export function diagnosticAt(place: Place, span: Span, message: Message): Diagnostic {
   const { code, severity = 'error', hint } = message
   const diagnostic = {
     code,
     severity,
     message: message.message,
-    origin: originAt(document, span.start),
-    excerpt: excerptOf(document, span),
+    origin: originAt(place, span.start),
+    excerpt: excerptOf(place, span),
   }
   return hint === undefined ? diagnostic : { ...diagnostic, hint }
 }
@@ -47,7 +65,7 @@ export function originOf(document: Document, path: Path): FileOrigin {
   return originAt(document, spanOf(document, path, 'key').start)
 }
 
-function originAt({ file, text, lines }: Document, offset: number): FileOrigin {
+function originAt({ file, text, lines }: Place, offset: number): FileOrigin {
   const line = lineAt(lines, offset)
   const start = lines[line - 1] as number
   // Columns count code points: a pair of surrogates is one.
@@ -68,16 +86,20 @@ export function spanOf(document: Document, path: Path, part: 'key' | 'value'): S
 
 /** The origin of an offset within the value of the scalar at the path. */
 export function originInside(document: Document, path: Path): (offset: number) => FileOrigin {
-  const { node, isThere } = locate(document, path)
+  const { node, isThere, piece } = locate(document, path)
   if (node.kind !== 'scalar' || !isThere) return () => originOf(document, path)
-  const back = sourceOffsets(document, node)
+  const back = sourceOffsets(document.text, piece, node)
   return (offset) => originAt(document, back?.[Math.min(offset, back.length - 1)] ?? node.start)
 }
 
 /** For each unit of a scalar's value, variables filled in, where it comes from. */
-function sourceOffsets(document: Document, node: ScalarNode): readonly number[] | undefined {
-  const offsets = offsetsOf(node, document.text)
-  const expanded = document.expanded.get(node)
+function sourceOffsets(
+  text: string,
+  piece: Piece,
+  node: ScalarNode,
+): readonly number[] | undefined {
+  const offsets = offsetsOf(node, text)
+  const expanded = piece.expanded.get(node)
   if (offsets === undefined || expanded === undefined) return offsets
   return expanded.sources.map((source) => offsets[source] as number)
 }
@@ -86,10 +108,14 @@ export function hasPath(document: Document, path: Path): boolean {
   return locate(document, path).isThere
 }
 
-/** The plain value at the path; undefined where there is none. */
+/** The plain value at the path; undefined where there is none. Of a list of pieces, its length. */
 export function valueAt(document: Document, path: Path): unknown {
-  let value = document.value
-  for (const step of path) {
+  const [key = '', index] = path
+  const list = document.lists.get(key)
+  if (list !== undefined && path.length === 1) return Array.from({ length: list.length })
+  const piece = list === undefined ? document : pieceAt(list, index)
+  let value = piece?.value
+  for (const step of list === undefined ? path : path.slice(2)) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
     value = (value as Record<PropertyKey, unknown>)[step]
   }
@@ -98,17 +124,34 @@ export function valueAt(document: Document, path: Path): unknown {
 
 /** Whether what is shown of the value would show a variable's value with it. */
 export function isExpanded(document: Document, path: Path): boolean {
-  return document.expanded.has(locate(document, path).node)
+  const { node, piece } = locate(document, path)
+  return piece.expanded.has(node)
+}
+
+function pieceAt(list: PieceList, index: PropertyKey | undefined): Piece | undefined {
+  const isThere = typeof index === 'number' && index >= 0 && index < list.length
+  return isThere ? list.at(index) : undefined
 }
 
 interface Located {
   readonly node: Node
   readonly entry: Entry | undefined
   readonly isThere: boolean
+  /** What the node is a part of. */
+  readonly piece: Piece
 }
 
-function locate({ root }: Document, path: Path): Located {
-  let node = root
+function locate(document: Document, path: Path): Located {
+  const [key = '', index] = path
+  const list = path.length < 2 ? undefined : document.lists.get(key)
+  if (list === undefined) return locateIn(document, path)
+  const piece = pieceAt(list, index)
+  if (piece !== undefined) return locateIn(piece, path.slice(2))
+  return { ...locateIn(document, [key]), isThere: false }
+}
+
+function locateIn(piece: Piece, path: Path): Located {
+  let node = piece.root
   let entry: Entry | undefined
   for (const step of path) {
     let next: Node | undefined
@@ -117,11 +160,11 @@ function locate({ root }: Document, path: Path): Located {
       through = node.entries.find(({ key }) => key === step)
       next = through?.value
     } else if (node.kind === 'list') next = node.items[Number(step)]
-    if (next === undefined) return { node, entry, isThere: false }
+    if (next === undefined) return { node, entry, isThere: false, piece }
     node = next
     entry = through
   }
-  return { node, entry, isThere: true }
+  return { node, entry, isThere: true, piece }
 }
 
 function lineAt(lines: readonly number[], offset: number): number {
@@ -142,7 +185,7 @@ export function lineStarts(text: string): readonly number[] {
 }
 
 /** The line that the span begins on; what it covers of further lines is not shown. */
-function excerptOf({ text, lines }: Document, { start, end }: Span): Excerpt {
+function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
   const line = lineAt(lines, start)
   const first = lines[line - 1] as number
   const next = lines[line] ?? text.length + 1

@@ -4,7 +4,7 @@ import { type Result, refusal } from '../../diagnostics/result.ts'
 import type { Model } from '../../model/model.ts'
 import type { Environment } from './expand.ts'
 import type { NamedFile, ReadText } from './files.ts'
-import { readDocument } from './read.ts'
+import { NotQuick, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
 export interface LoadOptions {
@@ -23,27 +23,59 @@ export interface Loaded {
 const MOST_BYTES = 64 * 1024 * 1024
 
 /** A file, and the files that it names, as the Model. */
-export function loadFile(path: string, { shownAs = path, environment }: LoadOptions): Loaded {
+export function loadFile(path: string, options: LoadOptions): Loaded {
+  return toEnd(loadFileStepwise(path, options))
+}
+
+/** The same for a text that is here already; `path` is where relative paths start from. */
+export function loadText(text: string, path: string, options: LoadOptions): Loaded {
+  return toEnd(loadTextStepwise(text, path, options))
+}
+
+/** The same in small steps, for whoever has something else to do meanwhile. */
+export function* loadFileStepwise(path: string, options: LoadOptions): Generator<void, Loaded> {
+  const { shownAs = path } = options
   const found = readText(path)
   if ('problem' in found) {
     const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
     const message = `the file cannot be read: ${found.problem}`
     return { result: refusal([{ code: 'PC0201', severity: 'error', message, origin }]), files: [] }
   }
-  return loadText(found.text, path, { shownAs, environment })
+  return yield* loadTextStepwise(found.text, path, options)
 }
 
-/** The same for a text that is here already; `path` is where relative paths start from. */
-export function loadText(text: string, path: string, options: LoadOptions): Loaded {
-  const { shownAs = path, environment } = options
-  const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment })
+function* loadTextStepwise(
+  text: string,
+  path: string,
+  options: LoadOptions,
+): Generator<void, Loaded> {
+  try {
+    return yield* loadOnce(text, path, options, false)
+  } catch (error) {
+    if (!(error instanceof NotQuick)) throw error
+  }
+  return yield* loadOnce(text, path, options, true)
+}
+
+function* loadOnce(
+  text: string,
+  path: string,
+  { shownAs = path, environment }: LoadOptions,
+  readsWhole: boolean,
+): Generator<void, Loaded> {
+  const read = { file: shownAs, environment, readsWhole }
+  const { value: document, diagnostics } = readDocument(text, read)
+  yield
   if (document === undefined) return { result: refusal(diagnostics), files: [] }
   const folder = dirname(resolve(path))
-  const { result, files } = toModel(document, {
-    resolve: (name) => resolve(folder, name),
-    readText,
-  })
-  return { result, files }
+  return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText })
+}
+
+function toEnd<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+  }
 }
 
 const readText: ReadText = (path) => {

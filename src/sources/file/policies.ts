@@ -65,6 +65,7 @@ function readOne(
 ): Attached {
   const { value, diagnostics } = parseAt(reading, schema, path, {
     stage: stage ?? STAGE_OF_SECTION[section],
+    isRepeated: true,
   })
   if (value === undefined) return invalid(reading, path, kind, place, diagnostics, section)
   const { level, policy } = place

@@ -15,12 +15,51 @@ import {
  * is left to ./yaml-tree.ts. Of what this reads, both make the same tree: test/fuzz/quick-yaml.test.ts.
  */
 export function readQuickly(text: string): Node | undefined {
+  return readRoot(text)
+}
+
+/** A text without the items of the lists that stand below its own keys: these are read apart. */
+export interface Outline {
+  /** There the lists are empty. */
+  readonly root: Node
+  readonly lists: ReadonlyMap<string, ItemPlaces>
+}
+
+export interface ItemPlaces {
+  readonly indent: number
+  /** Offsets of the dashes. */
+  readonly starts: readonly number[]
+  /** What follows the last item. */
+  readonly end: number
+}
+
+/**
+ * The first look at a long file: items are read when they are asked for, and forgotten again, so
+ * that there is never a tree of all of it.
+ */
+export function readOutline(text: string): Outline | undefined {
+  const lists = new Map<string, ItemPlaces>()
+  const root = readRoot(text, lists)
+  return root && { root, lists }
+}
+
+/** The same node as in the whole tree; undefined where readQuickly would not read the text. */
+export function readListItem(text: string, places: ItemPlaces, index: number): Node | undefined {
+  const { indent, starts, end } = places
+  const at = starts[index] as number
+  const cursor: Cursor = { text, at, content: at, indent, depth: 2, flowIndent: -1 }
+  const item = readDashed(cursor, indent)
+  if (item === undefined || !toContent(cursor)) return undefined
+  return cursor.at === (starts[index + 1] ?? end) ? item : undefined
+}
+
+function readRoot(text: string, lists?: Map<string, ItemPlaces>): Node | undefined {
   if (STRANGE.test(text)) return undefined
   const cursor: Cursor = { text, at: 0, content: -1, indent: 0, depth: 0, flowIndent: -1 }
   if (!toContent(cursor) || cursor.at >= text.length) return undefined
   const first = text.charCodeAt(cursor.at)
   const isFlow = first === BRACE || first === BRACKET
-  const root = isFlow ? readFlow(cursor, -1) : readBlock(cursor, -1)
+  const root = isFlow ? readFlow(cursor, -1) : readBlock(cursor, -1, lists)
   if (root === undefined || (isFlow && !endsLine(cursor))) return undefined
   return toContent(cursor) && cursor.at >= text.length ? root : undefined
 }
@@ -38,15 +77,23 @@ const BRACE = 123
 const DEEPEST = 100
 
 /** A list or a mapping that is indented further than `parent`; the cursor is at its first line. */
-function readBlock(cursor: Cursor, parent: number): Node | undefined {
+function readBlock(
+  cursor: Cursor,
+  parent: number,
+  lists?: Map<string, ItemPlaces>,
+): Node | undefined {
   const { indent } = cursor
   if (indent <= parent || ++cursor.depth > DEEPEST) return undefined
-  const node = isDash(cursor) ? readList(cursor, indent) : readMapping(cursor, indent)
+  const node = isDash(cursor) ? readList(cursor, indent) : readMapping(cursor, indent, lists)
   cursor.depth--
   return node
 }
 
-function readMapping(cursor: Cursor, indent: number): Node | undefined {
+function readMapping(
+  cursor: Cursor,
+  indent: number,
+  lists?: Map<string, ItemPlaces>,
+): Node | undefined {
   const start = cursor.at
   const entries: Entry[] = []
   const seen = new Set<string>()
@@ -55,7 +102,9 @@ function readMapping(cursor: Cursor, indent: number): Node | undefined {
     const key = readKey(cursor)
     if (key === undefined || seen.has(key.key) || key.key === '__proto__') return undefined
     seen.add(key.key)
-    const value = readValue(cursor, indent, true)
+    const places = lists && skipList(cursor, indent)
+    if (places !== undefined) lists?.set(key.key, places)
+    const value = places === undefined ? readValue(cursor, indent, true) : listNode(places)
     if (value === undefined) return undefined
     entries.push({ ...key, value })
     end = value.end
@@ -70,9 +119,7 @@ function readList(cursor: Cursor, indent: number): Node | undefined {
   const items: Node[] = []
   let end = start
   do {
-    cursor.at++
-    skipSpaces(cursor)
-    const item = isLineEnd(cursor) ? readValue(cursor, indent, false) : readItem(cursor, indent)
+    const item = readDashed(cursor, indent)
     if (item === undefined) return undefined
     items.push(item)
     end = item.end
@@ -80,6 +127,35 @@ function readList(cursor: Cursor, indent: number): Node | undefined {
   } while (cursor.indent === indent && cursor.at < cursor.text.length && isDash(cursor))
   if (cursor.indent > indent) return undefined
   return { kind: 'list', items, start, end }
+}
+
+function listNode({ starts: [start = 0], end }: ItemPlaces): Node {
+  return { kind: 'list', items: [], start, end }
+}
+
+/** Behind a key: where the items of its list are, if it has one; the cursor is behind it then. */
+function skipList(cursor: Cursor, parent: number): ItemPlaces | undefined {
+  const { at, text } = cursor
+  skipSpaces(cursor)
+  const isBelow = isLineEnd(cursor) && toContent(cursor) && cursor.at < text.length
+  const { indent } = cursor
+  const starts: number[] = []
+  let isReadable = isBelow && indent >= parent && isDash(cursor)
+  while (isReadable && (cursor.indent > indent || (cursor.indent === indent && isDash(cursor)))) {
+    // What is indented further belongs to the item above it, whatever it is.
+    if (cursor.indent === indent) starts.push(cursor.at)
+    cursor.at++
+    isReadable = toContent(cursor)
+  }
+  if (isReadable) return { indent, starts, end: cursor.at }
+  cursor.at = at
+  return undefined
+}
+
+function readDashed(cursor: Cursor, indent: number): Node | undefined {
+  cursor.at++
+  skipSpaces(cursor)
+  return isLineEnd(cursor) ? readValue(cursor, indent, false) : readItem(cursor, indent)
 }
 
 /** What stands on the line of its dash: a value, or the first line of a list or a mapping. */

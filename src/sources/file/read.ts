@@ -1,10 +1,20 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { type Result, refusal, success } from '../../diagnostics/result.ts'
-import { type Document, diagnosticAt, lineStarts, type Message, type Span } from './document.ts'
+import { collector } from '../../diagnostics/report.ts'
+import {
+  type Document,
+  diagnosticAt,
+  lineStarts,
+  type Message,
+  type Piece,
+  type PieceList,
+  type Place,
+  type Span,
+} from './document.ts'
 import { type Environment, type Expanded, expand } from './expand.ts'
 import { type Node, resolvePlain, type Scalar, type ScalarNode } from './node.ts'
 import type { Problem } from './problem.ts'
-import { readQuickly } from './quick-yaml.ts'
+import { type ItemPlaces, readListItem, readOutline } from './quick-yaml.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 import { readYaml } from './yaml-tree.ts'
 
@@ -12,37 +22,76 @@ export interface ReadOptions {
   /** What messages call the text. */
   readonly file: string
   readonly environment: Environment
+  /** By `yaml`, and all at once. */
+  readonly readsWhole?: boolean
 }
 
-/** YAML or JSON to a Document; all that is wrong with the text, not only the first thing. */
-export function readDocument(source: string, { file, environment }: ReadOptions): Result<Document> {
+/**
+ * YAML or JSON to a Document; all that is wrong with the text, not only the first thing. Where
+ * `readsWhole` is not asked for, the text may turn out later not to be what it looked like: a
+ * piece of the Document then throws NotQuick.
+ */
+export function readDocument(
+  source: string,
+  { file, environment, readsWhole = false }: ReadOptions,
+): Result<Document> {
   const text = source.startsWith('\ufeff') ? source.slice(1) : source
-  const quick = readQuickly(text)
+  const outline = readsWhole ? undefined : readOutline(text)
   const { root = EMPTY, problems } =
-    quick === undefined ? readYaml(text) : { root: quick, problems: [] }
-  const expanded = new Map<Node, Expanded>()
-  const draft = { file, text, lines: lineStarts(text), root, value: undefined, expanded }
-  const diagnostics: Diagnostic[] = problems.map((problem) => said(draft, problem, problem))
+    outline === undefined ? readYaml(text) : { root: outline.root, problems: [] }
+  const unfilled = collector()
+  const place = { file, text, lines: lineStarts(text) }
+  const diagnostics: Diagnostic[] = problems.map((problem) => said(place, problem, problem))
   if (diagnostics.length > 0) return refusal(diagnostics)
-  const value = plain(root, (node) => {
-    const { value } = node
-    if (typeof value !== 'string') return value
-    const filled = expand(value, environment, (problem) => {
-      diagnostics.push(said(draft, spanInside(node, text, problem), problem))
+  const filling: Filling = (node, value) =>
+    expand(value, environment, (problem) => {
+      unfilled.report(said(place, spanInside(node, text, problem), problem))
     })
-    if (filled === undefined) return value
+  const lists = new Map(
+    [...(outline?.lists ?? [])].map(([key, places]) => [key, piecesOf(text, places, filling)]),
+  )
+  return success({ ...place, ...pieceOf(root, filling), lists, unfilled: unfilled.diagnostics })
+}
+
+/** Only `yaml` can read the text. */
+export class NotQuick extends Error {}
+
+/** The last one is remembered: whoever reads an item asks for many of its parts. */
+function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList {
+  let known: { readonly index: number; readonly piece: Piece } | undefined
+  return {
+    length: places.starts.length,
+    at(index) {
+      if (known?.index === index) return known.piece
+      const node = readListItem(text, places, index)
+      if (node === undefined) throw new NotQuick()
+      known = { index, piece: pieceOf(node, filling) }
+      return known.piece
+    },
+  }
+}
+
+/** The text of a scalar with variables filled in; undefined where there are none. */
+type Filling = (node: ScalarNode, value: string) => Expanded | undefined
+
+function pieceOf(root: Node, filling: Filling): Piece {
+  const expanded = new Map<Node, Expanded>()
+  const value = plain(root, (node) => {
+    if (typeof node.value !== 'string' || !node.value.includes('$')) return node.value
+    const filled = filling(node, node.value)
+    if (filled === undefined) return node.value
     expanded.set(node, filled)
     // `port: ${PORT}` is a number, as it would be if it were written out.
     return node.style === 'plain' ? resolvePlain(filled.text) : filled.text
   })
-  return diagnostics.length > 0 ? refusal(diagnostics) : success({ ...draft, value })
+  return { root, value, expanded }
 }
 
 const EMPTY: Node = { kind: 'mapping', entries: [], start: 0, end: 0 }
 
-function said(document: Document, span: Span, { code, message, hint }: Problem) {
+function said(place: Place, span: Span, { code, message, hint }: Problem) {
   const words: Message = { code, message, hint }
-  return diagnosticAt(document, span, words)
+  return diagnosticAt(place, span, words)
 }
 
 function spanInside(node: ScalarNode, text: string, { start, end }: Span): Span {

@@ -28,7 +28,18 @@ export interface Reading {
   readonly files: NamedFiles
   /** Backends that were named by something, to be looked up when all are known. */
   readonly references: BackendReference[]
+  /** What was checked and found in order, by how it is written: most policies stand there often. */
+  readonly checked: Map<z.ZodType, Map<string, Checked>>
 }
+
+interface Checked {
+  readonly data: unknown
+  /** What is looked at each time: files and names of backends. */
+  readonly found: readonly Found[]
+}
+
+/** Texts that are remembered for a schema; more would rather fill the memory than save time. */
+const MOST_CHECKED = 1_000
 
 export interface BackendReference {
   readonly backend: string
@@ -40,6 +51,8 @@ export interface ParseOptions {
   readonly stage?: Stage
   /** Keys of the mapping that somebody else reads. */
   readonly except?: readonly string[]
+  /** The same is probably written elsewhere too: there it need not be checked again. */
+  readonly isRepeated?: boolean
 }
 
 /**
@@ -50,24 +63,51 @@ export function parseAt<S extends z.ZodType>(
   reading: Reading,
   schema: S,
   path: Path,
-  { stage = 'traffic', except = [] }: ParseOptions = {},
+  { stage = 'traffic', except = [], isRepeated = false }: ParseOptions = {},
 ): Result<NonNullable<z.output<S>>> {
-  const { document } = reading
-  const input = without(valueAt(document, path), except)
-  const parsed = z.safeParse(schema, input)
-  if (!parsed.success) {
-    const context = { document, path, schema, furtherKeys: except }
-    const diagnostics = diagnoseIssues(parsed.error.issues, context)
-    for (const diagnostic of diagnostics) reading.report(diagnostic)
-    return refusal(diagnostics)
-  }
-  const found = findAnnotated(schema, input)
+  const input = without(valueAt(reading.document, path), except)
+  const memory = isRepeated ? memoryOf(reading, schema, stage, input) : undefined
+  const known = memory?.known
+  const shape = known ?? checkShape(reading, schema, path, input, except)
+  if ('issues' in shape) return refusal(shape.issues)
+  const { data, found } = shape
   const diagnostics = found.flatMap((one) => checkPart(reading, one, path, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
   if (hasErrors(diagnostics)) return refusal(diagnostics)
+  if (known === undefined && diagnostics.length === 0) memory?.remember(shape)
   const namesFiles = found.some(({ annotation }) => annotation.is === 'path')
-  const value = namesFiles ? fillMaterials(parsed.data, reading.files.textOf) : parsed.data
+  const value = namesFiles ? fillMaterials(data, reading.files.textOf) : data
   return success(value as NonNullable<z.output<S>>, diagnostics)
+}
+
+function checkShape(
+  { document, report }: Reading,
+  schema: z.ZodType,
+  path: Path,
+  input: unknown,
+  furtherKeys: readonly string[],
+): Checked | { readonly issues: readonly Diagnostic[] } {
+  const parsed = z.safeParse(schema, input)
+  if (parsed.success) return { data: parsed.data, found: findAnnotated(schema, input) }
+  const context = { document, path, schema, furtherKeys }
+  const issues = diagnoseIssues(parsed.error.issues, context)
+  for (const issue of issues) report(issue)
+  return { issues }
+}
+
+/** What is remembered of a value, and how to remember it. */
+function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: unknown) {
+  const text = JSON.stringify(input)
+  // Numbers that JSON has no words for look like null there.
+  if (text === undefined || text.includes('null')) return undefined
+  let texts = checked.get(schema)
+  if (texts === undefined) checked.set(schema, (texts = new Map()))
+  const key = `${stage} ${text}`
+  const remember = ({ data, found }: Checked) => {
+    const again = found.filter(({ annotation }) => annotation.is !== 'expression')
+    if (texts.size < MOST_CHECKED) texts.set(key, { data, found: again })
+  }
+  return { known: texts.get(key), remember }
 }
 
 /** A message about the value, or the key, at the path; reported and given back. */

@@ -49,10 +49,10 @@ export function resolveParents(reading: Reading, draft: Draft): Draft {
     kind: 'HTTP' | 'TCP',
   ): Placed<T> => {
     const parents = thing.parents.map((parent, index) =>
-      resolveParent(reading, gateways, parent, parentPath(reading, path, index)),
+      resolveParent(reading, gateways, parent, () => parentPath(reading, path, index)),
     )
     parents.forEach((parent, index) => {
-      checkParent(reading, gateways, thing, parent, parentPath(reading, path, index), kind)
+      checkParent(reading, gateways, thing, parent, () => parentPath(reading, path, index), kind)
     })
     return { thing: { ...thing, parents }, path }
   }
@@ -72,8 +72,15 @@ function parentPath({ document }: Reading, path: Path, index: number): Path {
 }
 
 type Gateways = ReadonlyMap<string, Gateway>
+/** Looked for only where there is something to say. */
+type FindPath = () => Path
 
-function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, path: Path): Parent {
+function resolveParent(
+  reading: Reading,
+  gateways: Gateways,
+  parent: Parent,
+  path: FindPath,
+): Parent {
   if (gateways.has(parent.gateway)) return parent
   const slash = parent.gateway.lastIndexOf('/')
   const gateway = gateways.get(parent.gateway.slice(0, Math.max(slash, 0)))
@@ -84,7 +91,7 @@ function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, pat
     }
     const names = gateway.listeners.map(({ name }) => name)
     const meant = nearestName(listener, names)
-    complain(reading, path, {
+    complain(reading, path(), {
       code: 'PC0301',
       message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
       hint: meant === undefined ? `it has: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
@@ -93,7 +100,7 @@ function resolveParent(reading: Reading, gateways: Gateways, parent: Parent, pat
   }
   const names = [...gateways.keys()]
   const meant = nearestName(parent.gateway, names)
-  complain(reading, path, {
+  complain(reading, path(), {
     code: 'PC0301',
     message: `no gateway is called \`${parent.gateway}\``,
     hint: gatewayHint(names, meant),
@@ -114,7 +121,7 @@ function checkParent(
   gateways: Gateways,
   route: Route | TcpRoute,
   { gateway: name, listener: only }: Parent,
-  path: Path,
+  path: FindPath,
   kind: 'HTTP' | 'TCP',
 ): void {
   const gateway = gateways.get(name)
@@ -127,14 +134,14 @@ function checkParent(
   if (fitting.length === 0) {
     const protocols = [...new Set(listeners.map(({ protocol }) => protocol))].join(', ')
     const [here, other] = kind === 'HTTP' ? ['routes', 'tcpRoutes'] : ['tcpRoutes', 'routes']
-    complain(reading, path, {
+    complain(reading, path(), {
       code: 'PC0312',
       message: `\`${here}\` cannot be attached to \`${name}\`, which is ${protocols}`,
       hint: `write it under \`${other}\`, or attach it to a gateway with ${served.join(' or ')}`,
     })
   } else if (!fitting.some((listener) => overlap(listener.hostname, route.hostnames))) {
     const names = [...new Set(fitting.map(({ hostname }) => hostname))].join(', ')
-    complain(reading, path, {
+    complain(reading, path(), {
       code: 'PC0313',
       severity: 'warning',
       message: `no request can reach this route: \`${name}\` serves ${names} only`,

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
-import type { Result } from '../../diagnostics/result.ts'
+import { type Result, refusal } from '../../diagnostics/result.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
@@ -8,7 +8,7 @@ import type { Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
-import { type Document, valueAt } from './document.ts'
+import { type Document, type Path, valueAt } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { checkNames } from './names.ts'
@@ -38,14 +38,28 @@ export interface ReadModel {
   readonly files: readonly NamedFile[]
 }
 
-/** What the user wrote, as the Model, with all that there is to say about it. */
-export function toModel(document: Document, { resolve, readText }: ModelOptions): ReadModel {
+/** What the user wrote, as the Model, with all that there is to say about it; in small steps. */
+export function* toModel(
+  document: Document,
+  { resolve, readText }: ModelOptions,
+): Generator<void, ReadModel> {
   const { report, result } = collector()
   const files = namedFiles(document, resolve, readText)
-  const reading: Reading = { document, report, files, references: [] }
+  const reading: Reading = { document, report, files, references: [], checked: new Map() }
   checkOutline(reading)
-  const model = document.root.kind === 'mapping' ? readModel(reading) : undefined
-  return { result: result(model && freeze(model)), files: files.list() }
+  const model = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
+  // Whatever else there is to say may be only because of these.
+  const unfilled = document.unfilled()
+  if (unfilled.length > 0) return { result: refusal(unfilled), files: files.list() }
+  return { result: result(model && (yield* freezeModel(model))), files: files.list() }
+}
+
+function* freezeModel(model: Model): Generator<void, Model> {
+  for (const route of model.routes) {
+    freeze(route)
+    yield
+  }
+  return freeze(model)
 }
 
 /** Lists that files written for others may have. */
@@ -67,7 +81,7 @@ function checkOutline(reading: Reading): void {
   parseAt(reading, outline, [], { except: foreign })
 }
 
-function readModel(reading: Reading): Model {
+function* readModel(reading: Reading): Generator<void, Model> {
   const passes = [
     checkNames,
     checkPorts,
@@ -76,7 +90,11 @@ function readModel(reading: Reading): Model {
     attachPolicies,
     checkReachability,
   ]
-  const draft = passes.reduce((draft, pass) => pass(reading, draft), readDraft(reading))
+  let draft = yield* readDraft(reading)
+  for (const pass of passes) {
+    draft = pass(reading, draft)
+    yield
+  }
   const { targeted: _, gateways, routes, tcpRoutes, backends, ...rest } = draft
   return {
     ...rest,
@@ -87,18 +105,19 @@ function readModel(reading: Reading): Model {
   }
 }
 
-function readDraft(reading: Reading): Draft {
+function* readDraft(reading: Reading): Generator<void, Draft> {
   const binds = readBinds(reading)
-  const routes = pathsOf(reading, ['routes']).map((path, index) =>
+  const routes = yield* each(reading, 'routes', (path, index) =>
     readRoute(reading, path, `route-${index}`),
   )
-  const tcpRoutes = pathsOf(reading, ['tcpRoutes']).map((path, index) =>
+  const tcpRoutes = yield* each(reading, 'tcpRoutes', (path, index) =>
     readTcpRoute(reading, path, `tcp-route-${index}`),
   )
-  const backends = pathsOf(reading, ['backends']).map((path, index) => ({
+  const backends = yield* each(reading, 'backends', (path, index) => ({
     thing: readBackend(reading, path, `backend-${index}`),
     path,
   }))
+  const targeted = yield* each(reading, 'policies', (path) => readTargeted(reading, path))
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   const inPlace = [...allRoutes, ...allTcpRoutes].flatMap((route) => route.backends)
@@ -113,13 +132,27 @@ function readDraft(reading: Reading): Draft {
       level: 'frontend',
       policy: 'section:frontendPolicies',
     }),
-    targeted: pathsOf(reading, ['policies']).flatMap((path) => readTargeted(reading, path)),
+    targeted: targeted.flat(),
     ...defined({
       llm: readSpecial(reading, 'llm'),
       mcp: readSpecial(reading, 'mcp'),
       ui: readSpecial(reading, 'ui'),
     }),
   }
+}
+
+/** The items of a list of the file, one after the other. */
+function* each<T>(
+  reading: Reading,
+  key: string,
+  read: (path: Path, index: number) => T,
+): Generator<void, readonly T[]> {
+  const items: T[] = []
+  for (const [index, path] of pathsOf(reading, [key]).entries()) {
+    items.push(read(path, index))
+    yield
+  }
+  return items
 }
 
 function readSettings(reading: Reading): Settings {

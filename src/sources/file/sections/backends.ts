@@ -124,7 +124,11 @@ export function readBackendRefs(reading: Reading, path: Path, route: string): Re
 }
 
 function readBackendRef(reading: Reading, path: Path, fallback: string) {
-  const head = parseAt(reading, refSchema, path, { stage: 'backend', except: ['policies'] })
+  const head = parseAt(reading, refSchema, path, {
+    stage: 'backend',
+    except: ['policies'],
+    isRepeated: true,
+  })
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: ['backend'],
     level: 'backend',
