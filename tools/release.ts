@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build, type Metafile } from 'esbuild'
+import { FOOT, HEAD } from './bundle/script.ts'
 import { renderNotices } from './notices.ts'
 
 /**
@@ -62,6 +63,8 @@ async function bundle(): Promise<Metafile> {
     // Not as a module: an import of node:http and its like evaluates all that they have.
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname' },
+    banner: { js: HEAD },
+    footer: { js: FOOT },
     metafile: true,
   })
   const starts = Object.keys(PROGRAMS).map((name) => [name, 'tools/bundle/start.ts'])

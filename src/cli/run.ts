@@ -7,9 +7,10 @@ import { serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { hashOf } from '../model/hash.ts'
+import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
-import { type Loaded, loadFile } from '../sources/file/load.ts'
+import { inSlices } from '../program/slices.ts'
+import { type Loaded, loadFile, loadFileStepwise } from '../sources/file/load.ts'
 import { FileWatch } from '../sources/file/watch.ts'
 import {
   configInfo,
@@ -23,6 +24,8 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
+import { Reloading } from './reload.ts'
+import { releaseYoungSpace } from './young-space.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -30,6 +33,7 @@ const [QUICKSTART = ''] = ['../../examples', '../examples']
   .filter((file) => existsSync(file))
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
+const now = () => performance.now()
 
 export const run = defineCommand({
   name: 'run',
@@ -119,12 +123,13 @@ async function serveUntilStopped(
   const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { isReady: true, detail: 'ready', model, diagnostics }
     metrics.gauge(configSynchronized).at({}).set(1)
-    metrics.gauge(configInfo).clear()
-    metrics
-      .gauge(configInfo)
-      .at({ hash: hashOf([model]) })
-      .set(1)
     print(diagnostics, terminal)
+  }
+  const tellHash = async (model: Model) => {
+    const hash = await inSlices(hashModel(model), now)
+    if (status.model !== model) return
+    metrics.gauge(configInfo).clear()
+    metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
   const servers = await Promise.all([
@@ -139,33 +144,31 @@ async function serveUntilStopped(
     ),
   ])
 
-  const watch = new FileWatch(() => void reload())
-  const followed = (files: readonly { readonly path: string }[]) =>
+  const reloads = metrics.counter(configReloads)
+  const reloading = new Reloading({
+    file,
+    load: () => inSlices(loadFileStepwise(file, { environment: terminal.environment }), now),
+    apply: (model) => fleet.apply({ ...model, settings }),
+    follow: (files) => followed(files),
+    applied: async (model, diagnostics) => {
+      reloads.at({ outcome: 'applied' }).inc()
+      tell(model, diagnostics)
+      log.info('config', { file, outcome: 'applied' })
+      await tellHash(model)
+    },
+    rejected: (diagnostics) => {
+      reloads.at({ outcome: 'rejected' }).inc()
+      metrics.gauge(configSynchronized).at({}).set(0)
+      status = { ...status, diagnostics }
+      print(diagnostics, terminal)
+      log.error('config', { file, outcome: 'rejected', error: diagnostics[0]?.message })
+    },
+  })
+  const watch = new FileWatch(() => reloading.ask())
+  const followed = (files: Loaded['files']) =>
     watch.follow([file, ...files.map(({ path }) => path)])
   followed(named)
-
-  const reload = async () => {
-    const { result, files } = loadFile(file, { environment: terminal.environment })
-    followed(files)
-    const { value: model, diagnostics } = result
-    const outcome =
-      model === undefined || hasErrors(diagnostics)
-        ? { isApplied: false, diagnostics: [] }
-        : await fleet.apply({ ...model, settings: first.settings })
-    const all = [...diagnostics, ...outcome.diagnostics]
-    const counter = metrics.counter(configReloads)
-    if (outcome.isApplied && model !== undefined) {
-      counter.at({ outcome: 'applied' }).inc()
-      tell(model, all)
-      log.info('config', { file, outcome: 'applied' })
-      return
-    }
-    counter.at({ outcome: 'rejected' }).inc()
-    metrics.gauge(configSynchronized).at({}).set(0)
-    status = { ...status, diagnostics: all }
-    print(all, terminal)
-    log.error('config', { file, outcome: 'rejected', error: all[0]?.message })
-  }
+  void tellHash(first).then(releaseYoungSpace)
 
   log.info('portcullis', {
     file,
@@ -173,7 +176,7 @@ async function serveUntilStopped(
     workers: fleet.size,
     message: 'serving',
   })
-  await stopAsked(() => void reload())
+  await stopAsked(() => reloading.ask())
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })

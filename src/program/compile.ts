@@ -12,6 +12,7 @@ import { compileNetwork } from './network.ts'
 import type { ListenerProgram, Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
 import type { Services } from './services.ts'
+import { inSlices } from './slices.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where
@@ -29,22 +30,13 @@ export function compileProgram(
   }
 }
 
-const LONGEST_SLICE = 8
-
 /** The same between requests: no more than some milliseconds at once. */
-export async function compileProgramInSlices(
+export function compileProgramInSlices(
   model: Model,
   previous: Program | undefined,
   services: Services,
 ): Promise<Program> {
-  const compiling = compileStepwise(model, previous, services)
-  for (let began = services.now(); ; ) {
-    const { done, value } = compiling.next()
-    if (done === true) return value
-    if (services.now() - began < LONGEST_SLICE) continue
-    await new Promise((resolve) => setImmediate(resolve))
-    began = services.now()
-  }
+  return inSlices(compileStepwise(model, previous, services), services.now)
 }
 
 /** What nothing uses any more once the new Program serves, to be closed. */

@@ -5,6 +5,10 @@ const { readFileSync, writeFileSync } = process.getBuiltinModule('node:fs')
 const { createRequire } = process.getBuiltinModule('node:module')
 const { dirname } = process.getBuiltinModule('node:path')
 
+/** What Node puts around CommonJS; here it stands in the text. */
+export const HEAD = '(function (exports, require, module, __filename, __dirname) {'
+export const FOOT = '})'
+
 /** A program of a release: its text, compiled. */
 export interface Bundle {
   readonly file: string
@@ -18,8 +22,8 @@ export interface Bundle {
 export function compileBundle(file: string): Bundle {
   const text = readFileSync(file)
   const cachedData = codeOf(file, text)
-  const source = text.toString('latin1').replace(/^#!/, '//')
-  const script = new Script(`${HEAD}${source}\n})`, {
+  // As it is: each change of it would be another copy in memory.
+  const script = new Script(text.toString('latin1'), {
     filename: file,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData }),
@@ -36,9 +40,6 @@ export function writeCode({ file, script }: Bundle): void {
   const code = script.createCachedData()
   writeFileSync(codeFile(file), Buffer.concat([digestOf(readFileSync(file), code), code]))
 }
-
-/** What Node puts around CommonJS; on the first line, so that lines keep their numbers. */
-const HEAD = '(function (exports, require, module, __filename, __dirname) {'
 
 const codeFile = (file: string) => file.replace(/\.cjs$/, '.code')
 

@@ -48,4 +48,20 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0404',
+    severity: 'error',
+    title: 'a configuration could not be read to its end',
+    explanation:
+      'Reading the configuration failed in a way that says nothing about the file: memory or time ' +
+      'ran out, or a fault of ours came up. What ran before goes on as it is, and the next change ' +
+      'is read as usual. The message has what the system said; if the file is an ordinary one, ' +
+      'please report it.',
+    example: {
+      language: 'yaml',
+      wrong: '# a file that cannot be read in a minute',
+      right: '# the same file in a plainer form, without anchors and aliases',
+      sketch: true,
+    },
+  },
 ])

@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type Result, refusal, success } from '../../diagnostics/result.ts'
 import { collector } from '../../diagnostics/report.ts'
+import { type Result, refusal, success } from '../../diagnostics/result.ts'
 import {
   type Document,
   diagnosticAt,

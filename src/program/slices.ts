@@ -1,0 +1,13 @@
+/** No request waits longer than this for something that is done between requests, in milliseconds. */
+const LONGEST_SLICE = 8
+
+/** Steps of something long between requests: no more than some milliseconds at once. */
+export async function inSlices<T>(steps: Generator<void, T>, now: () => number): Promise<T> {
+  for (let began = now(); ; ) {
+    const { done, value } = steps.next()
+    if (done === true) return value
+    if (now() - began < LONGEST_SLICE) continue
+    await new Promise((resolve) => setImmediate(resolve))
+    began = now()
+  }
+}
