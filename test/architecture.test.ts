@@ -232,6 +232,7 @@ const RULES: readonly Row[] = [
         ],
       ],
     ],
+    EXCEPTIONS.code,
   ],
   [
     'names say what is inside',

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads'
 import { nearest } from '../cel/check/nearest.ts'
 import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
@@ -5,6 +6,7 @@ import { effective } from './effective.ts'
 import { explain } from './explain.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
+import { runThread, THREAD } from './thread.ts'
 import { validate } from './validate.ts'
 import { why } from './why.ts'
 import { runWorker } from './worker.ts'
@@ -23,6 +25,8 @@ export async function runCommand(
   if (name === 'worker' && process.send !== undefined) {
     return runWorker(terminal.environment['PORTCULLIS_WORKER'] ?? '0')
   }
+  // Nor this: how `run` reads what would hold up requests.
+  if (name === THREAD && !isMainThread) return runThread()
   if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
     terminal.out(overview())
     return name === undefined ? 2 : 0

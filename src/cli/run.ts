@@ -10,7 +10,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { inSlices } from '../program/slices.ts'
-import { type Loaded, loadFile, loadFileStepwise } from '../sources/file/load.ts'
+import { type Loaded, loadFile } from '../sources/file/load.ts'
 import { FileWatch } from '../sources/file/watch.ts'
 import {
   configInfo,
@@ -24,6 +24,7 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
+import { loadBetweenRequests } from './load.ts'
 import { Reloading } from './reload.ts'
 import { releaseYoungSpace } from './young-space.ts'
 
@@ -147,7 +148,7 @@ async function serveUntilStopped(
   const reloads = metrics.counter(configReloads)
   const reloading = new Reloading({
     file,
-    load: () => inSlices(loadFileStepwise(file, { environment: terminal.environment }), now),
+    load: () => loadBetweenRequests(file, terminal.environment),
     apply: (model) => fleet.apply({ ...model, settings }),
     follow: (files) => followed(files),
     applied: async (model, diagnostics) => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { type Change, diffModels } from './diff.ts'
 import { freeze } from './freeze.ts'
-import { hashOf, hashText } from './hash.ts'
+import { hashModel, hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
 import { redact } from './redact.ts'
@@ -18,6 +18,18 @@ describe('canonical JSON', () => {
     it(name, () => assert.equal(canonicalJson(value), text))
   }
 
+  it('writes any text as JSON.stringify does', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        assert.equal(canonicalJson(text), JSON.stringify(text))
+        assert.equal(canonicalJson({ [text]: 1 }), JSON.stringify({ [text]: 1 }))
+      }),
+    )
+    for (const text of ['\ud800', '\u2028', '\x7f', '\\', '\0']) {
+      assert.equal(canonicalJson(text), JSON.stringify(text))
+    }
+  })
+
   it('is JSON of an equal value, whatever it is', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
@@ -31,6 +43,29 @@ describe('the hash', () => {
   it('is the same for equal values, in whatever order they were built', () => {
     assert.equal(hashOf({ a: 1, b: [2] }), hashOf({ b: [2], a: 1 }))
     assert.match(hashOf({}), /^[0-9a-f]{32}$/)
+  })
+
+  it('of a Model is that of all its parts, in whatever order they were built', () => {
+    const versionOf = (model: object) => {
+      const steps = hashModel(model as Model)
+      for (let count = 1; ; count++) {
+        const { done, value } = steps.next()
+        if (done) return { value, count }
+      }
+    }
+    const model = { routes: [{ name: 'a' }, { name: 'b' }], backends: [], settings: { x: 1 } }
+    const { settings, backends, routes } = model
+    const first = versionOf(model)
+    assert.deepEqual(versionOf({ settings, backends, routes }), first)
+    assert.equal(first.count, 4)
+    const others = [
+      { ...model, routes: [{ name: 'b' }, { name: 'a' }] },
+      { ...model, routes: [{ name: 'a' }] },
+      { ...model, routes: [], backends: routes },
+      { ...model, settings: { x: 2 } },
+    ]
+    const versions = [first, ...others.map(versionOf)].map(({ value }) => value)
+    assert.equal(new Set(versions).size, 5)
   })
 
   it('has known values: versions outlive a process', () => {

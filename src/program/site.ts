@@ -56,6 +56,7 @@ export class Sites {
   readonly #collector = collector()
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
+  readonly #expressions = new Map<string, Expression>()
   readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
   constructor(options: SitesOptions) {
@@ -136,13 +137,28 @@ export class Sites {
   #compile(text: string, place: ExpressionPlace, findings: Findings): Expression | undefined {
     const { policy, result } = place
     const stage: Stage = place.stage ?? STAGE_OF_SECTION[policy.section]
-    const expect = EXPECTED[result]
     const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
+    const expression = this.#expression(text, stage, result, origin)
+    if (expression === undefined) findings.hasFailed = true
+    else if (mayRead(text)) note(expression, findings)
+    return expression
+  }
+
+  /** What is written often is compiled once, unless there is something to say of each place. */
+  #expression(
+    text: string,
+    stage: Stage,
+    result: ResultType,
+    origin: Origin,
+  ): Expression | undefined {
+    const key = `${stage} ${result} ${text}`
+    const known = this.#expressions.get(key)
+    if (known !== undefined) return known
+    const expect = EXPECTED[result]
     const options = expect === undefined ? { origin } : { origin, expect }
     const { expression, diagnostics } = compile(text, STAGES[stage], options)
     for (const diagnostic of diagnostics) this.report(diagnostic)
-    if (expression === undefined) findings.hasFailed = true
-    else if (mayRead(text)) note(expression, findings)
+    if (expression !== undefined && diagnostics.length === 0) this.#expressions.set(key, expression)
     return expression
   }
 

@@ -162,6 +162,43 @@ ${more}routes:
     await stop(own)
   })
 
+  it('of changes that come quickly the last one stays, also while one is read', async () => {
+    const own = await serving(config("request.path == '/a'"))
+    const name = (index: number) => `padding-${index}`
+    const padding = Array.from({ length: 2_000 }, (_, index) => `- name: ${name(index)}\n`).join('')
+    const long = (path: string) => `${config(`request.path == '${path}'`)}${padding}`
+    for (const path of ['/b', '/c']) writeFileSync(file, long(path))
+    await until('the last of two', async () => (await status(ports.http, '/c')) === 200)
+    // Each is read for longer than it takes to write the next one.
+    for (let i = 0; i < 8; i++) {
+      writeFileSync(file, long(`/d${i}`))
+      await wait(60)
+    }
+    await until('the last of many', async () => (await status(ports.http, '/d7')) === 200)
+    await until('peace', async () => (await metric('portcullis_config_synchronized')) === 1)
+    assert.equal(await status(ports.http, '/d6'), 403)
+    await stop(own)
+  })
+
+  it('serves while a thread reads a long file that is no plain YAML', async () => {
+    const own = await serving(config("request.path == '/a'"))
+    const padding = '# an anchor, and much else\n'.repeat(2_000)
+    const anchored = (rule: string) =>
+      `${config(rule)}${padding}`.replace('name: all', 'name: &all all')
+    writeFileSync(file, anchored("request.path == '/b'"))
+    const seen = new Set<number>()
+    await until('the change', async () => {
+      seen.add(await status(ports.http, '/a'))
+      return (await status(ports.http, '/b')) === 200
+    })
+    assert.ok([...seen].every((code) => code === 200 || code === 403))
+    writeFileSync(file, anchored("reqest.path == '/c'"))
+    await until('the rejection', async () => (await metric('portcullis_config_synchronized')) === 0)
+    assert.match(own.out(), /PC0103.*unknown variable `reqest`[\s\S]*gateway\.yaml:\d+:\d+/)
+    assert.equal(await status(ports.http, '/b'), 200)
+    await stop(own)
+  })
+
   it('adds and removes listeners live', async () => {
     const own = await serving(config(ANY))
     const more = `  other:\n    port: ${ports.other}\n`

@@ -5,13 +5,31 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
 import type { Node } from '../../src/sources/file/node.ts'
-import { readQuickly } from '../../src/sources/file/quick-yaml.ts'
+import { readListItem, readOutline, readQuickly } from '../../src/sources/file/quick-yaml.ts'
 import { readYaml } from '../../src/sources/file/yaml-tree.ts'
 import { fuzz } from './runs.ts'
+
+/** Read piece by piece, it is the same tree; undefined if any piece cannot be read. */
+function inPieces(text: string): Node | undefined {
+  const outline = readOutline(text)
+  if (outline === undefined || outline.root.kind !== 'mapping') return outline?.root
+  const entries = outline.root.entries.map((entry) => {
+    const places = outline.lists.get(entry.key)
+    if (places === undefined) return entry
+    const items = places.starts.map((_, index) => readListItem(text, places, index))
+    return { ...entry, value: { ...entry.value, items } as Node }
+  })
+  const isRead = entries.every(
+    ({ value }) => value.kind !== 'list' || !value.items.some((item) => item === undefined),
+  )
+  return isRead ? { ...outline.root, entries } : undefined
+}
 
 /** What the quick reader takes, the whole one takes as well, and understands in the same way. */
 function compare(text: string): boolean {
   const quick = readQuickly(text)
+  const pieces = inPieces(text)
+  assert.deepEqual(pieces && shown(pieces), quick && shown(quick), JSON.stringify(text))
   if (quick === undefined) return false
   const { root, problems } = readYaml(text)
   assert.deepEqual(problems, [], JSON.stringify(text))

@@ -4,13 +4,15 @@ import { type Result, refusal } from '../../diagnostics/result.ts'
 import type { Model } from '../../model/model.ts'
 import type { Environment } from './expand.ts'
 import type { NamedFile, ReadText } from './files.ts'
-import { NotQuick, readDocument } from './read.ts'
+import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { toModel } from './to-model.ts'
 
 export interface LoadOptions {
   /** What messages call it, where that is not its path. */
   readonly shownAs?: string
   readonly environment: Environment
+  /** A long text that only `yaml` can read is not read, for that takes long: NotQuick is thrown. */
+  readonly isQuick?: boolean
 }
 
 export interface Loaded {
@@ -21,6 +23,9 @@ export interface Loaded {
 
 /** More than this is no configuration, but a mistake. */
 const MOST_BYTES = 64 * 1024 * 1024
+
+/** `yaml` reads this many characters in some twenty milliseconds. */
+const MOST_AT_ONCE = 32 * 1024
 
 /** A file, and the files that it names, as the Model. */
 export function loadFile(path: string, options: LoadOptions): Loaded {
@@ -41,6 +46,7 @@ export function* loadFileStepwise(path: string, options: LoadOptions): Generator
     const message = `the file cannot be read: ${found.problem}`
     return { result: refusal([{ code: 'PC0201', severity: 'error', message, origin }]), files: [] }
   }
+  yield
   return yield* loadTextStepwise(found.text, path, options)
 }
 
@@ -49,22 +55,22 @@ function* loadTextStepwise(
   path: string,
   options: LoadOptions,
 ): Generator<void, Loaded> {
+  const mustBeQuick = options.isQuick === true && text.length > MOST_AT_ONCE
   try {
-    return yield* loadOnce(text, path, options, false)
+    return yield* loadOnce(text, path, options, 'quickly')
   } catch (error) {
-    if (!(error instanceof NotQuick)) throw error
+    if (!(error instanceof NotQuick) || mustBeQuick) throw error
   }
-  return yield* loadOnce(text, path, options, true)
+  return yield* loadOnce(text, path, options, 'whole')
 }
 
 function* loadOnce(
   text: string,
   path: string,
   { shownAs = path, environment }: LoadOptions,
-  readsWhole: boolean,
+  how: ReadOptions['how'],
 ): Generator<void, Loaded> {
-  const read = { file: shownAs, environment, readsWhole }
-  const { value: document, diagnostics } = readDocument(text, read)
+  const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
   yield
   if (document === undefined) return { result: refusal(diagnostics), files: [] }
   const folder = dirname(resolve(path))

@@ -37,7 +37,7 @@ export interface Entry {
 /** What a plain scalar means: the core schema of YAML 1.2. */
 export function resolvePlain(text: string): Scalar {
   // Most scalars are words that no rule below begins with.
-  if (!/^[-+.0-9~nNtTfF]|^$/.test(text)) return text
+  if (text !== '' && !BEGINNINGS.has(text.charCodeAt(0))) return text
   if (/^(?:~|null|Null|NULL|)$/.test(text)) return null
   if (/^(?:true|True|TRUE)$/.test(text)) return true
   if (/^(?:false|False|FALSE)$/.test(text)) return false
@@ -49,3 +49,5 @@ export function resolvePlain(text: string): Scalar {
   }
   return /^\.(?:nan|NaN|NAN)$/.test(text) ? Number.NaN : text
 }
+
+const BEGINNINGS = new Set([...'-+.0123456789~nNtTfF'].map((char) => char.charCodeAt(0)))

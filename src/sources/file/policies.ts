@@ -105,14 +105,29 @@ function placed(reading: Reading, path: Path, value: unknown): unknown {
   return { ...(value as object), rules: located }
 }
 
-function lookUp(key: string, { sections, level }: PolicyPlace) {
+type KnownPolicy = readonly [schema: PolicySchema, section: Section]
+
+/** The policies of a place, by the keys that they have there. */
+const PLACED = new Map<string, ReadonlyMap<string, KnownPolicy>>()
+
+function lookUp(key: string, { sections, level }: PolicyPlace): KnownPolicy | undefined {
+  const place = `${level} ${sections.join()}`
+  let known = PLACED.get(place)
+  if (known === undefined) PLACED.set(place, (known = policiesAt(sections, level)))
+  return known.get(key)
+}
+
+function policiesAt(sections: readonly Section[], level: Level): ReadonlyMap<string, KnownPolicy> {
+  const found = new Map<string, KnownPolicy>()
   for (const section of sections) {
-    const found = POLICY_SCHEMAS.find(
-      (schema) => isNamed(schema, key) && schema.sections[section]?.includes(level),
-    )
-    if (found !== undefined) return [found, section] as const
+    for (const schema of POLICY_SCHEMAS) {
+      if (!schema.sections[section]?.includes(level)) continue
+      for (const name of [schema.key, ...schema.aliases]) {
+        if (!found.has(name)) found.set(name, [schema, section])
+      }
+    }
   }
-  return undefined
+  return found
 }
 
 /** The kind that a key stands for at a place. */

@@ -96,12 +96,11 @@ function readMapping(
 ): Node | undefined {
   const start = cursor.at
   const entries: Entry[] = []
-  const seen = new Set<string>()
+  const isNew = newKeys(entries)
   let end = start
   do {
     const key = readKey(cursor)
-    if (key === undefined || seen.has(key.key) || key.key === '__proto__') return undefined
-    seen.add(key.key)
+    if (key === undefined || key.key === '__proto__' || !isNew(key.key)) return undefined
     const places = lists && skipList(cursor, indent)
     if (places !== undefined) lists?.set(key.key, places)
     const value = places === undefined ? readValue(cursor, indent, true) : listNode(places)
@@ -112,6 +111,18 @@ function readMapping(
   } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
   if (cursor.indent > indent || (cursor.indent === indent && isDash(cursor))) return undefined
   return { kind: 'mapping', entries, start, end }
+}
+
+/** Most mappings have few keys: these are looked through. */
+const FEW_KEYS = 8
+
+function newKeys(entries: readonly Entry[]): (key: string) => boolean {
+  let seen: Set<string> | undefined
+  return (key) => {
+    if (entries.length < FEW_KEYS) return !entries.some((entry) => entry.key === key)
+    seen ??= new Set(entries.map((entry) => entry.key))
+    return seen.size < seen.add(key).size
+  }
 }
 
 function readList(cursor: Cursor, indent: number): Node | undefined {

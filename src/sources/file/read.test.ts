@@ -4,14 +4,14 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { originInside, originOf, valueAt } from './document.ts'
+import { isExpanded, originInside, originOf, valueAt } from './document.ts'
 import type { Node, ScalarNode } from './node.ts'
-import { readDocument } from './read.ts'
+import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 import { readYaml } from './yaml-tree.ts'
 
-function read(text: string, environment = {}) {
-  const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment })
+function read(text: string, environment = {}, how: ReadOptions['how'] = 'whole') {
+  const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment, how })
   assert.deepEqual(diagnostics, [])
   assert.ok(value !== undefined)
   return value
@@ -56,37 +56,69 @@ describe('reading', () => {
     ['lists', Array.from({ length: 3000 }, (_, i) => `${' '.repeat(i)}-\n`).join('')],
   ] as const) {
     it(`answers to ${name} that are nested without end`, () => {
-      const { value, diagnostics } = readDocument(text, { file: 'a.yaml', environment: {} })
+      const { value, diagnostics } = readDocument(text, {
+        file: 'a.yaml',
+        environment: {},
+        how: 'whole',
+      })
       assert.ok(value !== undefined || diagnostics.length > 0)
     })
   }
 })
 
-describe('places', () => {
-  const text = 'routes:\n- name: é😀\n  rules: ["a", b]\n'
-  const document = read(text)
-  for (const [path, line, column] of [
-    [['routes'], 1, 1],
-    [['routes', 0], 2, 3],
-    [['routes', 0, 'name'], 2, 3],
-    [['routes', 0, 'rules', 1], 3, 16],
-    [['routes', 0, 'no'], 2, 3],
-    [['nothing'], 1, 1],
-  ] as const) {
-    it(`${path.join('.')} is at ${line}:${column}`, () => {
-      assert.deepEqual(originOf(document, path), { kind: 'file', file: 'a.yaml', line, column })
-    })
-  }
+for (const how of ['quickly', 'whole'] as const) {
+  describe(`places, read ${how}`, () => {
+    const text = 'routes:\n- name: é😀\n  rules: ["a", b]\n'
+    const document = read(text, {}, how)
+    for (const [path, line, column] of [
+      [['routes'], 1, 1],
+      [['routes', 0], 2, 3],
+      [['routes', 0, 'name'], 2, 3],
+      [['routes', 0, 'rules', 1], 3, 16],
+      [['routes', 0, 'no'], 2, 3],
+      [['nothing'], 1, 1],
+    ] as const) {
+      it(`${path.join('.')} is at ${line}:${column}`, () => {
+        assert.deepEqual(originOf(document, path), { kind: 'file', file: 'a.yaml', line, column })
+      })
+    }
 
-  it('count characters, not units', () => {
-    const inside = originInside(read('a: "😀😀x"'), ['a'])
-    assert.equal(inside(4).column, 7)
+    it('count characters, not units', () => {
+      const inside = originInside(read('a: "😀😀x"'), ['a'])
+      assert.equal(inside(4).column, 7)
+    })
+
+    it('values are found by the same paths', () => {
+      assert.equal(valueAt(document, ['routes', 0, 'rules', 1]), 'b')
+      assert.equal(valueAt(document, ['routes', 1]), undefined)
+      assert.equal(valueAt(document, ['routes', 'constructor']), undefined)
+      assert.equal((valueAt(document, ['routes']) as unknown[]).length, 1)
+    })
+
+    it('tells of variables that are not set, wherever they stand', () => {
+      const text = 'a: ${A}\nroutes:\n- ${B}\n- x: ${C:-c}\n'
+      const document = read(text, {}, how)
+      const found = [0, 1].map((index) => valueAt(document, ['routes', index]))
+      assert.deepEqual(found, [null, { x: 'c' }])
+      const said = document.unfilled().map(({ origin }) => ('line' in origin ? origin.line : 0))
+      assert.deepEqual(said, [1, 3])
+      assert.deepEqual(
+        [isExpanded(document, ['routes', 1, 'x']), isExpanded(document, ['routes'])],
+        [true, false],
+      )
+    })
+  })
+}
+
+describe('reading quickly', () => {
+  it('leaves a text alone that only the whole reader understands', () => {
+    assert.throws(() => read('a: &x 1\nb: *x', {}, 'quickly'), NotQuick)
   })
 
-  it('values are found by the same paths', () => {
-    assert.equal(valueAt(document, ['routes', 0, 'rules', 1]), 'b')
-    assert.equal(valueAt(document, ['routes', 1]), undefined)
-    assert.equal(valueAt(document, ['routes', 'constructor']), undefined)
+  it('sees it at the item that is so', () => {
+    const document = read('routes:\n- name: a\n- name: &x b\n', {}, 'quickly')
+    assert.deepEqual(valueAt(document, ['routes', 0]), { name: 'a' })
+    assert.throws(() => valueAt(document, ['routes', 1]), NotQuick)
   })
 })
 

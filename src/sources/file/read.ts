@@ -22,21 +22,21 @@ export interface ReadOptions {
   /** What messages call the text. */
   readonly file: string
   readonly environment: Environment
-  /** By `yaml`, and all at once. */
-  readonly readsWhole?: boolean
+  /** Quickly is piece by piece; whole is by `yaml`, which reads whatever is YAML. */
+  readonly how: 'quickly' | 'whole'
 }
 
 /**
- * YAML or JSON to a Document; all that is wrong with the text, not only the first thing. Where
- * `readsWhole` is not asked for, the text may turn out later not to be what it looked like: a
- * piece of the Document then throws NotQuick.
+ * YAML or JSON to a Document; all that is wrong with the text, not only the first thing. Quickly,
+ * NotQuick is thrown for a text that cannot be read so, here or by a piece of the Document.
  */
 export function readDocument(
   source: string,
-  { file, environment, readsWhole = false }: ReadOptions,
+  { file, environment, how }: ReadOptions,
 ): Result<Document> {
   const text = source.startsWith('\ufeff') ? source.slice(1) : source
-  const outline = readsWhole ? undefined : readOutline(text)
+  const outline = how === 'quickly' ? readOutline(text) : undefined
+  if (how === 'quickly' && outline === undefined) throw new NotQuick()
   const { root = EMPTY, problems } =
     outline === undefined ? readYaml(text) : { root: outline.root, problems: [] }
   const unfilled = collector()

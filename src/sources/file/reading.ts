@@ -146,5 +146,7 @@ function checkPart(
 
 function without(value: unknown, keys: readonly string[]): unknown {
   if (keys.length === 0 || typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)))
+  const rest: Record<string, unknown> = {}
+  for (const [key, member] of Object.entries(value)) if (!keys.includes(key)) rest[key] = member
+  return rest
 }

@@ -1,0 +1,69 @@
+import { Worker } from 'node:worker_threads'
+import { refusal, success } from '../diagnostics/result.ts'
+import { freeze } from '../model/freeze.ts'
+import type { Route } from '../model/route.ts'
+import { inSlices } from '../program/slices.ts'
+import type { Environment } from '../sources/file/expand.ts'
+import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
+import { NotQuick } from '../sources/file/read.ts'
+import { type Begun, THREAD, type ThreadData } from './thread.ts'
+
+/**
+ * A configuration while requests are served: between them, or in a thread where one step of it
+ * would already take too long.
+ */
+export async function loadBetweenRequests(file: string, environment: Environment): Promise<Loaded> {
+  try {
+    const steps = loadFileStepwise(file, { environment, isQuick: true })
+    return await inSlices(steps, () => performance.now())
+  } catch (error) {
+    if (!(error instanceof NotQuick)) throw error
+  }
+  return loadInThread(file, environment)
+}
+
+export interface ThreadOptions {
+  /** The program that the thread runs: this one. */
+  readonly entry?: string
+  /** Milliseconds until it is given up. */
+  readonly patience?: number
+  readonly mostMegabytes?: number
+}
+
+/** Rejects where the thread crashes, runs out of memory or does not come to an end. */
+export async function loadInThread(
+  file: string,
+  environment: Environment,
+  options: ThreadOptions = {},
+): Promise<Loaded> {
+  const { entry = process.argv[1] as string, patience = 60_000, mostMegabytes = 2_048 } = options
+  const workerData: ThreadData = { file, environment: { ...environment } }
+  const resourceLimits = { maxOldGenerationSizeMb: mostMegabytes }
+  const thread = new Worker(entry, { argv: [THREAD], workerData, resourceLimits })
+  let timer: NodeJS.Timeout | undefined
+  const failed = new Promise<never>((_, reject) => {
+    thread.once('error', reject)
+    thread.once('exit', (code) => reject(new Error(`the thread that read it ended with ${code}`)))
+    const late = new Error(`it was not read within ${patience / 1_000} s`)
+    timer = setTimeout(reject, patience, late)
+  })
+  try {
+    return await Promise.race([take(thread), failed])
+  } finally {
+    clearTimeout(timer)
+    void thread.terminate()
+  }
+}
+
+/** Some routes at a time: what comes from a thread is made anew here, between requests. */
+async function take(thread: Worker): Promise<Loaded> {
+  const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
+  const { model, diagnostics, files, routes } = await next<Begun>()
+  if (model === undefined) return { result: refusal(diagnostics), files }
+  const taken: Route[] = []
+  while (taken.length < routes) {
+    thread.postMessage(taken.length)
+    taken.push(...freeze(await next<readonly Route[]>()))
+  }
+  return { result: success(freeze({ ...model, routes: taken }), diagnostics), files }
+}

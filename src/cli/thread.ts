@@ -1,0 +1,41 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import type { Environment } from '../sources/file/expand.ts'
+import { type Loaded, loadFile } from '../sources/file/load.ts'
+
+/** The word that makes the program, started as a thread of itself, read a configuration. */
+export const THREAD = 'load'
+
+export interface ThreadData {
+  readonly file: string
+  readonly environment: Environment
+}
+
+/** What the thread says first; routes are asked for by the number of those that are there. */
+export interface Begun {
+  /** Without its routes. */
+  readonly model: Model | undefined
+  readonly routes: number
+  readonly diagnostics: readonly Diagnostic[]
+  readonly files: Loaded['files']
+}
+
+const ROUTES_AT_ONCE = 250
+
+/** Reads the configuration that it is told of, and waits to be asked for its routes. */
+export function runThread(): Promise<number> {
+  const { file, environment } = workerData as ThreadData
+  const { result, files } = loadFile(file, { environment })
+  const { value, diagnostics } = result
+  const { routes = [] } = value ?? {}
+  const model = value && { ...value, routes: [] }
+  const begun: Begun = { model, routes: routes.length, diagnostics, files }
+  parentPort?.postMessage(begun)
+  // Until it is ended from outside.
+  return new Promise(() => {
+    parentPort?.on('message', (from: number) => {
+      parentPort?.postMessage(routes.slice(from, from + ROUTES_AT_ONCE))
+    })
+  })
+}
