@@ -80,6 +80,8 @@ export class Expression {
   readonly budget: number
   readonly #options: CompileOptions
   #term: Term | undefined
+  #isHeld = false
+  #predicate: Predicate | undefined
 
   constructor(text: string, environment: Environment, term: Term, options: CompileOptions) {
     this.text = text
@@ -107,7 +109,19 @@ export class Expression {
 
   /** Forgets the tree, the larger part of an expression; tools that ask again get a new one. */
   release(): void {
+    if (!this.#isHeld) this.#term = undefined
+  }
+
+  /** Many ask for the same: until `letGo`, what was made for one is given to all. */
+  hold(): void {
+    this.#term = this.term
+    this.#isHeld = true
+  }
+
+  letGo(): void {
+    this.#isHeld = false
     this.#term = undefined
+    this.#predicate = undefined
   }
 
   get reads(): readonly Read[] {
@@ -116,7 +130,9 @@ export class Expression {
 
   /** Is it definitely true? */
   predicate(): Predicate {
-    return this.predicatePart(this.term)
+    if (!this.#isHeld) return this.predicatePart(this.term)
+    this.#predicate ??= this.predicatePart(this.term)
+    return this.#predicate
   }
 
   /** The value; undefined for CEL's error. */

@@ -59,6 +59,7 @@ function* compileStepwise(
       listeners.push(yield* compileListener(compilation, gateway, listener, routes))
     }
   }
+  compilation.sites.close()
   return {
     model,
     listeners,

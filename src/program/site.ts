@@ -77,6 +77,14 @@ export class Sites {
     this.#collector.report(diagnostic)
   }
 
+  /** When all is compiled: what was kept for the next one to need it. */
+  close(): void {
+    for (const expression of this.#expressions.values()) expression.letGo()
+    this.#expressions.clear()
+    this.#shared.clear()
+    this.#ids.clear()
+  }
+
   /** One text for the same things in the same order. */
   identity(things: readonly object[]): string {
     let text = ''
@@ -153,6 +161,7 @@ export class Sites {
   ): Expression | undefined {
     const key = `${stage} ${result} ${text}`
     const known = this.#expressions.get(key)
+    known?.hold()
     if (known !== undefined) return known
     const expect = EXPECTED[result]
     const options = expect === undefined ? { origin } : { origin, expect }
