@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { build, type Metafile } from 'esbuild'
+import { build } from 'esbuild'
 import { FOOT, HEAD } from './bundle/script.ts'
 import { renderNotices } from './notices.ts'
 
@@ -41,9 +41,9 @@ async function release(): Promise<void> {
   const own: Package = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   rmSync(DIST, { recursive: true, force: true })
   mkdirSync(DIST)
-  const metafile = await bundle()
+  const inputs = await bundle()
   writeFileSync(join(DIST, 'package.json'), renderPackage(own))
-  writeFileSync(join(DIST, 'NOTICES.md'), renderNotices(ROOT, Object.keys(metafile.inputs)))
+  writeFileSync(join(DIST, 'NOTICES.md'), renderNotices(ROOT, inputs))
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
     copyFileSync(join(ROOT, file), join(DIST, file))
   }
@@ -55,27 +55,33 @@ async function release(): Promise<void> {
   console.log(`${own.name} ${own.version} is in dist/`)
 }
 
-async function bundle(): Promise<Metafile> {
+/** The files that went into it. */
+async function bundle(): Promise<readonly string[]> {
   const { metafile } = await build({
     ...COMMON,
     entryPoints: PROGRAMS,
     outExtension: { '.js': '.cjs' },
     // Not as a module: an import of node:http and its like evaluates all that they have.
     format: 'cjs',
-    define: { 'import.meta.dirname': '__dirname' },
+    define: { 'import.meta.dirname': '__dirname', 'import.meta.url': '__url' },
     banner: { js: HEAD },
     footer: { js: FOOT },
     metafile: true,
   })
   const starts = Object.keys(PROGRAMS).map((name) => [name, 'tools/bundle/start.ts'])
-  await build({
+  const { metafile: beside } = await build({
     ...COMMON,
-    entryPoints: Object.fromEntries(starts),
+    entryPoints: { ...Object.fromEntries(starts), ...THREADS },
     outExtension: { '.js': '.mjs' },
     format: 'esm',
+    metafile: true,
+    // Packages written as CommonJS call require for what Node has built in.
+    banner: {
+      js: "import { createRequire as __requireOf } from 'node:module'; const require = __requireOf(import.meta.url);",
+    },
   })
   for (const name of Object.keys(PROGRAMS)) warmUp(join(DIST, `${name}.cjs`))
-  return metafile
+  return [...Object.keys(metafile.inputs), ...Object.keys(beside.inputs)]
 }
 
 function warmUp(file: string): void {

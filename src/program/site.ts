@@ -81,8 +81,6 @@ export class Sites {
   close(): void {
     for (const expression of this.#expressions.values()) expression.letGo()
     this.#expressions.clear()
-    this.#shared.clear()
-    this.#ids.clear()
   }
 
   /** One text for the same things in the same order. */

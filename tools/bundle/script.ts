@@ -4,9 +4,10 @@ const { createHash } = process.getBuiltinModule('node:crypto')
 const { readFileSync, writeFileSync } = process.getBuiltinModule('node:fs')
 const { createRequire } = process.getBuiltinModule('node:module')
 const { dirname } = process.getBuiltinModule('node:path')
+const { pathToFileURL } = process.getBuiltinModule('node:url')
 
 /** What Node puts around CommonJS; here it stands in the text. */
-export const HEAD = '(function (exports, require, module, __filename, __dirname) {'
+export const HEAD = '(function (exports, require, module, __filename, __dirname, __url) {'
 export const FOOT = '})'
 
 /** A program of a release: its text, compiled. */
@@ -32,7 +33,9 @@ export function compileBundle(file: string): Bundle {
 }
 
 export function runBundle({ file, script }: Bundle): void {
-  script.runInThisContext()({}, createRequire(file), { exports: {} }, file, dirname(file))
+  const module = { exports: {} }
+  const url = pathToFileURL(file).href
+  script.runInThisContext()(module.exports, createRequire(file), module, file, dirname(file), url)
 }
 
 /** To be called when the program has run, so that the code is of what a start needs. */
