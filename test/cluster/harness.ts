@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { request } from 'node:https'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { KubernetesObject } from '../charts/helm.ts'
+
+const FOLDER = import.meta.dirname
+const ROOT = join(FOLDER, '../..')
+
+export interface ClusterOptions {
+  /** With a node, on which pods run; that needs root. */
+  readonly node?: boolean
+  /** Archives of images that the node gets. */
+  readonly images?: readonly string[]
+}
+
+/** What the API server answered. */
+export interface Answer {
+  readonly status: number
+  readonly body: KubernetesObject & { readonly message?: string }
+}
+
+/** Why there can be no cluster on this machine; undefined where there can. */
+export function missing({ node = false }: ClusterOptions = {}): string | undefined {
+  for (const program of ['go', 'curl', 'openssl', 'dpkg-deb']) {
+    const { status } = spawnSync('sh', ['-c', `command -v ${program}`])
+    if (status !== 0) return `a cluster is made with ${program}, which is not here`
+  }
+  if (process.platform !== 'linux' || process.arch !== 'x64') return 'a cluster needs Linux on x64'
+  if (node && process.getuid?.() !== 0) return 'a node needs root'
+  return undefined
+}
+
+/** A Kubernetes cluster of our own; what it needs is built first where it is not there yet. */
+export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
+  await run('prepare.sh', options.node ? [] : ['helm', 'debian', 'kubernetes'], {})
+  const environment = options.node ? { NODE: '1' } : await ownPlace()
+  const { images = [] } = options
+  const kubeconfig = await run('up.sh', [], { ...environment, CLUSTER_IMAGES: images.join(' ') })
+  return new Cluster(kubeconfig.trim().split('\n').at(-1) as string, environment)
+}
+
+/** A control plane gets ports and a folder that nobody else has, so that several can run. */
+async function ownPlace(): Promise<Readonly<Record<string, string>>> {
+  const [api, etcd] = [await freePorts(3), await freePorts(2)]
+  const CLUSTER_STATE = `/tmp/portcullis-plane-${process.pid}`
+  return { CLUSTER_STATE, API_PORT: String(api), ETCD_PORT: String(etcd) }
+}
+
+async function freePorts(count: number): Promise<number> {
+  for (;;) {
+    const first = 20_000 + Math.floor(Math.random() * 10_000)
+    const all = await Promise.all(
+      Array.from({ length: count }, (_, index) => isFree(first + index)),
+    )
+    if (all.every(Boolean)) return first
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+function run(script: string, args: readonly string[], environment: object): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(join(FOLDER, script), args, { env: { ...process.env, ...environment } })
+    let out = ''
+    let err = ''
+    child.stdout.on('data', (chunk) => (out += chunk))
+    child.stderr.on('data', (chunk) => (err += chunk))
+    child.on('error', reject)
+    child.on('close', (code) =>
+      code === 0 ? resolve(out) : reject(new Error(`${script}: ${err}`)),
+    )
+  })
+}
+
+export class Cluster {
+  readonly kubeconfig: string
+  readonly #environment: Readonly<Record<string, string>>
+  readonly #server: URL
+  readonly #tls: { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer }
+
+  constructor(kubeconfig: string, environment: Readonly<Record<string, string>>) {
+    this.kubeconfig = kubeconfig
+    this.#environment = environment
+    const { clusters, users } = parse(readFileSync(kubeconfig, 'utf8'))
+    const { server, 'certificate-authority-data': ca } = clusters[0].cluster
+    const { 'client-certificate-data': cert, 'client-key-data': key } = users[0].user
+    const decode = (text: string) => Buffer.from(text, 'base64')
+    this.#server = new URL(server)
+    this.#tls = { ca: decode(ca), cert: decode(cert), key: decode(key) }
+  }
+
+  /** The answer of the API server, whatever it is. */
+  ask(method: string, path: string, body?: unknown): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const { hostname, port } = this.#server
+      const sent = request({ ...this.#tls, hostname, port, method, path, headers }, (response) => {
+        let text = ''
+        response.setEncoding('utf8').on('data', (chunk) => (text += chunk))
+        response.on('end', () => {
+          resolve({ status: response.statusCode ?? 0, body: parseJson(text) })
+        })
+      })
+      sent.on('error', reject)
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  }
+
+  kubectl(args: readonly string[], input?: string): string {
+    return this.#call('kubectl', args, input)
+  }
+
+  helm(args: readonly string[], values?: object): string {
+    if (values === undefined) return this.#call('helm', args)
+    return this.#call('helm', [...args, '--values', '-'], JSON.stringify(values))
+  }
+
+  /** A namespace of the test's own. */
+  createNamespace(name: string): string {
+    this.kubectl(['create', 'namespace', name])
+    return name
+  }
+
+  /** All objects, as they would be created; the API server looks at every one of them. */
+  dryRun(objects: readonly object[]): string {
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects })
+    const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-']
+    return this.kubectl(args, list)
+  }
+
+  /** The address that a Service of type LoadBalancer was given. */
+  async balancerAddress(namespace: string, name: string): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/services/${name}`
+    const found = await eventually(async () => {
+      const { body } = await this.ask('GET', path)
+      const { loadBalancer } = (body['status'] ?? {}) as BalancerStatus
+      return loadBalancer?.ingress?.[0]?.ip
+    }, `an address of ${name}`)
+    return found
+  }
+
+  logs(namespace: string, deployment: string): string {
+    return this.kubectl([
+      '-n',
+      namespace,
+      'logs',
+      `deployment/${deployment}`,
+      '--all-pods',
+      '--tail=200',
+    ])
+  }
+
+  async close(): Promise<void> {
+    await run('down.sh', [], this.#environment)
+  }
+
+  #call(program: string, args: readonly string[], input?: string): string {
+    const env = { ...process.env, KUBECONFIG: this.kubeconfig }
+    const file = join(ROOT, '.cache/cluster/bin', program)
+    const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', env, input })
+    assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
+    return stdout
+  }
+}
+
+interface BalancerStatus {
+  readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] }
+}
+
+/** Some answers of the API server are plain text. */
+function parseJson(text: string): Answer['body'] {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return { message: text } as never
+  }
+}
+
+/** Waits until there is something; a minute at most. */
+export async function eventually<T>(
+  look: () => Promise<T | undefined>,
+  what: string,
+  seconds = 60,
+): Promise<T> {
+  const end = Date.now() + seconds * 1000
+  for (;;) {
+    const found = await look()
+    if (found !== undefined) return found
+    assert.ok(Date.now() < end, `there was not ${what} in ${seconds} s`)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+  }
+}
