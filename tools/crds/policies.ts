@@ -27,9 +27,9 @@ function authorizationOf(kind: string): Structural {
   return { ...of(kind, { rules: undefined }), required: ['action', 'policy'] }
 }
 
-export const authorization = authorizationOf('authorization')
-export const networkAuthorization = authorizationOf('networkAuthorization')
-export const mcpAuthorization = authorizationOf('mcpAuthorization')
+const authorization = authorizationOf('authorization')
+const networkAuthorization = authorizationOf('networkAuthorization')
+const mcpAuthorization = authorizationOf('mcpAuthorization')
 
 const remoteKeys = object(
   'Where to fetch the key set.',
@@ -107,7 +107,7 @@ function withBackendRef(what: string, { properties, ...rest }: Structural): Stru
 
 const NO_TARGET = { host: undefined, service: undefined, backend: undefined }
 
-export const extAuth = withBackendRef(
+const extAuth = withBackendRef(
   'The service that is asked.',
   of('extAuthz', {
     ...NO_TARGET,

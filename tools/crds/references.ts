@@ -63,7 +63,7 @@ export const labelSelector = (what: string): Structural => ({
   }),
 })
 
-export const sectionName = text('A part of the target: a listener, a rule, a port, a provider.', {
+const sectionName = text('A part of the target: a listener, a rule, a port, a provider.', {
   maxLength: 253,
 })
 

@@ -3,7 +3,7 @@ import { list, object, type Structural } from './structural.ts'
 const TIME = { type: 'string', format: 'date-time' }
 
 /** Conditions as all of Kubernetes has them. */
-export const conditions: Structural = {
+const conditions: Structural = {
   ...list(
     'What is known of it.',
     object('A condition.', {
