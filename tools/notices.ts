@@ -3,10 +3,14 @@ import { join } from 'node:path'
 
 /** The licence texts of the packages whose files went into a bundle, as their licences ask. */
 export function renderNotices(root: string, inputs: readonly string[]): string {
-  const packages = [...new Set(inputs.flatMap(packageOf))].sort()
-  const sections = packages.map((folder) => renderNotice(root, folder))
+  const sections = packagesOf(inputs).map((folder) => renderNotice(root, folder))
   const lead = 'The bundles contain code of these packages.'
   return `# Notices\n\n${[lead, ...sections].join('\n\n')}\n`
+}
+
+/** The folders of the packages that the files belong to. */
+export function packagesOf(inputs: readonly string[]): readonly string[] {
+  return [...new Set(inputs.flatMap(packageOf))].sort()
 }
 
 /** `node_modules/@a/b/node_modules/c/d.js` is a file of `node_modules/@a/b/node_modules/c`. */

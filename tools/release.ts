@@ -4,10 +4,13 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { FOOT, HEAD } from './bundle/script.ts'
+import { proxyImage } from './image/proxy-image.ts'
 import { renderNotices } from './notices.ts'
+import { renderSbom } from './sbom.ts'
 
 /**
- * `npm run release`: dist/ as it is published. Of each program there is `.cjs`, all of its text;
+ * `npm run release`: dist/ as it is published: the programs, what is in them, and an image where
+ * the machine is one that images are made for. Of each program there is `.cjs`, all of its text;
  * `.code`, what V8 made of that text, for a quick start with the same Node; and `.mjs`, which
  * starts it. The same sources give the same bytes but in `.code`, so that checksums can be
  * compared with a build of one's own: without that file the programs only start later.
@@ -23,6 +26,10 @@ const ENDINGS = ['.mjs', '.cjs', '.code']
 const THREADS: Readonly<Record<string, string>> = {
   'password-worker': 'src/policies/basic-auth/password-worker.ts',
 }
+
+const SBOM = 'portcullis.cdx.json'
+/** Where images are published; the charts say the same. */
+const REGISTRY = 'ghcr.io/portcullis-dev'
 
 interface Package {
   readonly name: string
@@ -44,15 +51,34 @@ async function release(): Promise<void> {
   const inputs = await bundle()
   writeFileSync(join(DIST, 'package.json'), renderPackage(own))
   writeFileSync(join(DIST, 'NOTICES.md'), renderNotices(ROOT, inputs))
+  writeFileSync(join(DIST, SBOM), renderSbom(ROOT, pick(own), inputs))
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
     copyFileSync(join(ROOT, file), join(DIST, file))
   }
   const programs = Object.keys(PROGRAMS).flatMap((name) => ENDINGS.map((end) => `${name}${end}`))
   const bundles = [...programs, ...Object.keys(THREADS).map((name) => `${name}.mjs`)]
-  const files = [...bundles, 'package.json', 'NOTICES.md', 'LICENSE', 'README.md', 'CHANGELOG.md']
+  const papers = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
+  const images = writeImages(own.version, [...bundles, ...papers])
+  const files = [...bundles, ...papers, 'README.md', 'CHANGELOG.md', ...images]
   writeFileSync(join(DIST, 'SHA256SUMS'), files.map(renderSum).join(''))
-  for (const name of bundles) console.log(`dist/${name}  ${sizeOf(name)}`)
+  for (const name of [...bundles, ...images]) console.log(`dist/${name}  ${sizeOf(name)}`)
   console.log(`${own.name} ${own.version} is in dist/`)
+}
+
+function pick({ name, version, license }: Package) {
+  return { name, version, license }
+}
+
+/** Archives of images, in dist/: the same that a registry would have. */
+function writeImages(version: string, files: readonly string[]): readonly string[] {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    console.log('no image: it is made on Linux, x64')
+    return []
+  }
+  const file = `portcullis-proxy-${version}-linux-amd64.tar`
+  const name = `${REGISTRY}/portcullis-proxy:${version}`
+  writeFileSync(join(DIST, file), proxyImage({ name, version, dist: DIST, files }))
+  return [file]
 }
 
 /** The files that went into it. */

@@ -33,7 +33,6 @@ if [ -d "$state/containerd" ]; then
   done
   awk -v state="$state/" 'index($2, state) == 1 {print $2}' /proc/mounts | sort -r |
     while read -r mount; do umount -l "$mount" 2>/dev/null; done
-  for name in $(cd "$state/netns" 2>/dev/null && ls); do ip netns del "$name" 2>/dev/null; done
 fi
 for name in kube-scheduler kube-controller-manager kube-apiserver etcd; do stop $name; done
 if [ -n "$NODE" ]; then
