@@ -13,7 +13,8 @@ export function renderSbom(root: string, product: Product, inputs: readonly stri
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   const components = packagesOf(inputs).map((folder) => {
     const own = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Product
-    const { integrity } = (lock.packages?.[folder.slice(folder.indexOf('node_modules/'))] ?? {}) as { readonly integrity?: string }
+    const { integrity } = (lock.packages?.[folder.slice(folder.indexOf('node_modules/'))] ??
+      {}) as { readonly integrity?: string }
     return {
       type: 'library',
       'bom-ref': purlOf(own),

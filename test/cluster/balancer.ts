@@ -5,7 +5,9 @@ import { Cluster } from './harness.ts'
 interface Service {
   readonly metadata: { readonly name: string; readonly namespace: string; readonly uid: string }
   readonly spec: { readonly type: string; readonly loadBalancerIP?: string }
-  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip: string }[] } }
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly { readonly ip: string }[] }
+  }
 }
 
 const [kubeconfig = '', prefix = ''] = process.argv.slice(2)
@@ -25,7 +27,12 @@ async function assign(): Promise<void> {
     const { name, namespace } = service.metadata
     const status = { loadBalancer: { ingress: [{ ip, ipMode: 'VIP' }] } }
     const path = `/api/v1/namespaces/${namespace}/services/${name}/status`
-    const { status: code } = await cluster.ask('PUT', path, { ...service, apiVersion: 'v1', kind: 'Service', status })
+    const { status: code } = await cluster.ask('PUT', path, {
+      ...service,
+      apiVersion: 'v1',
+      kind: 'Service',
+      status,
+    })
     console.log(`${namespace}/${name}: ${ip} (${code})`)
   }
 }

@@ -22,7 +22,9 @@ int main(void) {
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-pause-'))
 const [source, program] = [join(folder, 'pause.c'), join(folder, 'pause')]
 writeFileSync(source, SOURCE)
-const { status, stderr } = spawnSync('cc', ['-static', '-Os', '-s', '-o', program, source], { encoding: 'utf8' })
+const { status, stderr } = spawnSync('cc', ['-static', '-Os', '-s', '-o', program, source], {
+  encoding: 'utf8',
+})
 if (status !== 0) throw new Error(`pause cannot be compiled: ${stderr}`)
 const image = writeImage({
   name: 'localhost/pause:1',

@@ -1,0 +1,48 @@
+import { Agent, request } from 'node:http'
+
+export interface Load {
+  /** Ends it, and tells what came of it. */
+  stop(): Promise<{ readonly answered: number; readonly failed: readonly string[] }>
+}
+
+/** Requests, one after the other on each of some lines, until they are told to stop. */
+export function startLoad(
+  address: string,
+  path: string,
+  options: { readonly keepAlive: boolean },
+): Load {
+  const agent = new Agent({ keepAlive: options.keepAlive })
+  const failed: string[] = []
+  let answered = 0
+  let isStopped = false
+  const line = async () => {
+    while (!isStopped) {
+      const status = await ask(agent, address, path).catch((error: Error) => error.message)
+      if (status === 200) answered += 1
+      else failed.push(`${new Date().toISOString()} ${status}`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  const lines = Array.from({ length: 4 }, line)
+  return {
+    stop: async () => {
+      isStopped = true
+      await Promise.all(lines)
+      agent.destroy()
+      return { answered, failed }
+    },
+  }
+}
+
+function ask(agent: Agent, host: string, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ agent, host, path, timeout: 10_000 }, (response) => {
+      response.resume()
+      response.on('end', () => resolve(response.statusCode))
+      response.on('error', reject)
+    })
+    sent.on('timeout', () => sent.destroy(new Error('nothing came in 10 s')))
+    sent.on('error', reject)
+    sent.end()
+  })
+}
