@@ -18,6 +18,8 @@ export interface Status {
   readonly detail: string
   readonly model: Model | undefined
   readonly diagnostics: readonly Diagnostic[]
+  /** What `portcullis lint` would say of what runs; undefined until it was looked at. */
+  readonly findings: readonly Diagnostic[] | undefined
 }
 
 export function metricsAnswers(
@@ -65,6 +67,14 @@ export function adminAnswers(
         json(response, 200, { model: model === undefined ? null : redact(model), diagnostics })
       },
     ],
+    [
+      '/api/lint',
+      (_, response) => {
+        const { findings } = status()
+        if (findings === undefined) text(response, 503, 'the policies are still being looked at\n')
+        else json(response, 200, { findings })
+      },
+    ],
   ])
 }
 
@@ -73,4 +83,5 @@ const OVERVIEW = `portcullis admin
 /config_dump        what runs, without secrets
 /api/decisions      what was decided, the newest first: ?policy= &verdict= &stage= &since= &limit=
 /api/decisions/ID   one of them
+/api/lint           what is wrong with the policies, as portcullis lint says it
 `

@@ -4,6 +4,7 @@ import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
+import { lintCommand } from './lint.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { runThread, THREAD } from './thread.ts'
@@ -12,7 +13,16 @@ import { why } from './why.ts'
 import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
-export const COMMANDS: readonly Command[] = [run, validate, explain, effective, why, audit, schema]
+export const COMMANDS: readonly Command[] = [
+  run,
+  validate,
+  lintCommand,
+  explain,
+  effective,
+  why,
+  audit,
+  schema,
+]
 
 /** `portcullis …`: the exit code. */
 export async function runCommand(

@@ -5,7 +5,7 @@ import own from '../../package.json' with { type: 'json' }
 import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
 import { serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
@@ -19,11 +19,13 @@ import {
 } from '../telemetry/definitions/configuration.ts'
 import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
+import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
+import { lintInSlices } from './lint-in-slices.ts'
 import { loadBetweenRequests } from './load.ts'
 import { Reloading } from './reload.ts'
 import { releaseYoungSpace } from './young-space.ts'
@@ -112,6 +114,7 @@ async function serveUntilStopped(
     detail: 'starting',
     model: undefined,
     diagnostics: warnings,
+    findings: undefined,
   }
 
   const applied = await fleet.apply(first)
@@ -122,9 +125,15 @@ async function serveUntilStopped(
     return refuse([...warnings, ...applied.diagnostics], terminal)
   }
   const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
-    status = { isReady: true, detail: 'ready', model, diagnostics }
+    status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     metrics.gauge(configSynchronized).at({}).set(1)
     print(diagnostics, terminal)
+    // A change that comes meanwhile is looked at for itself.
+    void lintInSlices(model, diagnostics, () => status.model !== model).then((findings) => {
+      if (findings === undefined) return
+      status = { ...status, findings }
+      logFindings(findings, log)
+    })
   }
   const tellHash = async (model: Model) => {
     const hash = await inSlices(hashModel(model), now)
@@ -191,6 +200,15 @@ async function serveUntilStopped(
   await new Promise<void>((done) => sink.flush(done))
   sink.close()
   return 0
+}
+
+/** What is wrong with the policies, in the log too; what the reader said was printed already. */
+function logFindings(findings: readonly Diagnostic[], log: Logger): void {
+  for (const { code, severity, message, origin } of findings) {
+    if (!code.startsWith('AZ')) continue
+    const level = severity === 'info' ? 'info' : 'warn'
+    log[level]('lint', { code, severity, at: renderOrigin(origin), message })
+  }
 }
 
 /** Resolves at SIGTERM or SIGINT; a second one ends the process at once. */

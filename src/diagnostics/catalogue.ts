@@ -3,11 +3,13 @@ import { CEL_CODES } from './codes/cel.ts'
 import type { CodeGroup, CodeRecord } from './codes/define.ts'
 import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
+import { LINT_CODES } from './codes/lint.ts'
 import { REFERENCE_CODES } from './codes/references.ts'
 import { SERVING_CODES } from './codes/serving.ts'
 
-/** Every code that a Diagnostic may carry, in the order of the numbers. */
+/** Every code that a Diagnostic may carry, in the order of the codes. */
 export const CATALOGUE: readonly CodeGroup[] = [
+  LINT_CODES,
   GENERAL_CODES,
   CEL_CODES,
   FILE_CODES,

@@ -1,6 +1,6 @@
 /** One message to a user, from a YAML typo to a CEL type error to an unresolved backend. */
 export interface Diagnostic {
-  /** Stable: `PC0107`. Every code has an entry in ./catalogue.ts and a page in docs/errors. */
+  /** Stable: `PC0107`, `AZ004`. Every code has an entry in ./catalogue.ts and a page in docs/errors. */
   readonly code: string
   readonly severity: Severity
   readonly message: string

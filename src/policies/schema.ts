@@ -133,6 +133,7 @@ export function policySchema(kind: string): z.ZodType {
 export { nearest } from '../cel/check/nearest.ts'
 export type { Stage } from '../cel/index.ts'
 export { type Found, findAnnotated } from './annotations.ts'
+export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'

@@ -29,6 +29,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   { folders: ['xds'], mayImport: ['model', 'diagnostics'] },
   { folders: ['sources'], mayImport: ['xds', SCHEMAS, 'model', 'diagnostics'] },
+  { folders: ['analysis'], mayImport: [SCHEMAS, 'cel', 'model', 'diagnostics'] },
   {
     folders: ['proxy'],
     mayImport: ['program', 'wire', 'upstream', 'exchange', 'model', 'telemetry'],
@@ -39,7 +40,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   },
   {
     folders: ['controller'],
-    mayImport: ['xds', SCHEMAS, 'cel', 'model', 'diagnostics', 'telemetry'],
+    mayImport: ['xds', SCHEMAS, 'analysis', 'cel', 'model', 'diagnostics', 'telemetry'],
   },
   { folders: ['cli'], mayImport: 'all' },
 ]
@@ -48,7 +49,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
 export const SIBLINGS: readonly string[] = ['src/policies']
 
 /** They also run in the browser: the UI checks expressions with the proxy's own checker. */
-export const BROWSER_SAFE = /^src\/(cel|model|diagnostics)\/|^src\/.+\/schema\.ts$/
+export const BROWSER_SAFE = /^src\/(cel|model|diagnostics|analysis)\/|^src\/.+\/schema\.ts$/
 
 /** The one place where text becomes code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'

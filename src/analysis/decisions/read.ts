@@ -1,0 +1,58 @@
+import * as z from 'zod'
+import { readJson } from '../../cel/values/json-read.ts'
+import type { RecordedDecision } from './recorded.ts'
+
+const attribute = z.object({
+  name: z.string(),
+  state: z.enum(['shown', 'cut', 'redacted', 'unset']),
+  value: z.unknown().optional(),
+})
+
+const rule = z.object({
+  policy: z.string(),
+  field: z.string(),
+  action: z.enum(['Allow', 'Require', 'Deny']),
+  expression: z.string(),
+})
+
+const decision = z.object({
+  id: z.string(),
+  time: z.string(),
+  kind: z.string(),
+  stage: z.string(),
+  verdict: z.enum(['allowed', 'denied']),
+  enforced: z.boolean(),
+  cause: z.string(),
+  rule: rule.optional(),
+  variable: z.string().optional(),
+  present: z.array(z.string()).optional(),
+  gateway: z.string(),
+  listener: z.string().optional(),
+  route: z.string().optional(),
+  backend: z.string().optional(),
+  method: z.string().optional(),
+  host: z.string().optional(),
+  path: z.string().optional(),
+  source: z.string(),
+  sni: z.string().optional(),
+  attributes: z.array(attribute),
+})
+
+export interface ReadDecisions {
+  readonly decisions: readonly RecordedDecision[]
+  /** Numbers of lines that hold something else. */
+  readonly others: readonly number[]
+}
+
+/** JSON lines, as the gateway writes them; empty lines are passed over. */
+export function readDecisions(text: string): ReadDecisions {
+  const decisions: RecordedDecision[] = []
+  const others: number[] = []
+  for (const [index, line] of text.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const { data } = decision.safeParse(readJson(line))
+    if (data === undefined) others.push(index + 1)
+    else decisions.push(data as RecordedDecision)
+  }
+  return { decisions, others }
+}

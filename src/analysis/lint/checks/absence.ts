@@ -1,0 +1,114 @@
+import type { Term } from '../../../cel/check/term.ts'
+import { nameOf } from '../../symbolic/attribute-tree.ts'
+import { negation } from '../../symbolic/formula.ts'
+import type { Attribute } from '../../symbolic/leaves.ts'
+import type { Check } from '../check.ts'
+import { aboutRule, type Finding } from '../finding.ts'
+import type { RuleUse, SurveyedPoint } from '../survey.ts'
+import { signedLeaves, subjectOf, termsOf, testedBy } from '../terms.ts'
+
+/** AZ002: a Deny rule that does not fire for who lacks what it compares. */
+export const openDeny: Check = function* ({ rules }) {
+  for (const use of rules) {
+    if (use.placed.rule.action !== 'Deny') continue
+    const found = absentInDeny(use)
+    if (found !== undefined) yield found
+  }
+}
+
+function absentInDeny(use: RuleUse): Finding | undefined {
+  const { term } = use.placed.condition
+  const tested = new Set([...termsOf(term)].flatMap((one) => testedNames(one)))
+  for (const leaf of signedLeaves(term)) {
+    const attribute = subjectOf(leaf.term)
+    if (attribute === undefined || !isNegative(leaf.term, leaf.wanted)) continue
+    // Whoever asks whether it is there has thought of its absence.
+    if (tested.has(nameOf(attribute.steps))) continue
+    const slips = use.at.filter((seen) => slipsThrough(seen, attribute))
+    if (slips.length === 0) continue
+    const name = nameOf(attribute.steps)
+    return {
+      diagnostic: aboutRule(
+        {
+          code: 'AZ002',
+          severity: 'error',
+          message: `a request without \`${name}\` is not denied: comparing what is absent is an error, and a Deny rule that errors does not fire`,
+          hint: `use Require with what must hold, such as \`${positive(use.placed.rule.expression, leaf.term)}\``,
+        },
+        use.placed,
+        leaf.term,
+      ),
+    }
+  }
+  return undefined
+}
+
+/** A condition that wants something not to be so: `x != 'a'`, `!(x in […])`. */
+function isNegative(term: Term, wanted: boolean): boolean {
+  if (term.kind === 'equal') return term.negated === wanted
+  if (term.kind === 'member' || term.kind === 'call' || term.kind === 'loop') return !wanted
+  return false
+}
+
+/** Nothing denies a request that lacks the attribute, and the whole set lets it pass. */
+function slipsThrough({ placed, reasoning }: SurveyedPoint, attribute: Attribute): boolean {
+  const has = reasoning.isThere(attribute, placed)
+  const lacks = negation(has)
+  if (!reasoning.isImpossible(lacks, reasoning.matches(placed))) return false
+  // What is never there is told as such.
+  if (reasoning.isImpossible(has)) return false
+  return reasoning.solve(lacks, reasoning.admitted()).kind === 'possible'
+}
+
+function testedNames(term: Term): readonly string[] {
+  const attribute = testedBy(term)
+  if (attribute === undefined) return []
+  // `has(jwt.a.b)` has thought of `jwt.a` too.
+  return attribute.steps.map((_, index) => nameOf(attribute.steps.slice(0, index + 1)))
+}
+
+function positive(text: string, term: Term): string {
+  const own = text.slice(term.start, term.end)
+  return term.kind === 'equal' && term.negated ? own.replace('!=', '==') : own
+}
+
+/** AZ006: an Allow or Require rule that holds for who lacks what it looks at. */
+export const openGrant: Check = function* ({ rules }) {
+  for (const use of rules) {
+    if (use.placed.rule.action === 'Deny') continue
+    const { term } = use.placed.condition
+    for (const leaf of signedLeaves(term)) {
+      const attribute = testedBy(leaf.term)
+      if (attribute === undefined || leaf.wanted || !isAlternative(term, leaf.term)) continue
+      const isOpen = use.at.some(({ placed, reasoning }) => {
+        const lacks = negation(reasoning.isThere(attribute, placed))
+        return (
+          reasoning.solve(lacks, reasoning.matches(placed), reasoning.admitted()).kind ===
+          'possible'
+        )
+      })
+      if (!isOpen) continue
+      const name = nameOf(attribute.steps)
+      yield {
+        diagnostic: aboutRule(
+          {
+            code: 'AZ006',
+            severity: 'warning',
+            message: `this holds for every request without \`${name}\``,
+            hint: 'leave out this part, unless they are meant to pass: a missing value then does not match',
+          },
+          use.placed,
+          leaf.term,
+        ),
+      }
+      break
+    }
+  }
+}
+
+/** Whether the term is one way among others: below an `||`. */
+function isAlternative(term: Term, inner: Term): boolean {
+  return [...termsOf(term)].some(
+    (one) => one.kind === 'or' && [...termsOf(one)].some((below) => below === inner),
+  )
+}

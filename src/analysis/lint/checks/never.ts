@@ -1,0 +1,130 @@
+import { Reasoning } from '../../reasoning.ts'
+import type { Check } from '../check.ts'
+import { aboutRule, type Finding, type Said } from '../finding.ts'
+import { listed, placeName } from '../place.ts'
+import type { RuleUse, SurveyedPoint } from '../survey.ts'
+
+/** Rules that no request can make true, and why: AZ001, AZ004 and the rest as AZ010. */
+export const neverMatching: Check = function* ({ rules }) {
+  for (const use of rules) {
+    const reads = new Set(use.placed.reads.map(({ variable }) => variable))
+    const identity = Object.keys(AUTHENTICATIONS).filter((name) => reads.has(name))
+    const found = withoutIdentity(use, identity) ?? withoutServerName(use) ?? contradiction(use)
+    if (found !== undefined) yield found
+  }
+}
+
+/** Whether it is proven that no request makes the rule true at the point. */
+export function isNever({ placed, reasoning }: SurveyedPoint): boolean {
+  return reasoning.isImpossible(reasoning.matches(placed))
+}
+
+const AUTHENTICATIONS: Readonly<Record<string, string>> = {
+  jwt: 'jwtAuthentication',
+  apiKey: 'apiKey',
+  basicAuth: 'basicAuth',
+  extauthz: 'extAuthz',
+}
+
+function withoutIdentity(use: RuleUse, variables: readonly string[]): Finding | undefined {
+  for (const variable of variables) {
+    const without = use.at.filter(({ placed }) => {
+      return placed.condition.names?.get(variable)?.endsWith('#none') === true
+    })
+    if (without.length === 0) continue
+    const isNeverTrue = without.every(isNever)
+    const isEverywhere = without.length === use.at.length
+    const kind = AUTHENTICATIONS[variable] as string
+    const places = listed(without.map(({ point }) => placeName(point)))
+    const where = isEverywhere ? 'here' : `at ${places}`
+    const hint =
+      `put \`${kind}\` into the same policy, or attach it at an enclosing level; that of a ` +
+      'neighbour at the same level does not count'
+    const effect = isNeverTrue
+      ? `this rule never matches${effectOf(use, isEverywhere)}`
+      : 'this part never holds'
+    const message = `\`${variable}\` is never set ${where}: ${effect}`
+    const severity = isNeverTrue && isEverywhere ? 'error' : 'warning'
+    return finding({ code: 'AZ001', severity, message, hint }, use, variable)
+  }
+  return undefined
+}
+
+function withoutServerName(use: RuleUse): Finding | undefined {
+  const read = use.placed.reads.find(({ path }) => path === 'destination.hostname')
+  if (read === undefined) return undefined
+  const without = use.at.filter(
+    (seen) => seen.point.facts.has('destination.hostname') && isNever(seen) && isNamed(seen),
+  )
+  if (without.length === 0) return undefined
+  const isEverywhere = without.length === use.at.length
+  const places = listed(
+    without.map(({ point: { where } }) => `listener ${where.gateway.name}/${where.listener.name}`),
+  )
+  return finding(
+    {
+      code: 'AZ004',
+      severity: isEverywhere ? 'error' : 'warning',
+      message:
+        `\`destination.hostname\` is always unset on ${places}, which ` +
+        `is not of protocol TLS: this rule never matches there${effectOf(use, true)}`,
+      hint: 'compare `request.host` in a traffic rule, or give the listener `protocol: TLS`',
+    },
+    use,
+    'destination.hostname',
+  )
+}
+
+/** Whether it is the missing server name that keeps the rule from matching. */
+function isNamed({ point, placed }: SurveyedPoint): boolean {
+  const facts = new Map(point.facts)
+  facts.delete('destination.hostname')
+  const named = new Reasoning({ stage: point.stage, rules: [placed], facts })
+  return !named.isImpossible(named.matches(placed))
+}
+
+function contradiction(use: RuleUse): Finding | undefined {
+  if (use.placed.condition.term.kind === 'constant') return undefined
+  if (use.at.every(isNever)) {
+    return finding(
+      {
+        code: 'AZ010',
+        severity: 'warning',
+        message: `no request can make this true${effectOf(use, true)}`,
+        hint: 'its parts contradict each other, or ask for what a request never has',
+      },
+      use,
+    )
+  }
+  const isAlways = use.at.every(({ placed, reasoning }) =>
+    reasoning.isImpossible(reasoning.missed(placed)),
+  )
+  if (!isAlways) return undefined
+  return finding(
+    {
+      code: 'AZ010',
+      severity: 'warning',
+      message: 'every request makes this true',
+      hint: 'it does not tell requests apart: say what it is to depend on',
+    },
+    use,
+  )
+}
+
+function effectOf({ placed }: RuleUse, isEverywhere: boolean): string {
+  if (!isEverywhere || !placed.isEnforced) return ''
+  switch (placed.rule.action) {
+    case 'Require':
+      return ', so everything is refused'
+    case 'Deny':
+      return ', so it stops nobody'
+    case 'Allow':
+      return ', so it admits nobody'
+  }
+}
+
+function finding(said: Said, { placed }: RuleUse, part?: string): Finding {
+  const start = part === undefined ? -1 : placed.rule.expression.indexOf(part)
+  const span = start < 0 ? undefined : { start, end: start + (part as string).length }
+  return { diagnostic: aboutRule(said, placed, span) }
+}

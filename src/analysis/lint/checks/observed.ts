@@ -1,0 +1,132 @@
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { ruleIdentity } from '../../decisions/summary.ts'
+import type { PlacedRule } from '../../placed-rule.ts'
+import type { Check } from '../check.ts'
+import { aboutRule } from '../finding.ts'
+import type { Survey } from '../survey.ts'
+import { claimOf, termsOf } from '../terms.ts'
+
+/** Registered claims (RFC 7519, OpenID Connect) and those that most issuers write. */
+const KNOWN_CLAIMS: readonly string[] = [
+  'acr',
+  'amr',
+  'aud',
+  'auth_time',
+  'azp',
+  'client_id',
+  'email',
+  'email_verified',
+  'entitlements',
+  'exp',
+  'family_name',
+  'given_name',
+  'group',
+  'groups',
+  'iat',
+  'iss',
+  'jti',
+  'name',
+  'nbf',
+  'nonce',
+  'permissions',
+  'preferred_username',
+  'realm_access',
+  'resource_access',
+  'role',
+  'roles',
+  'scope',
+  'scp',
+  'sid',
+  'sub',
+  'tenant',
+  'username',
+]
+
+/**
+ * AZ019: a claim that is very like one that tokens have. What was seen in tokens counts more than
+ * what tokens usually have; without recorded decisions only misspelt usual names are told.
+ */
+export const misspeltClaims: Check = function* (survey, { decisions }) {
+  const seen = decisions?.claims ?? new Set<string>()
+  for (const { placed, claim, term } of claimReads(survey)) {
+    if (KNOWN_CLAIMS.includes(claim) || seen.has(claim)) continue
+    const meant = nearOne(claim, seen.size > 0 ? seen : KNOWN_CLAIMS)
+    if (meant === undefined) continue
+    const source = seen.size > 0 ? 'was seen in tokens' : 'is a usual claim'
+    const said = {
+      code: 'AZ019',
+      severity: 'warning',
+      message: `\`jwt.${claim}\` may be misspelt: \`${meant}\` ${source}`,
+      hint: `did you mean \`jwt.${meant}\`?`,
+    } as const
+    yield { diagnostic: aboutRule(said, placed, term) }
+  }
+}
+
+function nearOne(name: string, known: Iterable<string>): string | undefined {
+  for (const other of known) if (other.length >= 3 && isSlip(name, other)) return other
+  return undefined
+}
+
+/** One letter too many, too few or another one, or two neighbours in each other's place. */
+function isSlip(a: string, b: string): boolean {
+  if (a.length > b.length) return isSlip(b, a)
+  if (b.length - a.length > 1 || a === b) return false
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  if (a.length < b.length) return a.slice(at) === b.slice(at + 1)
+  const isSwapped = a[at] === b[at + 1] && a[at + 1] === b[at]
+  return a.slice(at + 1) === b.slice(at + 1) || (isSwapped && a.slice(at + 2) === b.slice(at + 2))
+}
+
+/** AZ017: rules about a claim that no token had. */
+export const unseenClaims: Check = function* (survey, { decisions }) {
+  if (decisions === undefined || decisions.claims.size === 0) return
+  const told = new Set<string>()
+  for (const { placed, claim, term } of claimReads(survey)) {
+    if (decisions.claims.has(claim) || told.has(claim)) continue
+    if (nearOne(claim, decisions.claims) !== undefined) continue
+    told.add(claim)
+    const said = {
+      code: 'AZ017',
+      severity: 'info',
+      message: `no token of ${decisions.records} recorded decisions had \`${claim}\``,
+      hint: `tokens had: ${[...decisions.claims].sort().slice(0, 12).join(', ')}`,
+    } as const
+    yield { diagnostic: aboutRule(said, placed, term) }
+  }
+}
+
+function* claimReads({ rules }: Survey) {
+  for (const { placed } of rules) {
+    const told = new Set<string>()
+    for (const term of termsOf(placed.condition.term)) {
+      const claim = claimOf(term)
+      if (claim === undefined || told.has(claim)) continue
+      told.add(claim)
+      yield { placed, claim, term }
+    }
+  }
+}
+
+/** AZ020: rules that decided nothing, or refused everything, in what was recorded. */
+export const idleRules: Check = function* ({ rules }, { decisions }) {
+  if (decisions === undefined || decisions.records === 0) return
+  const { records, decided, first, last } = decisions
+  const span = `${records} recorded decisions (${first} to ${last})`
+  const info = (placed: PlacedRule, message: string, hint: string): Diagnostic =>
+    aboutRule({ code: 'AZ020', severity: 'info', message, hint }, placed)
+  for (const { placed } of rules) {
+    const { policy, rule } = placed
+    const tally = decided.get(ruleIdentity({ ...rule, policy: policy.policy }))
+    if (tally === undefined) {
+      // A Require that holds is never what decides.
+      if (rule.action === 'Require') continue
+      const hint = 'it may be needed for what did not happen then; what was allowed is only sampled'
+      yield { diagnostic: info(placed, `this rule decided none of ${span}`, hint) }
+    } else if (tally.allowed === 0 && tally.denied === records) {
+      const hint = 'look at what it compares: an address may be that of a load balancer'
+      yield { diagnostic: info(placed, `this rule refused all of ${span}`, hint) }
+    }
+  }
+}

@@ -1,0 +1,170 @@
+import type { Cidr } from '../../../cel/values/cidr.ts'
+import type { Diagnostic, Origin } from '../../../diagnostics/diagnostic.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Attached } from '../../../model/policy.ts'
+import type { JwtAuthentication } from '../../../policies/jwt-authentication/schema.ts'
+import { POLICY_SCHEMAS } from '../../../policies/schema.ts'
+import { leafOf } from '../../symbolic/leaves.ts'
+import type { Check } from '../check.ts'
+import { aboutRule } from '../finding.ts'
+import { listed } from '../place.ts'
+import { signedLeaves } from '../terms.ts'
+
+interface Holder {
+  readonly what: string
+  readonly origin: Origin
+  readonly policies: readonly Attached[]
+}
+
+const GUARDS: ReadonlySet<string> = new Set([
+  'authorization',
+  'networkAuthorization',
+  'mcpAuthorization',
+])
+
+/** AZ008: rules at something that no request reaches. */
+export const unusedTargets: Check = function* ({ model }) {
+  const used = new Set(
+    model.routes.flatMap(({ rules }) =>
+      rules.flatMap(({ action }) =>
+        action.kind === 'forward' ? action.backends.map(({ backend }) => backend) : [],
+      ),
+    ),
+  )
+  for (const { name, policies } of model.backends) {
+    const guard = policies.find(({ kind }) => GUARDS.has(kind))
+    if (guard === undefined || used.has(name)) continue
+    const message = `no route leads to the backend \`${name}\`: its rules guard nothing`
+    yield { diagnostic: unused(guard, message, 'name it in a route, or remove it') }
+  }
+  for (const gateway of model.gateways) {
+    const guard = gateway.policies.find(
+      ({ kind, section }) => GUARDS.has(kind) && section !== 'frontend',
+    )
+    const isReached = [...model.routes, ...model.tcpRoutes].some(({ parents }) =>
+      parents.some((parent) => parent.gateway === gateway.name),
+    )
+    if (guard === undefined || (isReached && gateway.listeners.length > 0)) continue
+    const message = `no route is attached to the gateway \`${gateway.name}\`: its rules guard nothing`
+    yield { diagnostic: unused(guard, message, 'attach a route to it, or remove it') }
+  }
+}
+
+function unused({ origin }: Attached, message: string, hint: string): Diagnostic {
+  return { code: 'AZ008', severity: 'warning', message, hint, origin }
+}
+
+/** AZ009: of two policies at one place that set the same field, one has no effect. */
+export const overriddenFields: Check = function* ({ model }) {
+  const composing = new Set(POLICY_SCHEMAS.filter((one) => one.composes).map(({ kind }) => kind))
+  for (const { what, policies } of holdersOf(model)) {
+    const first = new Map<string, Attached>()
+    for (const policy of policies) {
+      const key = `${policy.section} ${policy.kind}`
+      const winner = first.get(key)
+      if (composing.has(policy.kind)) continue
+      if (winner === undefined) {
+        first.set(key, policy)
+        continue
+      }
+      yield {
+        diagnostic: {
+          code: 'AZ009',
+          severity: 'error',
+          message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${what}: \`${winner.policy}\` sets it too, and stands first`,
+          hint: 'remove one of the two, or attach them at different levels',
+          origin: policy.origin,
+        },
+      }
+    }
+  }
+}
+
+function* holdersOf({ gateways, routes, tcpRoutes, backends }: Model): Generator<Holder> {
+  for (const gateway of gateways) {
+    yield { ...gateway, what: `gateway ${gateway.name}` }
+    for (const listener of gateway.listeners) {
+      yield { ...listener, what: `listener ${gateway.name}/${listener.name}` }
+    }
+  }
+  for (const route of [...routes, ...tcpRoutes]) yield { ...route, what: `route ${route.name}` }
+  for (const backend of backends) yield { ...backend, what: `backend ${backend.name}` }
+}
+
+/** AZ015: private addresses are asked for where only those of a load balancer are seen. */
+export const hiddenAddresses: Check = function* ({ rules }, { exposures }) {
+  if (exposures === undefined) return
+  for (const { placed, at } of rules) {
+    const gateways = at.filter(({ point: { where } }) => {
+      const exposure = exposures.get(where.gateway.name)
+      return exposure?.type === 'LoadBalancer' && exposure.externalTrafficPolicy === 'Cluster'
+    })
+    if (gateways.length === 0) continue
+    for (const { term } of signedLeaves(placed.condition.term)) {
+      const leaf = leafOf(term)
+      const ranges = leaf.kind === 'plain' ? (leaf.asks.ranges ?? []) : []
+      if (!ranges.some(isPrivate)) continue
+      const names = listed(gateways.map(({ point: { where } }) => where.gateway.name))
+      const said = {
+        code: 'AZ015',
+        severity: 'warning',
+        message: `behind the load balancer of ${names} every client may seem to come from within the cluster`,
+        hint: 'set `externalTrafficPolicy: Local` on the Service, or use PROXY protocol',
+      } as const
+      yield { diagnostic: aboutRule(said, placed, term) }
+      break
+    }
+  }
+}
+
+/** RFC 1918, RFC 6598 and RFC 4193. */
+function isPrivate({ ip }: Cidr): boolean {
+  return /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|f[cd])/.test(
+    ip.text,
+  )
+}
+
+/** AZ017: a token that the issuer made for somebody else is taken too. */
+export const anyAudience: Check = function* ({ model }) {
+  for (const { policies } of holdersOf(model)) {
+    for (const policy of policies) {
+      if (policy.state !== 'valid' || policy.kind !== 'jwtAuthentication') continue
+      for (const { issuer, audiences } of (policy.value as JwtAuthentication).providers) {
+        if (audiences.length > 0) continue
+        yield {
+          diagnostic: {
+            code: 'AZ017',
+            severity: 'info',
+            message: `every token of \`${issuer}\` is taken, whoever it was made for`,
+            hint: 'list the accepted `audiences` of the provider',
+            origin: policy.origin,
+          },
+        }
+      }
+    }
+  }
+}
+
+/** AZ018: the spare provider lets pass what its siblings refuse. */
+export const unguardedProviders: Check = function* ({ model }) {
+  for (const backend of model.backends) {
+    if (backend.kind !== 'ai') continue
+    const providers = backend.groups.flatMap((group) => group.providers)
+    const isGuarded = ({ policies }: (typeof providers)[number]) =>
+      policies.some(({ kind }) => kind === 'authorization')
+    const guarded = providers.filter(isGuarded)
+    if (guarded.length === 0) continue
+    for (const provider of providers) {
+      if (isGuarded(provider)) continue
+      yield {
+        diagnostic: {
+          code: 'AZ018',
+          severity: 'warning',
+          message: `\`${provider.name}\` has no authorization, which ${listed(guarded.map(({ name }) => name))} of the same backend has: a failover goes around it`,
+          hint: 'write the rules at the backend, where they hold for all its providers',
+          origin: provider.origin,
+        },
+      }
+    }
+  }
+}

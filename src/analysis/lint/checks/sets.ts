@@ -1,0 +1,198 @@
+import type { PlacedRule } from '../../placed-rule.ts'
+import { any } from '../../symbolic/formula.ts'
+import type { Check } from '../check.ts'
+import { aboutRule, type Finding, originOfRule } from '../finding.ts'
+import { placeName } from '../place.ts'
+import { type ReasonedPoint, ruleKey } from '../survey.ts'
+import { isNever } from './never.ts'
+
+const enforced = ({ point }: ReasonedPoint) => point.rules.filter(({ isEnforced }) => isEnforced)
+
+/** AZ007: a second block of Allow rules can only widen what the first admits. */
+export const wideningAllow: Check = function* ({ points }) {
+  const told = new Set<string>()
+  for (const seen of points) {
+    const allows = enforced(seen).filter(({ rule }) => rule.action === 'Allow')
+    const first = allows[0]
+    if (first === undefined) continue
+    for (const later of firstOfEachPolicy(allows.slice(1), first)) {
+      const key = ruleKey(later)
+      if (told.has(key)) continue
+      const { reasoning } = seen
+      const earlier = allows.slice(0, allows.indexOf(later))
+      const own = allows.filter(({ policy }) => policy === later.policy)
+      const admitsMore = any(own.map((rule) => reasoning.matches(rule)))
+      const refused = earlier.map((rule) => reasoning.missed(rule))
+      if (reasoning.isImpossible(admitsMore, ...refused)) continue
+      told.add(key)
+      const said = {
+        code: 'AZ007',
+        severity: 'warning',
+        message: `this adds to the Allow rules of \`${first.policy.policy}\`: it can only admit more, never less`,
+        hint: 'Allow rules of all policies are alternatives; to narrow what they admit, use Require',
+      } as const
+      yield { diagnostic: aboutRule(said, later) }
+    }
+  }
+}
+
+function firstOfEachPolicy(rules: readonly PlacedRule[], first: PlacedRule) {
+  const seen = new Set([first.policy])
+  return rules.filter(({ policy }) => {
+    if (seen.has(policy)) return false
+    seen.add(policy)
+    return true
+  })
+}
+
+/** AZ016: where all rules are Deny rules, what they do not name passes. */
+export const denyOnly: Check = function* ({ points }) {
+  const told = new Set<string>()
+  for (const seen of points) {
+    const rules = enforced(seen)
+    const [first] = rules
+    if (first === undefined || rules.some(({ rule }) => rule.action !== 'Deny')) continue
+    const key = ruleKey(first)
+    if (told.has(key)) continue
+    told.add(key)
+    const said = {
+      code: 'AZ016',
+      severity: 'info',
+      message: `only Deny rules guard ${placeName(seen.point)}: whatever they do not name is allowed`,
+      hint: 'add Allow or Require rules that say who may pass',
+    } as const
+    yield { diagnostic: aboutRule(said, first) }
+  }
+}
+
+/** More rules of one action than this at one point are compared by their text alone. */
+const MOST_COMPARED = 150
+
+/** AZ010: rules that change nothing, since others of the same action say as much. */
+export const redundant: Check = function* ({ points, rules }) {
+  const because = new Map<string, PlacedRule[]>()
+  for (const seen of points) {
+    for (const action of ['Deny', 'Require', 'Allow'] as const) {
+      const own = enforced(seen).filter(({ rule }) => rule.action === action)
+      for (const [rule, other] of redundantAmong(own, seen)) {
+        const key = ruleKey(rule)
+        const known = because.get(key)
+        if (known === undefined) because.set(key, [other])
+        else known.push(other)
+      }
+    }
+  }
+  for (const { placed, at } of rules) {
+    const others = because.get(ruleKey(placed))
+    // What is needed at one point only is needed.
+    if (others === undefined || others.length < at.length) continue
+    yield redundancy(placed, others[0] as PlacedRule)
+  }
+}
+
+function redundancy(placed: PlacedRule, other: PlacedRule): Finding {
+  const { rule } = placed
+  const isSame = rule.expression === other.rule.expression
+  const what = isSame ? 'the same rule as' : 'covered by'
+  const hint =
+    rule.action === 'Require'
+      ? 'whoever satisfies that one satisfies this: remove it'
+      : 'whatever matches this matches that one: remove it'
+  return {
+    diagnostic: aboutRule(
+      {
+        code: 'AZ010',
+        severity: 'warning',
+        message: `${what} \`${other.rule.expression}\` of \`${other.policy.policy}\`: this rule changes nothing`,
+        hint,
+      },
+      placed,
+    ),
+    fix: { kind: 'remove', at: originOfRule(placed), from: rule.expression },
+  }
+}
+
+function* redundantAmong(
+  rules: readonly PlacedRule[],
+  seen: ReasonedPoint,
+): Generator<readonly [PlacedRule, PlacedRule]> {
+  const { reasoning } = seen
+  const isLong = rules.length > MOST_COMPARED
+  const covers = (a: PlacedRule, b: PlacedRule) => {
+    if (a.condition.text === b.condition.text) return sameNames(a, b)
+    if (isLong || !sharesReads(a, b)) return false
+    // Whatever the narrower one of an Allow says the wider says too; of a Require the other way.
+    return a.rule.action === 'Require'
+      ? reasoning.isImpossible(reasoning.matches(a), reasoning.missed(b))
+      : reasoning.isImpossible(reasoning.matches(b), reasoning.missed(a))
+  }
+  const live = rules.filter(
+    (placed) => isLong || !isNever({ point: seen.point, placed, reasoning }),
+  )
+  for (const [index, rule] of live.entries()) {
+    const other = live.find((one, at) => {
+      return at !== index && covers(one, rule) && (at < index || !covers(rule, one))
+    })
+    if (other !== undefined) yield [rule, other]
+  }
+}
+
+function sameNames(a: PlacedRule, b: PlacedRule): boolean {
+  const names = b.condition.names
+  return [...(a.condition.names ?? [])].every(([variable, name]) => {
+    const isRead = a.reads.some((read) => read.variable === variable)
+    return !isRead || names?.get(variable) === name
+  })
+}
+
+/** Conditions about different things say nothing of each other. */
+function sharesReads(a: PlacedRule, b: PlacedRule): boolean {
+  return a.reads.some(({ variable, fields }) =>
+    b.reads.some((other) => other.variable === variable && other.fields[0] === fields[0]),
+  )
+}
+
+/** AZ010: Allow rules behind a closed door, and points that nothing can pass. */
+export const unreachable: Check = function* ({ points, rules }) {
+  const closed = new Set<ReasonedPoint['point']>()
+  for (const { point, reasoning } of points) {
+    const own = point.rules.filter(({ isEnforced }) => isEnforced)
+    const [first] = own
+    if (first === undefined || !reasoning.isImpossible(reasoning.admitted())) continue
+    closed.add(point)
+    // One rule alone that closes the door is told at that rule.
+    const isAlone = own.some((placed) => {
+      const closes =
+        placed.rule.action === 'Deny' ? reasoning.missed(placed) : reasoning.matches(placed)
+      return placed.rule.action !== 'Allow' && reasoning.isImpossible(closes)
+    })
+    const allows = own.filter(({ rule }) => rule.action === 'Allow')
+    const isNone =
+      allows.length > 0 && allows.every((placed) => isNever({ point, placed, reasoning }))
+    if (isAlone || isNone) continue
+    const said = {
+      code: 'AZ010',
+      severity: 'error',
+      message: `nothing can pass ${placeName(point)}: its rules together refuse every request`,
+      hint: 'they contradict each other; `portcullis explain` shows each of them for a request',
+    } as const
+    yield { diagnostic: aboutRule(said, first) }
+  }
+  for (const { placed, at } of rules) {
+    if (placed.rule.action !== 'Allow' || !placed.isEnforced) continue
+    const isDead = at.every(
+      (seen) =>
+        !closed.has(seen.point) &&
+        !isNever(seen) &&
+        seen.reasoning.isImpossible(seen.reasoning.matches(seen.placed), seen.reasoning.admitted()),
+    )
+    if (!isDead) continue
+    const said = {
+      code: 'AZ010',
+      severity: 'warning',
+      message: 'this can admit nobody: Deny or Require rules refuse whatever it matches',
+      hint: 'they are decided before Allow rules, whatever level they stand at',
+    } as const
+    yield { diagnostic: aboutRule(said, placed) }
+  }
+}

@@ -1,0 +1,187 @@
+import type { Term } from '../../../cel/check/term.ts'
+import { isDynamic } from '../../../cel/check/types.ts'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { PlacedRule } from '../../placed-rule.ts'
+import { nameOf } from '../../symbolic/attribute-tree.ts'
+import { attributeOf } from '../../symbolic/leaves.ts'
+import type { Check } from '../check.ts'
+import { aboutRule, originOfRule } from '../finding.ts'
+import { claimOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
+
+/** AZ011: what comes out may be no boolean, and then the rule does not match. */
+export const maybeNotBoolean: Check = function* ({ rules }) {
+  for (const { placed } of rules) {
+    for (const { term, wanted } of signedLeaves(placed.condition.term)) {
+      if (!isDynamic(term.type)) continue
+      const { expression } = placed.rule
+      const text = expression.slice(term.start, term.end)
+      const to = `${expression.slice(0, term.start)}${text} == true${expression.slice(term.end)}`
+      const diagnostic = aboutRule(
+        {
+          code: 'AZ011',
+          severity: 'warning',
+          message: `\`${text}\` is whatever the token says: unless it is a boolean, the rule does not match`,
+          hint: `compare it: \`${text} == true\``,
+        },
+        placed,
+        term,
+      )
+      // As a whole it asks only whether it is true; within others an error is not `false`.
+      const isWhole = term === placed.condition.term && wanted && attributeOf(term) !== undefined
+      const fix = { kind: 'rewrite', at: originOfRule(placed), from: expression, to } as const
+      yield isWhole ? { diagnostic, fix } : { diagnostic }
+      break
+    }
+  }
+}
+
+/** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
+export const pathBoundaries: Check = function* ({ rules }) {
+  for (const { placed } of rules) {
+    for (const { term, wanted } of signedLeaves(placed.condition.term)) {
+      const said = pathProblem(placed, term, wanted)
+      if (said !== undefined) yield { diagnostic: said }
+    }
+  }
+}
+
+function pathProblem(placed: PlacedRule, term: Term, wanted: boolean): Diagnostic | undefined {
+  const isDeny = placed.rule.action === 'Deny'
+  const text = constantOf(term)
+  if (text === undefined || !readsPath(term)) return undefined
+  const about = (severity: 'warning' | 'info', message: string, hint: string) =>
+    aboutRule({ code: 'AZ012', severity, message, hint }, placed, term)
+  if (term.kind === 'call' && term.name === 'startsWith' && !text.endsWith('/') && text !== '') {
+    const exact = `request.path == '${text}' || request.path.startsWith('${text}/')`
+    const message = `this also matches \`${text}x\`: the prefix ends within a segment`
+    // To deny or require too much is safe; to admit too much is not.
+    return about(isDeny === wanted ? 'info' : 'warning', message, `write \`${exact}\``)
+  }
+  if (term.kind === 'call' && term.name === 'matches' && !/^(\^|\\A)/.test(text)) {
+    const message = 'this pattern may match anywhere in the path'
+    return about('warning', message, 'begin it with `^`, and end it with `$` if it is to be whole')
+  }
+  if (term.kind === 'equal' && isDeny && wanted !== term.negated && text !== '/') {
+    const message = `\`${text}/\` and paths below it are not denied`
+    return about('warning', message, `add \`|| request.path.startsWith('${text}/')\``)
+  }
+  return undefined
+}
+
+function readsPath(term: Term): boolean {
+  return [...termsOf(term)].some((one) => nameOf(attributeOf(one)?.steps ?? []) === 'request.path')
+}
+
+function constantOf(term: Term): string | undefined {
+  const found = [...termsOf(term)].find((one) => one.kind === 'constant')
+  return found?.kind === 'constant' && typeof found.value === 'string' ? found.value : undefined
+}
+
+/** Names under which proxies pass on who a client is; any client can send them as well. */
+const IDENTITY =
+  /(?:^|-)(?:user|username|userid|user-id|email|role|roles|group|groups|tenant|subject|identity|principal|account|authenticated|client-cert|client-dn)(?:-|$)|^x-forwarded-for$|^x-real-ip$/
+
+/** AZ013: names of headers in capitals, and headers that say who somebody is. */
+export const headerNames: Check = function* ({ rules }) {
+  for (const { placed } of rules) {
+    const { expression, action } = placed.rule
+    const lowered = lowerCaseNames(expression, placed.condition.term)
+    if (lowered.text !== expression) {
+      const said = {
+        code: 'AZ013',
+        severity: 'warning',
+        message: 'names of headers are compared in lower case',
+        hint: `write \`${lowered.text}\`: it means the same`,
+      } as const
+      const fix = { at: originOfRule(placed), from: expression, to: lowered.text }
+      yield { diagnostic: aboutRule(said, placed, lowered), fix: { kind: 'rewrite', ...fix } }
+    }
+    if (action === 'Deny') continue
+    for (const term of termsOf(placed.condition.term)) {
+      const name = headerOf(term)
+      if (name === undefined || !IDENTITY.test(name)) continue
+      const said = {
+        code: 'AZ013',
+        severity: 'warning',
+        message: `any client can send \`${name}\`: it says nothing of who asks`,
+        hint: 'use claims of a verified token (`jwt`), `apiKey` or a client certificate; or remove the header from what clients send',
+      } as const
+      yield { diagnostic: aboutRule(said, placed, term) }
+      break
+    }
+  }
+}
+
+function lowerCaseNames(expression: string, root: Term) {
+  let text = expression
+  let span = { start: 0, end: expression.length }
+  for (const term of termsOf(root)) {
+    const name = headerOf(term)
+    if (name === undefined || term.kind !== 'field') continue
+    const own = expression.slice(term.start, term.end)
+    const written = /(\[\s*(['"]))([!#$%&*+\-.^_`|~0-9A-Za-z]+)\2\s*\]$/.exec(own)?.[3]
+    if (written === undefined || written === name || written.toLowerCase() !== name) continue
+    const start = term.start + own.lastIndexOf(written)
+    text = text.slice(0, start) + name + text.slice(start + name.length)
+    span = { start, end: start + name.length }
+  }
+  return { text, ...span }
+}
+
+/** Claims that issuers write as a list, or as one text with spaces between. */
+const LISTS: ReadonlySet<string> = new Set([
+  'aud',
+  'amr',
+  'groups',
+  'roles',
+  'permissions',
+  'entitlements',
+  'scp',
+])
+const SPACED: ReadonlySet<string> = new Set(['scope', 'scp', 'scopes'])
+
+/** AZ014: a list compared with one text, and parts of a text taken for elements. */
+export const listClaims: Check = function* ({ rules }) {
+  for (const { placed } of rules) {
+    for (const { term } of signedLeaves(placed.condition.term)) {
+      const said = listProblem(term)
+      if (said === undefined) continue
+      const severity = 'warning'
+      yield { diagnostic: aboutRule({ code: 'AZ014', severity, ...said }, placed, term) }
+    }
+  }
+}
+
+function listProblem(term: Term): { readonly message: string; readonly hint: string } | undefined {
+  const subject = [...termsOf(term)].find((one) => claimOf(one) !== undefined)
+  const claim = subject && claimOf(subject)
+  const value = constantOf(term)
+  if (claim === undefined || value === undefined) return undefined
+  if (term.kind === 'call' && term.name === 'contains') {
+    const parts = `${claim}.split(' ')`
+    return {
+      message: `this also matches \`${value}-more\`: it looks for a part of the text, not for an element`,
+      hint: SPACED.has(claim)
+        ? `write \`'${value}' in jwt.${parts}\``
+        : `write \`'${value}' in jwt.${claim}\` where it is a list`,
+    }
+  }
+  if (term.kind !== 'equal') return undefined
+  if (claim === 'aud') {
+    return {
+      message: '`aud` may be one text or a list of them: a list never equals a text',
+      hint: 'name the accepted `audiences` at the provider of jwtAuthentication: it takes both',
+    }
+  }
+  if (SPACED.has(claim)) {
+    return {
+      message: `\`${claim}\` holds several scopes with spaces between: with two it equals neither`,
+      hint: `write \`'${value}' in jwt.${claim}.split(' ')\``,
+    }
+  }
+  if (!LISTS.has(claim)) return undefined
+  return {
+    message: `\`${claim}\` is usually a list: a list never equals a text`,
+    hint: `write \`'${value}' in jwt.${claim}\``,
+  }
+}

@@ -1,0 +1,38 @@
+import type { Diagnostic, Origin, Severity } from '../../diagnostics/diagnostic.ts'
+import type { PlacedRule } from '../placed-rule.ts'
+import { originInField } from './place.ts'
+
+/** Something that is wrong with the policies themselves, or may be. */
+export interface Finding {
+  readonly diagnostic: Diagnostic
+  /** A change that alters nothing that is decided. */
+  readonly fix?: Fix
+}
+
+export type Fix =
+  /** Another text in place of the expression of the rule at this origin. */
+  | { readonly kind: 'rewrite'; readonly at: Origin; readonly from: string; readonly to: string }
+  /** The rule at this origin is taken away. */
+  | { readonly kind: 'remove'; readonly at: Origin; readonly from: string }
+
+export interface Said {
+  readonly code: string
+  readonly severity: Severity
+  readonly message: string
+  readonly hint?: string
+}
+
+/** About a rule, or the part of its expression between two offsets. */
+export function aboutRule(
+  said: Said,
+  placed: PlacedRule,
+  span?: { readonly start: number; readonly end: number },
+): Diagnostic {
+  const text = placed.rule.expression
+  const { start, end } = span ?? { start: 0, end: text.length }
+  return { ...said, origin: originOfRule(placed), excerpt: { text, start, end } }
+}
+
+export function originOfRule({ rule, policy }: PlacedRule): Origin {
+  return rule.origin ?? originInField(policy.origin, rule.field)
+}

@@ -1,0 +1,36 @@
+import type { Check } from './check.ts'
+import { openDeny, openGrant } from './checks/absence.ts'
+import { neverMatching } from './checks/never.ts'
+import { idleRules, misspeltClaims, unseenClaims } from './checks/observed.ts'
+import {
+  anyAudience,
+  hiddenAddresses,
+  overriddenFields,
+  unguardedProviders,
+  unusedTargets,
+} from './checks/places.ts'
+import { denyOnly, redundant, unreachable, wideningAllow } from './checks/sets.ts'
+import { headerNames, listClaims, maybeNotBoolean, pathBoundaries } from './checks/wording.ts'
+
+/** Every check, in the order of the codes that it gives first. */
+export const CHECKS: readonly Check[] = [
+  neverMatching,
+  openDeny,
+  openGrant,
+  wideningAllow,
+  unusedTargets,
+  overriddenFields,
+  redundant,
+  unreachable,
+  maybeNotBoolean,
+  pathBoundaries,
+  headerNames,
+  listClaims,
+  hiddenAddresses,
+  denyOnly,
+  anyAudience,
+  unseenClaims,
+  unguardedProviders,
+  misspeltClaims,
+  idleRules,
+]

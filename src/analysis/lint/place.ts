@@ -1,0 +1,26 @@
+import type { Origin } from '../../diagnostics/diagnostic.ts'
+import type { Point } from '../points.ts'
+
+/** The place of a field within a thing; a file knows only where the thing begins. */
+export function originInField(origin: Origin, field: string): Origin {
+  if (origin.kind === 'file') return origin
+  const joint = field.startsWith('[') || origin.field === '' ? '' : '.'
+  return { ...origin, field: `${origin.field}${joint}${field}` }
+}
+
+/** `route orders`, `listener default/web`, `backend api`, for people. */
+export function placeName({ stage, where }: Pick<Point, 'stage' | 'where'>): string {
+  const { gateway, listener, route, backend, provider } = where
+  if (provider !== undefined) return `provider ${provider} of backend ${backend?.name}`
+  if (stage === 'backend' || stage === 'mcp') return `backend ${backend?.name}`
+  if (route !== undefined) return `route ${route.name}`
+  return `listener ${gateway.name}/${listener.name}`
+}
+
+/** `route a, route b and 3 more` */
+export function listed(names: readonly string[], most = 3): string {
+  const unique = [...new Set(names)]
+  const shown = unique.slice(0, most).map((name) => `\`${name}\``)
+  const more = unique.length - shown.length
+  return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
+}

@@ -1,0 +1,64 @@
+import { children, type Term } from '../../cel/check/term.ts'
+import { type Attribute, attributeOf, attributesOf, leafOf } from '../symbolic/leaves.ts'
+
+/** Every term of an expression, the outer ones first. */
+export function* termsOf(term: Term): Generator<Term> {
+  yield term
+  for (const child of children(term)) yield* termsOf(child)
+}
+
+export interface SignedLeaf {
+  readonly term: Term
+  /** Whether the whole wants it true or false. */
+  readonly wanted: boolean
+}
+
+/** The conditions of an expression, and what each would have to be for it to be true. */
+export function* signedLeaves(term: Term, wanted = true): Generator<SignedLeaf> {
+  switch (term.kind) {
+    case 'constant':
+      return
+    case 'not':
+      yield* signedLeaves(term.operand, !wanted)
+      return
+    case 'and':
+    case 'or':
+      yield* signedLeaves(term.left, wanted)
+      yield* signedLeaves(term.right, wanted)
+      return
+    case 'conditional':
+      yield* signedLeaves(term.whenTrue, wanted)
+      yield* signedLeaves(term.whenFalse, wanted)
+      return
+    default:
+      yield { term, wanted }
+  }
+}
+
+/** The attribute that a condition is about, where it is about one. */
+export function subjectOf(term: Term): Attribute | undefined {
+  const leaf = leafOf(term)
+  if (leaf.kind !== 'opaque') return leaf.attribute
+  return leaf.attributes.length === 1 ? leaf.attributes[0] : undefined
+}
+
+/** `has(x.y)` and `'y' in x` of a map: the attribute that is asked for. */
+export function testedBy(term: Term): Attribute | undefined {
+  if (term.kind === 'field' && term.access === 'test') return attributesOf(term)[0]
+  if (term.kind !== 'member' || term.container.type.kind !== 'map') return undefined
+  const leaf = leafOf(term)
+  return leaf.kind === 'plain' ? leaf.attribute : undefined
+}
+
+/** `x` of `request.headers['x']`. */
+export function headerOf(term: Term): string | undefined {
+  const steps = attributeOf(term)?.steps ?? testedBy(term)?.steps
+  if (steps?.length !== 3 || steps[0] !== 'request' || steps[1] !== 'headers') return undefined
+  return steps[2]
+}
+
+/** `group` of `jwt.group`, wherever in the expression. */
+export function claimOf(term: Term): string | undefined {
+  const steps = attributeOf(term)?.steps ?? testedBy(term)?.steps
+  return steps?.length === 2 && steps[0] === 'jwt' ? steps[1] : undefined
+}

@@ -1,0 +1,62 @@
+import type { Backend } from '../model/backend.ts'
+import type { Listener } from '../model/gateway.ts'
+import type { RuleStage } from './placed-rule.ts'
+import type { Where } from './points.ts'
+import type { Fact } from './symbolic/attribute-tree.ts'
+
+/** What is known of a request by where in the Model it is. */
+export function* placeFacts(stage: RuleStage, where: Where): Generator<[string, Fact]> {
+  const { gateway, listener, route, backend, provider } = where
+  // The specification: always unset on HTTP and HTTPS listeners, even if the client sends SNI.
+  if (stage !== 'connection' || listener.protocol !== 'TLS') {
+    yield ['destination.hostname', { kind: 'unset' }]
+  }
+  yield* certificateFacts(listener)
+  if (stage === 'connection') return
+  yield ['request.scheme', is(listener.protocol === 'HTTPS' ? 'https' : 'http')]
+  yield ['proxy.gateway', is(gateway.name)]
+  yield ['proxy.listener', is(listener.name)]
+  yield ['proxy.route', route === undefined ? { kind: 'unset' } : is(route.name)]
+  if (backend === undefined) return
+  const [type, protocol] = typeOf(backend)
+  yield ['backend.name', is(backend.name)]
+  yield ['backend.type', is(type)]
+  yield ['backend.protocol', is(protocol)]
+  yield ['backend.provider', provider === undefined ? { kind: 'unset' } : is(provider)]
+}
+
+function is(value: string): Fact {
+  return { kind: 'values', values: [value], isSet: true }
+}
+
+const CERTIFICATE = ['subject', 'subjectAltNames', 'issuer', 'fingerprint']
+/** Not every certificate has them. */
+const OPTIONAL = ['subjectCn', 'identity']
+
+function* certificateFacts(listener: Listener): Generator<[string, Fact]> {
+  const clients = clientsOf(listener)
+  if (clients === undefined) {
+    for (const field of [...CERTIFICATE, ...OPTIONAL]) yield [`source.${field}`, { kind: 'unset' }]
+  } else if (clients === 'Require') {
+    for (const field of CERTIFICATE) yield [`source.${field}`, { kind: 'set' }]
+  }
+}
+
+function clientsOf(listener: Listener): 'Require' | 'Optional' | undefined {
+  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
+  return listener.tls.mode === 'Terminate' ? listener.tls.clients?.mode : undefined
+}
+
+function typeOf({ kind }: Backend): readonly [type: string, protocol: string] {
+  switch (kind) {
+    case 'ai':
+      return ['ai', 'llm']
+    case 'mcp':
+      return ['mcp', 'mcp']
+    case 'service':
+    case 'dynamic':
+      return [kind, 'http']
+    default:
+      return ['static', 'http']
+  }
+}

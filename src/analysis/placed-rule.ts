@@ -1,0 +1,64 @@
+import type { Read } from '../cel/check/reads.ts'
+import { BOOL } from '../cel/check/types.ts'
+import { compile, type Expression, STAGES } from '../cel/index.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Authorization, AuthorizationRule } from '../policies/schema.ts'
+import type { Condition } from './symbolic/space.ts'
+
+/** The stages at which rules decide. */
+export type RuleStage = 'connection' | 'traffic' | 'backend' | 'mcp'
+
+/** A rule where it holds. */
+export interface PlacedRule {
+  readonly stage: RuleStage
+  readonly policy: ValidPolicy<Authorization>
+  readonly rule: AuthorizationRule
+  /** In its block, from 0. */
+  readonly index: number
+  readonly expression: Expression
+  /** With the variables that say who asks named after the authentication that they come from. */
+  readonly condition: Condition
+  readonly isEnforced: boolean
+  /** What the expression reads. */
+  readonly reads: readonly Read[]
+}
+
+/** The rules of one policy; those that do not compile are left out, since they are told elsewhere. */
+export type RuleReader = (
+  policy: ValidPolicy<Authorization>,
+  stage: RuleStage,
+  names: ReadonlyMap<string, string>,
+) => readonly PlacedRule[]
+
+/**
+ * Each text is compiled once for its stage, however many places it holds at, and the rules of a
+ * policy are the same objects wherever they are seen alike.
+ */
+export function ruleReader(): RuleReader {
+  const compiled = new Map<string, Expression | undefined>()
+  const known = new Map<ValidPolicy, Map<string, readonly PlacedRule[]>>()
+  const compileOnce = (text: string, stage: RuleStage) => {
+    const key = `${stage} ${text}`
+    if (!compiled.has(key)) {
+      compiled.set(key, compile(text, STAGES[stage], { expect: BOOL }).expression)
+    }
+    return compiled.get(key)
+  }
+  return (policy, stage, names) => {
+    let own = known.get(policy)
+    if (own === undefined) known.set(policy, (own = new Map()))
+    const key = `${stage} ${[...names.values()].join(' ')}`
+    const found = own.get(key)
+    if (found !== undefined) return found
+    const isEnforced = policy.value.mode === 'Enforce'
+    const made = policy.value.rules.flatMap((rule, index): PlacedRule[] => {
+      const expression = compileOnce(rule.expression, stage)
+      if (expression === undefined) return []
+      const condition = { text: rule.expression, term: expression.term, names }
+      const { reads } = expression
+      return [{ stage, policy, rule, index, isEnforced, expression, condition, reads }]
+    })
+    own.set(key, made)
+    return made
+  }
+}

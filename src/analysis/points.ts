@@ -1,0 +1,137 @@
+import type { Backend } from '../model/backend.ts'
+import type { Gateway, Listener } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached, InvalidPolicy, Section, ValidPolicy } from '../model/policy.ts'
+import type { BackendRef, Route, RouteRule } from '../model/route.ts'
+import type { Authorization } from '../policies/schema.ts'
+import { placeFacts } from './place-facts.ts'
+import { type PlacedRule, type RuleReader, type RuleStage, ruleReader } from './placed-rule.ts'
+import { type Layer, type Scoping, scopesAt } from './scopes.ts'
+import type { Facts } from './symbolic/attribute-tree.ts'
+
+/** A place where rules decide: a listener, a rule of a route, a backend behind it. */
+export interface Point {
+  readonly stage: RuleStage
+  readonly where: Where
+  /** Of all policies that reach it, in the order of levels; those in audit mode too. */
+  readonly rules: readonly PlacedRule[]
+  /** Policies that could not be read: they refuse everything here. */
+  readonly invalid: readonly InvalidPolicy[]
+  /** What is known of every request that comes here. */
+  readonly facts: Facts
+  /** Authentications that a request passes before it comes here. */
+  readonly authentications: readonly ValidPolicy[]
+}
+
+export interface Where {
+  readonly gateway: Gateway
+  readonly listener: Listener
+  readonly route?: Route
+  readonly rule?: RouteRule
+  readonly ref?: BackendRef
+  readonly backend?: Backend
+  readonly provider?: string
+}
+
+/** Every place of the Model where rules can decide, in the order of the file. */
+export function* pointsOf(model: Model, read: RuleReader = ruleReader()): Generator<Point> {
+  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+  for (const gateway of model.gateways) {
+    for (const listener of gateway.listeners) {
+      const around = [
+        { policies: model.frontend },
+        { policies: gateway.policies },
+        { policies: listener.policies },
+      ]
+      const where = { gateway, listener }
+      yield point(read, 'connection', where, around)
+      if (listener.protocol !== 'HTTP' && listener.protocol !== 'HTTPS') continue
+      yield point(read, 'traffic', where, around)
+      for (const route of model.routes) {
+        if (!isAttached(route, gateway, listener)) continue
+        for (const rule of route.rules) {
+          const own = [...around, { policies: route.policies }, { policies: rule.policies }]
+          yield point(read, 'traffic', { ...where, route, rule }, own)
+          if (rule.action.kind !== 'forward') continue
+          for (const ref of rule.action.backends) {
+            const backend = backends.get(ref.backend)
+            if (backend === undefined) continue
+            yield* backendPoints(read, { ...where, route, rule, ref, backend }, own)
+          }
+        }
+      }
+    }
+  }
+}
+
+function* backendPoints(
+  read: RuleReader,
+  where: Where & { readonly ref: BackendRef; readonly backend: Backend },
+  around: readonly Layer[],
+): Generator<Point> {
+  const { backend, ref } = where
+  const layers = [...around, { policies: backend.policies }, { policies: ref.policies }]
+  yield point(read, 'backend', where, layers)
+  if (backend.kind === 'mcp') yield point(read, 'mcp', where, layers)
+  if (backend.kind !== 'ai') return
+  for (const { providers } of backend.groups) {
+    for (const { name, policies } of providers) {
+      yield point(read, 'backend', { ...where, provider: name }, [...layers, { policies }])
+    }
+  }
+}
+
+const KINDS: Readonly<Record<RuleStage, string>> = {
+  connection: 'networkAuthorization',
+  traffic: 'authorization',
+  backend: 'authorization',
+  mcp: 'mcpAuthorization',
+}
+
+const SECTIONS: Readonly<Record<RuleStage, Section>> = {
+  connection: 'frontend',
+  traffic: 'traffic',
+  backend: 'backend',
+  mcp: 'backend',
+}
+
+function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonly Layer[]): Point {
+  const section = SECTIONS[stage]
+  const scoping = scopesAt(layers, section)
+  const reached = layers.map(({ policies }) => policies.filter((one) => one.section === section))
+  const rules = reached.flatMap((policies, depth) =>
+    policies.filter(isValidOf(KINDS[stage])).flatMap((policy) => {
+      return read(policy, stage, scoping.namesFor(policy, depth))
+    }),
+  )
+  const invalid = reached.flat().filter(isInvalid)
+  return {
+    stage,
+    where,
+    rules,
+    invalid: stage === 'connection' ? invalid.filter(({ kind }) => kind === KINDS[stage]) : invalid,
+    facts: factsOf(stage, where, scoping),
+    authentications: stage === 'connection' ? [] : scoping.authentications,
+  }
+}
+
+function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {
+  return new Map([...placeFacts(stage, where), ...scoping.facts()])
+}
+
+function isValidOf(kind: string) {
+  return (policy: Attached): policy is ValidPolicy<Authorization> =>
+    policy.state === 'valid' && policy.kind === kind
+}
+
+function isInvalid(policy: Attached): policy is InvalidPolicy {
+  return policy.state === 'invalid'
+}
+
+function isAttached({ parents }: Route, gateway: Gateway, { name }: Listener): boolean {
+  return parents.some(
+    (parent) =>
+      parent.gateway === gateway.name &&
+      (parent.listener === undefined || parent.listener === name),
+  )
+}

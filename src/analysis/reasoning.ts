@@ -1,0 +1,90 @@
+import { type Action, STAGES } from '../cel/index.ts'
+import type { PlacedRule, RuleStage } from './placed-rule.ts'
+import type { Facts } from './symbolic/attribute-tree.ts'
+import { all, any, type Formula } from './symbolic/formula.ts'
+import type { Attribute } from './symbolic/leaves.ts'
+import { NOT_TRUE, TRUE } from './symbolic/outcome.ts'
+import { type Solution, solve } from './symbolic/solve.ts'
+import { type Condition, type Mode, Space } from './symbolic/space.ts'
+
+/** What can be asked about the rules of one point. */
+export interface Point {
+  readonly stage: RuleStage
+  readonly rules: readonly PlacedRule[]
+  readonly facts: Facts
+}
+
+/** Questions about all requests that can come to one point; every answer is a proof or none. */
+export class Reasoning {
+  readonly space: Space
+  readonly #formulas = new Map<Condition, Map<number, Formula>>()
+  readonly #rules: readonly PlacedRule[]
+
+  constructor(
+    { stage, rules, facts }: Point,
+    mode: Mode = 'proof',
+    more: readonly Condition[] = [],
+  ) {
+    this.space = new Space(STAGES[stage], facts, mode)
+    this.#rules = rules
+    const conditions = new Set([...rules.map(({ condition }) => condition), ...more])
+    for (const condition of conditions) this.space.learn(condition)
+  }
+
+  matches({ condition }: Pick<PlacedRule, 'condition'>): Formula {
+    return this.#formula(condition, TRUE)
+  }
+
+  missed({ condition }: Pick<PlacedRule, 'condition'>): Formula {
+    return this.#formula(condition, NOT_TRUE)
+  }
+
+  isThere(attribute: Attribute, { condition }: Pick<PlacedRule, 'condition'>): Formula {
+    return this.space.isThere(attribute, condition)
+  }
+
+  /** Deny, then Require, then Allow over all rules, or over some of them. */
+  admitted(rules = this.#rules): Formula {
+    const of = byAction(rules)
+    const allows = of('Allow').map((rule) => this.matches(rule))
+    return all([
+      ...of('Deny').map((rule) => this.missed(rule)),
+      ...of('Require').map((rule) => this.matches(rule)),
+      ...(allows.length === 0 ? [] : [any(allows)]),
+    ])
+  }
+
+  refused(rules = this.#rules): Formula {
+    const of = byAction(rules)
+    const allows = of('Allow')
+    const ways = [
+      ...of('Deny').map((rule) => this.matches(rule)),
+      ...of('Require').map((rule) => this.missed(rule)),
+    ]
+    if (allows.length > 0) ways.push(all(allows.map((rule) => this.missed(rule))))
+    return any(ways)
+  }
+
+  solve(...formulas: readonly Formula[]): Solution {
+    return solve([...formulas, ...this.space.axioms])
+  }
+
+  /** Whether it is proven that no request does all of this. */
+  isImpossible(...formulas: readonly Formula[]): boolean {
+    return this.solve(...formulas).kind === 'impossible'
+  }
+
+  #formula(condition: Condition, outcomes: number): Formula {
+    let known = this.#formulas.get(condition)
+    if (known === undefined) this.#formulas.set(condition, (known = new Map()))
+    const found = known.get(outcomes) ?? this.space.formula(condition, outcomes)
+    known.set(outcomes, found)
+    return found
+  }
+}
+
+/** Rules in audit mode decide nothing. */
+function byAction(rules: readonly PlacedRule[]) {
+  const enforced = rules.filter(({ isEnforced }) => isEnforced)
+  return (action: Action) => enforced.filter(({ rule }) => rule.action === action)
+}

@@ -1,0 +1,100 @@
+import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import type { Fact } from './symbolic/attribute-tree.ts'
+
+/** The policies of one place around a point; layers go from the general to the specific. */
+export interface Layer {
+  readonly policies: readonly Attached[]
+}
+
+/** What the policies around a point see of who asks. */
+export interface Scoping {
+  /** The authentications around it, the gateway's first. */
+  readonly authentications: readonly ValidPolicy[]
+  /** For each variable that says who asks, the name of what a policy sees of it. */
+  namesFor(policy: ValidPolicy, depth: number): ReadonlyMap<string, string>
+  /** What is known of the variables that were named so far. */
+  facts(): ReadonlyMap<string, Fact>
+}
+
+const IDENTIFYING: Readonly<Record<string, string>> = {
+  jwtAuthentication: 'jwt',
+  apiKey: 'apiKey',
+  basicAuth: 'basicAuth',
+  extAuthz: 'extauthz',
+}
+
+const VARIABLES = [...new Set(Object.values(IDENTIFYING))]
+
+/**
+ * A policy sees what its own authentication found out; where it has none, what the nearest level
+ * around it did; a neighbour at its own level lends it nothing.
+ */
+export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
+  const sources = layers.map(({ policies }) =>
+    policies.filter(
+      (policy): policy is ValidPolicy =>
+        policy.state === 'valid' &&
+        IDENTIFYING[policy.kind] !== undefined &&
+        (policy.section === 'traffic' || policy.section === section),
+    ),
+  )
+  const all = sources.flat()
+  const named = new Map<string, readonly ValidPolicy[]>()
+  return {
+    authentications: all,
+    namesFor(policy, depth) {
+      return new Map(
+        VARIABLES.map((variable) => {
+          const seen = visible(sources, depth, policy.policy, variable)
+          const numbers = seen.map((one) => all.indexOf(one))
+          const name = `${variable}#${numbers.join('+') || 'none'}`
+          named.set(name, seen)
+          return [variable, name]
+        }),
+      )
+    },
+    facts: () => new Map([...named].flatMap(([name, seen]) => [...factsAbout(name, seen)])),
+  }
+}
+
+function visible(
+  sources: readonly (readonly ValidPolicy[])[],
+  depth: number,
+  policy: string,
+  variable: string,
+): readonly ValidPolicy[] {
+  const says = ({ kind }: ValidPolicy) => IDENTIFYING[kind] === variable
+  const own = (sources[depth] ?? []).filter((one) => one.policy === policy && says(one))
+  if (own.length > 0) return own
+  for (let above = depth - 1; above >= 0; above--) {
+    const found = (sources[above] as readonly ValidPolicy[]).filter(says)
+    if (found.length > 0) return found
+  }
+  return []
+}
+
+function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[string, Fact]> {
+  if (seen.length === 0) yield [name, { kind: 'unset' }]
+  if (!seen.every(isJwt) || seen.length === 0) return
+  const policies = seen as readonly ValidPolicy<JwtAuthentication>[]
+  // Whoever has no valid token does not come as far as the rules.
+  if (policies.some(({ value }) => value.mode === 'Strict')) yield [name, { kind: 'set' }]
+  const providers = policies.flatMap(({ value }) => value.providers)
+  const values = [...new Set(providers.map(({ issuer }) => issuer))]
+  yield [`${name}.iss`, { kind: 'values', values, isSet: true }]
+  const required = providers.map(({ requiredClaims, audiences }) => [
+    'exp',
+    ...requiredClaims,
+    ...(audiences.length > 0 ? ['aud'] : []),
+  ])
+  for (const claim of new Set(required.flat())) {
+    if (claim === 'iss' || !/^[A-Za-z_]\w*$/.test(claim)) continue
+    if (required.every((claims) => claims.includes(claim)))
+      yield [`${name}.${claim}`, { kind: 'set' }]
+  }
+}
+
+function isJwt({ kind }: ValidPolicy): boolean {
+  return kind === 'jwtAuthentication'
+}

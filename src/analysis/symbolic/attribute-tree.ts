@@ -1,0 +1,213 @@
+import { isName } from '../../cel/check/reads.ts'
+import type { Type } from '../../cel/check/types.ts'
+import type { Value } from '../../cel/values/value.ts'
+import { addressesFor } from './addresses.ts'
+import type { Asks, Attribute } from './leaves.ts'
+import { textKind } from './text-kinds.ts'
+import { type TextQuestions, textsFor } from './texts.ts'
+import type { Possibility, Unknown } from './unknown.ts'
+
+/** What is known of an attribute at the place that is looked at. */
+export type Fact =
+  | { readonly kind: 'unset' }
+  | { readonly kind: 'set' }
+  /** One of these, where it is set. */
+  | { readonly kind: 'values'; readonly values: readonly Value[]; readonly isSet: boolean }
+
+/** By the name of the attribute, as `nameOf` writes it. */
+export type Facts = ReadonlyMap<string, Fact>
+
+/** `jwt.sub`, `request.headers['x-team']` */
+export function nameOf(steps: readonly string[]): string {
+  return steps
+    .map((step, index) => (index === 0 ? step : isName(step) ? `.${step}` : `['${step}']`))
+    .join('')
+}
+
+interface Node {
+  readonly steps: readonly string[]
+  readonly type: Type
+  readonly above: Node | undefined
+  /** Whether the whole may lack it. */
+  readonly mayLack: boolean
+  readonly asks: Asks[]
+  readonly hints: Set<string>
+  readonly elements: Set<string>
+  hasMembers: boolean
+  unknown: Unknown | undefined
+  readonly held: Map<string, Unknown>
+}
+
+/**
+ * All attributes that some conditions read, as a tree: `jwt.realm.roles` is there only if
+ * `jwt.realm` is, and that only if there is a token. First everything is taken down, then each
+ * attribute becomes an unknown with the possibilities that the conditions tell apart.
+ */
+export class AttributeTree {
+  readonly #nodes = new Map<string, Node>()
+  readonly #facts: Facts
+  readonly #isAlwaysSet: (variable: string) => boolean
+
+  constructor(facts: Facts, isAlwaysSet: (variable: string) => boolean) {
+    this.#facts = facts
+    this.#isAlwaysSet = isAlwaysSet
+  }
+
+  ask(attribute: Attribute, asks: Asks): void {
+    this.#node(attribute).asks.push(asks)
+  }
+
+  askElements(attribute: Attribute, elements: readonly string[]): void {
+    const node = this.#node(attribute)
+    for (const element of elements) node.elements.add(element)
+  }
+
+  hint(attribute: Attribute, texts: readonly string[]): void {
+    const node = this.#node(attribute)
+    for (const text of texts) node.hints.add(text)
+  }
+
+  unknown(attribute: Attribute): Unknown {
+    return this.#unknown(this.#node(attribute))
+  }
+
+  /** Whether the list holds the element. */
+  held(attribute: Attribute, element: string): Unknown {
+    const node = this.#node(attribute)
+    const known = node.held.get(element)
+    if (known !== undefined) return known
+    const list = this.#unknown(node)
+    const made: Unknown = {
+      id: `'${element}' in ${list.id}`,
+      whole: { unknown: list, within: 'list' },
+      steps: node.steps,
+      possibilities: [{ kind: 'absent' }, { kind: 'held', element }, { kind: 'unreachable' }],
+    }
+    node.held.set(element, made)
+    return made
+  }
+
+  #node({ steps, types }: Attribute): Node {
+    const id = nameOf(steps)
+    const known = this.#nodes.get(id)
+    if (known !== undefined) return known
+    const type = types.at(-1) as Type
+    const above =
+      steps.length === 1
+        ? undefined
+        : this.#node({ steps: steps.slice(0, -1), types: types.slice(0, -1) })
+    if (above !== undefined) above.hasMembers = true
+    const node: Node = {
+      steps,
+      type,
+      above,
+      mayLack: this.#mayLack(steps, above),
+      asks: [],
+      hints: new Set(),
+      elements: new Set(),
+      hasMembers: false,
+      unknown: undefined,
+      held: new Map(),
+    }
+    this.#nodes.set(id, node)
+    return node
+  }
+
+  #mayLack(steps: readonly string[], above: Node | undefined): boolean {
+    const fact = this.#facts.get(nameOf(steps))
+    if (fact?.kind === 'unset') return true
+    if (fact?.kind === 'set' || (fact?.kind === 'values' && fact.isSet)) return false
+    if (above === undefined) return !this.#isAlwaysSet(steps[0] as string)
+    const { type } = above
+    return type.kind !== 'struct' || type.fields.get(steps.at(-1) as string)?.set !== 'always'
+  }
+
+  #unknown(node: Node): Unknown {
+    if (node.unknown !== undefined) return node.unknown
+    const above = this.#unsure(node.above)
+    const whole = above && ({ unknown: this.#unknown(above), within: 'map' } as const)
+    const possibilities = this.#possibilities(node)
+    if (whole !== undefined) possibilities.unshift({ kind: 'unreachable' })
+    node.unknown = { id: nameOf(node.steps), whole, steps: node.steps, possibilities }
+    return node.unknown
+  }
+
+  /** The nearest whole that may not be there, or may not have parts. */
+  #unsure(node: Node | undefined): Node | undefined {
+    if (node === undefined || node.mayLack || node.type.kind === 'json') return node
+    return this.#unsure(node.above)
+  }
+
+  #possibilities(node: Node): Possibility[] {
+    const fact = this.#facts.get(nameOf(node.steps))
+    if (fact?.kind === 'unset') return [{ kind: 'absent' }]
+    const found: Possibility[] = node.mayLack ? [{ kind: 'absent' }] : []
+    const values = fact?.kind === 'values' ? fact.values : valuesFor(node)
+    for (const value of values) found.push({ kind: 'value', value })
+    if (fact?.kind === 'values') return found
+    const { kind } = node.type
+    if (kind === 'map' || kind === 'struct' || (kind === 'json' && node.hasMembers)) {
+      found.push({ kind: 'map' })
+    }
+    if (kind === 'list' || (kind === 'json' && node.elements.size > 0)) found.push({ kind: 'list' })
+    return found
+  }
+}
+
+function valuesFor(node: Node): readonly Value[] {
+  switch (node.type.kind) {
+    case 'string':
+      return textValues(node)
+    case 'int':
+      return numberValues(node, false)
+    case 'double':
+      return numberValues(node, true)
+    case 'bool':
+      return [true, false]
+    case 'ip':
+      return addressesFor(node.asks.flatMap(({ ranges = [] }) => ranges))
+    case 'json':
+      return [
+        ...textValues(node),
+        true,
+        false,
+        null,
+        ...numberValues(node, true),
+        ...(node.hasMembers ? [] : [{}]),
+        ...(node.elements.size > 0 ? [] : [[]]),
+      ]
+    case 'map':
+    case 'struct':
+    case 'list':
+      return []
+    default:
+      // Only whether it is there can be asked of it here.
+      return [null]
+  }
+}
+
+function textValues({ steps, asks, hints }: Node): readonly string[] {
+  const equal = new Set<string>()
+  const prefixes = new Set<string>()
+  for (const { equal: values = [], prefix } of asks) {
+    for (const value of values) if (typeof value === 'string') equal.add(value)
+    if (prefix !== undefined) prefixes.add(prefix)
+  }
+  const questions: TextQuestions = { equal, prefixes, suffixes: hints, infixes: hints }
+  return textsFor(questions, textKind(steps))
+}
+
+/** All numbers that are asked for, and for each gap between them one that lies in it. */
+function numberValues({ asks }: Node, isFractional: boolean): readonly number[] {
+  const asked = asks.flatMap(({ equal = [], bound }) => {
+    const numbers = equal.filter((value): value is number => typeof value === 'number')
+    return bound === undefined ? numbers : [...numbers, bound]
+  })
+  const found = new Set<number>([7])
+  for (const number of asked) {
+    const near = [number - 1, number, number + 1]
+    for (const one of near) found.add(one)
+    if (isFractional) for (const one of near) found.add(one + 0.5)
+  }
+  return [...found]
+}

@@ -1,0 +1,272 @@
+import type { Term } from '../../cel/check/term.ts'
+import { explain } from '../../cel/explain/explain.ts'
+import type { Environment } from '../../cel/index.ts'
+import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { AttributeTree, type Facts } from './attribute-tree.ts'
+import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
+import { hintsIn } from './hints.ts'
+import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
+import { ANY, ERROR, FALSE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
+import type { Possibility, Unknown } from './unknown.ts'
+
+/** An expression, and by what names it knows variables: rules of two policies may see two tokens. */
+export interface Condition {
+  readonly text: string
+  readonly term: Term
+  readonly names?: ReadonlyMap<string, string>
+}
+
+/**
+ * `proof` supposes that what cannot be looked into can come out in any way, so that what is
+ * impossible there is impossible. `search` looks for values that make it come out as wanted, and
+ * may miss some, so that what is found there can be found in requests.
+ */
+export type Mode = 'proof' | 'search'
+
+/** Requests as far as some conditions can tell them apart. */
+export class Space {
+  readonly #tree: AttributeTree
+  readonly #mode: Mode
+  readonly #leaves = new Map<Term, Leaf>()
+  readonly #outcomes = new Map<string, Unknown>()
+  readonly #axioms: Formula[] = []
+  #isExact = true
+
+  constructor(environment: Environment, facts: Facts, mode: Mode) {
+    const isAlwaysSet = (variable: string) => environment.variables.get(variable)?.set === 'always'
+    this.#tree = new AttributeTree(facts, isAlwaysSet)
+    this.#mode = mode
+  }
+
+  /** Whether every condition so far is of a form that is looked into. */
+  get isExact(): boolean {
+    return this.#isExact
+  }
+
+  /** What holds of every request. */
+  get axioms(): readonly Formula[] {
+    return this.#axioms
+  }
+
+  /** All conditions are told before the first formula is made of one. */
+  learn(condition: Condition): void {
+    for (const term of leafTerms(condition.term)) {
+      const leaf = leafOf(term)
+      this.#leaves.set(term, leaf)
+      const attributes = leaf.kind === 'opaque' ? leaf.attributes : [leaf.attribute]
+      const own = attributes.map((attribute) => renamed(attribute, condition.names))
+      if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
+      else if (leaf.kind === 'holds') {
+        this.#tree.askElements(own[0] as Attribute, leaf.elements)
+      } else {
+        this.#isExact = false
+        const texts = this.#mode === 'search' ? hintsIn(term) : []
+        for (const attribute of own) this.#tree.hint(attribute, texts)
+      }
+    }
+  }
+
+  /** The condition comes out as one of these. */
+  formula(condition: Condition, outcomes: Outcomes): Formula {
+    return this.#formula(condition.term, outcomes, condition)
+  }
+
+  /** The attribute has a value, as the condition sees it. */
+  isThere(attribute: Attribute, { names }: Condition): Formula {
+    const unknown = this.#tree.unknown(renamed(attribute, names))
+    return literal(unknown, (index) => {
+      const kind = unknown.possibilities[index]?.kind
+      return kind !== 'absent' && kind !== 'unreachable'
+    })
+  }
+
+  #formula(term: Term, outcomes: Outcomes, condition: Condition): Formula {
+    if (outcomes === 0) return NEVER
+    if (outcomes === ANY) return ALWAYS
+    const of = (part: Term, wanted: Outcomes) => this.#formula(part, wanted, condition)
+    switch (term.kind) {
+      case 'constant':
+        return outcomeOf(term.value) & outcomes ? ALWAYS : NEVER
+      case 'not':
+        return of(term.operand, swapped(outcomes))
+      case 'and':
+        return logic(TRUE, FALSE, outcomes, term, of)
+      case 'or':
+        return logic(FALSE, TRUE, outcomes, term, of)
+      case 'conditional': {
+        const ways = [
+          all([of(term.condition, TRUE), of(term.whenTrue, outcomes)]),
+          all([of(term.condition, FALSE), of(term.whenFalse, outcomes)]),
+        ]
+        return any(outcomes & ERROR ? [...ways, of(term.condition, ERROR)] : ways)
+      }
+      default:
+        return this.#leaf(term, outcomes, condition)
+    }
+  }
+
+  #leaf(term: Term, outcomes: Outcomes, condition: Condition): Formula {
+    const leaf = this.#leaves.get(term) as Leaf
+    if (leaf.kind === 'opaque') return this.#opaque(term, leaf, outcomes, condition)
+    const attribute = renamed(leaf.attribute, condition.names)
+    const unknown = this.#tree.unknown(attribute)
+    const comesOut = evaluation(term, leaf.attribute.steps, unknown)
+    const isMeant = (index: number) => {
+      const possibility = unknown.possibilities[index] as Possibility
+      if (leaf.kind === 'holds' && possibility.kind === 'list') return false
+      return (comesOut(possibility) & outcomes) !== 0
+    }
+    const plain = literal(unknown, isMeant)
+    if (leaf.kind === 'plain') return plain
+    const elements = leaf.elements.map((element) => this.#tree.held(attribute, element))
+    const ways = [plain]
+    if (outcomes & TRUE) ways.push(any(elements.map((own) => literal(own, isKind(own, 'held')))))
+    if (outcomes & FALSE) {
+      const none = elements.map((own) => literal(own, isKind(own, 'absent')))
+      ways.push(all([literal(unknown, isKind(unknown, 'list')), ...none]))
+    }
+    return any(ways)
+  }
+
+  #opaque(
+    term: Term,
+    leaf: Extract<Leaf, { kind: 'opaque' }>,
+    outcomes: Outcomes,
+    condition: Condition,
+  ): Formula {
+    const [only, ...others] = leaf.attributes
+    if (this.#mode === 'search' && only !== undefined && others.length === 0) {
+      const unknown = this.#tree.unknown(renamed(only, condition.names))
+      const comesOut = evaluation(term, only.steps, unknown)
+      return literal(unknown, (index) => {
+        return (comesOut(unknown.possibilities[index] as Possibility) & outcomes) !== 0
+      })
+    }
+    const unknown = this.#outcome(term, condition)
+    return literal(unknown, (index) => {
+      const possibility = unknown.possibilities[index] as Possibility
+      return possibility.kind === 'outcome' && (possibility.outcome & outcomes) !== 0
+    })
+  }
+
+  /** The same text in the same scope comes out the same way. */
+  #outcome(term: Term, condition: Condition): Unknown {
+    const { text, names } = condition
+    const scope = [...(names ?? [])].flat().join(' ')
+    const id = `${text.slice(term.start, term.end)} # ${scope}`
+    const known = this.#outcomes.get(id)
+    if (known !== undefined) return known
+    const possibilities = [TRUE, FALSE, ERROR].map(
+      (outcome) => ({ kind: 'outcome', outcome }) as const,
+    )
+    const unknown: Unknown = { id, whole: undefined, steps: [], possibilities }
+    this.#outcomes.set(id, unknown)
+    const isError = literal(unknown, (index) => possibilities[index]?.outcome === ERROR)
+    for (const attribute of strictReads(term)) {
+      this.#axioms.push(any([isError, this.isThere(attribute, condition)]))
+    }
+    return unknown
+  }
+}
+
+/** `a && b` is `decisive` where one of the two is, and the other outcome where both are that. */
+function logic(
+  shared: Outcomes,
+  decisive: Outcomes,
+  outcomes: Outcomes,
+  term: { readonly left: Term; readonly right: Term },
+  of: (part: Term, wanted: Outcomes) => Formula,
+): Formula {
+  const both = (wanted: Outcomes) => all([of(term.left, wanted), of(term.right, wanted)])
+  const either = (wanted: Outcomes) => any([of(term.left, wanted), of(term.right, wanted)])
+  switch (outcomes) {
+    case shared:
+      return both(shared)
+    case decisive:
+      return either(decisive)
+    case shared | decisive:
+      return any([both(shared), either(decisive)])
+    case decisive | ERROR:
+      return either(decisive | ERROR)
+    case shared | ERROR:
+      return both(shared | ERROR)
+    default:
+      return all([both(shared | ERROR), either(decisive | ERROR)])
+  }
+}
+
+function isKind(unknown: Unknown, kind: Possibility['kind']): (index: number) => boolean {
+  return (index) => unknown.possibilities[index]?.kind === kind
+}
+
+function leafTerms(term: Term): readonly Term[] {
+  switch (term.kind) {
+    case 'constant':
+      return []
+    case 'not':
+      return leafTerms(term.operand)
+    case 'and':
+    case 'or':
+      return [...leafTerms(term.left), ...leafTerms(term.right)]
+    case 'conditional':
+      return [term.condition, term.whenTrue, term.whenFalse].flatMap(leafTerms)
+    default:
+      return [term]
+  }
+}
+
+function renamed(attribute: Attribute, names: Condition['names']): Attribute {
+  const [variable = '', ...rest] = attribute.steps
+  const name = names?.get(variable)
+  return name === undefined ? attribute : { ...attribute, steps: [name, ...rest] }
+}
+
+/** What a condition about one attribute comes to, asked of the gateway's own evaluator. */
+function evaluation(
+  term: Term,
+  steps: readonly string[],
+  unknown: Unknown,
+): (possibility: Possibility) => Outcomes {
+  const quick = textEquality(term)
+  return (possibility) => {
+    if (quick !== undefined && possibility.kind === 'value') {
+      return quick(possibility.value)
+    }
+    const variables = variablesWith(steps, possibility, unknown)
+    return outcomeOf(explain(term, variables, DEFAULT_FUEL).value)
+  }
+}
+
+/** Rules by the thousand compare one attribute with one text each. */
+function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
+  if (term.kind !== 'equal') return undefined
+  const constant = [term.left, term.right].find((side) => side.kind === 'constant')?.value
+  if (typeof constant !== 'string') return undefined
+  const [whenEqual, otherwise] = term.negated ? [FALSE, TRUE] : [TRUE, FALSE]
+  return (value) => (value === constant ? whenEqual : otherwise)
+}
+
+/** Variables of which only this one attribute is there, if it is. */
+function variablesWith(
+  steps: readonly string[],
+  possibility: Possibility,
+  { whole }: Unknown,
+): JsonObject {
+  switch (possibility.kind) {
+    case 'value':
+      return nested(steps, possibility.value)
+    case 'map':
+      return nested(steps, {})
+    case 'list':
+      return nested(steps, [])
+    case 'unreachable':
+      return nested(steps.slice(0, (whole?.unknown.steps.length ?? 1) - 1), {})
+    default:
+      return nested(steps.slice(0, -1), {})
+  }
+}
+
+function nested(steps: readonly string[], value: Value): JsonObject {
+  return steps.reduceRight<Value>((inner, step) => ({ [step]: inner }), value) as JsonObject
+}

@@ -1,0 +1,46 @@
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import type { Assignment } from './solve.ts'
+
+/** Attributes of one request: variables as expressions read them, as far as anything is known. */
+export type World = JsonObject
+
+/** Nothing but what the assignment says; what it leaves open is not there. */
+export function worldOf(assignment: Assignment): World {
+  const world: Record<string, Value> = {}
+  for (const [{ steps }, possibility] of assignment) {
+    switch (possibility.kind) {
+      case 'value':
+        place(world, steps, possibility.value)
+        break
+      case 'map':
+        place(world, steps, at(world, steps) ?? {})
+        break
+      case 'list':
+        place(world, steps, at(world, steps) ?? [])
+        break
+      case 'held': {
+        const list = (at(world, steps) ?? []) as readonly Value[]
+        place(world, steps, [...list, possibility.element])
+      }
+    }
+  }
+  return world
+}
+
+function at(world: JsonObject, steps: readonly string[]): Value | undefined {
+  let value: Value | undefined = world
+  for (const step of steps) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
+    value = (value as JsonObject)[step]
+  }
+  return value
+}
+
+function place(world: Record<string, Value>, steps: readonly string[], value: Value): void {
+  let inner = world
+  for (const step of steps.slice(0, -1)) {
+    if (!Object.hasOwn(inner, step)) inner[step] = {}
+    inner = inner[step] as Record<string, Value>
+  }
+  inner[steps.at(-1) as string] = value
+}

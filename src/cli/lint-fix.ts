@@ -1,0 +1,54 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { isEquivalent } from '../analysis/equivalence.ts'
+import { type LintOptions, lint } from '../analysis/lint/lint.ts'
+import { suppress } from '../analysis/lint/suppress.ts'
+import type { Model } from '../model/model.ts'
+import { applyEdits, type Edit } from '../sources/file/edit.ts'
+import { loadText } from '../sources/file/load.ts'
+import type { Terminal } from './define.ts'
+
+/** Removing one rule may make another one needed, so they go one after the other. */
+const MOST_ROUNDS = 1_000
+
+/**
+ * Mends the file in place, and says what was done. A change is kept only if it is proven that the
+ * file decides every request as before.
+ */
+export function fixFile(
+  file: string,
+  options: LintOptions,
+  environment: Terminal['environment'],
+): string {
+  const load = (text: string) => loadText(text, file, { environment }).result.value
+  const original = readFileSync(file, 'utf8')
+  let text = original
+  let model = load(text)
+  let fixed = 0
+  const refused = new Set<string>()
+  for (let round = 0; model !== undefined && round < MOST_ROUNDS; round++) {
+    const next = fixesFor(model, options, text, file).find((edit) => !refused.has(keyOf(edit)))
+    if (next === undefined) break
+    const edited = applyEdits(text, [next])
+    const after = edited.applied.length === 0 ? undefined : load(edited.text)
+    if (after === undefined || !isEquivalent(model, after)) {
+      refused.add(keyOf(next))
+      continue
+    }
+    text = edited.text
+    model = after
+    fixed++
+  }
+  if (text !== original) writeFileSync(file, text)
+  const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
+  return `${file}: ${fixed} mended${left}\n`
+}
+
+function fixesFor(model: Model, options: LintOptions, text: string, file: string): readonly Edit[] {
+  return suppress(lint(model, options), text, file).flatMap(({ fix }): Edit[] => {
+    return fix?.at.kind === 'file' ? [{ ...fix, at: fix.at }] : []
+  })
+}
+
+function keyOf(edit: Edit): string {
+  return JSON.stringify([edit.kind, edit.from, edit.at.line, edit.at.column])
+}

@@ -1,0 +1,152 @@
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import own from '../../package.json' with { type: 'json' }
+import { readDecisions } from '../analysis/decisions/read.ts'
+import { type DecisionSummary, summarise } from '../analysis/decisions/summary.ts'
+import {
+  asFindings,
+  type Exposure,
+  type Finding,
+  type LintOptions,
+  lint,
+} from '../analysis/lint/lint.ts'
+import { suppress } from '../analysis/lint/suppress.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
+import { renderSarif } from '../diagnostics/render-sarif.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import { loadText } from '../sources/file/load.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { fixFile } from './lint-fix.ts'
+
+export const lintCommand = defineCommand({
+  name: 'lint',
+  summary: 'look for mistakes in policies: rules that never match, let too much pass, do nothing',
+  help: `portcullis lint FILE... [--format text|json|sarif] [--fix] [--max-warnings N]
+                [--decisions FILE] [--service GATEWAY=TYPE/POLICY]
+
+Reads each FILE (- for the standard input) as the gateway would, and tells what is
+wrong with its policies. What is called an error is proven. Every code has a page
+in docs/errors.
+
+  --format text       for people (default)
+  --format json       for programs: counts and findings as one object
+  --format sarif      for code hosts and editors: SARIF 2.1.0
+  --fix               mends what can be mended without changing any decision, in
+                      place; comments and formatting stay
+  --max-warnings N    fail where there are more warnings
+  --decisions FILE    recorded decisions (JSON lines): rules that decided nothing,
+                      claims that no token had
+  --service G=T/P     the Service in front of gateway G is of type T with
+                      externalTrafficPolicy P: default=LoadBalancer/Cluster
+
+A comment at the line of a finding, or the line above, suppresses it with a reason:
+  # lint: AZ012 /apix is ours too
+
+Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
+is not understood.`,
+  run: (args, terminal) => {
+    const { files, format, most, isFixing, options } = parse(args)
+    const all: Diagnostic[] = []
+    for (const file of files) {
+      if (isFixing && file !== '-') terminal.err(fixFile(file, options, terminal.environment))
+      const found = lintFile(file, options, terminal)
+      all.push(...found.map(({ diagnostic }) => diagnostic))
+      if (format === 'text') print(file, found, terminal)
+    }
+    if (format === 'json') terminal.out(`${renderJson(all)}\n`)
+    if (format === 'sarif') terminal.out(`${renderSarif(all, own.version)}\n`)
+    if (format === 'text' && options.decisions === undefined) terminal.out(NOT_ASKED)
+    const warnings = all.filter(({ severity }) => severity === 'warning').length
+    return hasErrors(all) || warnings > most ? 1 : 0
+  },
+})
+
+const NOT_ASKED =
+  'not looked for without --decisions: AZ020, claims that no token had (AZ017, AZ019)\n'
+
+/** All findings of one file, those of its reader included. */
+function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
+  const isInput = file === '-'
+  const name = isInput ? 'standard-input' : file
+  const text = isInput ? terminal.readInput() : readText(file)
+  const { result } = loadText(text, name, { environment: terminal.environment })
+  const findings = result.value === undefined ? [] : lint(result.value, options)
+  return suppress([...asFindings(result.diagnostics), ...findings], text, name).toSorted(byPlace)
+}
+
+function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number {
+  if (a.origin.kind !== 'file' || b.origin.kind !== 'file') return 0
+  return a.origin.line - b.origin.line || a.origin.column - b.origin.column
+}
+
+function print(file: string, findings: readonly Finding[], terminal: Terminal): void {
+  const { colour, width = 100 } = terminal
+  const diagnostics = findings.map(({ diagnostic }) => diagnostic)
+  if (diagnostics.length > 0) {
+    terminal.out(`${renderTerminal(diagnostics, { colour, width })}\n\n`)
+  }
+  const fixable = findings.filter(({ fix }) => fix !== undefined).length
+  const mended = fixable === 0 ? '' : `; \`--fix\` mends ${fixable}`
+  terminal.out(`${file}: ${renderCount(diagnostics)}${mended}\n`)
+}
+
+function parse(args: readonly string[]) {
+  const { values, positionals } = parsed(args)
+  if (positionals.length === 0) throw new UsageError('name a file to look at')
+  const format = values.format ?? (values.json ? 'json' : values.sarif ? 'sarif' : 'text')
+  if (!['text', 'json', 'sarif'].includes(format)) {
+    throw new UsageError(`no format is called ${format}: text, json and sarif are`)
+  }
+  const most = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
+  if (Number.isNaN(most) || most < 0) throw new UsageError('--max-warnings takes a number')
+  const options: LintOptions = {
+    ...(values.service === undefined ? {} : { exposures: exposures(values.service) }),
+    ...(values.decisions === undefined ? {} : { decisions: summaryOf(values.decisions) }),
+  }
+  return { files: positionals, format, most, isFixing: values.fix === true, options }
+}
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        format: { type: 'string' },
+        json: { type: 'boolean' },
+        sarif: { type: 'boolean' },
+        fix: { type: 'boolean' },
+        'max-warnings': { type: 'string' },
+        decisions: { type: 'string' },
+        service: { type: 'string', multiple: true },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}
+
+function exposures(texts: readonly string[]): ReadonlyMap<string, Exposure> {
+  return new Map(
+    texts.map((text) => {
+      const [, gateway, type, externalTrafficPolicy] = /^(.+)=(\w+)\/(\w+)$/.exec(text) ?? []
+      if (gateway === undefined || type === undefined || externalTrafficPolicy === undefined) {
+        throw new UsageError(`--service takes GATEWAY=TYPE/POLICY, not ${text}`)
+      }
+      return [gateway, { type, externalTrafficPolicy }]
+    }),
+  )
+}
+
+function summaryOf(file: string): DecisionSummary {
+  return summarise(readDecisions(readText(file)).decisions)
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}

@@ -1,0 +1,11 @@
+import { defineCodes } from './define.ts'
+import { LINT_RULE_CODES } from './lint-rules.ts'
+import { LINT_SET_CODES } from './lint-sets.ts'
+
+const ALL = [...LINT_RULE_CODES, ...LINT_SET_CODES]
+
+export const LINT_CODES = defineCodes(
+  'AZ0',
+  'Policies (portcullis lint)',
+  ALL.toSorted((a, b) => (a.code < b.code ? -1 : 1)),
+)

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { lint } from '../../src/analysis/lint/lint.ts'
+import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
+import { compileProgram } from '../../src/program/compile.ts'
+import { modelOf, outcome, programOf, TestServices } from '../program/models.ts'
+import type { Asked } from './exchanges.ts'
+import { fuzz } from './runs.ts'
+
+/** What errors of lint say is so for every request: asked of the program that would serve them. */
+
+const ATOMS = [
+  "request.method == 'GET'",
+  "request.method != 'GET'",
+  "request.path == '/a'",
+  "request.path.startsWith('/a')",
+  "request.path.startsWith('/a/../')",
+  "request.headers['x'] == '1'",
+  "request.headers['x'] != '1'",
+  "'x' in request.headers",
+  "jwt.sub == 'alice'",
+  "destination.hostname == 'a'",
+  "destination.hostname != 'a'",
+  "cidr('10.0.0.0/8').containsIP(source.address)",
+  "request.path.endsWith('a')",
+  "source.subject == 'x'",
+  "request.scheme == 'https'",
+]
+const atom = fc.constantFrom(...ATOMS)
+const expression = fc.oneof(
+  atom,
+  atom.map((one) => `!(${one})`),
+  fc.tuple(atom, atom).map(([a, b]) => `${a} && ${b}`),
+  fc.tuple(atom, atom).map(([a, b]) => `!(${a}) || ${b}`),
+)
+const rule = fc.tuple(fc.constantFrom('allow', 'require', 'deny'), expression)
+const request: fc.Arbitrary<Asked> = fc.record({
+  method: fc.constantFrom('GET', 'POST'),
+  url: fc.constantFrom('/', '/a', '/a/b', '/b'),
+  headers: fc.constantFrom<Record<string, string>>({}, { x: '1' }, { x: '2' }),
+  address: fc.constantFrom('10.0.0.7', '192.0.2.1'),
+})
+
+async function admits(written: Record<string, string>, asked: Asked): Promise<boolean> {
+  const program = programOf({ routes: [{ policies: { authorization: { rules: [written] } } }] })
+  return (await outcome(program, asked)) === 'up'
+}
+
+/** Whether the rule alone is definitely true: a Deny rule then refuses. */
+const matches = async (text: string, asked: Asked) => !(await admits({ deny: text }, asked))
+
+describe('errors of lint are true', () => {
+  it('for random rules and requests', async () => {
+    const seen = new Set<string>()
+    const property = fc.asyncProperty(
+      fc.array(rule, { minLength: 1, maxLength: 4 }),
+      fc.array(request, { minLength: 5, maxLength: 5 }),
+      async (rules, requests) => {
+        const written = rules.map(([action, text]) => ({ [action]: text }))
+        const model = modelOf({ routes: [{ policies: { authorization: { rules: written } } }] })
+        const program = compileProgram(model, undefined, new TestServices())
+        const errors = lint(model)
+          .map(({ diagnostic }) => diagnostic)
+          .filter(({ severity }) => severity === 'error')
+        for (const error of errors) {
+          seen.add(error.code)
+          for (const asked of requests) await holds(error, asked, () => outcome(program, asked))
+        }
+      },
+    )
+    await fc.assert(property, fuzz(0.3))
+    assert.deepEqual([...seen].sort(), ['AZ001', 'AZ002', 'AZ004', 'AZ010'])
+  })
+})
+
+async function holds(error: Diagnostic, asked: Asked, decide: () => Promise<string>) {
+  const text = error.excerpt?.text ?? ''
+  switch (error.code) {
+    case 'AZ001':
+    case 'AZ004':
+      assert.equal(await matches(text, asked), false, `${error.message}: ${text}`)
+      break
+    case 'AZ002': {
+      const [, name = ''] = /without `request\.headers\.(\w+)`/.exec(error.message) ?? []
+      const { [name]: _, ...headers } = asked.headers ?? {}
+      assert.notEqual(name, '', error.message)
+      assert.equal(await matches(text, { ...asked, headers }), false, error.message)
+      break
+    }
+    case 'AZ010':
+      assert.match(error.message, /^nothing can pass/)
+      assert.equal(await decide(), '403 authorization')
+      break
+    default:
+      assert.fail(`what does ${error.code} promise?`)
+  }
+}
