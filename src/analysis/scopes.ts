@@ -1,5 +1,6 @@
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
 
 /** The policies of one place around a point; layers go from the general to the specific. */
@@ -17,14 +18,15 @@ export interface Scoping {
   facts(): ReadonlyMap<string, Fact>
 }
 
-const IDENTIFYING: Readonly<Record<string, string>> = {
-  jwtAuthentication: 'jwt',
-  apiKey: 'apiKey',
-  basicAuth: 'basicAuth',
-  extAuthz: 'extauthz',
-}
+/** The variables by which each kind says who asks. */
+const IDENTIFYING: ReadonlyMap<string, readonly string[]> = new Map(
+  POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind, identifies }) => [
+    kind,
+    identifies,
+  ]),
+)
 
-const VARIABLES = [...new Set(Object.values(IDENTIFYING))]
+const VARIABLES = [...new Set([...IDENTIFYING.values()].flat())]
 
 /**
  * A policy sees what its own authentication found out; where it has none, what the nearest level
@@ -35,7 +37,7 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
     policies.filter(
       (policy): policy is ValidPolicy =>
         policy.state === 'valid' &&
-        IDENTIFYING[policy.kind] !== undefined &&
+        IDENTIFYING.has(policy.kind) &&
         (policy.section === 'traffic' || policy.section === section),
     ),
   )
@@ -64,7 +66,7 @@ function visible(
   policy: string,
   variable: string,
 ): readonly ValidPolicy[] {
-  const says = ({ kind }: ValidPolicy) => IDENTIFYING[kind] === variable
+  const says = ({ kind }: ValidPolicy) => IDENTIFYING.get(kind)?.includes(variable) === true
   const own = (sources[depth] ?? []).filter((one) => one.policy === policy && says(one))
   if (own.length > 0) return own
   for (let above = depth - 1; above >= 0; above--) {

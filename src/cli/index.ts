@@ -7,6 +7,7 @@ import { explain } from './explain.ts'
 import { lintCommand } from './lint.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
+import { testPolicies } from './test-policies.ts'
 import { runThread, THREAD } from './thread.ts'
 import { validate } from './validate.ts'
 import { why } from './why.ts'
@@ -19,6 +20,7 @@ export const COMMANDS: readonly Command[] = [
   lintCommand,
   explain,
   effective,
+  testPolicies,
   why,
   audit,
   schema,

@@ -6,6 +6,7 @@ import { GENERAL_CODES } from './codes/general.ts'
 import { LINT_CODES } from './codes/lint.ts'
 import { REFERENCE_CODES } from './codes/references.ts'
 import { SERVING_CODES } from './codes/serving.ts'
+import { TESTING_CODES } from './codes/testing.ts'
 
 /** Every code that a Diagnostic may carry, in the order of the codes. */
 export const CATALOGUE: readonly CodeGroup[] = [
@@ -16,6 +17,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   REFERENCE_CODES,
   SERVING_CODES,
   AUTHENTICATION_CODES,
+  TESTING_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(

@@ -1,0 +1,118 @@
+import { type ClientRequestArgs, request as httpRequest, type IncomingMessage } from 'node:http'
+import { connect, isIPv4, isIPv6, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import type { Authority } from './certificate.ts'
+import type { Case } from './format.ts'
+
+/** What a client saw. */
+export type Seen =
+  | {
+      readonly kind: 'answered'
+      readonly status: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+  /** No byte of an answer came. */
+  | { readonly kind: 'closed'; readonly error: string }
+
+export interface Door {
+  readonly port: number
+  readonly isEncrypted: boolean
+}
+
+const LONGEST_WAIT = 10_000
+
+/** Sends one request on a connection of its own. */
+export async function ask(
+  one: Case,
+  token: string | undefined,
+  door: Door,
+  authority: Authority,
+): Promise<Seen> {
+  try {
+    return await send(one, token, await open(one, door, authority))
+  } catch (error) {
+    return { kind: 'closed', error: (error as Error).message }
+  }
+}
+
+/** Whether the address is told by PROXY protocol rather than bound. */
+export function needsProxyHeader({ from }: Pick<Case, 'from'>): boolean {
+  return from !== undefined && !isLoopback(from)
+}
+
+function isLoopback(address: string): boolean {
+  return isIPv4(address) && address.startsWith('127.')
+}
+
+async function open(one: Case, { port, isEncrypted }: Door, authority: Authority): Promise<Socket> {
+  const { from, certificate } = one
+  const localAddress = from !== undefined && isLoopback(from) ? { localAddress: from } : {}
+  const socket = connect({ port, host: '127.0.0.1', ...localAddress })
+  await opened(socket, 'connect')
+  if (from !== undefined && needsProxyHeader(one)) socket.write(proxyHeader(from, port))
+  if (!isEncrypted) return socket
+  const servername = one.sni === false ? '' : (one.sni ?? one.host.replace(/:\d+$/, ''))
+  const own = certificate && authority.issue(certificate.subject, certificate.names)
+  const secured = connectTls({
+    socket,
+    servername,
+    rejectUnauthorized: false,
+    ...(own === undefined ? {} : { cert: own.cert, key: own.key }),
+  })
+  await opened(secured, 'secureConnect')
+  return secured
+}
+
+function opened(socket: Socket, event: 'connect' | 'secureConnect'): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (error?: Error) => reject(error ?? new Error('closed'))
+    socket.once('error', fail)
+    socket.once('close', () => fail())
+    socket.once(event, () => {
+      socket.off('error', fail)
+      resolve()
+    })
+  })
+}
+
+function proxyHeader(from: string, port: number): string {
+  const [family, to] = isIPv6(from) ? ['TCP6', '::1'] : ['TCP4', '127.0.0.1']
+  return `PROXY ${family} ${from} ${to} 40000 ${port}\r\n`
+}
+
+function send(one: Case, token: string | undefined, socket: Socket): Promise<Seen> {
+  const { method, path, host, headers, body } = one
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` }
+  const options: ClientRequestArgs = {
+    method,
+    path,
+    createConnection: () => socket,
+    setHost: false,
+    headers: { host, ...authorization, ...headers, connection: 'close' },
+    timeout: LONGEST_WAIT,
+  }
+  return new Promise((resolve) => {
+    const request = httpRequest(options, (response) => {
+      read(response).then(resolve, (error: Error) => {
+        resolve({ kind: 'closed', error: error.message })
+      })
+    })
+    request.on('timeout', () => request.destroy(new Error('no answer came in time')))
+    request.on('error', (error) => resolve({ kind: 'closed', error: error.message }))
+    request.end(body)
+  })
+}
+
+async function read(response: IncomingMessage): Promise<Seen> {
+  const chunks: Buffer[] = []
+  for await (const chunk of response) chunks.push(chunk as Buffer)
+  const headers = Object.fromEntries(
+    Object.entries(response.headersDistinct).map(([name, values]) => [
+      name,
+      values?.join(', ') ?? '',
+    ]),
+  )
+  const body = Buffer.concat(chunks).toString()
+  return { kind: 'answered', status: response.statusCode ?? 0, headers, body }
+}

@@ -1,0 +1,124 @@
+import * as z from 'zod'
+
+/** Claims of a token, or any other JSON. */
+const claims = z.record(z.string(), z.json())
+
+const headers = z.record(z.string().min(1), z.union([z.string(), z.array(z.string())]))
+
+const certificate = z.strictObject({
+  subject: z.string().default('client').describe('The common name.'),
+  names: z
+    .array(z.string())
+    .default([])
+    .describe('Alternative names: `DNS:a.test`, `URI:spiffe://…`.'),
+})
+
+const upstream = z.strictObject({
+  backend: z.string().optional().describe('The backend that it reached.'),
+  method: z.string().optional(),
+  path: z.string().optional().describe('Path and query.'),
+  headers: z
+    .record(z.string(), z.string().nullable())
+    .optional()
+    .describe('Headers that it got; `null`: one that it did not get.'),
+  body: z.string().optional(),
+})
+
+const outcome = z.strictObject({
+  status: z.int().min(100).max(599).optional().describe('The status of the answer.'),
+  closed: z
+    .literal(true)
+    .optional()
+    .describe('The connection is closed before any byte of an answer.'),
+  because: z
+    .string()
+    .optional()
+    .describe('What decided: `Deny[0] matches`, `Require[0] is false`, `no Allow matches`, …'),
+  policy: z.string().optional().describe('The policy of the rule that decided.'),
+  stage: z.enum(['connection', 'traffic', 'backend']).optional().describe('Where it was decided.'),
+  headers: z
+    .record(z.string(), z.string().nullable())
+    .optional()
+    .describe('Headers of the answer; `null`: one that is not there.'),
+  body: z.string().optional().describe('A part of the body of the answer.'),
+  upstream: z
+    .union([upstream, z.literal(false)])
+    .optional()
+    .describe('What the backend saw; `false`: nothing came to any backend.'),
+})
+
+const request = z.strictObject({
+  name: z.string().optional().describe('What the case shows; made from the request otherwise.'),
+  listener: z
+    .string()
+    .optional()
+    .describe('A gateway, a listener, or `gateway/listener`; the first one by default.'),
+  as: z
+    .union([z.string(), claims])
+    .optional()
+    .describe('Who asks: a name of `identities`, or the claims of a token. Absent: no token.'),
+  token: z
+    .enum([
+      'valid',
+      'expired',
+      'early',
+      'unknown-key',
+      'forged',
+      'unsigned',
+      'no-key-id',
+      'no-expiry',
+    ])
+    .default('valid')
+    .describe('What the token is like; it carries the claims of `as` all the same.'),
+  method: z.string().default('GET'),
+  path: z.string().default('/').describe('Path and query, sent as it is.'),
+  host: z.string().default('example.com'),
+  headers: headers.default({}).describe('Several values of one name are a list.'),
+  body: z.string().optional(),
+  from: z
+    .string()
+    .optional()
+    .describe(
+      'The address of the client. Of the network 127.0.0.0/8 it is bound, else told by PROXY protocol.',
+    ),
+  sni: z
+    .union([z.string(), z.literal(false)])
+    .optional()
+    .describe('The server name of TLS, `host` by default; `false`: none is sent.'),
+  certificate: certificate.optional().describe('A client certificate that the listener trusts.'),
+  expect: z.union([z.int().min(100).max(599), z.literal('closed'), outcome]),
+  because: z.string().optional().describe('The same as `expect.because`.'),
+})
+
+export const suiteSchema = z.strictObject({
+  name: z.string().min(1),
+  config: z
+    .union([z.string().min(1), z.record(z.string(), z.json())])
+    .describe('The configuration: a file beside this one, or the configuration itself.'),
+  identities: z.record(z.string(), claims).default({}).describe('Claims by name, for `as`.'),
+  backends: z
+    .record(
+      z.string(),
+      z.strictObject({
+        status: z.int().min(200).max(599).default(200),
+        headers: z.record(z.string(), z.string()).default({}),
+        body: z.string().optional(),
+      }),
+    )
+    .default({})
+    .describe('What stand-ins of backends answer; 200 and the name of the backend by default.'),
+  requests: z.array(request).min(1),
+})
+
+export type Suite = z.output<typeof suiteSchema>
+export type Case = Suite['requests'][number]
+export type Expected = z.output<typeof outcome>
+
+/** Both ways to write what is expected, as one. */
+export function expectedOf({ expect, because }: Case): Expected {
+  const own =
+    typeof expect === 'number' ? { status: expect } : expect === 'closed' ? CLOSED : expect
+  return because === undefined ? own : { ...own, because }
+}
+
+const CLOSED: Expected = { closed: true }

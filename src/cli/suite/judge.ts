@@ -1,0 +1,116 @@
+import type { DecisionRecord } from '../../telemetry/decision-record.ts'
+import type { Seen } from './client.ts'
+import type { Expected } from './format.ts'
+import type { Arrival } from './stand-ins.ts'
+
+/** Everything that came of one request. */
+export interface Happened {
+  readonly seen: Seen
+  readonly decisions: readonly DecisionRecord[]
+  readonly arrivals: readonly Arrival[]
+}
+
+/** What is not as it was expected; nothing where all is. */
+export function judge(expected: Expected, happened: Happened): readonly string[] {
+  const { seen } = happened
+  return [
+    ...judgeAnswer(expected, seen),
+    ...judgeDecision(expected, happened),
+    ...judgeUpstream(expected.upstream, happened.arrivals),
+  ]
+}
+
+function* judgeAnswer({ closed, status, headers, body }: Expected, seen: Seen): Generator<string> {
+  if (closed === true && seen.kind === 'answered') {
+    yield `the connection was to be closed, and was answered with ${seen.status}`
+  }
+  if (seen.kind === 'closed') {
+    if (status !== undefined)
+      yield `expected ${status}, but the connection was closed: ${seen.error}`
+    return
+  }
+  if (status !== undefined && seen.status !== status) yield `expected ${status}, got ${seen.status}`
+  yield* judgeHeaders('the answer', headers, seen.headers)
+  if (body !== undefined && !seen.body.includes(body)) {
+    yield `expected a body with ${JSON.stringify(body)}, got ${JSON.stringify(seen.body.slice(0, 200))}`
+  }
+}
+
+function* judgeDecision(
+  { because, policy, stage }: Expected,
+  { decisions }: Happened,
+): Generator<string> {
+  if (because === undefined && policy === undefined && stage === undefined) return
+  const deciding = decidingOf(decisions)
+  if (deciding === undefined) {
+    yield 'nothing was decided'
+    return
+  }
+  const reason = reasonOf(deciding)
+  if (because !== undefined && because !== reason) {
+    const { rule } = deciding
+    const text = rule === undefined ? '' : `: ${rule.expression} (${rule.origin})`
+    yield `expected because \`${because}\`, got \`${reason}\`${text}`
+  }
+  if (policy !== undefined && policy !== deciding.rule?.policy) {
+    yield `expected the policy \`${policy}\` to decide, got \`${deciding.rule?.policy ?? 'none'}\``
+  }
+  if (stage !== undefined && stage !== deciding.stage) {
+    yield `expected a decision at ${stage}, got one at ${deciding.stage}`
+  }
+}
+
+/** The denial that was enforced; without one the last that let it pass. */
+function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | undefined {
+  return (
+    decisions.find(({ verdict, enforced }) => verdict === 'denied' && enforced) ?? decisions.at(-1)
+  )
+}
+
+const CAME_TO = { matched: 'matches', false: 'is false', error: 'is an error', unset: 'is unset' }
+
+/** A decision in few words: `Require[0] is false`, `no Allow matches`, `token: expired`. */
+function reasonOf({ kind, cause, reason, rule }: DecisionRecord): string {
+  if (kind === 'authentication') return `credentials: ${reason ?? ''}`
+  if (cause === 'no-allow-match') return 'no Allow matches'
+  if (cause === 'no-rules') return 'nothing stands against it'
+  if (cause === 'invalid-policy') return 'a policy is invalid'
+  const came = CAME_TO[cause as keyof typeof CAME_TO] ?? cause
+  return rule === undefined ? came : `${rule.action}[${rule.index}] ${came}`
+}
+
+function* judgeHeaders(
+  whose: string,
+  expected: Readonly<Record<string, string | null>> = {},
+  got: Readonly<Record<string, string>>,
+): Generator<string> {
+  for (const [name, value] of Object.entries(expected)) {
+    const own = got[name.toLowerCase()]
+    if (value === null && own !== undefined) yield `${whose} has \`${name}: ${own}\``
+    else if (value !== null && own !== value) {
+      yield `expected \`${name}: ${value}\` of ${whose}, got ${own === undefined ? 'none' : `\`${own}\``}`
+    }
+  }
+}
+
+function* judgeUpstream(
+  expected: Expected['upstream'],
+  arrivals: readonly Arrival[],
+): Generator<string> {
+  const [arrival] = arrivals
+  if (expected === undefined) return
+  if (expected === false) {
+    if (arrival !== undefined) yield `${arrival.backend} got ${arrival.method} ${arrival.path}`
+    return
+  }
+  if (arrival === undefined) {
+    yield 'no backend got anything'
+    return
+  }
+  for (const key of ['backend', 'method', 'path', 'body'] as const) {
+    const wanted = expected[key]
+    if (wanted === undefined || wanted === arrival[key]) continue
+    yield `expected the backend's ${key} to be ${JSON.stringify(wanted)}, got ${JSON.stringify(arrival[key])}`
+  }
+  yield* judgeHeaders('what the backend got', expected.headers, arrival.headers)
+}

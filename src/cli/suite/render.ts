@@ -1,0 +1,87 @@
+import { renderTerminal } from '../../diagnostics/render.ts'
+import { visible } from '../../diagnostics/text-cells.ts'
+import type { Terminal } from '../define.ts'
+import type { SuiteResult } from './run-suite.ts'
+
+/** For people: a line for each file, more for what failed, and the rules that no case needs. */
+export function renderResults(results: readonly SuiteResult[], terminal: Terminal): string {
+  const { colour, width = 100 } = terminal
+  const lines = results.flatMap((result) => {
+    const { file, name, cases, diagnostics } = result
+    if (diagnostics.length > 0)
+      return [`${file}: ${visible(name)}: not run`, renderTerminal(diagnostics, { colour, width })]
+    const failed = cases.filter(({ failures }) => failures.length > 0)
+    const count = `${cases.length - failed.length} of ${cases.length} passed`
+    return [
+      `${file}: ${visible(name)}: ${count}`,
+      ...failed.flatMap((one) => [
+        `  failed: ${visible(one.name)}`,
+        ...one.failures.map((text) => `    ${visible(text)}`),
+      ]),
+      ...uncovered(result),
+    ]
+  })
+  return `${lines.join('\n')}\n`
+}
+
+function uncovered({ coverage }: SuiteResult): readonly string[] {
+  const idle = coverage.filter(({ decided }) => decided === 0)
+  if (coverage.length === 0) return []
+  const share = `${coverage.length - idle.length} of ${coverage.length} rules decided something`
+  return [
+    `  ${share}`,
+    ...idle.map(
+      ({ action, expression, at }) => `    never: ${action} ${visible(expression)} (${at})`,
+    ),
+  ]
+}
+
+export function renderResultsJson(results: readonly SuiteResult[]): string {
+  return JSON.stringify({ ...countCases(results), suites: results }, undefined, 2)
+}
+
+export function countCases(results: readonly SuiteResult[]) {
+  const cases = results.flatMap((result) => result.cases)
+  const failed = cases.filter(({ failures }) => failures.length > 0).length
+  const notRun = results.filter(({ diagnostics }) => diagnostics.length > 0).length
+  const idle = results.flatMap(({ coverage }) => coverage.filter(({ decided }) => decided === 0))
+  return { passed: cases.length - failed, failed, notRun, uncovered: idle.length }
+}
+
+/** As CI servers read it: a suite for each file, a case for each request. */
+export function renderJunit(results: readonly SuiteResult[]): string {
+  const suites = results.map((result) => {
+    const { file, name, cases, diagnostics } = result
+    const failed = cases.filter(({ failures }) => failures.length > 0).length
+    const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(3)
+    const time = seconds(cases.reduce((sum, one) => sum + one.milliseconds, 0))
+    const inner = cases.map((one) => {
+      const head = `    <testcase classname="${xml(file)}" name="${xml(one.name)}" time="${seconds(one.milliseconds)}"`
+      if (one.failures.length === 0) return `${head}/>`
+      const [first = ''] = one.failures
+      return `${head}>\n      <failure message="${xml(first)}">${xml(one.failures.join('\n'))}</failure>\n    </testcase>`
+    })
+    const errors = diagnostics.map(
+      ({ code, message }) =>
+        `    <testcase classname="${xml(file)}" name="configuration">\n      <error message="${xml(`${code}: ${message}`)}"/>\n    </testcase>`,
+    )
+    const counts = `tests="${cases.length + errors.length}" failures="${failed}" errors="${errors.length}"`
+    return `  <testsuite name="${xml(name)}" ${counts} time="${time}">\n${[...inner, ...errors].join('\n')}\n  </testsuite>`
+  })
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join('\n')}\n</testsuites>\n`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  '\n': '&#10;',
+}
+
+/** XML 1.0 has no place for control characters, escaped or not. */
+function xml(text: string): string {
+  return text
+    .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd')
+    .replaceAll(/[&<>"\n]/g, (one) => ENTITIES[one] as string)
+}

@@ -1,0 +1,184 @@
+import { dirname, resolve } from 'node:path'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { hasErrors } from '../../diagnostics/result.ts'
+import type { Listener } from '../../model/gateway.ts'
+import type { Model } from '../../model/model.ts'
+import type { Attached } from '../../model/policy.ts'
+import type { Authentication } from '../../policies/authentication/schema.ts'
+import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
+import { Gateway } from '../../proxy/gateway.ts'
+import { loadFile, loadText } from '../../sources/file/load.ts'
+import type { DecisionRecord } from '../../telemetry/decision-record.ts'
+import { createLogger } from '../../telemetry/log.ts'
+import { createMetrics } from '../../telemetry/metrics.ts'
+import { type Authority, makeAuthority } from './certificate.ts'
+import { ask, type Door, needsProxyHeader } from './client.ts'
+import { type Covered, coverageOf } from './coverage.ts'
+import { type Case, expectedOf, type Suite } from './format.ts'
+import { judge } from './judge.ts'
+import { StandIns } from './stand-ins.ts'
+import { TokenMaker } from './tokens.ts'
+import { putUnderTest, type UnderTest } from './under-test.ts'
+
+export interface SuiteResult {
+  readonly file: string
+  readonly name: string
+  readonly cases: readonly CaseResult[]
+  readonly coverage: readonly Covered[]
+  /** Why nothing was run, where nothing was. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+export interface CaseResult {
+  readonly name: string
+  /** Nothing: it passed. */
+  readonly failures: readonly string[]
+  readonly milliseconds: number
+}
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Runs the cases one after the other against a gateway that listens for them alone. */
+export async function runSuite(
+  suite: Suite,
+  file: string,
+  environment: Environment,
+): Promise<SuiteResult> {
+  const { result } = loadConfig(suite, file, environment)
+  const { value: model, diagnostics } = result
+  const empty = { file, name: suite.name, cases: [], coverage: [] }
+  if (model === undefined || hasErrors(diagnostics)) return { ...empty, diagnostics }
+  const standIns = new StandIns(suite.backends)
+  const tokens = new TokenMaker()
+  const authority = makeAuthority('portcullis test')
+  const backends = await standIns.open(model.backends.map(({ name }) => name))
+  const underTest = await putUnderTest(model, {
+    backends,
+    keySet: tokens.keySet,
+    authority,
+    takesProxyHeader: suite.requests.some(needsProxyHeader),
+  })
+  const records: DecisionRecord[] = []
+  const gateway = openGateway(underTest.model, (record) => void records.push(record))
+  try {
+    const applied = await gateway.apply(underTest.model)
+    if (!applied.isApplied) return { ...empty, diagnostics: applied.diagnostics }
+    const cases: CaseResult[] = []
+    for (const one of suite.requests) {
+      cases.push(
+        await runCase(one, { suite, model, underTest, tokens, authority, standIns, records }),
+      )
+    }
+    return { file, name: suite.name, cases, coverage: coverageOf(model, records), diagnostics: [] }
+  } finally {
+    await gateway.drain()
+    standIns.close()
+  }
+}
+
+function loadConfig({ config }: Suite, file: string, environment: Environment) {
+  if (typeof config === 'string') {
+    return loadFile(resolve(dirname(file), config), { shownAs: config, environment })
+  }
+  const shownAs = `${file} (config)`
+  return loadText(JSON.stringify(config, undefined, 2), file, { shownAs, environment })
+}
+
+function openGateway(model: Model, write: (record: DecisionRecord) => void): Gateway {
+  const log = createLogger({ format: 'text', level: 'error', write: () => {} })
+  const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
+  const { settings } = model
+  return new Gateway({ settings, log, metrics, reusePort: false, writeDecision: write })
+}
+
+interface Running {
+  readonly suite: Suite
+  readonly model: Model
+  readonly underTest: UnderTest
+  readonly tokens: TokenMaker
+  readonly authority: Authority
+  readonly standIns: StandIns
+  readonly records: readonly DecisionRecord[]
+}
+
+async function runCase(one: Case, running: Running): Promise<CaseResult> {
+  const { suite, model, underTest, tokens, authority, standIns, records } = running
+  const name = one.name ?? describe(one)
+  const began = performance.now()
+  const done = (failures: readonly string[]) => ({
+    name,
+    failures,
+    milliseconds: performance.now() - began,
+  })
+  const door = doorFor(one, model, underTest)
+  if (door === undefined) return done([`there is no listener \`${one.listener}\``])
+  const claims = typeof one.as === 'string' ? suite.identities[one.as] : one.as
+  if (one.as !== undefined && claims === undefined) {
+    return done([`nobody of \`identities\` is called \`${String(one.as)}\``])
+  }
+  const token = claims && tokens.make({ ...usualClaims(model), ...claims }, one.token)
+  const before = { records: records.length, arrivals: standIns.arrivals.length }
+  const seen = await ask(one, token, door, authority)
+  return done(
+    judge(expectedOf(one), {
+      seen,
+      decisions: records.slice(before.records),
+      arrivals: standIns.arrivals.slice(before.arrivals),
+    }),
+  )
+}
+
+function describe({ as: who, method, path, from, sni, headers }: Case): string {
+  const parts = [typeof who === 'string' ? who : who === undefined ? 'nobody' : 'a token']
+  parts.push(`${method} ${path}`)
+  for (const [header, value] of Object.entries(headers)) parts.push(`${header}: ${String(value)}`)
+  if (from !== undefined) parts.push(`from ${from}`)
+  if (sni !== undefined) parts.push(sni === false ? 'without SNI' : `SNI ${sni}`)
+  return parts.join(', ')
+}
+
+function doorFor({ listener: wanted }: Case, model: Model, { ports }: UnderTest): Door | undefined {
+  for (const { name, listeners } of model.gateways) {
+    for (const listener of listeners) {
+      const names = [name, listener.name, `${name}/${listener.name}`]
+      const isIt = wanted === undefined || names.includes(wanted)
+      const port = ports.get(listener.port ?? 0)
+      if (isIt && port !== undefined) return { port, isEncrypted: isEncrypted(listener) }
+    }
+  }
+  return undefined
+}
+
+function isEncrypted({ protocol }: Listener): boolean {
+  return protocol === 'HTTPS' || protocol === 'TLS'
+}
+
+/** So that a case need say only what matters: the first issuer, and an audience that it takes. */
+function usualClaims(model: Model): Readonly<Record<string, unknown>> {
+  const places = [
+    ...model.gateways.flatMap(({ policies, listeners }) => [
+      ...policies,
+      ...listeners.flatMap((listener) => listener.policies),
+    ]),
+    ...model.routes.flatMap(({ policies, rules }) => [
+      ...policies,
+      ...rules.flatMap((rule) => rule.policies),
+    ]),
+  ]
+  for (const policy of places) {
+    const [provider] = providersOf(policy)
+    if (provider === undefined) continue
+    const [audience] = provider.audiences
+    return { iss: provider.issuer, ...(audience === undefined ? {} : { aud: audience }) }
+  }
+  return { iss: 'https://issuer.example.com' }
+}
+
+function providersOf(policy: Attached): JwtAuthentication['providers'] {
+  if (policy.state !== 'valid') return []
+  if (policy.kind === 'jwtAuthentication') return (policy.value as JwtAuthentication).providers
+  if (policy.kind !== 'authentication') return []
+  return (policy.value as Authentication).anyOf.flatMap(({ kind, value }) =>
+    kind === 'jwtAuthentication' ? (value as JwtAuthentication).providers : [],
+  )
+}

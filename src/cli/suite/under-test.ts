@@ -1,0 +1,172 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import type { Backend } from '../../model/backend.ts'
+import type { Listener } from '../../model/gateway.ts'
+import type { Model } from '../../model/model.ts'
+import type { Attached } from '../../model/policy.ts'
+import type { Settings } from '../../model/settings.ts'
+import type { Authentication } from '../../policies/authentication/schema.ts'
+import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
+import type { Authority } from './certificate.ts'
+
+export interface Surroundings {
+  /** Of stand-ins, by the name of the backend. */
+  readonly backends: ReadonlyMap<string, number>
+  /** The key set that stands in for those of all issuers. */
+  readonly keySet: string
+  /** Signs what clients present, and what listeners show. */
+  readonly authority: Authority
+  /** Listeners take the address of clients from PROXY headers. */
+  readonly takesProxyHeader: boolean
+}
+
+export interface UnderTest {
+  readonly model: Model
+  /** The port that is listened on in place of the one that was written. */
+  readonly ports: ReadonlyMap<number, number>
+}
+
+/**
+ * The configuration as it can run anywhere: other ports, stand-ins for backends, keys and
+ * certificates of the test run. Rules, routes and all else stay as they were written.
+ */
+export async function putUnderTest(model: Model, around: Surroundings): Promise<UnderTest> {
+  const written = model.gateways.flatMap(({ listeners }) =>
+    listeners.flatMap(({ port }) => port ?? []),
+  )
+  const ports = await freePorts([...new Set(written)])
+  const policies = (own: readonly Attached[]) => own.flatMap((policy) => changed(policy, around))
+  const edge = around.takesProxyHeader ? [PROXY_HEADER] : []
+  return {
+    ports,
+    model: {
+      ...model,
+      settings: settingsFor(model.settings),
+      frontend: [
+        ...edge,
+        ...policies(model.frontend.filter(({ kind }) => !edge.some((own) => own.kind === kind))),
+      ],
+      gateways: model.gateways.map((gateway) => ({
+        ...gateway,
+        policies: policies(gateway.policies),
+        listeners: gateway.listeners.map((listener) => ({
+          ...listenerFor(listener, ports, around.authority),
+          policies: policies(listener.policies),
+        })),
+      })),
+      routes: model.routes.map((route) => ({
+        ...route,
+        policies: policies(route.policies),
+        rules: route.rules.map((rule) => ({
+          ...rule,
+          policies: policies(rule.policies),
+          action:
+            rule.action.kind === 'invalid'
+              ? rule.action
+              : {
+                  ...rule.action,
+                  backends: rule.action.backends.map((ref) => ({
+                    ...ref,
+                    policies: policies(ref.policies),
+                  })),
+                },
+        })),
+      })),
+      backends: model.backends.map((backend) => ({
+        ...backendFor(backend, around.backends),
+        policies: policies(backend.policies),
+      })),
+    },
+  }
+}
+
+function settingsFor(settings: Settings): Settings {
+  const off = { kind: 'off' } as const
+  return {
+    ...settings,
+    workers: 1,
+    enableIpv6: false,
+    admin: off,
+    stats: off,
+    readiness: off,
+    drain: { least: 0, most: 1_000 },
+    // A busy machine must not change what is decided.
+    limits: { ...settings.limits, delay: 0 },
+    decisions: { keep: 100, show: [], allowed: 1 },
+  }
+}
+
+const PROXY_HEADER: Attached = {
+  state: 'valid',
+  kind: 'proxyProtocol',
+  section: 'frontend',
+  level: 'frontend',
+  policy: 'portcullis:test',
+  origin: { kind: 'object', object: 'portcullis test', field: 'proxyProtocol' },
+  value: { mode: 'Optional', version: 'All' },
+}
+
+/** Stand-ins speak plain HTTP/1.1, and are well. */
+const NOT_FOR_STAND_INS: ReadonlySet<string> = new Set(['backendTLS', 'healthCheck'])
+
+function changed(policy: Attached, { keySet }: Surroundings): readonly Attached[] {
+  if (policy.state === 'invalid') return [policy]
+  const { kind, value } = policy
+  if (NOT_FOR_STAND_INS.has(kind)) return []
+  if (kind === 'http' && policy.section === 'backend') {
+    return [{ ...policy, value: { ...(value as object), version: '1.1' } }]
+  }
+  if (kind === 'jwtAuthentication') {
+    return [{ ...policy, value: withKeys(value as JwtAuthentication, keySet) }]
+  }
+  if (kind !== 'authentication') return [policy]
+  const { anyOf, ...rest } = value as Authentication
+  const members = anyOf.map((member) =>
+    member.kind === 'jwtAuthentication'
+      ? { ...member, value: withKeys(member.value as JwtAuthentication, keySet) }
+      : member,
+  )
+  return [{ ...policy, value: { ...rest, anyOf: members } }]
+}
+
+function withKeys(value: JwtAuthentication, text: string): JwtAuthentication {
+  const jwks = { kind: 'local', keys: { text } } as const
+  return { ...value, providers: value.providers.map((provider) => ({ ...provider, jwks })) }
+}
+
+function listenerFor(
+  listener: Listener,
+  ports: ReadonlyMap<number, number>,
+  authority: Authority,
+): Listener {
+  const port = ports.get(listener.port ?? 0)
+  if (port === undefined || listener.protocol === 'Invalid') return listener
+  if (!('tls' in listener)) return { ...listener, port }
+  if (listener.tls.mode === 'Passthrough') return { ...listener, port } as Listener
+  const name = listener.hostname ?? 'localhost'
+  const { cert, key } = authority.issue(name, [`DNS:${name}`])
+  const { clients } = listener.tls
+  const tls = {
+    ...listener.tls,
+    certificates: [{ cert: { text: cert }, key: { secret: key } }],
+    ...(clients === undefined ? {} : { clients: { ...clients, ca: { text: authority.cert } } }),
+  }
+  return { ...listener, port, tls }
+}
+
+function backendFor(backend: Backend, ports: ReadonlyMap<string, number>): Backend {
+  const port = ports.get(backend.name)
+  if (port === undefined || backend.kind === 'ai' || backend.kind === 'mcp') return backend
+  const { name, origin, policies } = backend
+  return { kind: 'host', name, origin, policies, endpoints: [{ host: '127.0.0.1', port }] }
+}
+
+/** Ports that nobody listens on, found by listening on them for a moment. */
+async function freePorts(written: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  const servers = written.map(() => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return new Map(written.map((port, index) => [port, ports[index] as number]))
+}

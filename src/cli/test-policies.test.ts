@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { X509Certificate } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { TESTING_CODES } from '../diagnostics/codes/testing.ts'
+import { runCommand } from './index.ts'
+import { makeAuthority } from './suite/certificate.ts'
+import { parseSuite } from './suite/read.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'cases-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+async function run(...args: readonly string[]) {
+  const said = { out: '', err: '' }
+  const code = await runCommand(
+    ['test', ...args],
+    {
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+      environment: {},
+      readInput: () => '',
+      width: undefined,
+      colour: false,
+    },
+    '1.2.3',
+  )
+  return { code, ...said }
+}
+
+const CONFIG = `config:
+  gateways:
+    default: { port: 8080 }
+  routes:
+    - name: api
+      policies:
+        requestHeaders: { set: { x-seen: '1' }, remove: [x-secret] }
+        authorization:
+          rules:
+            - allow: request.method == 'GET'
+            - deny: request.path == '/denied'
+      backends: [{ backend: api }]
+  backends:
+    - { name: api, host: 'api:8080' }
+backends:
+  api: { status: 201, headers: { x-own: '1' }, body: made }
+`
+
+function suite(name: string, requests: string): string {
+  const file = join(FOLDER, `${name}.yaml`)
+  writeFileSync(file, `name: ${name}\n${CONFIG}requests:\n${requests}`)
+  return file
+}
+
+describe('portcullis test', () => {
+  it('passes', async () => {
+    const file = suite(
+      'passes',
+      `- path: /a?b=c
+  headers: { x-secret: s }
+  expect:
+    status: 201
+    headers: { x-own: '1', x-other: null }
+    body: made
+    because: Allow[0] matches
+    policy: route:api
+    stage: traffic
+    upstream: { backend: api, method: GET, path: /a?b=c, headers: { x-seen: '1', x-secret: null } }
+- { method: POST, body: text, expect: { status: 403, upstream: false } }
+`,
+    )
+    const { code, out } = await run(file)
+    assert.match(out, /passes: 2 of 2 passed\n {2}1 of 2 rules decided something\n/)
+    assert.match(out, /never: Deny request\.path == '\/denied'/)
+    assert.equal(code, 0)
+    assert.equal((await run(file, '--fail-on-uncovered')).code, 1)
+  })
+
+  for (const [what, request, failure] of [
+    ['another status', '{ expect: 200 }', 'expected 200, got 201'],
+    [
+      'another reason',
+      '{ method: PUT, expect: 403, because: "Deny[1] matches" }',
+      'expected because `Deny[1] matches`, got `no Allow matches`',
+    ],
+    [
+      'another policy',
+      '{ expect: { policy: x } }',
+      'expected the policy `x` to decide, got `route:api`',
+    ],
+    ['another stage', '{ expect: { stage: backend } }', 'expected a decision at backend'],
+    ['no closed connection', '{ expect: closed }', 'and was answered with 201'],
+    ['another header', '{ expect: { headers: { x-own: "2" } } }', 'got `1`'],
+    ['a header too many', '{ expect: { headers: { x-own: null } } }', 'the answer has `x-own: 1`'],
+    ['another body', '{ expect: { body: x } }', 'expected a body with "x", got "made"'],
+    ['a backend that was reached', '{ expect: { upstream: false } }', 'api got GET /'],
+    [
+      'a backend that was not',
+      '{ method: PUT, expect: { upstream: {} } }',
+      'no backend got anything',
+    ],
+    ['another path', '{ expect: { upstream: { path: /x } } }', 'path to be "\\/x", got "\\/"'],
+    ['an unknown listener', '{ listener: x, expect: 201 }', 'there is no listener `x`'],
+    ['an unknown identity', '{ as: x, expect: 201 }', 'nobody of `identities` is called `x`'],
+  ] as const) {
+    it(`fails: ${what}`, async () => {
+      const { code, out } = await run(suite('fails', `- ${request}\n`))
+      assert.match(out, new RegExp(failure.replaceAll(/[[\]()]/g, '\\$&')))
+      assert.equal(code, 1)
+    })
+  }
+
+  it('writes JSON and JUnit', async () => {
+    const file = suite('both', '- { expect: 201 }\n- { name: "<&>", expect: 200 }\n')
+    const junit = join(FOLDER, 'junit.xml')
+    const { code, out } = await run(file, '--json', '--junit', junit)
+    assert.equal(code, 1)
+    const { passed, failed, suites } = JSON.parse(out)
+    assert.deepEqual([passed, failed, suites[0].cases[1].name], [1, 1, '<&>'])
+    const xml = readFileSync(junit, 'utf8')
+    assert.match(xml, /<testsuite name="both" tests="2" failures="1" errors="0"/)
+    assert.match(
+      xml,
+      /name="&lt;&amp;&gt;" time="[\d.]+">\n {6}<failure message="expected 200, got 201">/,
+    )
+  })
+
+  it('does not run an invalid configuration', async () => {
+    const file = join(FOLDER, 'invalid.yaml')
+    writeFileSync(
+      file,
+      'name: a\nconfig: { gateways: { default: { port: 0 } } }\nrequests: [{ expect: 200 }]\n',
+    )
+    const { code, out } = await run(file)
+    assert.match(out, /not run\nerror\[PC/)
+    assert.equal(code, 1)
+  })
+
+  it('needs a file', async () => assert.equal((await run()).code, 2))
+  it('says that a file is not there', async () => {
+    assert.match((await run('no-such.yaml')).out, /PC0601/)
+  })
+})
+
+describe('files of cases', () => {
+  for (const { code, example } of TESTING_CODES.codes) {
+    it(`${code}: what is wrong says so, and what is right nothing`, () => {
+      const codes = (text: string) => parseSuite(text, 'a').diagnostics.map((said) => said.code)
+      assert.deepEqual([...new Set(codes(example.wrong))], [code])
+      assert.deepEqual(codes(example.right), [])
+    })
+  }
+
+  it('are told with their places', () => {
+    const text = 'name: a\nconfig: b\nrequests:\n- expect: 200\n  form: 10.0.0.1\n'
+    const [said] = parseSuite(text, 'a').diagnostics
+    assert.deepEqual(said?.origin, { kind: 'file', file: 'a', line: 4, column: 3 })
+    assert.match(said?.message ?? '', /no key is called form/)
+  })
+})
+
+describe('certificates of a test run', () => {
+  it('are what they say', () => {
+    const authority = makeAuthority('authority')
+    const own = new X509Certificate(authority.cert)
+    for (const names of [[], ['DNS:a.test', 'URI:spiffe://a/b']]) {
+      const issued = new X509Certificate(authority.issue('alice', names).cert)
+      assert.ok(issued.verify(own.publicKey) && issued.checkIssued(own))
+      assert.equal(issued.subject, 'CN=alice')
+      assert.equal(issued.ca, false)
+      assert.equal(issued.subjectAltName, names.length === 0 ? undefined : names.join(', '))
+    }
+    assert.equal(own.ca, true)
+  })
+})
