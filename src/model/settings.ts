@@ -35,6 +35,8 @@ export type Address =
 
 export interface DnsSettings {
   readonly lookupFamily: 'All' | 'Auto' | 'V4Preferred' | 'V4Only' | 'V6Only'
+  /** `address:port` of name servers, instead of those of the machine. */
+  readonly servers?: readonly string[]
 }
 
 export interface LoggingSettings {

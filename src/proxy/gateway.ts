@@ -13,7 +13,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
 import { type OpenCluster, openCluster, type Surroundings } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
-import { systemNames } from '../upstream/name-source.ts'
+import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
@@ -31,6 +31,11 @@ import { rateLimitCounter } from './observe-limits.ts'
 import { tellCounts, upstreamObserver } from './observe-upstream.ts'
 import { DecisionScrutiny } from './scrutiny.ts'
 import { streamRouter } from './stream-router.ts'
+
+/** Where name servers are named, nobody else is asked. */
+function namesOf({ servers }: Settings['dns']): SystemNamesOptions {
+  return servers === undefined ? {} : { servers, lookup: async () => [] }
+}
 
 type Diagnostic = Program['diagnostics'][number]
 
@@ -74,7 +79,7 @@ export class Gateway {
     const deadlines = new Deadlines()
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {
-      source: systemNames(),
+      source: systemNames(namesOf(settings.dns)),
       observe: (outcome) => lookups.at(outcome).inc(),
     })
     const surroundings: Surroundings = {

@@ -31,6 +31,20 @@ const address = () =>
     },
   })
 
+/** An address, never a name: who would look that up? */
+const nameServer = () =>
+  scalar<string>({
+    what: 'the address of a name server',
+    hint: 'write ip or ip:port, IPv6 in brackets',
+    parse: (text) => {
+      const found = parseHost(/[0-9]:[0-9]+$|\]:[0-9]+$/.test(text) ? text : `${text}:53`)
+      if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
+      const { host, port } = found
+      if (host.includes(':')) return `[${host}]:${port}`
+      return /^([0-9]{1,3}\.){3}[0-9]{1,3}$/.test(host) ? `${host}:${port}` : undefined
+    },
+  })
+
 const hexKey = () =>
   secret().check(({ value, issues }) => {
     if (value.file !== undefined || /^[0-9a-fA-F]{64}$/.test(value.secret)) return
@@ -130,6 +144,12 @@ const shape = {
       lookupFamily: choice('All', 'Auto', 'V4Preferred', 'V4Only', 'V6Only')
         .prefault('Auto')
         .describe('Which addresses of a name are used.'),
+      servers: z
+        .array(nameServer())
+        .min(1)
+        .max(8)
+        .optional()
+        .describe('Name servers, as ip or ip:port, instead of those of the machine.'),
     })
     .prefault({})
     .describe('How names are looked up.'),
@@ -272,7 +292,10 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     admin: value.adminAddr,
     stats: value.statsAddr,
     readiness: value.readinessAddr,
-    dns: value.dns,
+    dns: {
+      lookupFamily: value.dns.lookupFamily,
+      ...(value.dns.servers === undefined ? {} : { servers: value.dns.servers }),
+    },
     logging: value.logging,
     metrics: {
       histograms: value.histograms,
