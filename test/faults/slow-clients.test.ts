@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
+import { exchange, listen } from '../proxy/harness.ts'
+import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
+import { until } from '../proxy/whole-gateway.ts'
+
+const CLIENTS = 2_000
+/** What each of them may cost at most, its sockets and the timers of the test's own load included. */
+const BYTES_EACH = 48 * 1024
+
+describe(`${CLIENTS} slow clients`, () => {
+  let backend: Server
+  let running: Running
+  let port: number
+  let idle: { descriptors: number; resident: number }
+
+  before(async () => {
+    backend = createServer((request, response) => {
+      if (request.url === '/large') {
+        response.writeHead(200, { 'content-length': 1 << 20 })
+        response.end(Buffer.alloc(1 << 20))
+        return
+      }
+      request.resume()
+      request.on('end', () => response.end('served'))
+    })
+    backend.maxConnections = 10_000
+    const own = await listen(backend)
+    port = await free()
+    running = await startRunning(`gateways: { default: { port: ${port} } }
+frontendPolicies: { http: { headTimeout: 6s, bodyTimeout: 6s } }
+routes:
+- name: all
+  backends: [{ host: 127.0.0.1:${own} }]
+`)
+    for (let i = 0; i < 200; i++) await served()
+    idle = { descriptors: running.descriptors(), resident: running.resident() }
+  })
+
+  after(async () => {
+    await running.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  const served = async () => {
+    const get = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    await until('an answer', async () => (await exchange(port, get, 'served')).includes('200 OK'))
+  }
+
+  const bounded = (each: number) => {
+    const grown = running.resident() - idle.resident
+    assert.ok(grown < CLIENTS * each, `${Math.round(grown / CLIENTS)} bytes for each`)
+  }
+
+  /** Connects them all, then lets them say a little every now and then, for as long as they are. */
+  async function crowd(first: string, then: string): Promise<readonly Socket[]> {
+    const sockets: Socket[] = []
+    for (let at = 0; at < CLIENTS; at++) {
+      const socket = connect(port, '127.0.0.1')
+      socket.on('error', () => {})
+      socket.write(first)
+      if (then === '') socket.pause()
+      else socket.resume()
+      sockets.push(socket)
+      if (at % 200 === 199) await new Promise((resolve) => socket.once('connect', resolve))
+    }
+    let turn = 0
+    const timer = setInterval(() => {
+      // A third at a time: each says something every 1.5 s.
+      for (let at = turn++ % 3; at < CLIENTS; at += 3) {
+        const socket = sockets[at] as Socket
+        if (then !== '' && socket.writable) socket.write(then)
+      }
+    }, 500)
+    timer.unref()
+    return sockets
+  }
+
+  async function gone(sockets: readonly Socket[]): Promise<void> {
+    await until('all of them to be sent away', () => sockets.every((it) => it.closed), 40)
+  }
+
+  for (const [what, first, then, status] of [
+    ['heads', 'GET / HTTP/1.1\r\nhost: x\r\nx-a', 'a', 408],
+    ['nothing at all', '', '', undefined],
+  ] as const) {
+    it(`slow with ${what}: sent away in time, others are served meanwhile`, async () => {
+      const sockets = await crowd(first, then)
+      await served()
+      bounded(BYTES_EACH)
+      for (const socket of sockets) socket.resume()
+      await gone(sockets)
+      if (status !== undefined) {
+        const told = () =>
+          recordsIn(running.out()).filter((line) => line['http.status'] === status).length
+        await until('a record of each', () => told() >= CLIENTS)
+      }
+      await served()
+      await until(
+        'the descriptors to be back',
+        () => running.descriptors() <= idle.descriptors + 20,
+      )
+    })
+  }
+
+  it('slow with bodies: all are taken as slowly as they come, and others are served', async () => {
+    const sockets = await crowd('POST /b HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nx', 'x')
+    await until(
+      'all to be under way',
+      async () => (await running.total('portcullis_requests_active')) >= CLIENTS,
+    )
+    await served()
+    bounded(BYTES_EACH)
+    // Who still sends is not cut off; who stops is.
+    assert.ok(sockets.every((socket) => !socket.destroyed))
+    for (const socket of sockets) socket.destroy()
+    await until(
+      'all to be over',
+      async () => (await running.total('portcullis_requests_active')) === 0,
+    )
+    await until('the descriptors to be back', () => running.descriptors() <= idle.descriptors + 20)
+    await served()
+  })
+
+  it('slow with taking answers of 1 MiB: memory stays bounded, then they are let go', async () => {
+    const sockets = await crowd('GET /large HTTP/1.1\r\nhost: x\r\n\r\n', '')
+    await served()
+    // Each has some of its answer on the way, none has all of it in memory.
+    bounded(200 * 1024)
+    await until(
+      'all to be over',
+      async () => (await running.total('portcullis_requests_active')) === 0,
+      40,
+    )
+    for (const socket of sockets) socket.destroy()
+    await until('the descriptors to be back', () => running.descriptors() <= idle.descriptors + 20)
+    await served()
+  })
+})

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
+import { exchange, listen } from '../proxy/harness.ts'
+import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
+import { until } from '../proxy/whole-gateway.ts'
+
+const STREAMS = 100
+
+describe('kill -9 of a worker', {
+  skip: process.platform === 'linux' ? false : 'needs /proc',
+}, () => {
+  const answers = new Set<ServerResponse>()
+  let backend: Server
+  let running: Running
+  let port: number
+
+  before(async () => {
+    backend = createServer((request, response) => {
+      if (request.url !== '/events') return void response.end('served')
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write('data: begun\n\n')
+      answers.add(response)
+      response.on('close', () => answers.delete(response))
+    })
+    const own = await listen(backend)
+    port = await free()
+    running = await startRunning(
+      `gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  backends: [{ host: 127.0.0.1:${own} }]
+`,
+      { workers: 2 },
+    )
+  })
+
+  after(async () => {
+    await running.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  const pids = () =>
+    readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
+      .trim()
+      .split(/\s+/)
+      .map(Number)
+
+  const served = async () => {
+    const get = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
+    return (await exchange(port, get, 'served')).includes('200 OK')
+  }
+
+  it('costs its own connections alone, is replaced, and said so', async () => {
+    const streams = Array.from({ length: STREAMS }, () => {
+      const stream: { socket: Socket; text: string; isClosed: boolean } = {
+        socket: connect(port, '127.0.0.1'),
+        text: '',
+        isClosed: false,
+      }
+      stream.socket.on('error', () => {})
+      stream.socket.on('close', () => (stream.isClosed = true))
+      stream.socket.on('data', (bytes) => (stream.text += bytes))
+      stream.socket.write('GET /events HTTP/1.1\r\nhost: x\r\n\r\n')
+      return stream
+    })
+    await until('all streams', () => streams.every(({ text }) => text.includes('begun')))
+    const before = pids()
+    assert.equal(before.length, 2)
+    process.kill(before[0] as number, 'SIGKILL')
+    await until('its streams to end', () => streams.some(({ isClosed }) => isClosed))
+    await until('a new worker', () => pids().length === 2 && pids().join() !== before.join())
+    const left = streams.filter(({ isClosed }) => !isClosed)
+    assert.ok(left.length > 0, 'the other worker keeps its streams')
+    await until('the backend to be rid of the others', () => answers.size === left.length)
+    for (const answer of answers) answer.write('data: still there\n\n')
+    await until('an event', () => left.every(({ text }) => text.includes('still there')))
+    for (const { socket } of streams) socket.destroy()
+    const record = () => recordsIn(running.out()).find(({ scope }) => scope === 'worker')
+    await until('the record', () => record() !== undefined)
+    assert.deepEqual([record()?.['error'], record()?.['reason']], ['the worker ended', 'SIGKILL'])
+  })
+
+  it('again and again: there are two each time, and requests are served', async () => {
+    for (let turn = 0; turn < 3; turn++) {
+      const before = pids()
+      process.kill(before[turn % 2] as number, 'SIGKILL')
+      await until('a new worker', () => pids().length === 2 && pids().join() !== before.join())
+      await until('service', served)
+    }
+    for (let i = 0; i < 40; i++) assert.ok(await served())
+    assert.equal(await running.status('/healthz/ready'), 200)
+  })
+})
