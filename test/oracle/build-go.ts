@@ -7,12 +7,12 @@ export type Built =
   /** There is no Go here; in other words. */
   | { readonly missing: string }
 
-/** Builds the Go module in `folder` as `.cache/<name>`; Go's own cache makes a second time quick. */
-export function buildGo(folder: URL, name: string): Built {
+/** Builds the Go module in `folder`, or a package that it names, as `.cache/<name>`; Go's own cache makes a second time quick. */
+export function buildGo(folder: URL, name: string, target = '.'): Built {
   const cache = fileURLToPath(new URL('../../.cache/', import.meta.url))
   mkdirSync(cache, { recursive: true })
   const program = `${cache}${name}`
-  const { error, status, stderr } = spawnSync('go', ['build', '-o', program, '.'], {
+  const { error, status, stderr } = spawnSync('go', ['build', '-o', program, target], {
     cwd: fileURLToPath(folder),
     env: { ...process.env, GOFLAGS: '-mod=readonly -buildvcs=false', GOWORK: 'off' },
     encoding: 'utf8',
