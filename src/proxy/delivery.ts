@@ -112,7 +112,7 @@ export class Delivery implements ForwardEvents {
     if (run.sentAt === 0) run.sentAt = this.#attemptedAt
     this.#tried.push(choice.endpoint)
     run.endpoint = choice.endpoint
-    if (this.#takesHost) exchange.host = choice.host
+    if (this.#takesHost) exchange.host = choice.host || ownHost(downstream.head.host, choice)
     run.trace?.attempting(run)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)
@@ -209,6 +209,12 @@ export class Delivery implements ForwardEvents {
     const firstByte = this.#firstByte
     this.#events.attempted(run.backend?.name ?? '', { outcome: word, purpose, firstByte })
   }
+}
+
+/** HTTP/1.0 may say no host; in HTTP/1.1, which the backend is asked in, there must be one. */
+function ownHost(asked: string, { endpoint }: Choice): string {
+  if (asked !== '') return ''
+  return endpoint.startsWith('unix:') ? 'localhost' : endpoint
 }
 
 function outcomeOf(status: number): AttemptOutcome {

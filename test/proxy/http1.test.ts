@@ -29,6 +29,12 @@ describe('requests and answers', () => {
     assert.equal(upstream.received[0], 'GET /bA?q=1 HTTP/1.1\r\nHost: x\r\nX-Other: 2\r\n\r\n')
   })
 
+  it('a request of HTTP/1.0 that names no host asks the upstream for itself', async () => {
+    const { upstream, gateway } = await through(OK)
+    await exchange(gateway.port, 'GET /a HTTP/1.0\r\n\r\n', 'hello')
+    assert.equal(upstream.received[0], 'GET /a HTTP/1.1\r\nhost: test\r\n\r\n')
+  })
+
   it('keep-alive serves several requests on one connection, upstream too', async () => {
     const { upstream, gateway } = await through(OK)
     const text = await exchange(gateway.port, GET + GET + GET, /(hello[\s\S]*){3}/)
