@@ -1,16 +1,9 @@
-import { existsSync, globSync, readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { BodyReader, beginBody, readBody } from '../../src/wire/http1/body.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 import { refusalOf } from '../../src/wire/http1/refusals.ts'
-
-/** Where llhttp's own test data may lie: its request corpus, Markdown with a stream in each case. */
-const PLACES = ['../data/llhttp/request', '../../../shared/data/llhttp/request']
-
-export const CORPUS: string | undefined = PLACES.map((place) =>
-  join(import.meta.dirname, place),
-).find(existsSync)
 
 export interface Case {
   /** File and number in it. */
@@ -24,57 +17,19 @@ export interface Case {
   readonly expected: string
 }
 
-export function readCorpus(folder: string): readonly Case[] {
-  return globSync('*.md', { cwd: folder })
-    .sort()
-    .flatMap((file) => readCases(basename(file, '.md'), readFileSync(join(folder, file), 'utf8')))
-}
-
-function readCases(file: string, text: string): readonly Case[] {
-  // What follows needs no body even where a length says so: a mode of llhttp's that we do not have.
-  const cases = text.replaceAll(/<!-- meta=\{[^}]*"skipBody": true\} -->/g, '')
-  const pattern = /<!--\s*meta=(\{.*?\})\s*-->\s*```http\n(.*?)```.*?```log\n(.*?)```/gs
-  return [...cases.matchAll(pattern)].map(
-    ({ index, 1: meta = '', 2: http = '', 3: log = '' }, i) => {
-      return {
-        name: `${file} ${i + 1}`,
-        title: /.*^#+ (.*?)$/ms.exec(cases.slice(0, index))?.[1] ?? '',
-        mode: JSON.parse(meta).type,
-        stream: Buffer.from(unescaped(http), 'utf8'),
-        expected: outcomeOfLog(log),
-      }
-    },
+/**
+ * The streams of llhttp's own tests of requests with what it makes of them, under its licence:
+ * test/data/llhttp/LICENSE.
+ */
+export function readCorpus(): readonly Case[] {
+  const file = join(import.meta.dirname, '../data/llhttp/requests.json')
+  const cases: readonly (Omit<Case, 'stream'> & { readonly stream: string })[] = JSON.parse(
+    readFileSync(file, 'utf8'),
   )
+  return cases.map((own) => ({ ...own, stream: Buffer.from(own.stream, 'latin1') }))
 }
 
-/** The corpus has every line end as CR LF but those that are escaped. */
-function unescaped(http: string): string {
-  return http
-    .replace(/\n$/, '')
-    .replaceAll(/\\\n/g, '')
-    .replaceAll('\n', '\r\n')
-    .replaceAll('\\r', '\r')
-    .replaceAll('\\n', '\n')
-    .replaceAll('\\t', '\t')
-    .replaceAll('\\f', '\f')
-    .replaceAll(/\\x([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)))
-}
-
-const AFTER_CLOSE = '5'
-const UPGRADED = '22'
-
-/** How many requests were whole, and what came then. */
-function outcomeOfLog(log: string): string {
-  const whole = [...log.matchAll(/ message complete$/gm)].length
-  const error = /error code=(\d+)/.exec(log)?.[1]
-  if (error === AFTER_CLOSE) return `${whole}, then closed`
-  if (error === UPGRADED) return `${whole}, then upgraded`
-  if (error !== undefined) return `${whole}, then refused`
-  const begun = [...log.matchAll(/ message begin$/gm)].length
-  return begun > whole ? `${whole}, then waits` : `${whole}`
-}
-
-/** The same of ours. */
+/** How many requests were whole here, and what came then. */
 export function outcomeOf(stream: Buffer): { outcome: string; word: string } {
   const head = new RequestHead()
   const body = new BodyReader()
