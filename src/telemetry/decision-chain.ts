@@ -50,7 +50,7 @@ export function readChainLine(line: Buffer): ChainLine | undefined {
 }
 
 /** The last line of a chain, to be noted where nobody can change it: `41:5e88…`. */
-export function renderHead({ seq, prev }: Link): string {
+function renderHead({ seq, prev }: Link): string {
   return `${seq - 1}:${prev}`
 }
 
