@@ -1,4 +1,14 @@
-import { type Document, isAlias, isMap, isScalar, isSeq, parseDocument, Scalar } from 'yaml'
+import {
+  type Alias,
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  Scalar,
+  visit,
+} from 'yaml'
 import type { Entry, Node, ScalarNode, Style } from './node.ts'
 import type { Problem } from './problem.ts'
 import { describeYamlError } from './yaml-errors.ts'
@@ -41,6 +51,7 @@ interface Ranged {
 
 function convert(document: Document.Parsed, report: (problem: Problem) => void): Node | undefined {
   let copies = 0
+  let targets: ReadonlyMap<Alias, unknown> | undefined
   const open = new Set<unknown>()
   try {
     return nodeOf(document.contents, 0)
@@ -68,7 +79,10 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
       const hint = 'remove the tag'
       report({ code: 'PC0206', message: `the tag ${tag} has no meaning here`, hint, start, end })
     }
-    if (isAlias(node)) return aliased(node.resolve(document), start, end)
+    if (isAlias(node)) {
+      targets ??= targetsOf(document)
+      return aliased(targets.get(node), start, end)
+    }
     if (isSeq(node)) {
       const items = node.items.map((item) => nodeOf(item, end))
       return { kind: 'list', items, start, end }
@@ -123,6 +137,19 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
       }
     }
   }
+}
+
+/** What aliases stand for: each for the last anchor of its name before it. */
+function targetsOf(document: Document.Parsed): ReadonlyMap<Alias, unknown> {
+  const anchors = new Map<string, unknown>()
+  const targets = new Map<Alias, unknown>()
+  visit(document, {
+    Alias: (_, alias) => void targets.set(alias, anchors.get(alias.source)),
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node)
+    },
+  })
+  return targets
 }
 
 function keyText(node: unknown): string | undefined {
