@@ -1,15 +1,20 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Address } from '../model/settings.ts'
 
 /** What answers at one path. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A small server of our own, for operators: metrics, readiness, the admin API. */
+/**
+ * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
+ * is off; a Diagnostic where it cannot listen.
+ */
 export async function serve(
   address: Address,
   answers: ReadonlyMap<string, Answer>,
-): Promise<Server | undefined> {
+  origin: Origin,
+): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?', 1)[0] as string
@@ -21,11 +26,35 @@ export async function serve(
     } else answer(request, response)
   })
   server.keepAliveTimeout = 65_000
-  if (address.kind === 'unix') server.listen(address.path)
-  else server.listen(address.port, address.host)
-  await once(server, 'listening')
+  const failure = await listen(server, address, origin)
+  if (failure !== undefined) return failure
   server.unref()
   return server
+}
+
+/** Undefined once it listens. */
+export async function listen(
+  server: Server,
+  address: Exclude<Address, { readonly kind: 'off' }>,
+  origin: Origin,
+): Promise<Diagnostic | undefined> {
+  if (address.kind === 'unix') server.listen(address.path)
+  else server.listen(address.port, address.host)
+  try {
+    await once(server, 'listening')
+    return undefined
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    const where = address.kind === 'unix' ? address.path : `${address.host}:${address.port}`
+    const why = code === 'EADDRINUSE' ? 'another process has it' : (error as Error).message
+    const hint = 'stop what listens there, or choose another address'
+    const message = `nothing can listen at ${where}: ${why}`
+    return { code: 'PC0401', severity: 'error', message, hint, origin }
+  }
+}
+
+export function isListening(server: Server | Diagnostic | undefined): server is Server {
+  return server !== undefined && !('code' in server)
 }
 
 /** `/api/decisions/` answers for all that is below it; the overview for itself alone. */

@@ -1,15 +1,19 @@
-import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { listen } from '../admin/servers.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 
 /** The backend of examples/quickstart.yaml: it says what reached it. */
-export async function startExampleBackend(port: number): Promise<Server> {
+export async function startExampleBackend(
+  port: number,
+  file: string,
+): Promise<Server | Diagnostic> {
   const server = createServer((request, response) => {
     const { method, url, headers } = request
     const body = `${JSON.stringify({ method, path: url, headers }, undefined, 2)}\n`
     response.writeHead(200, { 'content-type': 'application/json' })
     response.end(method === 'HEAD' ? undefined : body)
   })
-  server.listen(port, '127.0.0.1')
-  await once(server, 'listening')
-  return server
+  const address = { kind: 'tcp', host: '127.0.0.1', port } as const
+  const origin = { kind: 'object', object: file, field: 'backends.example' } as const
+  return (await listen(server, address, origin)) ?? server
 }

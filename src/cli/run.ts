@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import own from '../../package.json' with { type: 'json' }
 import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
-import { serve } from '../admin/servers.ts'
+import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
@@ -55,7 +55,9 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const loaded = loadFile(file ?? QUICKSTART, { environment: terminal.environment })
     const { value: model, diagnostics } = loaded.result
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
-    const example = file === undefined ? await startExampleBackend(EXAMPLE_PORT) : undefined
+    const example =
+      file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
+    if (example !== undefined && 'code' in example) return refuse([example], terminal)
     const code = await serveUntilStopped(
       file ?? QUICKSTART,
       model,
@@ -142,17 +144,29 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
-  const servers = await Promise.all([
+  const at = (field: string) => ({ kind: 'object', object: file, field }) as const
+  const opened = await Promise.all([
     serve(
       settings.admin,
       adminAnswers(() => status, fleet.decisions),
+      at('config.adminAddr'),
     ),
-    serve(settings.stats, metricsAnswers(fleet.readMetrics)),
+    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
     serve(
       settings.readiness,
       readinessAnswers(() => status),
+      at('config.readinessAddr'),
     ),
   ])
+  const servers = opened.filter(isListening)
+  const unheard = opened.flatMap((one) => (one === undefined || isListening(one) ? [] : one))
+  if (unheard.length > 0) {
+    for (const server of servers) server.close()
+    await fleet.drain()
+    await records?.close()
+    sink.close()
+    return refuse(unheard, terminal)
+  }
 
   const reloads = metrics.counter(configReloads)
   const reloading = new Reloading({
@@ -194,8 +208,8 @@ async function serveUntilStopped(
   await fleet.drain()
   await records?.close()
   watch.close()
-  for (const server of servers) server?.close()
-  for (const server of servers) server?.closeAllConnections()
+  for (const server of servers) server.close()
+  for (const server of servers) server.closeAllConnections()
   log.info('portcullis', { message: 'stopped' })
   await new Promise<void>((done) => sink.flush(done))
   sink.close()

@@ -144,6 +144,18 @@ ${more}routes:
     assert.match(own.out(), /PC0103.*unknown variable `reqest`[\s\S]*gateway\.yaml:\d+:\d+/)
   })
 
+  it('says which address of its own is taken, and exits with 1', async () => {
+    writeFileSync(file, config(ANY).replace(`:${ports.admin}`, `:${ports.backend}`))
+    const own = start('run', '-f', file)
+    assert.equal(await own.exit, 1)
+    assert.match(
+      own.out(),
+      /error\[PC0401\]: nothing can listen at 127\.0\.0\.1:\d+: another process/,
+    )
+    assert.match(own.out(), /config\.adminAddr/)
+    assert.doesNotMatch(own.out(), /node:|at .*\.ts:/)
+  })
+
   it('takes over a change, keeps what runs when a change is wrong, and says so', async () => {
     const own = await serving(config("request.path == '/a'"))
     assert.deepEqual([await status(ports.http, '/a'), await status(ports.http, '/b')], [200, 403])
