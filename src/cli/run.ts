@@ -144,6 +144,9 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
+  // Whoever sees that it is ready may also ask it to stop.
+  let reload = () => {}
+  const stopped = stopAsked(() => reload())
   const at = (field: string) => ({ kind: 'object', object: file, field }) as const
   const opened = await Promise.all([
     serve(
@@ -188,7 +191,8 @@ async function serveUntilStopped(
       log.error('config', { file, outcome: 'rejected', error: diagnostics[0]?.message })
     },
   })
-  const watch = new FileWatch(() => reloading.ask())
+  reload = () => reloading.ask()
+  const watch = new FileWatch(reload)
   const followed = (files: Loaded['files']) =>
     watch.follow([file, ...files.map(({ path }) => path)])
   followed(named)
@@ -200,7 +204,7 @@ async function serveUntilStopped(
     workers: fleet.size,
     message: 'serving',
   })
-  await stopAsked(() => reloading.ask())
+  await stopped
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })
