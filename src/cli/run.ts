@@ -25,10 +25,10 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
+import { endFrugally, prepareFor } from './frugal-start.ts'
 import { lintInSlices } from './lint-in-slices.ts'
 import { loadBetweenRequests } from './load.ts'
 import { Reloading } from './reload.ts'
-import { releaseYoungSpace } from './young-space.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -52,6 +52,7 @@ with a backend of its own.
 SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
   run: async (args, terminal) => {
     const file = fileOf(args)
+    prepareFor(file ?? QUICKSTART)
     const loaded = loadFile(file ?? QUICKSTART, { environment: terminal.environment })
     const { value: model, diagnostics } = loaded.result
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
@@ -196,7 +197,7 @@ async function serveUntilStopped(
   const followed = (files: Loaded['files']) =>
     watch.follow([file, ...files.map(({ path }) => path)])
   followed(named)
-  void tellHash(first).then(releaseYoungSpace)
+  void tellHash(first).then(endFrugally)
 
   log.info('portcullis', {
     file,

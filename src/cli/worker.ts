@@ -7,7 +7,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
-import { releaseYoungSpace } from './young-space.ts'
+import { endFrugally } from './frugal-start.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -37,10 +37,10 @@ export function runWorker(number: string): Promise<number> {
         return
       }
       if (order.kind === 'apply') {
+        endFrugally()
         serving ??= begin(order.model, number, order.ticketSecret)
         const applied = await serving.gateway.apply(order.model)
         report({ kind: 'applied', id: order.id, applied })
-        releaseYoungSpace()
         return
       }
       if (order.kind === 'decisions') {

@@ -34,7 +34,7 @@ function start(...args: readonly string[]): Running {
 }
 
 async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 400; i++) {
+  for (let i = 0; i < 1_600; i++) {
     if (await test()) return
     await wait(25)
   }
