@@ -1,9 +1,11 @@
 import { join } from 'node:path'
 import { chartFiles } from './charts/chart-files.ts'
 import { dashboard } from './charts/dashboard.ts'
+import { commandPage } from './command-page.ts'
 import { configCases } from './config-cases.ts'
 import { configReference } from './config-reference.ts'
 import { definitions } from './crds/definitions.ts'
+import { decisionPage } from './decision-page.ts'
 import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
@@ -14,10 +16,12 @@ import { telemetryPages } from './telemetry-pages.ts'
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
   chartFiles,
+  commandPage,
   configCases,
   configReference,
   dashboard,
   definitions,
+  decisionPage,
   errorPages,
   expressionReference,
   importTable,

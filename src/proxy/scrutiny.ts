@@ -9,7 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 const ALLOWANCE = 50
 const MOST_SAVED = 100
 /** Decisions between two looks for rules that fail while others decide. */
-const EVERY = 4_096
+const EVERY = 16_384
 
 /** Counts what rules say, and sees to it that a storm of denials costs little more than itself. */
 export class DecisionScrutiny implements Scrutiny {

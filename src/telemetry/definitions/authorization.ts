@@ -6,13 +6,13 @@ import { ACTION, CAUSE, POLICY, RULE } from './labels.ts'
 
 export const authorizationDecisions = defineCounter({
   name: 'portcullis_authorization_decisions_total',
-  help: 'Decisions by the rule that decided; where all passed no rule did, and they are `none`.',
+  help: 'Decisions by the rule that decided, or `none` where no rule did.',
   labels: [POLICY, RULE, label('verdict', 'of the decision', ['allowed', 'denied']), ACTION, CAUSE],
 })
 
 export const authorizationRuleErrors = defineCounter({
   name: 'portcullis_authorization_rule_errors_total',
-  help: 'Rules that did not come to a boolean, and therefore did not match.',
+  help: 'Rules that were looked at and came to no boolean, and therefore did not match.',
   labels: [POLICY, RULE, ACTION, label('cause', 'why', ['error', 'unset', 'not-boolean'])],
 })
 
