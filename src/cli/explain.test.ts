@@ -3,6 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { DecisionFile } from '../telemetry/decision-file.ts'
+import { recordOf } from '../telemetry/fixtures/decision-records.ts'
 import { runCommand } from './index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
@@ -188,6 +190,52 @@ describe('portcullis explain', () => {
     assert.ok(out.includes('\x1b[32m'))
     const plain = await explain('-r', 'POST /orders', '-H', 'x-write: \x1b[31m', '--claims', CLAIMS)
     assert.equal(plain.out.includes('\x1b'), false)
+  })
+})
+
+describe('a decision in a file', () => {
+  const records = join(folder, 'decisions.jsonl')
+  const decision = recordOf({
+    id: 'some-id',
+    listener: 'default',
+    route: 'orders',
+    method: 'POST',
+    host: 'shop.test',
+    path: '/orders',
+    source: '[2001:db8::1]:4711',
+    attributes: [
+      { name: 'jwt.group', state: 'shown', value: 'eng' },
+      { name: 'jwt.realm.roles', state: 'shown', value: ['a'] },
+      { name: 'jwt.sub', state: 'redacted' },
+      { name: "request.headers['x-write']", state: 'shown', value: 'yes' },
+    ],
+  })
+
+  before(async () => {
+    const file = await DecisionFile.open({
+      path: records,
+      maxSize: 1 << 20,
+      maxFiles: 1,
+      whenFailed: assert.fail,
+    })
+    file.write(decision)
+    await file.close()
+  })
+
+  it('is told', async () => {
+    const { code, out } = await run(['why', 'some-id', '--decisions', records])
+    assert.equal(code, 0)
+    assert.match(out, /^denied {2}POST shop\.test\/orders/)
+    assert.equal((await run(['why', 'other', '--decisions', records])).code, 1)
+    assert.equal((await run(['why', '--decisions', records])).code, 2)
+    assert.match((await run(['why', 'x', '--decisions', `${records}.none`])).err, /ENOENT/)
+  })
+
+  it('is explained, as far as its values are shown', async () => {
+    const { code, out, err } = await explain('--decision', 'some-id', '--decisions', records)
+    assert.match(err, /not in the record: jwt\.sub/)
+    assert.match(out, /traffic {2}allowed/)
+    assert.equal(code, 0)
   })
 })
 

@@ -3,13 +3,15 @@ import { parseArgs } from 'node:util'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
+import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import { explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { loadFile } from '../sources/file/load.ts'
-import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { renderExplained, reportExplained } from './explanation.ts'
+import { findDecision } from './find-decision.ts'
 import { idleServices } from './idle-services.ts'
 import { painter } from './paint.ts'
 import { supposedFrom, supposedFromRecord } from './supposed.ts'
@@ -18,7 +20,7 @@ export const explain = defineCommand({
   name: 'explain',
   summary: 'tell what a configuration would decide about a request, rule by rule',
   help: `portcullis explain -f FILE --request 'GET /path' [options]
-portcullis explain -f FILE --decision ID [--admin URL]
+portcullis explain -f FILE --decision ID [--admin URL | --decisions FILE...]
 
 Evaluates every rule that the request would reach, in the order of evaluation, with the
 value of each condition, by the same functions as the gateway. Tokens are not checked:
@@ -38,6 +40,7 @@ claims are what you say they are, for every policy that verifies tokens there.
       --decision ID      the request of a decision of a running gateway, as far as its
                          record shows values
       --admin URL        its admin API (default ${DEFAULT_ADMIN})
+      --decisions FILE   the file of decisions to look in instead; repeat it for more
       --json             for programs
 
 Exit code: 0 where it is allowed, 1 where it is denied or cannot be told, 2 where the
@@ -57,12 +60,25 @@ command is not understood.`,
       terminal.err(`portcullis explain: ${explained}\n`)
       return 1
     }
-    const report = reportExplained(explained)
+    const report = reportExplained(explained, unseen(supposed, explained))
     if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
     return report.stages.some(({ verdict }) => verdict === 'denied') ? 1 : 0
   },
 })
+
+/** Who asks is known to the rules only where an authentication finds it out. */
+function unseen(
+  { identity }: Supposed,
+  { authentications }: Exclude<ReturnType<typeof explainRequest>, string>,
+): readonly string[] {
+  const found = authentications.flatMap(
+    ({ kind }) => POLICY_SCHEMAS.find((known) => known.kind === kind)?.identifies ?? [],
+  )
+  return Object.keys(identity)
+    .filter((variable) => !found.some((own) => own === variable))
+    .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
+}
 
 function load(
   file: string,
@@ -78,9 +94,9 @@ async function supposedBy(
   options: ReturnType<typeof parse>,
   { err, colour }: Terminal,
 ): Promise<Supposed | undefined> {
-  const { decision, admin = DEFAULT_ADMIN } = options
+  const { decision, decisions } = options
   if (decision === undefined) return supposedFrom(options)
-  const found = await askDecisions(admin, `/api/decisions/${encodeURIComponent(decision)}`)
+  const found = await findDecision(decision, options.admin, decisions)
   const [record] = typeof found === 'string' ? [] : found
   if (record === undefined) {
     err(`portcullis explain: ${typeof found === 'string' ? found : 'there is no such decision'}\n`)
@@ -113,6 +129,7 @@ function parse(args: readonly string[]) {
         backend: { type: 'string' },
         decision: { type: 'string' },
         admin: { type: 'string' },
+        decisions: { type: 'string', multiple: true },
         json: { type: 'boolean' },
       },
     })

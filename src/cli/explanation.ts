@@ -1,5 +1,6 @@
 import { type Condition, conditionsOf } from '../cel/index.ts'
 import type { Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
+import type { Attached } from '../model/policy.ts'
 import type { ExplainedRequest, ExplainedStage } from '../program/explain.ts'
 import type { Paint } from './paint.ts'
 
@@ -8,8 +9,17 @@ export interface Explained {
   readonly gateway: string
   readonly listener: string
   readonly route: string
-  readonly authentications: readonly { readonly policy: string; readonly kind: string }[]
+  readonly authentications: readonly AuthenticationReport[]
+  /** What may not be as it seems. */
+  readonly notes: readonly string[]
   readonly stages: readonly StageReport[]
+}
+
+interface AuthenticationReport {
+  readonly policy: string
+  readonly kind: string
+  /** Without credentials that it accepts no rule is asked: the answer is 401. */
+  readonly isRequired: boolean
 }
 
 interface StageReport {
@@ -36,15 +46,25 @@ interface ConditionReport {
   readonly operands: readonly { readonly text: string; readonly value: string | null }[]
 }
 
-export function reportExplained(explained: ExplainedRequest): Explained {
+export function reportExplained(
+  explained: ExplainedRequest,
+  notes: readonly string[] = [],
+): Explained {
   const { gateway, listener, route, authentications, stages } = explained
   return {
     gateway,
     listener,
     route,
-    authentications: authentications.map(({ policy, kind }) => ({ policy, kind })),
+    authentications: authentications.map(authenticationReport),
+    notes,
     stages: stages.map(stageReport),
   }
+}
+
+function authenticationReport(policy: Attached): AuthenticationReport {
+  const { mode } = (policy.state === 'valid' ? policy.value : {}) as { readonly mode?: string }
+  const isRequired = mode !== 'Optional' && mode !== 'Permissive'
+  return { policy: policy.policy, kind: policy.kind, isRequired }
 }
 
 function stageReport({ stage, name, decision, rules }: ExplainedStage): StageReport {
@@ -120,13 +140,15 @@ const ACTIONS = [
 ] as const
 
 export function renderExplained(explained: Explained, paint: Paint): string {
-  const { gateway, listener, route, authentications, stages } = explained
+  const { gateway, listener, route, authentications, notes, stages } = explained
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
-  const before = authentications.map(
-    ({ policy, kind }) =>
-      `  ${paint('name', kind)} of ${paint('name', policy)} comes first: without it 401`,
-  )
-  return `${[paint('plain', where), ...before, ...stages.flatMap((one) => ['', ...stageLines(one, paint)])].join('\n')}\n`
+  const before = authentications.map(({ policy, kind, isRequired }) => {
+    const rest = isRequired ? 'comes first: without it 401' : 'comes first, and takes everybody'
+    return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
+  })
+  const said = notes.map((note) => `  ${paint('warn', note)}`)
+  const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
+  return `${[paint('plain', where), ...before, ...said, ...lines].join('\n')}\n`
 }
 
 function stageLines(stage: StageReport, paint: Paint): readonly string[] {

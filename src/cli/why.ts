@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
+import { findDecision } from './find-decision.ts'
 import { painter } from './paint.ts'
 import { renderDecision, renderDecisionLine } from './render-decision.ts'
 
@@ -8,12 +9,14 @@ export const why = defineCommand({
   name: 'why',
   summary: 'tell why a running gateway denied a request',
   help: `portcullis why [ID] [--admin URL] [--json]
+portcullis why ID --decisions FILE... [--json]
 
 Asks a running gateway for the decision with this ID, which the client got as
 x-request-id, and tells which rule decided and why. Without ID it lists the latest
 denials.
 
   --admin URL        the admin API (default ${DEFAULT_ADMIN})
+  --decisions FILE   the file of decisions to look in instead; repeat it for more
   --policy NAME      of the list: decisions of this policy alone
   --verdict VERDICT  of the list: denied (default), would-deny, allowed or any
   --since TIME       of the list: not before this time, as 2026-02-03T04:05:06Z
@@ -26,11 +29,11 @@ Exit code: 0 where there is a record, 1 where there is none or nobody answers.`,
     const [id, ...more] = positionals
     if (more.length > 0) throw new UsageError('name one id')
     const { admin = DEFAULT_ADMIN, json = false } = values
-    const path =
+    if (id === undefined && values.decisions !== undefined) throw new UsageError('name the id')
+    const found =
       id === undefined
-        ? `/api/decisions?${filters(values)}`
-        : `/api/decisions/${encodeURIComponent(id)}`
-    const found = await askDecisions(admin, path)
+        ? await askDecisions(admin, `/api/decisions?${filters(values)}`)
+        : await findDecision(id, admin, values.decisions)
     if (typeof found === 'string') {
       err(`portcullis why: ${found}\n`)
       return 1
@@ -61,6 +64,7 @@ function parse(args: readonly string[]) {
       allowPositionals: true,
       options: {
         admin: { type: 'string' },
+        decisions: { type: 'string', multiple: true },
         policy: { type: 'string' },
         verdict: { type: 'string' },
         since: { type: 'string' },

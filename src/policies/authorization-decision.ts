@@ -1,5 +1,12 @@
 import { compileRules, type Rule, type Variables } from '../cel/index.ts'
-import type { Decider, Decision, ExplainedRule, Scrutiny, Tally } from '../exchange/decision.ts'
+import {
+  type Decider,
+  type Decision,
+  type ExplainedRule,
+  NO_SCRUTINY,
+  type Scrutiny,
+  type Tally,
+} from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import {
@@ -40,6 +47,9 @@ export function compileDecision(
   return new RuleDecider(stage, groupsOf('Enforce'), groupsOf('Audit'), site.scrutiny)
 }
 
+/** What is told once is neither counted nor searched for again. */
+const UNTOLD: Scrutiny = { ...NO_SCRUTINY, search: () => undefined }
+
 type Mode = Authorization['mode']
 
 /** Rules of one action and one mode that see who asks alike. */
@@ -79,11 +89,11 @@ class RuleDecider implements Decider {
   }
 
   decide(variables: Variables): Decision | undefined {
+    if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
     if (!this.#admits(variables)) return this.#told(true, this.#enforced, variables)
     if (this.#audit !== undefined && !this.#passes(this.#audit, variables)) {
       return this.#told(false, this.#all, variables)
     }
-    if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
     if (this.#share === 0 || Math.random() >= this.#share) return undefined
     return this.#told(true, this.#enforced, variables)
   }
@@ -140,7 +150,7 @@ class RuleDecider implements Decider {
       ...judgement,
       stage: this.#stage,
       isEnforced,
-      audited: isOther ? judge(this.#all, variables, this.#scrutiny).judgement : undefined,
+      audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
       attributes: attributesOf(named, this.#all, variables),
     }
   }

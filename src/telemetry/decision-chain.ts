@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
+import type { DecisionRecord } from './decision-record.ts'
 
 /**
  * A file of decisions is one JSON object a line, and each line carries the SHA-256 of the line
@@ -90,6 +91,25 @@ export async function verifyChain(files: readonly string[], head?: string): Prom
 async function firstSeq(file: string): Promise<number> {
   for await (const { bytes } of linesOf(file)) return readChainLine(bytes)?.seq ?? 0
   return Number.POSITIVE_INFINITY
+}
+
+/** The records of one id in these files; whether their chain is whole is not looked at. */
+export async function findInFiles(
+  files: readonly string[],
+  id: string,
+): Promise<readonly DecisionRecord[]> {
+  const found: DecisionRecord[] = []
+  for (const file of files) {
+    for await (const { bytes } of linesOf(file)) {
+      // Most lines are of others, and need not be read as JSON to see it.
+      if (!bytes.includes(id)) continue
+      const line = readChainLine(bytes)
+      if (line?.entry !== 'decision' || line['id'] !== id) continue
+      const { seq: _, prev: __, entry: ___, ...record } = line
+      found.push(record as unknown as DecisionRecord)
+    }
+  }
+  return found
 }
 
 class ChainCheck {

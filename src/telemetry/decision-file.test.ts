@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fuzz } from '../../test/fuzz/runs.ts'
-import { verifyChain } from './decision-chain.ts'
+import { findInFiles, verifyChain } from './decision-chain.ts'
 import { DecisionFile, type DecisionFileOptions } from './decision-file.ts'
 import { recordOf } from './fixtures/decision-records.ts'
 
@@ -132,6 +132,13 @@ describe('the file of decisions', () => {
     await own.write(0, 25)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions, report.dropped], [[], 10, 15])
+  })
+
+  it('is looked through for an id, all files of it', async () => {
+    const own = place({ maxSize: 1_000 })
+    for (let i = 0; i < 4; i++) await own.write(i * 5, i * 5 + 5)
+    assert.deepEqual(await findInFiles(own.files(), 'id-7'), [recordOf({ id: 'id-7' })])
+    assert.deepEqual(await findInFiles(own.files(), 'id-99'), [])
   })
 
   it('is not opened where it is something else', async () => {

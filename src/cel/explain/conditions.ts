@@ -45,8 +45,10 @@ function conditionOf(explanation: Explanation, text: string): Condition {
 }
 
 function collect(part: Explanation, text: string, operands: Map<string, string | undefined>): void {
+  const { term, value } = part
+  // Whether something is there says it all.
+  if (term.kind === 'field' && term.access === 'test') return
   if (isAttribute(part)) {
-    const { term, value } = part
     operands.set(text.slice(term.start, term.end), value === undefined ? undefined : show(value))
     return
   }

@@ -174,11 +174,27 @@ describe('rules that fail', () => {
       { allow: has('a') },
       { allow: 'int(request.headers["n"]) > 1' },
     ]
-    await decisions(rules, { n: 'x' }, scrutiny)
+    await decisions(rules, { n: 'x' }, { ...scrutiny, isDue: () => false })
     assert.deepEqual(failed, ['Allow 1 unset', 'Allow 2 error'])
     failed.length = 0
     await decisions(rules, { n: 'x', a: '1' }, scrutiny)
     assert.deepEqual(failed, ['Deny 0 unset', 'Allow 2 error'])
+  })
+})
+
+describe('rules that fail beside blocks in audit mode', () => {
+  it('are told once', async () => {
+    let failures = 0
+    const scrutiny: Scrutiny = { ...NO_SCRUTINY, failed: () => void failures++ }
+    const policies = [
+      ...at('route', 'own', { authorization: { rules: [{ require: has('x') }] } }),
+      ...at('route', 'next', { authorization: { mode: 'Audit', rules: [{ allow: has('y') }] } }),
+    ]
+    const services = Object.assign(new TestServices(), { scrutiny })
+    const program = compileProgram(modelOf({ routes: [{ policies }] }), undefined, services)
+    const { exchange } = await decide(program)
+    assert.equal(exchange.decisions[0]?.audited?.isAllowed, false)
+    assert.equal(failures, 1)
   })
 })
 

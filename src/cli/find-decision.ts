@@ -1,0 +1,19 @@
+import { findInFiles } from '../telemetry/decision-chain.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
+
+/** The records of an id: in files, where some are named, else of a running gateway. */
+export async function findDecision(
+  id: string,
+  admin: string | undefined,
+  files: readonly string[] | undefined,
+): Promise<readonly DecisionRecord[] | string> {
+  if (files === undefined) {
+    return askDecisions(admin ?? DEFAULT_ADMIN, `/api/decisions/${encodeURIComponent(id)}`)
+  }
+  try {
+    return await findInFiles(files, id)
+  } catch (error) {
+    return (error as Error).message
+  }
+}
