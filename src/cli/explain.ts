@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
@@ -54,6 +55,7 @@ command is not understood.`,
     if (supposed === undefined) return 1
     const dice = { value: 0 }
     const program = compileProgram(model, undefined, idleServices(dice))
+    if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
     const explained = explainRequest(program, supposed, dice)
     closeKept(retiredKept(program, undefined))
     if (typeof explained === 'string') {
@@ -80,14 +82,19 @@ function unseen(
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
 }
 
-function load(
-  file: string,
-  { err, environment, colour, width = 100 }: Terminal,
-): Model | undefined {
-  const { value, diagnostics } = loadFile(file, { environment }).result
+function load(file: string, terminal: Terminal): Model | undefined {
+  const { value, diagnostics } = loadFile(file, { environment: terminal.environment }).result
   if (value !== undefined && !hasErrors(diagnostics)) return value
-  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
+  refuse(diagnostics, terminal)
   return undefined
+}
+
+function refuse(
+  diagnostics: readonly Diagnostic[],
+  { err, colour, width = 100 }: Terminal,
+): number {
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
+  return 1
 }
 
 async function supposedBy(

@@ -23,7 +23,7 @@ export interface DecisionFileOptions {
   readonly whenDropped?: (records: number) => void
 }
 
-const CAPACITY = 20_000
+const CAPACITY = 5_000
 /** Milliseconds that a record waits at most, and that a file that takes none is left alone. */
 const INTERVAL = 50
 const RETRY = 1_000

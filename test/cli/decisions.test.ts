@@ -42,7 +42,8 @@ describe('decisions of a running gateway', () => {
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, [ENTRY, 'run', '-f', file], { stdio: 'ignore' })
-    for (let i = 0; i < 400; i++) {
+    // A machine that is busy takes its time.
+    for (let i = 0; i < 2_400; i++) {
       const answer = await fetch(`http://127.0.0.1:${ready}/healthz/ready`).catch(() => undefined)
       if (answer?.status === 200) return
       await wait(25)

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
+import { once } from 'node:events'
 import type { Server } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
 import { SignJWT } from 'jose'
 import { DECISION_FIELDS } from '../../src/telemetry/decision-record.ts'
@@ -212,10 +214,55 @@ routes:
     assert.equal(own.metric(`portcullis_authorization_rule_errors_total{${errors}}`), 1)
   })
 
+  it('are told alike over HTTP/2', async () => {
+    const session = connectHttp2(`http://127.0.0.1:${port}`)
+    const stream = session.request({ ':path': '/rules/admin' })
+    const [headers] = await once(stream, 'response')
+    stream.resume()
+    await once(stream, 'close')
+    session.close()
+    assert.equal(headers[':status'], 403)
+    const [record] = own.decisions({ id: String(headers['x-request-id']) })
+    assert.deepEqual([record?.cause, record?.rule?.index], ['matched', 0])
+  })
+
   it('are named in the access log by the rule', async () => {
     const { id } = await ask('/rules/admin/x')
     const line = own.lines.find((one) => one.includes(id)) ?? ''
     assert.match(line, /reason=authorization detail="route:rules authorization\[0\] matched"/)
+  })
+})
+
+describe('metrics of decisions', () => {
+  it('forget policies that the configuration has no more', async () => {
+    const backend = await startBackend()
+    const port = await freePort()
+    const text = (policy: string) => `
+gateways: { default: { port: ${port} } }
+routes:
+- name: ${policy}
+  gateways: [default]
+  policies: { authorization: { rules: [{ deny: "request.path == '/x'" }] } }
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`
+    const own = await startDeciding(text('old'))
+    const series = (policy: string) =>
+      own.metric(
+        `portcullis_authorization_decisions_total{policy="route:${policy}",rule="authorization[0]",verdict="denied",action="Deny",cause="matched"}`,
+      )
+    const deny = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/x`)
+      await answer.text()
+      assert.equal(answer.status, 403)
+    }
+    await deny()
+    assert.equal(series('old'), 1)
+    await own.apply(text('new'))
+    await deny()
+    assert.deepEqual([series('old'), series('new')], [undefined, 1])
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
   })
 })
 
