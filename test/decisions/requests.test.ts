@@ -233,6 +233,32 @@ routes:
   })
 })
 
+describe('requests that are allowed', () => {
+  it('are recorded where all of them are asked for, with what the backend answered', async () => {
+    const backend = await startBackend()
+    const port = await freePort()
+    const own = await startDeciding(`
+config: { decisions: { allowed: 1 } }
+gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  gateways: [default]
+  policies: { authorization: { rules: [{ allow: "request.method == 'PUT'" }, { allow: "request.method == 'GET'" }] } }
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`)
+    const answer = await fetch(`http://127.0.0.1:${port}/x`)
+    await answer.text()
+    const record = await own.only({ verdict: 'allowed' })
+    assert.deepEqual(
+      [record.cause, record.rule?.index, record.status, record.backend, record.enforced],
+      ['matched', 1, 200, 'all/0', true],
+    )
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+})
+
 describe('metrics of decisions', () => {
   it('forget policies that the configuration has no more', async () => {
     const backend = await startBackend()
