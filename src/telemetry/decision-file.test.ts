@@ -127,6 +127,19 @@ describe('the file of decisions', () => {
     assert.equal((await verifyChain(own.files())).decisions, 3)
   })
 
+  it('goes on in another file where somebody took it away, so that the lines are missed', async () => {
+    const own = place()
+    await own.write(0, 3)
+    const file = await own.open()
+    rmSync(own.path)
+    file.write(recordOf({ id: 'after' }))
+    await file.close()
+    assert.ok(own.lines().some(({ id }) => id === 'after'))
+    const report = await verifyChain(own.files())
+    assert.deepEqual(report.faults, [])
+    assert.match(report.notes.join(), /begins with line 6: what came before is not here/)
+  })
+
   it('says how many records it could not take', async () => {
     const own = place({ capacity: 10 })
     await own.write(0, 25)

@@ -1,4 +1,4 @@
-import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
+import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import {
   chainLine,
@@ -124,8 +124,12 @@ export class DecisionFile {
 
   /** After an error the chain is read again from the file, and all lines of it are repeated. */
   async #append(entries: readonly (readonly [Entry, object])[]): Promise<void> {
-    const { size } = await this.#handle.stat()
-    if (size !== this.#size) await this.#reopen()
+    const { path } = this.#options
+    const [own, there] = await Promise.all([this.#handle.stat(), stat(path).catch(() => undefined)])
+    // Somebody took the file away: the chain goes on in another, so that the lines are missed.
+    if (there?.ino !== own.ino) this.#use(await openChain(path, this.#next))
+    // Somebody else wrote to it: the chain goes on behind that.
+    else if (own.size !== this.#size) this.#use(await openChain(path))
     let next = this.#next
     let text = ''
     for (const [entry, fields] of entries) {
@@ -143,9 +147,8 @@ export class DecisionFile {
     this.#next = next
   }
 
-  async #reopen(): Promise<void> {
-    const opened = await openChain(this.#options.path)
-    await this.#handle.close()
+  #use(opened: Opened): void {
+    void this.#handle.close().catch(() => {})
     this.#handle = opened.handle
     this.#next = opened.next
     this.#first = opened.first
@@ -156,7 +159,7 @@ export class DecisionFile {
     const { path, maxFiles } = this.#options
     await this.#append([['end', { time: now(), reason: 'rotated' }]])
     await rename(path, `${path}.${String(this.#first).padStart(DIGITS, '0')}`)
-    await this.#reopen()
+    this.#use(await openChain(path, this.#next))
     const old = await rotatedFiles(path)
     for (const file of old.slice(0, Math.max(0, old.length - maxFiles))) await rm(file)
   }
@@ -179,11 +182,12 @@ async function rotatedFiles(path: string): Promise<readonly string[]> {
     .map((name) => join(dirname(path), name))
 }
 
-async function openChain(path: string): Promise<Opened> {
+/** `next`: what comes next in the chain, where the file is a new one and that is known. */
+async function openChain(path: string, next?: Link): Promise<Opened> {
   const handle = await open(path, 'a+', 0o600)
   try {
     const { size } = await handle.stat()
-    return size === 0 ? await begin(handle, path) : await resume(handle, size)
+    return size === 0 ? await begin(handle, path, next) : await resume(handle, size)
   } catch (error) {
     await handle.close()
     throw error
@@ -191,10 +195,10 @@ async function openChain(path: string): Promise<Opened> {
 }
 
 /** A new file, which goes on where the last one that is full ended. */
-async function begin(handle: FileHandle, path: string): Promise<Opened> {
+async function begin(handle: FileHandle, path: string, known?: Link): Promise<Opened> {
   const before = (await rotatedFiles(path)).at(-1)
-  let link = FIRST_LINK
-  if (before !== undefined) {
+  let link = known ?? FIRST_LINK
+  if (known === undefined && before !== undefined) {
     const old = await open(before, 'r')
     try {
       link = (await lastLink(old, (await old.stat()).size)).next
