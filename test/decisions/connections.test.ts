@@ -259,4 +259,26 @@ ${routes}
       false,
     )
   })
+
+  it('of a port with several listeners are told once', async () => {
+    const port = await freePort()
+    const own = await startDeciding(`gateways:
+  edge:
+    port: ${port}
+    listeners:
+    - { name: a, hostname: a.test }
+    - { name: b, hostname: b.test }
+frontendPolicies:
+  networkAuthorization:
+    mode: Audit
+    rules: [{ require: source.port == 1 }]
+routes:
+- name: web
+  gateways: [edge]
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`)
+    running.push(own)
+    assert.match(await talk(port, [GET]), /200 OK/)
+    assert.equal((await own.only()).cause, 'false')
+  })
 })
