@@ -21,6 +21,8 @@ export interface Point {
   readonly facts: Facts
   /** Authentications that a request passes before it comes here. */
   readonly authentications: readonly ValidPolicy[]
+  /** Names of variables that they set for whoever passes. */
+  readonly required: readonly string[]
 }
 
 export interface Where {
@@ -112,6 +114,7 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     invalid: stage === 'connection' ? invalid.filter(({ kind }) => kind === KINDS[stage]) : invalid,
     facts: factsOf(stage, where, scoping),
     authentications: stage === 'connection' ? [] : scoping.authentications,
+    required: stage === 'connection' ? [] : scoping.required,
   }
 }
 

@@ -1,3 +1,4 @@
+import { hashOf } from '../model/hash.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
@@ -16,6 +17,8 @@ export interface Scoping {
   namesFor(policy: ValidPolicy, depth: number): ReadonlyMap<string, string>
   /** What is known of the variables that were named so far. */
   facts(): ReadonlyMap<string, Fact>
+  /** Names of the variables that are set for whoever passes these authentications. */
+  readonly required: readonly string[]
 }
 
 /** The variables by which each kind says who asks. */
@@ -49,15 +52,35 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
       return new Map(
         VARIABLES.map((variable) => {
           const seen = visible(sources, depth, policy.policy, variable)
-          const numbers = seen.map((one) => all.indexOf(one))
-          const name = `${variable}#${numbers.join('+') || 'none'}`
+          const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
           named.set(name, seen)
           return [variable, name]
         }),
       )
     },
+    required: all.flatMap((policy) => requiredBy(policy)),
     facts: () => new Map([...named].flatMap(([name, seen]) => [...factsAbout(name, seen)])),
   }
+}
+
+/**
+ * Authentications that take the same credentials find out the same, wherever they are attached and
+ * in whichever configuration: their variables have one name.
+ */
+function verifierOf(policy: ValidPolicy): string {
+  const known = VERIFIERS.get(policy)
+  if (known !== undefined) return known
+  const made = hashOf([policy.kind, isJwt(policy) ? trusted(policy) : policy.value]).slice(0, 12)
+  VERIFIERS.set(policy, made)
+  return made
+}
+
+const VERIFIERS = new WeakMap<ValidPolicy, string>()
+
+/** Whose tokens, for whom: with which keys they are checked changes nothing of what they say. */
+function trusted(policy: ValidPolicy) {
+  const { providers } = (policy as ValidPolicy<JwtAuthentication>).value
+  return providers.map(({ issuer, audiences }) => ({ issuer, audiences }))
 }
 
 function visible(
@@ -95,6 +118,15 @@ function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[str
     if (required.every((claims) => claims.includes(claim)))
       yield [`${name}.${claim}`, { kind: 'set' }]
   }
+}
+
+/** Of an authentication that can be passed without credentials nothing is required. */
+function requiredBy(policy: ValidPolicy): readonly string[] {
+  const variables = IDENTIFYING.get(policy.kind) ?? []
+  const { mode = 'Strict' } = policy.value as { readonly mode?: string }
+  const [only, ...others] = variables
+  if (only === undefined || others.length > 0 || mode !== 'Strict' || only === 'extauthz') return []
+  return [`${only}#${verifierOf(policy)}`]
 }
 
 function isJwt({ kind }: ValidPolicy): boolean {

@@ -2,6 +2,7 @@ import { isMainThread } from 'node:worker_threads'
 import { nearest } from '../cel/check/nearest.ts'
 import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
+import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
 import { lintCommand } from './lint.ts'
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command[] = [
   explain,
   effective,
   testPolicies,
+  diff,
   why,
   audit,
   schema,

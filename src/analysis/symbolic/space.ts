@@ -1,4 +1,5 @@
 import type { Term } from '../../cel/check/term.ts'
+import { BOOL, JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
 import { explain } from '../../cel/explain/explain.ts'
 import type { Environment } from '../../cel/index.ts'
 import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
@@ -65,6 +66,15 @@ export class Space {
         for (const attribute of own) this.#tree.hint(attribute, texts)
       }
     }
+  }
+
+  /** A variable that nothing reads, but that matters by being set. */
+  learnVariable(name: string): void {
+    this.#tree.ask(wholeVariable(name), {})
+  }
+
+  isSet(name: string): Formula {
+    return this.isThere(wholeVariable(name), { text: '', term: NOTHING })
   }
 
   /** The condition comes out as one of these. */
@@ -194,6 +204,12 @@ function logic(
     default:
       return all([both(shared | ERROR), either(decisive | ERROR)])
   }
+}
+
+const NOTHING: Term = { kind: 'constant', value: true, type: BOOL, start: 0, end: 0 }
+
+function wholeVariable(name: string): Attribute {
+  return { steps: [name], types: [mapOf(STRING, JSON_VALUE)] }
 }
 
 function isKind(unknown: Unknown, kind: Possibility['kind']): (index: number) => boolean {

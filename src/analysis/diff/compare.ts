@@ -1,0 +1,296 @@
+import { STAGES } from '../../cel/index.ts'
+import type { Model } from '../../model/model.ts'
+import type { PlacedRule } from '../placed-rule.ts'
+import type { Facts } from '../symbolic/attribute-tree.ts'
+import { ALWAYS, all, any, type Formula, literal, NEVER, negation } from '../symbolic/formula.ts'
+import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
+import { solve } from '../symbolic/solve.ts'
+import { type Mode, Space } from '../symbolic/space.ts'
+import { worldOf } from '../symbolic/world.ts'
+import { type Entry, isSameEntry, type RouteMatch, type Ways, waysThrough } from './entries.ts'
+import { type ExampleRequest, exampleOf } from './example.ts'
+import { isBefore, mayMeet } from './precedence.ts'
+
+/** What one configuration does with a request, said by the program that would serve it. */
+export interface Verdict {
+  readonly isAdmitted: boolean
+  readonly route: string
+  readonly reason: string
+}
+
+/** Undefined where it cannot be told. */
+export type Decide = (request: ExampleRequest) => Verdict | undefined
+
+/** A change of what is decided, with a request that shows it. */
+export interface Difference {
+  readonly kind: 'admitted' | 'refused'
+  readonly listener: string
+  readonly route: string
+  readonly backend: string | undefined
+  readonly example: ExampleRequest
+  readonly old: Verdict
+  readonly now: Verdict
+}
+
+export interface SemanticDiff {
+  /** Newly admitted first. */
+  readonly differences: readonly Difference[]
+  /** Places where it could not be told whether something changes. */
+  readonly untold: readonly Untold[]
+}
+
+export interface Untold {
+  readonly kind: Difference['kind']
+  readonly listener: string
+  readonly route: string
+  readonly why: string
+}
+
+/** How often an example that another route took is looked for elsewhere. */
+const MOST_TRIES = 12
+const MOST_PAIRS = 4_000
+
+/**
+ * Which requests a change newly admits or refuses, with an example for each way through the
+ * gateway. Every example was decided by both programs; where there is none it is proven that
+ * there can be none, or it is said that it is not known.
+ */
+export function compareModels(
+  before: Model,
+  after: Model,
+  decide: { readonly old: Decide; readonly now: Decide },
+): SemanticDiff {
+  const [old, now] = [waysThrough(before), waysThrough(after)]
+  const admitted = oneWay(old, now, 'admitted', decide.old, decide.now)
+  const refused = oneWay(now, old, 'refused', decide.now, decide.old)
+  return {
+    differences: [...admitted.differences, ...refused.differences],
+    untold: [...admitted.untold, ...refused.untold],
+  }
+}
+
+/** What `to` admits and `from` does not. */
+function oneWay(
+  from: Ways,
+  to: Ways,
+  kind: Difference['kind'],
+  decideFrom: Decide,
+  decideTo: Decide,
+): SemanticDiff {
+  const differences: Difference[] = []
+  const untold: Untold[] = []
+  let pairs = 0
+  for (const entry of to.entries) {
+    const { listener, route, backend } = entry
+    const place = { kind, listener, route }
+    const others = counterparts(entry, from, to)
+    let isUntold: string | undefined
+    for (const other of others) {
+      if (++pairs > MOST_PAIRS) {
+        isUntold = 'there are too many routes to compare all with all'
+        break
+      }
+      const found = search(entry, other, { from, to, decideFrom, decideTo })
+      if (found.untold !== undefined) isUntold = found.untold
+      for (const { example, refusing, admitting } of found.examples) {
+        const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
+        if (isTold(differences, entry, refusing)) continue
+        differences.push({ ...place, backend, example, old, now })
+      }
+    }
+    if (isUntold !== undefined) untold.push({ ...place, why: isUntold })
+  }
+  return { differences, untold }
+}
+
+/** One example for each way through and each reason is enough. */
+function isTold(differences: readonly Difference[], { key }: Entry, refusing: Verdict): boolean {
+  return differences.some(
+    ({ listener, route, backend, old, now }) =>
+      key.startsWith(`${listener} ${route}`) &&
+      key.endsWith(` ${backend ?? ''}`) &&
+      [old.reason, now.reason].includes(refusing.reason),
+  )
+}
+
+/** What took the same requests: the same way, or any way where routes changed; `none`: nothing. */
+function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'none')[] {
+  const here = from.entries.filter(({ listener }) => listener === entry.listener)
+  const same = here.find(({ key }) => key === entry.key)
+  if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
+    return isSameEntry(same, entry) ? [] : [same]
+  }
+  const rest = here.filter((other) => other !== same && !isSameEntry(other, entry))
+  const first = same === undefined || isSameEntry(same, entry) ? [] : [same]
+  return [...first, ...rest, 'none']
+}
+
+function matchesAt({ matches }: Ways, listener: string): string {
+  return (matches.get(listener) ?? []).map(({ condition }) => condition.text).join('\n')
+}
+
+interface Found {
+  readonly example: ExampleRequest
+  readonly refusing: Verdict
+  readonly admitting: Verdict
+}
+
+interface Sides {
+  readonly from: Ways
+  readonly to: Ways
+  readonly decideFrom: Decide
+  readonly decideTo: Decide
+}
+
+interface Searched {
+  /** For each reason why the other one refuses. */
+  readonly examples: readonly Found[]
+  /** Why there may be more. */
+  readonly untold?: string
+}
+
+/** Requests that the entry admits and the other one refuses; without any it is proven so. */
+function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
+  const proof = ask(entry, other, sides, 'proof')
+  if (solve([...proof.given, any(proof.ways)]).kind === 'impossible') return { examples: [] }
+  const { given, ways } = ask(entry, other, sides, 'search')
+  const examples: Found[] = []
+  let untold: string | undefined
+  for (const [index, way] of ways.entries()) {
+    if (examples.length >= MOST_EXAMPLES) break
+    const isPossible = solve([...proof.given, proof.ways[index] as Formula]).kind !== 'impossible'
+    const found = isPossible ? example([...given, way], entry, proof.facts, sides) : undefined
+    if (found !== undefined) examples.push(found)
+    else if (isPossible) {
+      untold = proof.isExact
+        ? 'every example that was found is decided by something else'
+        : 'it depends on conditions that are not looked into, and no example was found'
+    }
+  }
+  return untold === undefined ? { examples } : { examples, untold }
+}
+
+const MOST_EXAMPLES = 8
+
+function example(
+  formulas: readonly Formula[],
+  entry: Entry,
+  facts: Facts,
+  { decideFrom, decideTo }: Sides,
+): Found | undefined {
+  const avoided: Formula[] = []
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const solution = solve([...formulas, ...avoided])
+    if (solution.kind !== 'possible') return undefined
+    const request = exampleOf(worldOf(solution.assignment), entry, facts)
+    const [refusing, admitting] = [decideFrom(request), decideTo(request)]
+    if (refusing?.isAdmitted === false && admitting?.isAdmitted === true) {
+      return { example: request, refusing, admitting }
+    }
+    // Something else took it: look for another one that differs in something.
+    avoided.push(
+      any(
+        [...solution.assignment].map(([unknown, possibility]) =>
+          literal(unknown, (index) => unknown.possibilities[index] !== possibility),
+        ),
+      ),
+    )
+  }
+  return undefined
+}
+
+/** The entry takes and admits it; and the ways in which the other one refuses it. */
+function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
+  const entries = other === 'none' ? [entry] : [entry, other]
+  const facts = factsOf(entries)
+  const space = new Space(STAGES.backend, facts, mode)
+  const none = other === 'none' ? (from.matches.get(entry.listener) ?? []) : []
+  const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
+  for (const one of entries) learn(space, one)
+  for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
+  const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
+  const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
+  if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
+  const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
+  return { given: [...given, ...space.axioms], ways, facts, isExact: space.isExact }
+}
+
+/** Matches that take what they share with this one. */
+function rivalsOf({ match, listener }: Entry, { matches }: Ways): readonly RouteMatch[] {
+  if (match === undefined) return []
+  const others = matches.get(listener) ?? []
+  return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
+}
+
+/** Each reason to refuse by itself, where none of those before it holds. */
+function refusals(space: Space, { points }: Entry): readonly Formula[] {
+  const ways: Formula[] = []
+  const passed: Formula[] = []
+  const refuse = (way: Formula) => {
+    ways.push(all([...passed, way]))
+    passed.push(negation(way))
+  }
+  for (const { rules, invalid, required } of points) {
+    if (invalid.length > 0) refuse(ALWAYS)
+    for (const name of required) refuse(negation(space.isSet(name)))
+    const of = enforcedBy(rules)
+    for (const { condition } of of('Deny')) refuse(space.formula(condition, TRUE))
+    for (const { condition } of of('Require')) refuse(space.formula(condition, NOT_TRUE))
+    const allows = of('Allow').map(({ condition }) => space.formula(condition, NOT_TRUE))
+    if (allows.length > 0) refuse(all(allows))
+  }
+  return ways.filter((way) => way.kind !== 'constant' || way.value)
+}
+
+function enforcedBy(rules: readonly PlacedRule[]) {
+  const enforced = rules.filter(({ isEnforced }) => isEnforced)
+  return (action: string) => enforced.filter(({ rule }) => rule.action === action)
+}
+
+function learn(space: Space, { match, points }: Entry): void {
+  if (match !== undefined) space.learn(match.condition)
+  for (const { rules, required } of points) {
+    for (const name of required) space.learnVariable(name)
+    for (const { condition } of rules) space.learn(condition)
+  }
+}
+
+function takes(space: Space, { match }: Entry): Formula {
+  return match === undefined ? ALWAYS : space.formula(match.condition, TRUE)
+}
+
+function admits(space: Space, { points }: Entry): Formula {
+  return all(
+    points.map(({ rules, invalid, required }) => {
+      if (invalid.length > 0) return NEVER
+      const of = enforcedBy(rules)
+      const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
+      return all([
+        ...required.map((name) => space.isSet(name)),
+        ...of('Deny').map(({ condition }) => space.formula(condition, NOT_TRUE)),
+        ...of('Require').map(({ condition }) => space.formula(condition, TRUE)),
+        ...(allows.length === 0 ? [] : [any(allows)]),
+      ])
+    }),
+  )
+}
+
+/** Of both sides only what both know: what one of them takes for granted is for it to ask. */
+function factsOf(entries: readonly Entry[]): Facts {
+  const facts = new Map(
+    entries.flatMap(({ points }) => points.flatMap((point) => [...point.facts])),
+  )
+  const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
+  for (const [name, fact] of facts)
+    if (fact.kind === 'set' && required.has(name)) facts.delete(name)
+  for (const name of PLACE_NAMES) facts.delete(name)
+  return facts
+}
+
+/** They say which route and backend it is, and the two sides may be different ones. */
+const PLACE_NAMES: readonly string[] = [
+  'proxy.route',
+  'backend.name',
+  'backend.type',
+  'backend.protocol',
+]

@@ -1,0 +1,109 @@
+import type { Model } from '../../model/model.ts'
+import { type Point, pointsOf, type Where } from '../points.ts'
+import type { Condition } from '../symbolic/space.ts'
+import type { Ranked } from './precedence.ts'
+import { routeCondition } from './route-conditions.ts'
+
+/** One way through a gateway: a listener, a match of a route, a backend; and what guards it. */
+export interface Entry {
+  /** The same in two configurations where it is the same way. */
+  readonly key: string
+  readonly where: Where
+  /** `gateway/listener` */
+  readonly listener: string
+  readonly route: string
+  readonly backend: string | undefined
+  /** Undefined on listeners without routes. */
+  readonly match: RouteMatch | undefined
+  readonly points: readonly Point[]
+}
+
+/** One match of one route, as an expression and by its rank among the others. */
+export interface RouteMatch extends Ranked {
+  readonly condition: Condition
+}
+
+/** All ways through, and by listener what its routes take. */
+export interface Ways {
+  readonly entries: readonly Entry[]
+  readonly matches: ReadonlyMap<string, readonly RouteMatch[]>
+}
+
+export function waysThrough(model: Model): Ways {
+  const entries: Entry[] = []
+  const matches = new Map<string, RouteMatch[]>()
+  let connection: Point | undefined
+  let traffic: Point | undefined
+  for (const point of pointsOf(model)) {
+    const { gateway, listener, route, rule, backend, provider } = point.where
+    const door = `${gateway.name}/${listener.name}`
+    if (point.stage === 'connection') {
+      connection = point
+      matches.set(door, [])
+      const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+      if (!isHttp) entries.push(streamEntry(point, door))
+      continue
+    }
+    // Stages of their own, which no request passes yet.
+    if (point.stage === 'mcp' || provider !== undefined) continue
+    if (point.stage === 'traffic') traffic = point
+    if (route === undefined || rule === undefined || connection === undefined) continue
+    const isLast = rule.action.kind !== 'forward' || rule.action.backends.length === 0
+    if (point.stage === 'traffic' && !isLast) continue
+    const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
+    for (const [index, match] of rule.matches.entries()) {
+      const known = matches.get(door) as RouteMatch[]
+      const own = known.find((one) => one.match === match) ?? {
+        condition: routeCondition(listener, route, match),
+        hosts: route.hostnames.join(' '),
+        match,
+        order: known.length,
+      }
+      if (!known.includes(own)) known.push(own)
+      entries.push({
+        key: [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? ''].join(' '),
+        where: point.where,
+        listener: door,
+        route: route.name,
+        backend: backend?.name,
+        match: own,
+        points: [...before, point],
+      })
+    }
+  }
+  return { entries, matches }
+}
+
+function streamEntry(point: Point, door: string): Entry {
+  return {
+    key: door,
+    where: point.where,
+    listener: door,
+    route: '',
+    backend: undefined,
+    match: undefined,
+    points: [point],
+  }
+}
+
+/** Whether nothing that decides differs: then there is nothing to look for. */
+export function isSameEntry(a: Entry, b: Entry): boolean {
+  return identityOf(a) === identityOf(b)
+}
+
+function identityOf({ match, points }: Entry): string {
+  return JSON.stringify([
+    match?.condition.text,
+    points.map(({ rules, invalid, required, facts }) => [
+      rules.map(({ rule, isEnforced, condition }) => [
+        rule.action,
+        rule.expression,
+        isEnforced,
+        ...(condition.names ?? []),
+      ]),
+      invalid.length,
+      required,
+      [...facts],
+    ]),
+  ])
+}

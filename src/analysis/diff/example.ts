@@ -1,0 +1,82 @@
+import { Ip } from '../../cel/values/ip.ts'
+import type { JsonObject, Value } from '../../cel/values/value.ts'
+import type { Facts } from '../symbolic/attribute-tree.ts'
+import type { World } from '../symbolic/world.ts'
+import type { Entry } from './entries.ts'
+
+/** A request that was made up: what matters is as found, the rest as simple as can be. */
+export interface ExampleRequest {
+  /** `gateway/listener` */
+  readonly listener: string
+  readonly backend: string | undefined
+  readonly method: string
+  readonly path: string
+  /** Without its question mark. */
+  readonly query: string
+  readonly host: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly source: string
+  readonly sni: string | undefined
+  readonly certificate: JsonObject | undefined
+  /** Who asks: claims of a token, metadata of a key, … */
+  readonly identity: Readonly<Record<string, JsonObject>>
+}
+
+/** An address of documentation (RFC 5737). */
+const SOMEWHERE = '203.0.113.7'
+
+export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequest {
+  const {
+    request = {},
+    source = {},
+    destination = {},
+  } = world as Readonly<Record<string, JsonObject>>
+  const { address, port: _, rawAddress: __, rawPort: ___, ...certificate } = source
+  const { hostname } = destination
+  const host = request['host'] ?? hostOf(entry)
+  return {
+    listener: entry.listener,
+    backend: entry.backend,
+    method: text(request['method'], 'GET'),
+    path: text(request['path'], '/'),
+    query: text(request['query'], ''),
+    host: text(host, 'example.com'),
+    headers: textsOf(request['headers']),
+    source: address instanceof Ip ? address.text : SOMEWHERE,
+    sni: typeof hostname === 'string' ? hostname : undefined,
+    certificate: Object.keys(certificate).length === 0 ? undefined : certificate,
+    identity: identitiesIn(world, facts),
+  }
+}
+
+function text(value: Value | undefined, fallback: string): string {
+  return typeof value === 'string' ? value : fallback
+}
+
+/** A name that the listener and the route serve. */
+function hostOf({ where: { listener, route } }: Entry): string | undefined {
+  const [name] = [...(route?.hostnames ?? []), listener.hostname ?? '*'].filter(
+    (one) => one !== '*',
+  )
+  return name?.replace(/^\*\./, 'a.')
+}
+
+function textsOf(headers: Value | undefined): Readonly<Record<string, string>> {
+  const entries = Object.entries((headers ?? {}) as JsonObject)
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
+
+/** Variables are named after who verified them: `jwt#…`. A token says who issued it. */
+function identitiesIn(world: World, facts: Facts): Readonly<Record<string, JsonObject>> {
+  const found: Record<string, JsonObject> = {}
+  for (const [name, value] of Object.entries(world)) {
+    const [variable = '', verifier] = name.split('#')
+    if (verifier === undefined || found[variable] !== undefined) continue
+    const issuer = facts.get(`${name}.iss`)
+    const iss = issuer?.kind === 'values' ? issuer.values[0] : undefined
+    found[variable] = { ...(iss === undefined ? {} : { iss }), ...(value as JsonObject) }
+  }
+  return found
+}

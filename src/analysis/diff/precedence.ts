@@ -1,0 +1,53 @@
+import type { Match } from '../../model/route.ts'
+
+/** A match of a route, as far as it decides who takes a request that several match. */
+export interface Ranked {
+  /** Which hosts; of two matches with other hosts the request itself decides. */
+  readonly hosts: string
+  readonly match: Match
+  /** Its place among all of the listener. */
+  readonly order: number
+}
+
+/**
+ * Whether `a` takes every request that both match: Gateway API, exact paths before prefixes before
+ * patterns, longer before shorter, then a method, more headers, more parameters, the first.
+ * False also where it is not known.
+ */
+export function isBefore(a: Ranked, b: Ranked): boolean {
+  if (a.hosts !== b.hosts) return false
+  const [own, other] = [keyOf(a), keyOf(b)]
+  // Which of two patterns comes first is for the requests to say.
+  if (a.match.path.kind === 'regex' && b.match.path.kind === 'regex') return false
+  for (const [index, value] of own.entries()) {
+    const difference = value - (other[index] as number)
+    if (difference !== 0) return difference < 0
+  }
+  return false
+}
+
+const KINDS = { exact: 0, prefix: 1, regex: 2 } as const
+
+function keyOf({ match, order }: Ranked): readonly number[] {
+  const { path, method, headers, query } = match
+  const distinct = new Set(headers.map(({ name }) => name.toLowerCase())).size
+  const length = path.kind === 'prefix' ? path.value.replace(/\/$/, '').length : 0
+  return [
+    KINDS[path.kind],
+    -length,
+    method === undefined ? 1 : 0,
+    -distinct,
+    -new Set(query.map(({ name }) => name)).size,
+    order,
+  ]
+}
+
+/** Whether a request can match both, as far as their paths tell. */
+export function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
+  if (a.kind === 'regex' || b.kind === 'regex') return true
+  const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
+  if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`
+  const prefix = short.value.replace(/\/$/, '')
+  const rest = long.value.replace(/\/$/, '')
+  return rest === prefix || rest.startsWith(`${prefix}/`)
+}

@@ -1,0 +1,166 @@
+import { parseArgs } from 'node:util'
+import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
+import type { ExampleRequest } from '../analysis/diff/example.ts'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
+import { hasErrors } from '../diagnostics/result.ts'
+import { visible } from '../diagnostics/text-cells.ts'
+import type { ClientCertificate } from '../exchange/connection.ts'
+import type { Model } from '../model/model.ts'
+import type { Supposed } from '../program/explain.ts'
+import { loadFile } from '../sources/file/load.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { openVerdicts } from './verdicts.ts'
+
+export const diff = defineCommand({
+  name: 'diff',
+  summary: 'tell which requests a changed configuration newly admits or refuses, with examples',
+  help: `portcullis diff OLD NEW [--json] [--fail-on-newly-admitted] [--fail-on-change]
+
+Compares what two configurations decide, not how they are written. For every listener,
+route and backend it looks for a request that one admits and the other refuses, and
+shows one that both configurations were asked about. Where there is none it is proven
+that there can be none, for rules made of ==, in, startsWith, has, cidr().containsIP(),
+comparisons of numbers and logic; elsewhere it says that it does not know.
+
+  --json                     for programs
+  --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
+                             is not known
+  --fail-on-change           the same for anything that changes
+
+Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command is not
+understood.`,
+  run: (args, terminal) => {
+    const { values, positionals } = parse(args)
+    const [before, after] = positionals
+    if (before === undefined || after === undefined || positionals.length > 2) {
+      throw new UsageError('name the old and the new configuration')
+    }
+    const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
+    if (old === undefined || now === undefined) return 1
+    const found = compare(old, now)
+    if (values.json === true) terminal.out(`${JSON.stringify(found, undefined, 2)}\n`)
+    else terminal.out(render(found))
+    const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
+      values['fail-on-change'] === true ||
+      (values['fail-on-newly-admitted'] === true && kind === 'admitted')
+    return [...found.differences, ...found.untold].some(isChanged) ? 1 : 0
+  },
+})
+
+/** A configuration without errors; what is wrong is printed. */
+export function loadModel(file: string, terminal: Terminal): Model | undefined {
+  const { err, environment, colour, width = 100 } = terminal
+  const { value, diagnostics } = loadFile(file, { environment }).result
+  if (value !== undefined && !hasErrors(diagnostics)) return value
+  err(`${renderTerminal(diagnostics, { colour, width })}\n\n${file}: ${renderCount(diagnostics)}\n`)
+  return undefined
+}
+
+function compare(before: Model, after: Model): SemanticDiff {
+  const [old, now] = [openVerdicts(before), openVerdicts(after)]
+  try {
+    return compareModels(before, after, {
+      old: (request) => old.decide(supposedOf(request)),
+      now: (request) => now.decide(supposedOf(request)),
+    })
+  } finally {
+    old.close()
+    now.close()
+  }
+}
+
+export function supposedOf(request: ExampleRequest): Supposed {
+  const { method, path, query, host, headers, source, sni, certificate, identity } = request
+  return {
+    method,
+    path,
+    search: query === '' ? '' : `?${query}`,
+    host,
+    headers: Object.entries(headers),
+    source,
+    sourcePort: 40_000,
+    sni,
+    certificate: certificate && {
+      ...NO_NAMES,
+      ...(certificate as Partial<ClientCertificate>),
+    },
+    identity,
+    listener: request.listener,
+    backend: request.backend,
+  }
+}
+
+const NO_NAMES: ClientCertificate = {
+  subject: '',
+  subjectCn: undefined,
+  subjectAltNames: [],
+  identity: undefined,
+  issuer: '',
+  fingerprint: '',
+}
+
+const TITLES = { admitted: 'newly admitted', refused: 'newly refused' } as const
+
+function render({ differences, untold }: SemanticDiff): string {
+  const lines: string[] = []
+  for (const kind of ['admitted', 'refused'] as const) {
+    for (const difference of differences.filter((one) => one.kind === kind)) {
+      const { old, now, example } = difference
+      lines.push(`${TITLES[kind]} at ${placeOf(difference)}`)
+      lines.push(...exampleLines(example).map((line) => `    ${visible(line)}`))
+      lines.push(`  before: ${visible(old.reason)}`, `  after:  ${visible(now.reason)}`, '')
+    }
+  }
+  for (const { kind, why, ...place } of untold) {
+    lines.push(`not known whether something is ${TITLES[kind]} at ${placeOf(place)}: ${why}`)
+  }
+  if (lines.length === 0) return 'nothing changes: proven for every request\n'
+  const count = (kind: string) => differences.filter((one) => one.kind === kind).length
+  const counts = `${count('admitted')} newly admitted, ${count('refused')} newly refused`
+  lines.push(untold.length === 0 ? counts : `${counts}; not complete: ${untold.length} not known`)
+  return `${lines.join('\n')}\n`
+}
+
+function placeOf({
+  listener,
+  route,
+  backend,
+}: {
+  readonly listener: string
+  readonly route: string
+  readonly backend?: string | undefined
+}): string {
+  const parts = [`listener ${listener}`]
+  if (route !== '') parts.push(`route ${route}`)
+  if (backend !== undefined) parts.push(`backend ${backend}`)
+  return parts.map(visible).join(', ')
+}
+
+function exampleLines(example: ExampleRequest): readonly string[] {
+  const { method, path, query, host, headers, source, sni, certificate, identity } = example
+  return [
+    `${method} ${path}${query === '' ? '' : `?${query}`}`,
+    `host: ${host}`,
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+    ...Object.entries(identity).map(([variable, value]) => `${variable} ${JSON.stringify(value)}`),
+    ...(sni === undefined ? [] : [`SNI ${sni}`]),
+    ...(certificate === undefined ? [] : [`certificate ${JSON.stringify(certificate)}`]),
+    `from ${source}`,
+  ]
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        json: { type: 'boolean' },
+        'fail-on-newly-admitted': { type: 'boolean' },
+        'fail-on-change': { type: 'boolean' },
+      },
+    })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
+  }
+}

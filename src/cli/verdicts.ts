@@ -1,0 +1,74 @@
+import type { Verdict } from '../analysis/diff/compare.ts'
+import type { Decision } from '../exchange/decision.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { compileProgram } from '../program/compile.ts'
+import { explainRequest, type Supposed } from '../program/explain.ts'
+import { closeKept, retiredKept } from '../program/kept.ts'
+import { idleServices } from './idle-services.ts'
+
+/** A configuration that decides about requests that nobody sent. */
+export interface Verdicts {
+  /** By the functions that decide in the gateway. */
+  decide(supposed: Supposed): Verdict
+  close(): void
+}
+
+export function openVerdicts(model: Model): Verdicts {
+  const dice = { value: 0 }
+  const program = compileProgram(model, undefined, idleServices(dice))
+  return {
+    decide(supposed) {
+      const explained = explainRequest(program, supposed, dice)
+      if (typeof explained === 'string') return refused('', explained)
+      const { route, authentications, stages } = explained
+      const [connection, ...others] = stages
+      const closed = connection && denialOf(connection.decision)
+      if (closed !== undefined) return refused('', closed)
+      const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
+      if (unknown !== undefined) return refused(route, unknown)
+      for (const { decision } of others) {
+        const denial = denialOf(decision)
+        if (denial !== undefined) return refused(route, denial)
+      }
+      if (others.length > 0 && route === '') return refused('', 'no route takes it')
+      return { isAdmitted: true, route, reason: 'admitted' }
+    },
+    close: () => closeKept(retiredKept(program, undefined)),
+  }
+}
+
+function refused(route: string, reason: string): Verdict {
+  return { isAdmitted: false, route, reason }
+}
+
+const CAME_TO: Readonly<Record<string, string>> = {
+  matched: 'matches',
+  false: 'is false',
+  error: 'is an error',
+  unset: 'reads what is unset',
+}
+
+function denialOf(decision: Decision | undefined): string | undefined {
+  if (decision === undefined || decision.isAllowed || !decision.isEnforced) return undefined
+  const { rule, cause } = decision
+  if (rule === undefined) return cause === 'no-allow-match' ? 'no Allow rule matches' : cause
+  return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
+}
+
+/** Why the credentials that are supposed would not pass; undefined: they would. */
+function refusalBy(policy: Attached, { identity }: Supposed): string | undefined {
+  if (policy.state !== 'valid') return 'an authentication is invalid'
+  const variables = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)?.identifies ?? []
+  const { mode = 'Strict' } = policy.value as { readonly mode?: string }
+  const isThere = variables.some((variable) => identity[variable] !== undefined)
+  if (policy.kind === 'extAuthz') return undefined
+  if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
+  if (policy.kind !== 'jwtAuthentication' || mode === 'Permissive') return undefined
+  const { providers } = policy.value as JwtAuthentication
+  const iss = identity.jwt?.['iss']
+  if (iss === undefined || providers.some(({ issuer }) => issuer === iss)) return undefined
+  return `401: tokens of ${String(iss)} are not taken`
+}
