@@ -136,7 +136,7 @@ function placeOf({
   return parts.map(visible).join(', ')
 }
 
-function exampleLines(example: ExampleRequest): readonly string[] {
+export function exampleLines(example: ExampleRequest): readonly string[] {
   const { method, path, query, host, headers, source, sni, certificate, identity } = example
   return [
     `${method} ${path}${query === '' ? '' : `?${query}`}`,

@@ -6,6 +6,7 @@ import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
 import { lintCommand } from './lint.ts'
+import { replay } from './replay.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { testPolicies } from './test-policies.ts'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   effective,
   testPolicies,
   diff,
+  replay,
   why,
   audit,
   schema,

@@ -1,12 +1,12 @@
 import { STAGES } from '../../cel/index.ts'
 import type { Model } from '../../model/model.ts'
-import type { PlacedRule } from '../placed-rule.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
-import { ALWAYS, all, any, type Formula, literal, NEVER, negation } from '../symbolic/formula.ts'
-import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
+import { all, any, type Formula, literal } from '../symbolic/formula.ts'
+import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
+import { admits, learnEntry, refusals, takes } from './admission.ts'
 import { type Entry, isSameEntry, type RouteMatch, type Ways, waysThrough } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { isBefore, mayMeet } from './precedence.ts'
@@ -206,7 +206,7 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
   const space = new Space(STAGES.backend, facts, mode)
   const none = other === 'none' ? (from.matches.get(entry.listener) ?? []) : []
   const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
-  for (const one of entries) learn(space, one)
+  for (const one of entries) learnEntry(space, one)
   for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
   const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
@@ -220,59 +220,6 @@ function rivalsOf({ match, listener }: Entry, { matches }: Ways): readonly Route
   if (match === undefined) return []
   const others = matches.get(listener) ?? []
   return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
-}
-
-/** Each reason to refuse by itself, where none of those before it holds. */
-function refusals(space: Space, { points }: Entry): readonly Formula[] {
-  const ways: Formula[] = []
-  const passed: Formula[] = []
-  const refuse = (way: Formula) => {
-    ways.push(all([...passed, way]))
-    passed.push(negation(way))
-  }
-  for (const { rules, invalid, required } of points) {
-    if (invalid.length > 0) refuse(ALWAYS)
-    for (const name of required) refuse(negation(space.isSet(name)))
-    const of = enforcedBy(rules)
-    for (const { condition } of of('Deny')) refuse(space.formula(condition, TRUE))
-    for (const { condition } of of('Require')) refuse(space.formula(condition, NOT_TRUE))
-    const allows = of('Allow').map(({ condition }) => space.formula(condition, NOT_TRUE))
-    if (allows.length > 0) refuse(all(allows))
-  }
-  return ways.filter((way) => way.kind !== 'constant' || way.value)
-}
-
-function enforcedBy(rules: readonly PlacedRule[]) {
-  const enforced = rules.filter(({ isEnforced }) => isEnforced)
-  return (action: string) => enforced.filter(({ rule }) => rule.action === action)
-}
-
-function learn(space: Space, { match, points }: Entry): void {
-  if (match !== undefined) space.learn(match.condition)
-  for (const { rules, required } of points) {
-    for (const name of required) space.learnVariable(name)
-    for (const { condition } of rules) space.learn(condition)
-  }
-}
-
-function takes(space: Space, { match }: Entry): Formula {
-  return match === undefined ? ALWAYS : space.formula(match.condition, TRUE)
-}
-
-function admits(space: Space, { points }: Entry): Formula {
-  return all(
-    points.map(({ rules, invalid, required }) => {
-      if (invalid.length > 0) return NEVER
-      const of = enforcedBy(rules)
-      const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
-      return all([
-        ...required.map((name) => space.isSet(name)),
-        ...of('Deny').map(({ condition }) => space.formula(condition, NOT_TRUE)),
-        ...of('Require').map(({ condition }) => space.formula(condition, TRUE)),
-        ...(allows.length === 0 ? [] : [any(allows)]),
-      ])
-    }),
-  )
 }
 
 /** Of both sides only what both know: what one of them takes for granted is for it to ask. */
