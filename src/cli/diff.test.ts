@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runCommand } from './index.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'diff-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+async function run(...args: readonly string[]) {
+  const said = { out: '', err: '' }
+  const code = await runCommand(
+    args,
+    {
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+      environment: {},
+      readInput: () => '',
+      width: undefined,
+      colour: false,
+    },
+    '1.2.3',
+  )
+  return { code, ...said }
+}
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, `${name}.yaml`)
+  writeFileSync(path, text)
+  return path
+}
+
+const TOKEN = `    jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' } }\n`
+const config = (policies: string, more = '') =>
+  `gateways: { default: { port: 8080 } }\nroutes:\n- name: api\n  policies:\n${policies}  backends: [{ host: 'a:80' }]\n${more}`
+const rules = (...list: readonly string[]) =>
+  `    authorization: { rules: [${list.map((rule) => `{ ${rule} }`).join(', ')}] }\n`
+
+async function diffOf(old: string, now: string, ...args: readonly string[]) {
+  return run('diff', file('old', old), file('new', now), ...args)
+}
+
+describe('portcullis diff', () => {
+  for (const [what, old, now, admitted, refused] of [
+    [
+      'a longer list',
+      rules(`allow: "request.method == 'GET'"`),
+      rules(`allow: "request.method in ['GET', 'PUT']"`),
+      [/^PUT \/\nhost/m],
+      [],
+    ],
+    [
+      'a shorter prefix',
+      rules(`deny: "request.path.startsWith('/a')"`),
+      rules(`deny: "request.path.startsWith('/a/')"`),
+      [/^GET \/a(?!\/)/m],
+      [],
+    ],
+    [
+      'a smaller network',
+      rules(`require: "cidr('10.0.0.0/8').containsIP(source.address)"`),
+      rules(`require: "cidr('10.0.0.0/9').containsIP(source.address)"`),
+      [],
+      [/^from 10\.(?:12[89]|1[3-9]\d|2\d\d)\./m],
+    ],
+    [
+      'a claim that is asked for in another way',
+      TOKEN + rules(`deny: "jwt.group != 'eng'"`),
+      TOKEN + rules(`require: "jwt.group == 'eng'"`),
+      [],
+      [/^jwt \{"iss":"https:\/\/i\.example"\}/m],
+    ],
+    ['a token that is asked for', '    timeout: {}\n', TOKEN, [], [/^after:.*401/m]],
+    [
+      'the same in other words',
+      rules(`allow: "request.method == 'GET'"`, `allow: "request.method == 'PUT'"`),
+      rules(`allow: "!(request.method != 'PUT' && request.method != 'GET')"`),
+      [],
+      [],
+    ],
+    [
+      'a rule in audit mode',
+      rules(`deny: "request.path == '/x'"`),
+      `    authorization: { mode: Audit, rules: [{ deny: "request.path == '/x'" }] }\n`,
+      [/^GET \/x$/m],
+      [],
+    ],
+    [
+      'a pattern',
+      rules(`allow: "request.path.matches('^/v[0-9]+$')"`),
+      rules(`allow: "request.path.matches('^/w[0-9]+$')"`),
+      [/^GET \/w0$/m],
+      [/^GET \/v0$/m],
+    ],
+  ] as const) {
+    it(what, async () => {
+      const { out } = await diffOf(config(old), config(now))
+      const plain = out.replaceAll(/^ +/gm, '')
+      const parts = plain.split('newly refused at')
+      for (const example of admitted) assert.match(parts[0] as string, example)
+      for (const example of refused) assert.match(parts.slice(1).join(''), example)
+      const [more, less] = [admitted.length, refused.length]
+      if (more + less === 0) assert.equal(out, 'nothing changes: proven for every request\n')
+      else assert.ok(out.includes(`${more} newly admitted, ${less} newly refused`), out)
+    })
+  }
+
+  it('a route more, a listener less', async () => {
+    const two = `gateways: { default: { port: 8080 }, other: { port: 8081 } }\nroutes:\n- { name: a, gateways: [default, other], matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }\n`
+    const one = `gateways: { default: { port: 8080 } }\nroutes:\n- { name: a, matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }\n- { name: b, matches: [{ path: { exact: /b } }], backends: [{ host: 'a:80' }] }\n`
+    const { out } = await diffOf(two, one)
+    assert.match(out, /newly admitted at listener default\/default, route b[\s\S]*GET \/b/)
+    assert.match(out, /newly refused at listener other\/default, route a[\s\S]*GET \/a/)
+  })
+
+  it('connections by server name', async () => {
+    const tls = (name: string) =>
+      `gateways: { default: { port: 8443, protocol: TLS } }\ntcpRoutes:\n- backends: [{ host: 'a:80' }]\nfrontendPolicies:\n  networkAuthorization: { rules: [{ require: "destination.hostname == '${name}'" }] }\n`
+    const { out } = await diffOf(tls('a.test'), tls('b.test'))
+    assert.match(out, /newly admitted[\s\S]*SNI b\.test[\s\S]*newly refused[\s\S]*SNI a\.test/)
+  })
+
+  it('says where it gave up', async () => {
+    const { out, code } = await diffOf(
+      config(rules('deny: "size(request.path) > 500"')),
+      config(rules('deny: "size(request.path) > 600"')),
+      '--fail-on-newly-admitted',
+    )
+    assert.match(out, /not known whether something is newly admitted at .*route api: it depends on/)
+    assert.match(out, /0 newly admitted, 0 newly refused; not complete: 2 not known/)
+    assert.equal(code, 1)
+  })
+
+  it('fails as asked for', async () => {
+    const [narrow, wide] = [rules(`allow: "request.method == 'GET'"`), '    timeout: {}\n'].map(
+      (policies) => config(policies),
+    ) as [string, string]
+    assert.equal((await diffOf(narrow, wide)).code, 0)
+    assert.equal((await diffOf(narrow, wide, '--fail-on-newly-admitted')).code, 1)
+    assert.equal((await diffOf(wide, narrow, '--fail-on-newly-admitted')).code, 0)
+    assert.equal((await diffOf(wide, narrow, '--fail-on-change')).code, 1)
+    assert.equal((await run('diff', 'one.yaml')).code, 2)
+    assert.equal((await diffOf('gateways: 1\n', wide)).code, 1)
+  })
+
+  it('writes JSON', async () => {
+    const { out } = await diffOf(
+      config(rules('deny: "true"')),
+      config('    timeout: {}\n'),
+      '--json',
+    )
+    const { differences, untold } = JSON.parse(out)
+    assert.deepEqual(untold, [])
+    assert.equal(differences[0].kind, 'admitted')
+    assert.equal(differences[0].example.method, 'GET')
+  })
+})

@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { Gateway } from '../proxy/gateway.ts'
+import { loadText } from '../sources/file/load.ts'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { createLogger } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { runCommand } from './index.ts'
+import { makeAuthority } from './suite/certificate.ts'
+import { StandIns } from './suite/stand-ins.ts'
+import { TokenMaker } from './suite/tokens.ts'
+import { putUnderTest } from './suite/under-test.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'replay-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+function config(...rules: readonly string[]): string {
+  const list = rules.map((rule) => `          - ${rule}\n`).join('')
+  return `gateways:
+  default: { port: 8080 }
+routes:
+  - name: api
+    policies:
+      jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' } }
+      authorization:
+        rules:
+${list}    backends: [{ host: 'a:80' }]
+`
+}
+
+const OLD = config("allow: jwt.group == 'eng'", "deny: request.path.startsWith('/admin')")
+
+/** Records of a gateway that served these requests. */
+async function recorded(show: readonly string[]): Promise<readonly DecisionRecord[]> {
+  const { value: model } = loadText(OLD, 'old.yaml', { environment: {} }).result
+  assert.ok(model)
+  const standIns = new StandIns({})
+  const tokens = new TokenMaker()
+  const under = await putUnderTest(model, {
+    backends: await standIns.open(model.backends.map(({ name }) => name)),
+    keySet: tokens.keySet,
+    authority: makeAuthority('test'),
+    takesProxyHeader: false,
+  })
+  const settings = { ...under.model.settings, decisions: { keep: 10, show, allowed: 1 } }
+  const records: DecisionRecord[] = []
+  const log = createLogger({ format: 'text', level: 'error', write: () => {} })
+  const writeDecision = (record: DecisionRecord) => void records.push(record)
+  const metrics = createMetrics()
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
+  await gateway.apply(under.model)
+  const [port] = [...under.ports.values()]
+  for (const [group, path] of [
+    ['eng', '/'],
+    ['ops', '/'],
+    ['ops', '/other'],
+    ['eng', '/admin'],
+    [undefined, '/'],
+  ] as const) {
+    const claims = { iss: 'https://i.example', sub: 'a', group }
+    const authorization = `Bearer ${tokens.make(claims, 'valid')}`
+    const headers = group === undefined ? {} : { authorization }
+    await (await fetch(`http://127.0.0.1:${port}${path}`, { headers })).text()
+  }
+  await gateway.drain()
+  standIns.close()
+  return records
+}
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
+  return path
+}
+
+async function replay(records: readonly DecisionRecord[], now: string, ...args: readonly string[]) {
+  const lines = `${records.map((record) => JSON.stringify(record)).join('\n')}\n`
+  const said = { out: '', err: '' }
+  const code = await runCommand(
+    [
+      'replay',
+      ...['--decisions', file('decisions.jsonl', `${lines}{}\n`)],
+      ...['--old', file('old.yaml', OLD), '--new', file('new.yaml', now), ...args],
+    ],
+    {
+      out: (text) => void (said.out += text),
+      err: (text) => void (said.err += text),
+      environment: {},
+      readInput: () => '',
+      width: undefined,
+      colour: false,
+    },
+    '1.2.3',
+  )
+  return { code, ...said }
+}
+
+describe('portcullis replay', () => {
+  let shown: readonly DecisionRecord[]
+  let redacted: readonly DecisionRecord[]
+  before(async () => {
+    shown = await recorded(['jwt', 'request'])
+    redacted = await recorded([])
+  })
+
+  it('changes nothing where nothing changed', async () => {
+    for (const records of [shown, redacted]) {
+      const { out, code } = await replay(records, OLD, '--fail-on-change')
+      assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, /)
+      assert.doesNotMatch(out, /otherwise than recorded/)
+      assert.equal(code, 0)
+    }
+  })
+
+  it('tells first what was denied and would be admitted, by route and reason', async () => {
+    const now = config("allow: jwt.group in ['eng', 'ops']", "require: request.path == '/other'")
+    const { out, code } = await replay(shown, now, '--fail-on-newly-admitted')
+    assert.match(
+      out,
+      /denied then, admitted now: 1 at route api: no Allow rule matches\n {2}such as .*\n {4}GET \/other\n/,
+    )
+    assert.match(
+      out,
+      /admitted then, denied now: 1 at route api: Require `request\.path == '\/other'`/,
+    )
+    assert.ok(out.indexOf('denied then') < out.indexOf('admitted then'))
+    assert.match(out, /not read: 1 lines/)
+    assert.match(out, /5 requests: 1 newly admitted, 1 newly refused, 3 unchanged, 0 not judged/)
+    assert.equal(code, 1)
+  })
+
+  it('does not guess what the records do not show', async () => {
+    const now = config("allow: jwt.group in ['eng', 'ops']")
+    const { out } = await replay(redacted, now)
+    assert.match(out, /not judged: 4: it depends on jwt\.group, which the record does not show/)
+    assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, 1 unchanged, 4 not judged/)
+  })
+
+  it('judges what comes to the same whatever the hidden values were', async () => {
+    const now = config("allow: jwt.group == 'eng'", "deny: request.path != '/none'")
+    const { out } = await replay(redacted, now)
+    assert.match(out, /5 requests: 0 newly admitted, 1 newly refused, 4 unchanged, 0 not judged/)
+    const open = config("deny: request.path.startsWith('/admin')")
+    assert.match(
+      (await replay(redacted, open)).out,
+      /2 newly admitted, 0 newly refused, 3 unchanged/,
+    )
+  })
+
+  it('does not know whether another issuer would have taken the token', async () => {
+    const now = OLD.replace('https://i.example', 'https://j.example')
+    assert.match((await replay(shown, now)).out, /not judged: \d: it depends on jwt\b/)
+  })
+
+  it('writes JSON, and needs its options', async () => {
+    const { out } = await replay(shown, OLD, '--json')
+    assert.deepEqual(JSON.parse(out).requests, 5)
+    assert.equal((await replay(shown, 'gateways: 1\n')).code, 1)
+  })
+})
