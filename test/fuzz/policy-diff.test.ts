@@ -26,7 +26,12 @@ const ATOMS = [
   "'eng' in jwt.groups",
   "cidr('10.0.0.0/8').containsIP(source.address)",
   "cidr('10.1.0.0/16').containsIP(source.address)",
+  'size(request.path) > 2',
+  'size(request.path) > 3',
+  "request.path.endsWith('b')",
 ]
+/** Conditions that are not looked into. */
+const OPAQUE = /size|endsWith/
 const atom = fc.constantFrom(...ATOMS)
 const expression = fc.oneof(
   atom,
@@ -102,15 +107,17 @@ describe('the semantic diff is true', () => {
           old: (one) => was.decide(supposedOf(one)),
           now: (one) => is.decide(supposedOf(one)),
         })
-        assert.deepEqual(found.untold, [], 'all of these conditions are looked into')
+        const isExact = !OPAQUE.test(JSON.stringify([before, after]))
+        if (isExact) assert.deepEqual(found.untold, [])
         for (const one of requests) {
           const [a, b] = [was.decide(one).isAdmitted, is.decide(one).isAdmitted]
           if (a === b) continue
           differing++
           const kind = b ? 'admitted' : 'refused'
           const text = JSON.stringify(one)
+          const all = [...found.differences, ...found.untold]
           assert.ok(
-            found.differences.some((difference) => difference.kind === kind),
+            all.some((difference) => difference.kind === kind),
             text,
           )
         }

@@ -51,7 +51,7 @@ export function refusals(space: Space, { points }: Entry): readonly Formula[] {
     const allows = of('Allow').map(({ condition }) => space.formula(condition, NOT_TRUE))
     if (allows.length > 0) refuse(all(allows))
   }
-  return ways.filter((way) => way.kind !== 'constant' || way.value)
+  return ways
 }
 
 function enforcedBy(rules: readonly PlacedRule[]) {

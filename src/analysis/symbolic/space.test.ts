@@ -70,6 +70,11 @@ describe('can all of these be true at once?', () => {
     [["jwt.sub.matches('x')", '!has(jwt.sub)'], false],
     [["jwt.sub.matches('x')", "!jwt.sub.matches('x')"], false],
     [["jwt.sub.matches('x')", "jwt.sub.contains('y')"], true],
+    [['size(request.path) > 5', '!(size(request.path) > 6)'], true],
+    [['size(request.path) > 5', '!(size(request.path) > 5)'], false],
+    [["request.path.matches('a')", "!request.path.matches('b')"], true],
+    [["jwt.groups.all(g, g == 'a')", "!jwt.groups.all(h, h == 'a')"], false],
+    [["jwt.groups.all(g, g == 'a')", "!jwt.groups.all(g, g == 'b')"], true],
     [["request.headers['X-A'] == '1'", "request.headers['x-a'] == '2'"], false],
     [["request.headers['x-a'] == ' 1'"], false],
     [["jwt.sub == 'a' ? request.method == 'GET' : false", "request.method == 'PUT'"], false],
@@ -119,7 +124,15 @@ const ATOMS = [
   "cidr('10.1.0.0/16').containsIP(source.address)",
   "source.address == '10.1.0.7'",
   'true',
+  'size(request.path) > 2',
+  'size(request.path) > 3',
+  "request.path.endsWith('a')",
+  "jwt.sub.matches('^a$')",
+  "jwt.sub == request.headers['x']",
+  "jwt.groups.all(g, g == 'a')",
 ]
+/** Conditions that are not looked into. */
+const OPAQUE = /size|endsWith|matches|== request|\.all/
 
 const expression = fc.letrec<{ any: string }>((tie) => ({
   any: fc.oneof(
@@ -180,10 +193,12 @@ describe('the symbolic engine agrees with the evaluator', () => {
         const wanted = [[a, TRUE] as const, [b, NOT_TRUE] as const]
         const proven = ask(wanted)
         const found = ask(wanted, 'search')
-        assert.equal(found.kind, proven.kind)
+        const isExact = !OPAQUE.test(a + b)
+        if (isExact) assert.equal(found.kind, proven.kind)
         const does = (one: World) => isTrue(a, one) && !isTrue(b, one)
         if (proven.kind === 'impossible') assert.ok(!worlds.some(does))
-        if (found.kind === 'possible') assert.ok(does(complete(worldOf(found.assignment))))
+        if (found.kind === 'possible' && isExact)
+          assert.ok(does(complete(worldOf(found.assignment))))
       },
     )
     fc.assert(property, fuzz(0.3))

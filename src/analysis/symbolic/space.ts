@@ -9,6 +9,7 @@ import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
 import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
 import { ANY, ERROR, FALSE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
+import { termKey } from './term-key.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
 /** An expression, and by what names it knows variables: rules of two policies may see two tokens. */
@@ -160,11 +161,11 @@ export class Space {
     })
   }
 
-  /** The same text in the same scope comes out the same way. */
+  /** The same condition in the same scope comes out the same way. */
   #outcome(term: Term, condition: Condition): Unknown {
-    const { text, names } = condition
+    const { names } = condition
     const scope = [...(names ?? [])].flat().join(' ')
-    const id = `${text.slice(term.start, term.end)} # ${scope}`
+    const id = `${termKey(term)} # ${scope}`
     const known = this.#outcomes.get(id)
     if (known !== undefined) return known
     const possibilities = [TRUE, FALSE, ERROR].map(
