@@ -27,10 +27,12 @@ export function* lintStepwise(
   const { report, diagnostics } = collector()
   const fixes = new Map<string, Fix>()
   for (const check of CHECKS) {
-    for (const { diagnostic, fix } of check(surveyed, options)) {
+    for (const finding of check(surveyed, options)) {
+      yield
+      if (finding === undefined) continue
+      const { diagnostic, fix } = finding
       report(diagnostic)
       if (fix !== undefined) fixes.set(identity(diagnostic), fix)
-      yield
     }
     yield
   }

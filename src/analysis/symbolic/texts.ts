@@ -40,13 +40,21 @@ export function textsFor(questions: TextQuestions, kind: TextKind): readonly str
     if (own !== undefined) found.add(own)
     add(prefix)
   }
-  for (const suffix of suffixes) for (const sample of kind.samples) add(sample + suffix)
+  for (const suffix of suffixes) {
+    for (const sample of kind.samples) add(sample + suffix)
+    for (const prefix of [...prefixes].slice(0, MOST_JOINED)) {
+      add(prefix + suffix)
+      add(`${prefix}x${suffix}`)
+    }
+  }
   for (const infix of infixes) {
     add(infix)
     for (const sample of kind.samples) add(`${sample}${infix}z`)
   }
   return [...found]
 }
+
+const MOST_JOINED = 20
 
 /** Some number gives a text of its own wherever there is one at all: others are finitely many. */
 function counted(

@@ -12,6 +12,7 @@ const enforced = ({ point }: ReasonedPoint) => point.rules.filter(({ isEnforced 
 export const wideningAllow: Check = function* ({ points }) {
   const told = new Set<string>()
   for (const seen of points) {
+    yield
     const allows = enforced(seen).filter(({ rule }) => rule.action === 'Allow')
     const first = allows[0]
     if (first === undefined) continue
@@ -49,6 +50,7 @@ function firstOfEachPolicy(rules: readonly PlacedRule[], first: PlacedRule) {
 export const denyOnly: Check = function* ({ points }) {
   const told = new Set<string>()
   for (const seen of points) {
+    yield
     const rules = enforced(seen)
     const [first] = rules
     if (first === undefined || rules.some(({ rule }) => rule.action !== 'Deny')) continue
@@ -72,9 +74,13 @@ const MOST_COMPARED = 150
 export const redundant: Check = function* ({ points, rules }) {
   const because = new Map<string, PlacedRule[]>()
   for (const seen of points) {
+    yield
     for (const action of ['Deny', 'Require', 'Allow'] as const) {
       const own = enforced(seen).filter(({ rule }) => rule.action === action)
-      for (const [rule, other] of redundantAmong(own, seen)) {
+      for (const found of redundantAmong(own, seen)) {
+        yield
+        if (found === undefined) continue
+        const [rule, other] = found
         const key = ruleKey(rule)
         const known = because.get(key)
         if (known === undefined) because.set(key, [other])
@@ -83,6 +89,7 @@ export const redundant: Check = function* ({ points, rules }) {
     }
   }
   for (const { placed, at } of rules) {
+    yield
     const others = because.get(ruleKey(placed))
     // What is needed at one point only is needed.
     if (others === undefined || others.length < at.length) continue
@@ -115,7 +122,7 @@ function redundancy(placed: PlacedRule, other: PlacedRule): Finding {
 function* redundantAmong(
   rules: readonly PlacedRule[],
   seen: ReasonedPoint,
-): Generator<readonly [PlacedRule, PlacedRule]> {
+): Generator<readonly [PlacedRule, PlacedRule] | undefined> {
   const { reasoning } = seen
   const isLong = rules.length > MOST_COMPARED
   const covers = (a: PlacedRule, b: PlacedRule) => {
@@ -130,6 +137,7 @@ function* redundantAmong(
     (placed) => isLong || !isNever({ point: seen.point, placed, reasoning }),
   )
   for (const [index, rule] of live.entries()) {
+    yield
     const other = live.find((one, at) => {
       return at !== index && covers(one, rule) && (at < index || !covers(rule, one))
     })
@@ -156,6 +164,7 @@ function sharesReads(a: PlacedRule, b: PlacedRule): boolean {
 export const unreachable: Check = function* ({ points, rules }) {
   const closed = new Set<ReasonedPoint['point']>()
   for (const { point, reasoning } of points) {
+    yield
     const own = point.rules.filter(({ isEnforced }) => isEnforced)
     const [first] = own
     if (first === undefined || !reasoning.isImpossible(reasoning.admitted())) continue
@@ -179,9 +188,11 @@ export const unreachable: Check = function* ({ points, rules }) {
     yield { diagnostic: aboutRule(said, first) }
   }
   for (const { placed, at } of rules) {
+    yield
     if (placed.rule.action !== 'Allow' || !placed.isEnforced) continue
     const isDead = at.every(
       (seen) =>
+        seen.point.rules.some(({ rule }) => rule.action !== 'Allow') &&
         !closed.has(seen.point) &&
         !isNever(seen) &&
         seen.reasoning.isImpossible(seen.reasoning.matches(seen.placed), seen.reasoning.admitted()),

@@ -11,6 +11,7 @@ import { claimOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
 /** AZ011: what comes out may be no boolean, and then the rule does not match. */
 export const maybeNotBoolean: Check = function* ({ rules }) {
   for (const { placed } of rules) {
+    yield
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
       if (!isDynamic(term.type)) continue
       const { expression } = placed.rule
@@ -38,6 +39,7 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
 /** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
 export const pathBoundaries: Check = function* ({ rules }) {
   for (const { placed } of rules) {
+    yield
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
       const said = pathProblem(placed, term, wanted)
       if (said !== undefined) yield { diagnostic: said }
@@ -84,6 +86,7 @@ const IDENTITY =
 /** AZ013: names of headers in capitals, and headers that say who somebody is. */
 export const headerNames: Check = function* ({ rules }) {
   for (const { placed } of rules) {
+    yield
     const { expression, action } = placed.rule
     const lowered = lowerCaseNames(expression, placed.condition.term)
     if (lowered.text !== expression) {
@@ -143,6 +146,7 @@ const SPACED: ReadonlySet<string> = new Set(['scope', 'scp', 'scopes'])
 /** AZ014: a list compared with one text, and parts of a text taken for elements. */
 export const listClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
+    yield
     for (const { term } of signedLeaves(placed.condition.term)) {
       const said = listProblem(term)
       if (said === undefined) continue
