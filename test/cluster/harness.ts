@@ -69,16 +69,27 @@ function isFree(port: number): Promise<boolean> {
 }
 
 function run(script: string, args: readonly string[], environment: object): Promise<string> {
+  return call(join(FOLDER, script), args, { ...process.env, ...environment })
+}
+
+function call(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  input = '',
+): Promise<string> {
   return new Promise((resolve, reject) => {
-    const child = spawn(join(FOLDER, script), args, { env: { ...process.env, ...environment } })
+    const child = spawn(program, args, { env })
     let out = ''
     let err = ''
     child.stdout.on('data', (chunk) => (out += chunk))
     child.stderr.on('data', (chunk) => (err += chunk))
     child.on('error', reject)
-    child.on('close', (code) =>
-      code === 0 ? resolve(out) : reject(new Error(`${script}: ${err}`)),
-    )
+    child.on('close', (code) => {
+      if (code === 0) resolve(out)
+      else reject(new Error(`${program} ${args.join(' ')}: ${err}`))
+    })
+    child.stdin.end(input)
   })
 }
 
@@ -125,6 +136,12 @@ export class Cluster {
     return this.#call('helm', [...args, '--values', '-'], JSON.stringify(values))
   }
 
+  /** The same, while the test goes on. */
+  helmBeside(args: readonly string[], values: object): Promise<string> {
+    const [file, env] = [this.#program('helm'), this.#variables()]
+    return call(file, [...args, '--values', '-'], env, JSON.stringify(values))
+  }
+
   /** A namespace of the test's own. */
   createNamespace(name: string): string {
     this.kubectl(['create', 'namespace', name])
@@ -165,11 +182,21 @@ export class Cluster {
   }
 
   #call(program: string, args: readonly string[], input?: string): string {
-    const env = { ...process.env, KUBECONFIG: this.kubeconfig }
-    const file = join(ROOT, '.cache/cluster/bin', program)
-    const { status, stdout, stderr } = spawnSync(file, args, { encoding: 'utf8', env, input })
+    const { status, stdout, stderr } = spawnSync(this.#program(program), args, {
+      encoding: 'utf8',
+      env: this.#variables(),
+      input,
+    })
     assert.equal(status, 0, `${program} ${args.join(' ')}: ${stderr}`)
     return stdout
+  }
+
+  #program(name: string): string {
+    return join(ROOT, '.cache/cluster/bin', name)
+  }
+
+  #variables(): NodeJS.ProcessEnv {
+    return { ...process.env, KUBECONFIG: this.kubeconfig }
   }
 }
 

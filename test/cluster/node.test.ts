@@ -31,11 +31,11 @@ describe('a release on a real node', options, () => {
   })
   after(() => cluster?.close())
 
-  const helm = (command: string, values: object) =>
-    cluster.helm(
-      [command, 'edge', CHART, '--namespace', NAMESPACE, '--wait', '--timeout', '120s'],
-      values,
-    )
+  /** Beside the test, so that what runs under load goes on. */
+  const helm = (command: string, values: object) => {
+    const args = [command, 'edge', CHART, '--namespace', NAMESPACE, '--wait', '--timeout', '120s']
+    return cluster.helmBeside(args, values)
+  }
 
   const kubectl = (...args: readonly string[]) =>
     cluster.kubectl(['--namespace', NAMESPACE, ...args])
@@ -67,7 +67,7 @@ describe('a release on a real node', options, () => {
   }
 
   it('helm install: the default configuration answers at the address of the load balancer', async () => {
-    helm('install', {})
+    await helm('install', {})
     address = await cluster.balancerAddress(NAMESPACE, 'edge')
     const { status, text } = await ask()
     assert.equal(status, 200)
@@ -147,7 +147,7 @@ describe('a release on a real node', options, () => {
       gateway: { service: { type: 'ClusterIP' } },
     })
     const before = pods()
-    helm('upgrade', guarded(RULES))
+    await helm('upgrade', guarded(RULES))
     await eventually(
       async () => ((await ask()).status === 401 ? true : undefined),
       'the new configuration',
@@ -212,7 +212,7 @@ describe('a release on a real node', options, () => {
 
   it('three replicas; a change of the settings restarts pods', async () => {
     const before = pods().map(({ metadata }) => metadata.name)
-    helm('upgrade', open({}))
+    await helm('upgrade', open({}))
     const after = pods().map(({ metadata }) => metadata.name)
     assert.equal(after.length, 3)
     assert.deepEqual(
@@ -229,7 +229,7 @@ describe('a release on a real node', options, () => {
     it(`a rolling upgrade under load fails no request, ${keepAlive ? 'on kept connections' : 'each on its own connection'}`, async () => {
       const before = pods().map(({ metadata }) => metadata.name)
       const load = startLoad(address, '/', { keepAlive })
-      helm('upgrade', open({ logging: { level: keepAlive ? 'warn' : 'debug' } }))
+      await helm('upgrade', open({ logging: { level: keepAlive ? 'warn' : 'debug' } }))
       // The last of the old pods still stops when the new ones are there.
       await eventually(
         async () => (everyPod().some((name) => before.includes(name)) ? undefined : true),
