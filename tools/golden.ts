@@ -5,6 +5,7 @@ import { commandPage } from './command-page.ts'
 import { configCases } from './config-cases.ts'
 import { configReference } from './config-reference.ts'
 import { definitions } from './crds/definitions.ts'
+import { resourceReference } from './crds/reference.ts'
 import { decisionPage } from './decision-page.ts'
 import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
@@ -25,6 +26,7 @@ export const GENERATORS: readonly Generator[] = [
   errorPages,
   expressionReference,
   importTable,
+  resourceReference,
   limitsPage,
   telemetryPages,
 ]

@@ -9,8 +9,8 @@ const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
-async function start() {
-  const own = await doorstep()
+async function start(options: Parameters<typeof doorstep>[0] = {}) {
+  const own = await doorstep(options)
   opened.push(own)
   return own
 }
@@ -62,7 +62,7 @@ describe('ports', () => {
   })
 
   it('draining closes idle connections and waits for what is under way', async () => {
-    const { listeners, upstream, hold } = await start()
+    const { listeners, upstream, hold } = await start({ grace: 5_000 })
     const port = await free()
     await listeners.swap(programOf([httpListener(port, upstream)]))
     const idle = connect(port, '127.0.0.1')
@@ -81,6 +81,22 @@ describe('ports', () => {
     assert.equal(await drained, 0)
     assert.match(text, /connection: close/)
     assert.match(text, /hello$/)
+  })
+
+  it('draining answers a request that was sent on an idle connection at that moment', async () => {
+    const { listeners, upstream } = await start()
+    const port = await free()
+    await listeners.swap(programOf([httpListener(port, upstream)]))
+    const idle = connect(port, '127.0.0.1')
+    await answered(idle)
+    let text = ''
+    idle.on('data', (data) => (text += data))
+    const closed = once(idle, 'close')
+    const drained = listeners.drain(2_000)
+    idle.write(GET)
+    await closed
+    assert.equal(await drained, 0)
+    assert.match(text, /^HTTP\/1.1 200.*connection: close.*hello$/s)
   })
 
   it('what is still there at the deadline is cut', async () => {

@@ -55,6 +55,7 @@ export const VALID_POLICIES: Readonly<Record<string, Spec>> = {
     basicAuthentication: { secretRef: { name: 'users' } },
     extAuth: { backendRef: { name: 'authz', port: 9000 }, protocol: { http: { path: "'/check'" } } },
   }),
+  'any of several ways to sign in': traffic({ authentication: { mode: 'Optional', anyOf: [{ jwtAuthentication: jwt }, { apiKeyAuthentication: { secretRef: { name: 'keys' } } }] } }),
   'API keys by labels': traffic({ apiKeyAuthentication: { secretSelector: { matchLabels: { keys: 'edge' } } } }),
   '256 expressions': traffic({ authorization: block('Allow', ...Array.from({ length: 256 }, (_, index) => `jwt.sub == 'u${index}'`)) }),
 }
@@ -94,6 +95,7 @@ export const INVALID_POLICIES: Readonly<Record<string, readonly [Spec, RegExp]>>
   'no providers': [traffic({ jwtAuthentication: { mode: 'Strict' } }), /providers: Required value/],
   'a provider without an issuer': [traffic({ jwtAuthentication: { providers: [{ jwks: { inline: KEYS } }] } }), /providers\[0\]\.issuer: Required value/],
   'a provider without keys': [traffic({ jwtAuthentication: { providers: [{ issuer: 'i' }] } }), /providers\[0\]\.jwks: Required value/],
+  'a way to sign in that is two': [traffic({ authentication: { anyOf: [{ jwtAuthentication: jwt, basicAuthentication: { users: ['a:b'] } }] } }), /exactly one of jwtAuthentication, basicAuthentication, apiKeyAuthentication/],
   'keys inline and remote': [traffic({ jwtAuthentication: { providers: [{ issuer: 'i', jwks: { inline: KEYS, remote: { url: 'https://a' } } }] } }), /exactly one of inline, remote/],
   'a path of keys without a backend': [traffic({ jwtAuthentication: { providers: [{ issuer: 'i', jwks: { remote: { url: 'https://a', jwksPath: '/k' } } }] } }), /jwksPath goes with backendRef/],
   'a Service without a port': [traffic({ extAuth: { backendRef: { name: 'a' } } }), /port is required for a Service/],

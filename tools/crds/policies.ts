@@ -96,6 +96,22 @@ const apiKeyAuthentication: Structural = {
   ...validated([exactlyOne(['secretRef', 'secretSelector', 'configMapSelector'])]),
 }
 
+const ways = { jwtAuthentication, basicAuthentication: basicWithSecret, apiKeyAuthentication }
+const several = of('authentication', { anyOf: undefined })
+const authentication: Structural = {
+  ...several,
+  required: ['anyOf'],
+  properties: {
+    ...several.properties,
+    anyOf: list(
+      'Ways to sign in, one of which is enough; they are tried in this order.',
+      object('A way to sign in.', ways, exactlyOne(Object.keys(ways))),
+      1,
+      16,
+    ),
+  },
+}
+
 /** `host`, `service` and `backend` of a file are one reference here. */
 function withBackendRef(what: string, { properties, ...rest }: Structural): Structural {
   return {
@@ -211,9 +227,8 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
 export const TRAFFIC: Readonly<Record<string, Structural>> = {
   timeouts: of('timeout'),
   cors: of('cors'),
-  jwtAuthentication,
-  basicAuthentication: basicWithSecret,
-  apiKeyAuthentication,
+  ...ways,
+  authentication,
   extAuth,
   authorization,
   rateLimit,

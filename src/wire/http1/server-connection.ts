@@ -26,8 +26,8 @@ export interface ServerLimits extends HeadLimits {
   readonly body: number
 }
 
-/** Milliseconds that a client may take to close a connection that is over. */
-const LINGER = 2_000
+/** Milliseconds that a connection has left once it is over, and once it is idle and unwanted. */
+const [LINGER, PARTING] = [2_000, 200]
 
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
@@ -200,10 +200,10 @@ export class ServerConnection implements Downstream, Timed {
     this.deadline = performance.now() + LINGER
   }
 
-  /** Closes as soon as nothing is under way. */
+  /** Closes when nothing is under way, be it a request that was sent before the client can know. */
   drain(): void {
     this.isDraining = true
-    if (this.#phase === 'idle') this.socket.end()
+    if (this.#phase === 'idle') this.deadline = performance.now() + PARTING
   }
 
   expire(): void {
