@@ -1,7 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations name variables
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { loadText } from '../../src/sources/file/load.ts'
 import { type KubernetesObject, options, refusal, render, renderText, type Values } from './helm.ts'
 import { describeValues } from './landing.ts'
@@ -65,6 +67,16 @@ describe('config', options, () => {
     const file = fileOf({})
     assert.deepEqual(file['gateways'], { default: { port: 4000 } })
     assert.equal(at(find(render(CHART), 'Service'), 'spec.ports[0].targetPort'), 4000)
+  })
+
+  it('the proxy takes the example, but for the key set, which is not here', () => {
+    const example = join(import.meta.dirname, '../../examples/kubernetes/standalone-values.yaml')
+    const text = stringify(fileOf(parse(readFileSync(example, 'utf8'))))
+    const { diagnostics } = loadText(text, 'config.yaml', { environment: {} }).result
+    assert.deepEqual(
+      diagnostics.map(({ message }) => message),
+      ['the file cannot be read: it does not exist'],
+    )
   })
 
   it('settings alone keep the greeting', () => {

@@ -200,6 +200,11 @@ describe('a real API server', options, () => {
       })
     }
 
+    it('examples/kubernetes: the API server takes them', () => {
+      const path = join(import.meta.dirname, '../../examples/kubernetes/policies.yaml')
+      cluster.dryRun(readObjects(readFileSync(path, 'utf8')))
+    })
+
     for (const [index, service] of SERVICES.entries()) {
       it(`a service with ${JSON.stringify(service)}: the API server takes it`, () => {
         cluster.dryRun([
