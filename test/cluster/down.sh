@@ -39,6 +39,9 @@ if [ -n "$NODE" ]; then
   ip link del "$link" 2>/dev/null
   ip netns del "$namespace" 2>/dev/null
   find /sys/fs/cgroup -depth -type d -path '*portcullis-pods*' -exec rmdir {} + 2>/dev/null
+  # Places that the programs have no setting for; what others have in them stays.
+  rmdir /var/log/containers /var/lib/cni/results /var/lib/cni /var/lib/kubelet/device-plugins \
+    /var/lib/kubelet /run/containerd/{s,runc/k8s.io,runc} /run/containerd 2>/dev/null
 fi
 grep -q " $state/" /proc/mounts || rm -rf "$state"
 true

@@ -25,13 +25,15 @@ export interface Answer {
 
 /** Why there can be no cluster on this machine; undefined where there can. */
 export function missing({ node = false }: ClusterOptions = {}): string | undefined {
-  for (const program of ['go', 'curl', 'openssl', 'dpkg-deb']) {
+  const nodeNeeds = node ? ['cc', 'ip', 'nsenter', 'unshare'] : []
+  for (const program of ['go', 'curl', 'openssl', 'dpkg-deb', ...nodeNeeds]) {
     const { status } = spawnSync('sh', ['-c', `command -v ${program}`])
     if (status !== 0) return `a cluster is made with ${program}, which is not here`
   }
   if (process.platform !== 'linux' || process.arch !== 'x64') return 'a cluster needs Linux on x64'
-  if (node && process.getuid?.() !== 0) return 'a node needs root'
-  return undefined
+  if (!node) return undefined
+  const mayDivide = spawnSync('unshare', ['--net', '--mount', 'true']).status === 0
+  return mayDivide ? undefined : 'a node needs root, and to make namespaces'
 }
 
 /** A Kubernetes cluster of our own; what it needs is built first where it is not there yet. */
