@@ -1,0 +1,53 @@
+/** One look at the memory of a process. */
+export interface Sample {
+  readonly seconds: number
+  readonly bytes: number
+}
+
+export interface Flatness {
+  /** Bytes that it grows by from the first to the last sample, by the slope that most agree on. */
+  readonly growth: number
+  /** The same by the levels that it falls back to, in the first and the last third. */
+  readonly rise: number
+  readonly median: number
+  readonly isFlat: boolean
+}
+
+/** What may be garbage that was not collected yet, or a heap that found its size late. */
+const SHARE = 0.1
+const LEAST = 8 << 20
+
+/**
+ * Whether memory stays where it is. The median of the slopes between all pairs (Theil and Sen's)
+ * is not moved by single peaks, and the lowest fifth of a window is what it falls back to: a leak
+ * moves both, a busy moment neither.
+ */
+export function flatnessOf(samples: readonly Sample[]): Flatness {
+  const slopes: number[] = []
+  for (const [i, one] of samples.entries()) {
+    for (const other of samples.slice(i + 1)) {
+      slopes.push((other.bytes - one.bytes) / (other.seconds - one.seconds))
+    }
+  }
+  const [first, last] = [samples[0], samples.at(-1)]
+  const seconds = first === undefined || last === undefined ? 0 : last.seconds - first.seconds
+  const growth = quantile(slopes, 0.5) * seconds
+  const third = Math.ceil(samples.length / 3)
+  const level = (part: readonly Sample[]) =>
+    quantile(
+      part.map(({ bytes }) => bytes),
+      0.2,
+    )
+  const rise = level(samples.slice(-third)) - level(samples.slice(0, third))
+  const median = quantile(
+    samples.map(({ bytes }) => bytes),
+    0.5,
+  )
+  const allowed = Math.max(LEAST, median * SHARE)
+  return { growth, rise, median, isFlat: Math.min(growth, rise) < allowed }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(share * (sorted.length - 1))] ?? 0
+}

@@ -1,0 +1,121 @@
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { setTimeout as wait } from 'node:timers/promises'
+import { free } from '../proxy/doorstep.ts'
+import { listen } from '../proxy/harness.ts'
+import { type Running, startRunning, sumOf } from '../proxy/running.ts'
+import { startWebSocketPeer } from '../proxy/websocket-peer.ts'
+import { until } from '../proxy/whole-gateway.ts'
+import { makeAuthority } from '../tls/certificates.ts'
+import { flatnessOf, type Sample } from './flatness.ts'
+import { type Ports, startTraffic, type Tally } from './traffic.ts'
+
+/*
+ * Mixed traffic for SOAK_SECONDS (600): memory must be flat after a warm-up, every answer right, and
+ * what was opened must be gone when the clients are. Ends with a line of counts, as suites do.
+ */
+
+const SECONDS = Number(process.env['SOAK_SECONDS'] ?? 600)
+const WARM_UP = SECONDS * 0.3
+const RELOAD_EVERY = 10
+
+let passed = 0
+let failed = 0
+
+function check(what: string, isSo: boolean, detail: string): void {
+  if (isSo) passed++
+  else failed++
+  console.log(`${isSo ? 'passed' : 'failed'}: ${what} (${detail})`)
+}
+
+async function soak(running: Running, ports: Ports, config: (turn: number) => string) {
+  const startedAt = performance.now()
+  const elapsed = () => (performance.now() - startedAt) / 1000
+  const isOver = () => elapsed() > SECONDS
+  const tally: Tally = { counts: new Map(), wrong: [] }
+  const idle = running.descriptors()
+  const traffic = startTraffic(ports, tally, isOver)
+  const samples: Sample[] = []
+  for (let turn = 1; !isOver(); turn++) {
+    for (let i = 0; i < RELOAD_EVERY && !isOver(); i++) {
+      await wait(1_000)
+      if (elapsed() > WARM_UP) samples.push({ seconds: elapsed(), bytes: running.resident() })
+    }
+    if (!isOver()) await running.reload(config(turn))
+  }
+  await traffic
+  const counts = [...tally.counts].map(([kind, count]) => `${kind} ${count}`).join(', ')
+  check('every answer was right', tally.wrong.length === 0, tally.wrong.join('; ') || counts)
+  const { growth, rise, median, isFlat } = flatnessOf(samples)
+  const mb = (bytes: number) => `${(bytes / 1024 / 1024).toFixed(1)} MB`
+  check('memory is flat', isFlat, `median ${mb(median)}, slope ${mb(growth)}, floor ${mb(rise)}`)
+  await until('requests to end', async () => {
+    return sumOf(await running.metrics(), 'portcullis_requests_active') === 0
+  })
+  passed++
+  await until('descriptors to be back', () => running.descriptors() <= idle + 30)
+  passed++
+}
+
+const answers = new Set<ServerResponse>()
+
+function startBackend(): Server {
+  let event = 0
+  setInterval(() => {
+    event++
+    for (const answer of answers) answer.write(`data: ${event}\n\n`)
+  }, 200).unref()
+  return createServer((request, response) => {
+    if (request.url === '/events') {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      answers.add(response)
+      response.on('close', () => answers.delete(response))
+    } else if (request.url === '/chunks') {
+      for (let i = 0; i < 10; i++) response.write(`chunk ${i}\n`)
+      response.end()
+    } else if (request.url === '/large') response.end(Buffer.alloc(1 << 20))
+    else {
+      let octets = 0
+      request.on('data', (bytes) => (octets += bytes.length))
+      request.on('end', () => response.end(String(octets)))
+    }
+  })
+}
+
+const backend = startBackend()
+const peer = await startWebSocketPeer()
+const own = await listen(backend)
+const [plain, secured] = await Promise.all([free(), free()])
+const { cert, key } = makeAuthority('soak').issue({ names: ['IP:127.0.0.1'] })
+const inline = (text: string) => `{ inline: ${JSON.stringify(text)} }`
+const config = (turn: number) => `frontendPolicies: { accessLog: { filter: 'false' } }
+gateways:
+  plain: { port: ${plain} }
+  secured: { port: ${secured}, tls: { cert: ${inline(cert)}, key: ${inline(key)} } }
+routes:
+- name: sockets
+  gateways: [plain]
+  matches: [{ path: { exact: /socket } }]
+  backends: [{ host: 127.0.0.1:${peer.port} }]
+- name: turn-${turn}
+  gateways: [plain]
+  matches: [{ path: { exact: /turn-${turn} } }]
+  backends: [{ host: 127.0.0.1:${own} }]
+- name: all
+  gateways: [plain, secured]
+  policies:
+    authorization: { rules: [{ deny: "request.path == '/denied'" }] }
+    requestHeaders: { set: { x-turn: '${turn}' } }
+    localRateLimit: { requests: 1000000, unit: Seconds, key: request.path }
+  backends: [{ host: 127.0.0.1:${own} }]
+`
+const running = await startRunning(config(0))
+try {
+  await soak(running, { plain, secured }, config)
+} catch (error) {
+  failed++
+  console.log(`failed: ${error instanceof Error ? error.stack : error}`)
+} finally {
+  await running.stop()
+}
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)
