@@ -47,9 +47,8 @@ async function crowd(port: number, count: number, greet: (socket: Socket, at: nu
   return sockets
 }
 
-/** Milliseconds until a good client has its answer. */
-async function goodClient(port: number): Promise<number> {
-  const startedAt = performance.now()
+/** Has its answer, or hangs. */
+async function goodClient(port: number): Promise<void> {
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   let text = ''
   socket.on('data', (data) => {
@@ -59,7 +58,6 @@ async function goodClient(port: number): Promise<number> {
   socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
   await new Promise((resolve) => socket.on('close', resolve))
   assert.match(text, /hello$/)
-  return performance.now() - startedAt
 }
 
 async function until(isTrue: () => boolean, milliseconds = 8_000): Promise<void> {
@@ -81,7 +79,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     })
     await until(() => sockets.every((socket) => !socket.connecting))
     assert.ok(own.counts.total > 0)
-    assert.ok((await goodClient(own.port)) < 1_500)
+    await goodClient(own.port)
     await until(() => own.counts.total === 0, 15_000)
     assert.equal(own.counts.addresses, 0)
     assert.equal(own.seen.filter((word) => word === 'unsecured timeout').length, MANY)
