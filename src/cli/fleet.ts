@@ -3,10 +3,12 @@ import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
+import type { Decided } from '../proxy/worker-messages.ts'
 import { Workers } from '../proxy/workers.ts'
 import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
+import { workerExits } from '../telemetry/definitions/process.ts'
 import type { MetricView } from '../telemetry/exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -60,10 +62,13 @@ export function openFleet(
     }
   }
   const entry = [process.argv[1] as string, 'worker'] as const
-  const workers = new Workers(entry, size, log, ({ records, dropped }) => {
+  const decided = ({ records, dropped }: Decided) => {
     for (const record of records) file?.write(record)
     if (dropped > 0) file?.dropped(dropped)
-  })
+  }
+  const exits = metrics.counter(workerExits)
+  const ended = (outcome: 'stopped' | 'crashed') => exits.at({ outcome }).inc()
+  const workers = new Workers(entry, size, log, decided, ended)
   return {
     size,
     apply: (model) => workers.apply(model),

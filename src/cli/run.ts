@@ -13,6 +13,7 @@ import { inSlices } from '../program/slices.ts'
 import { type Loaded, loadFile } from '../sources/file/load.ts'
 import { FileWatch } from '../sources/file/watch.ts'
 import {
+  configApplied,
   configInfo,
   configReloads,
   configSynchronized,
@@ -130,6 +131,10 @@ async function serveUntilStopped(
   const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     metrics.gauge(configSynchronized).at({}).set(1)
+    metrics
+      .gauge(configApplied)
+      .at({})
+      .set(Date.now() / 1000)
     print(diagnostics, terminal)
     // A change that comes meanwhile is looked at for itself.
     void lintInSlices(model, diagnostics, () => status.model !== model).then((findings) => {

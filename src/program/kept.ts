@@ -6,6 +6,8 @@ export interface Kept {
   close?(): void
   /** Verified tokens that it remembers. */
   readonly remembered?: number
+  /** Keys of a rate limit, and of which policy. */
+  limitedKeys?(): readonly [policy: string, count: number]
   /** Seconds since the keys of each issuer were fetched; without those that never were. */
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
 }
@@ -24,12 +26,15 @@ export function closeKept(kept: readonly Kept[]): void {
 export function keptFigures(program: Program | undefined) {
   let remembered = 0
   const ages = new Map<string, number>()
+  const keys = new Map<string, number>()
   for (const value of program?.state.values() ?? []) {
     const kept = value as Kept
     remembered += kept.remembered ?? 0
+    const [policy, count] = kept.limitedKeys?.() ?? ['', 0]
+    if (count > 0) keys.set(policy, count + (keys.get(policy) ?? 0))
     for (const [issuer, seconds] of kept.keyAges?.() ?? []) {
       ages.set(issuer, Math.max(seconds, ages.get(issuer) ?? 0))
     }
   }
-  return { remembered, ages }
+  return { remembered, ages, keys }
 }

@@ -6,6 +6,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
+import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
@@ -16,25 +17,13 @@ import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Rejection, type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
-import {
-  type StreamEnd,
-  type Streamed,
-  type StreamRouter,
-  type StreamTarget,
-  serveStream,
-} from './tcp.ts'
+import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
+import { type Streamed, type StreamRouter, type StreamTarget, serveStream } from './tcp.ts'
 import { TurnedAway } from './turned-away.ts'
 
-export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
-
-/** Why a connection ended that was served. */
-export type ClosedWord = StreamEnd | 'drain' | 'removed'
-
-export type Closing = (reason: ClosedWord) => void
-
 export interface AcceptObserver extends Observer, TlsObserver {
-  /** A connection is served from now on; what it answers is called when that is over. */
-  served?(listener: string, protocol: WireProtocol): Closing
+  /** A connection is served from now on. */
+  served?(listener: string, protocol: WireProtocol): Serving
   rejected(rejection: Rejection): void
   /** Network authorization decided something that is worth telling. */
   decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
@@ -51,7 +40,7 @@ export interface Served {
 export interface Http2 {
   /** Undefined: more octets are needed to tell. */
   isPreface(bytes: Buffer): boolean | undefined
-  serve(socket: Socket, events: DownstreamEvents, plan: PortPlan): Served
+  serve(socket: Socket, events: DownstreamEvents, plan: PortPlan, observer: Http2Observer): Served
 }
 
 /** What all ports share. */
@@ -159,7 +148,7 @@ export class Doorway implements Port {
 }
 
 /** One accepted socket, from its first octet until it is somebody else's. */
-export class Accepted {
+export class Accepted implements Http2Observer {
   readonly socket: Socket
   /** What its octets are read from: the socket, or TLS on it. */
   carrier: Socket
@@ -177,7 +166,9 @@ export class Accepted {
   #localAddress = ''
   #localPort = 0
   #addressKey: string | undefined = undefined
-  #closing: Closing | undefined = undefined
+  #serving: Serving | undefined = undefined
+  #received = 0
+  #sent = 0
 
   constructor(socket: Socket, doorway: Doorway) {
     this.socket = socket
@@ -212,7 +203,20 @@ export class Accepted {
     const gateway = listeners[0]?.gateway ?? ''
     // Requests on one connection may be for several listeners of its gateway.
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
-    this.#closing = this.doorway.observer.served?.(name, protocol)
+    this.#serving = this.doorway.observer.served?.(name, protocol)
+  }
+
+  /** Octets that came and went since it was asked last. */
+  tellMoved(): void {
+    const { bytesRead, bytesWritten } = this.carrier
+    this.#serving?.moved(bytesRead - this.#received, bytesWritten - this.#sent)
+    this.#received = bytesRead
+    this.#sent = bytesWritten
+  }
+
+  counted(what: Http2Count): void {
+    this.closedBy ??= CLOSED_BY[what]
+    this.#serving?.counted(what)
   }
 
   drain(): void {
@@ -278,10 +282,12 @@ export class Accepted {
   /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
   serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
     const { deadlines, http2 } = this.doorway.acceptance
-    const loop = new RequestLoop(port, connection)
+    const loop = new RequestLoop(port, connection, (word) => {
+      this.closedBy ??= word
+    })
     this.serves(isHttp2 && http2 !== undefined ? 'http2' : 'http1')
     if (isHttp2 && http2 !== undefined) {
-      this.served = http2.serve(socket, loop, this.plan)
+      this.served = http2.serve(socket, loop, this.plan, this)
     } else {
       this.served = new ServerConnection(socket, this.plan.http, deadlines, loop)
       socket.resume()
@@ -371,7 +377,8 @@ export class Accepted {
     if (this.#addressKey !== undefined) this.doorway.acceptance.counts.leaveFrom(this.#addressKey)
     // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
     const isClients = this.carrier.readableEnded || this.carrier.errored !== null
-    this.#closing?.(this.closedBy ?? (isClients ? 'client' : 'finished'))
+    this.tellMoved()
+    this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
     this.doorway.left(this)
   }
 }

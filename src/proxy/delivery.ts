@@ -8,6 +8,7 @@ import { KeptBody } from './kept-body.ts'
 import { KeptHeaders } from './kept-headers.ts'
 import { MirrorCopy } from './mirror.ts'
 import type { AttemptOutcome, Run } from './run.ts'
+import { withoutTrace } from './trace-headers.ts'
 
 /** One request to a backend, for the metrics. */
 export interface Attempted {
@@ -65,6 +66,7 @@ export class Delivery implements ForwardEvents {
     const { route, downstream, exchange } = this.#run
     const mirrors = route?.mirrors ?? []
     if (mirrors.length > 0) {
+      const edit = this.#run.trace?.mirroring(this.#run) ?? withoutTrace(exchange.requestEdit)
       this.#mirrors = mirrors
         .filter(({ fraction }) => fraction >= 1 || Math.random() < fraction)
         .flatMap(({ cluster }) => {
@@ -73,7 +75,7 @@ export class Delivery implements ForwardEvents {
             const own = { outcome, purpose: 'mirror', firstByte: -1 } as const
             this.#events.attempted(cluster.name, own)
           }
-          return MirrorCopy.send(downstream.head, exchange, cluster, tell) ?? []
+          return MirrorCopy.send(downstream.head, exchange, edit, cluster, tell) ?? []
         })
     }
     this.#attempt()

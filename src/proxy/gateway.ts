@@ -91,6 +91,7 @@ export class Gateway {
     metrics.beforeRead(() => {
       for (const cluster of this.#open) tellCounts(metrics, cluster.name, cluster.counts())
       tellKept(metrics, this.#program)
+      this.#listeners.tellMoved()
     })
     this.#settings = settings
     this.#services = {

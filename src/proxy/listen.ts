@@ -47,6 +47,12 @@ export class Listeners {
     return count
   }
 
+  /** Counts the octets of connections that are open, which may be so for days. */
+  tellMoved(): void {
+    const doorways = [...this.#leaving, ...[...this.#ports.values()].map(({ doorway }) => doorway)]
+    for (const { open } of doorways) for (const accepted of open) accepted.tellMoved()
+  }
+
   /** The port that is really listened on, where the operating system was to choose one. */
   boundPort(port: number): number | undefined {
     const address = this.#ports.get(port)?.server.address()

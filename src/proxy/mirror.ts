@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { HeaderEdit } from '../exchange/header-edit.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import { renderTrailers } from '../wire/http1/chunked.ts'
@@ -44,12 +45,13 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   static send(
     head: RequestHead,
     exchange: Exchange,
+    edit: HeaderEdit,
     cluster: Cluster,
     tell: (status: number) => void,
   ): MirrorCopy | undefined {
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return undefined
-    const { dropped, lines } = renderedEdit(exchange.requestEdit)
+    const { dropped, lines } = renderedEdit(edit)
     const text = renderRequestHead(head, {
       path: exchange.path,
       query: exchange.search,

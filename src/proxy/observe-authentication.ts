@@ -9,6 +9,7 @@ import {
   tokenCacheEntries,
   tokenCacheLookups,
 } from '../telemetry/definitions/authorization.ts'
+import { rateLimitKeys } from '../telemetry/definitions/limits.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
@@ -31,8 +32,11 @@ export function authenticationWorld(metrics: Metrics, log: Logger): NonNullable<
 
 /** Before the metrics are read. */
 export function tellKept(metrics: Metrics, program: Program | undefined): void {
-  const { remembered, ages } = keptFigures(program)
+  const { remembered, ages, keys } = keptFigures(program)
   metrics.gauge(tokenCacheEntries).of({}).at().set(remembered)
+  const limited = metrics.gauge(rateLimitKeys)
+  limited.clear()
+  for (const [policy, count] of keys) limited.of({ policy }).at().set(count)
   for (const [provider, seconds] of ages) metrics.gauge(jwksAge).of({ provider }).at().set(seconds)
 }
 

@@ -3,10 +3,8 @@ import { type Decision, NO_DECISIONS } from '../exchange/decision.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import {
-  downstreamConnections,
-  downstreamConnectionsActive,
-  downstreamConnectionsClosed,
   downstreamConnectionsRejected,
+  tlsHandshakeDuration,
   tlsHandshakeFailures,
   tlsHandshakes,
 } from '../telemetry/definitions/downstream.ts'
@@ -33,14 +31,16 @@ import { renderDuration } from '../telemetry/time-text.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
-import type { AcceptObserver, Closing, WireProtocol } from './accept.ts'
+import type { AcceptObserver } from './accept.ts'
 import { logConnection, logRequest, sourceOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import { countRefusal } from './observe-authentication.ts'
+import { ServedSeries } from './observe-connections.ts'
 import type { Rejection } from './rejection.ts'
 import type { Run } from './run.ts'
+import type { Serving, WireProtocol } from './serving.ts'
 import type { Streamed } from './tcp.ts'
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
@@ -84,15 +84,8 @@ export class Observing implements AcceptObserver {
 
   closed(): void {}
 
-  served(listener: string, protocol: WireProtocol): Closing {
-    const labels = { listener }
-    const active = this.#metrics.gauge(downstreamConnectionsActive).of(labels).at(protocol)
-    this.#metrics.counter(downstreamConnections).of(labels).at(protocol).inc()
-    active.inc()
-    return (reason) => {
-      active.inc(-1)
-      this.#metrics.counter(downstreamConnectionsClosed).of(labels).at(protocol, reason).inc()
-    }
+  served(listener: string, protocol: WireProtocol): Serving {
+    return new ServedSeries(this.#metrics, listener, protocol)
   }
 
   /** The record of the specification: a connection that network authorization refused. */
@@ -150,7 +143,7 @@ export class Observing implements AcceptObserver {
   secured(
     _: Connection,
     { gateway, listener }: ListenerProgram,
-    { version, isResumed }: Secured,
+    { version, isResumed, milliseconds }: Secured,
   ): void {
     const labels = { listener: `${gateway}/${listener.name}` }
     const resumed = isResumed ? 'true' : 'false'
@@ -159,6 +152,11 @@ export class Observing implements AcceptObserver {
       .of(labels)
       .at(version as 'TLSv1.3', resumed)
       .inc()
+    this.#metrics
+      .histogram(tlsHandshakeDuration)
+      .of(labels)
+      .at()
+      .observe(milliseconds / 1000)
   }
 
   unsecured(_: Connection, listener: ListenerProgram | undefined, reason: HandshakeFailure): void {

@@ -7,7 +7,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
-import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
+import type { ClosingWord, Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
@@ -49,15 +49,20 @@ export interface Port {
   isMisdirected?(host: string): boolean
 }
 
+type Closing = (word: ClosingWord) => void
+
 const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
 const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
 export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   readonly #port: Port
   readonly #connection: Connection
+  readonly closing: Closing
 
-  constructor(port: Port, connection: Connection) {
+  /** `closing`: told why, where the connection is closed by this side. */
+  constructor(port: Port, connection: Connection, closing: Closing = () => {}) {
     this.#port = port
+    this.closing = closing
     this.#connection = connection
     port.observer.opened(connection)
   }

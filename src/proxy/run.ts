@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { HeaderEdit } from '../exchange/header-edit.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../program/program.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
@@ -27,6 +28,8 @@ export interface RunTrace {
   /** A request goes out: the backend is told of the trace. */
   attempting(run: Run): void
   attempted(run: Run, outcome: AttemptOutcome): void
+  /** The headers of a copy: whoever gets one is another child of this trace, not the same span. */
+  mirroring(run: Run): HeaderEdit
 }
 
 /** One exchange under way, and how far it has come. */

@@ -35,6 +35,18 @@ export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: str
   return traced
 }
 
+/** An edit under which nothing is told of any trace, unless a policy tells of one itself. */
+export function withoutTrace(edit: HeaderEdit): HeaderEdit {
+  let known = bare.get(edit)
+  if (known === undefined) {
+    known = new HeaderEdit([...edit.removed, ...NAMES], edit.added)
+    bare.set(edit, known)
+  }
+  return known
+}
+
+const bare = new WeakMap<HeaderEdit, HeaderEdit>()
+
 function baseOf(edit: HeaderEdit): RenderedEdit | null {
   if (edit.added.some(([name]) => name.toLowerCase() === 'traceparent')) return null
   return {

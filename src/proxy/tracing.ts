@@ -71,6 +71,11 @@ export class RequestTrace implements RunTrace {
     exchange.requestEdit = withTrace(this.#edit, traceparent, this.#tracestate)
   }
 
+  mirroring({ exchange }: Run): HeaderEdit {
+    const edit = this.#isPassed ? this.#edit : exchange.requestEdit
+    return withTrace(edit, writeTraceparent(this.#server ?? this.#joined), this.#tracestate)
+  }
+
   attempted(run: Run, outcome: AttemptOutcome): void {
     const span = this.#client
     if (span === undefined) return

@@ -28,6 +28,7 @@ export class Workers {
   readonly #count: number
   readonly #log: Logger
   readonly #whenDecided: (decided: Decided) => void
+  readonly #whenEnded: (outcome: 'stopped' | 'crashed') => void
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
@@ -41,7 +42,9 @@ export class Workers {
     count: number,
     log: Logger,
     whenDecided: (decided: Decided) => void = () => {},
+    whenEnded: (outcome: 'stopped' | 'crashed') => void = () => {},
   ) {
+    this.#whenEnded = whenEnded
     this.#entry = entry
     this.#count = count
     this.#log = log
@@ -122,6 +125,7 @@ export class Workers {
 
   #gone(worker: Worker, reason: string): void {
     this.#workers.delete(worker.number)
+    this.#whenEnded(this.#isDraining ? 'stopped' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
     this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
     const lived = performance.now() - worker.startedAt

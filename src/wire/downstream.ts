@@ -46,6 +46,9 @@ export interface Downstream {
   endTunnel(): void
 }
 
+/** Why a connection is closed by this side. */
+export type ClosingWord = 'idle' | 'timeout' | 'bad-request' | 'upstream' | 'error'
+
 /** What a downstream tells its owner. */
 export interface DownstreamEvents {
   request(downstream: Downstream): void
@@ -59,5 +62,7 @@ export interface DownstreamEvents {
   drained(downstream: Downstream): void
   /** The answer and the request are whole. */
   finished(downstream: Downstream): void
+  /** The connection is about to be closed by this side. */
+  closing?(word: ClosingWord): void
   closed(): void
 }

@@ -7,7 +7,7 @@ export interface Sample {
 export interface Flatness {
   /** Bytes that it grows by from the first to the last sample, by the slope that most agree on. */
   readonly growth: number
-  /** The same by the levels that it falls back to, in the first and the last third. */
+  /** The same by the levels that it falls back to, in the first and the second half. */
   readonly rise: number
   readonly median: number
   readonly isFlat: boolean
@@ -19,7 +19,7 @@ const LEAST = 8 << 20
 
 /**
  * Whether memory stays where it is. The median of the slopes between all pairs (Theil and Sen's)
- * is not moved by single peaks, and the lowest fifth of a window is what it falls back to: a leak
+ * is not moved by single peaks, and the lowest twentieth of a half is what it falls back to when garbage was collected: a leak
  * moves both, a busy moment neither.
  */
 export function flatnessOf(samples: readonly Sample[]): Flatness {
@@ -32,13 +32,13 @@ export function flatnessOf(samples: readonly Sample[]): Flatness {
   const [first, last] = [samples[0], samples.at(-1)]
   const seconds = first === undefined || last === undefined ? 0 : last.seconds - first.seconds
   const growth = quantile(slopes, 0.5) * seconds
-  const third = Math.ceil(samples.length / 3)
+  const half = Math.ceil(samples.length / 2)
   const level = (part: readonly Sample[]) =>
     quantile(
       part.map(({ bytes }) => bytes),
-      0.2,
+      0.05,
     )
-  const rise = level(samples.slice(-third)) - level(samples.slice(0, third))
+  const rise = level(samples.slice(-half)) - level(samples.slice(0, half))
   const median = quantile(
     samples.map(({ bytes }) => bytes),
     0.5,

@@ -16,7 +16,9 @@ export const http = z
   .strictObject({
     version: version()
       .optional()
-      .describe('HTTP1 or HTTP2; absent: that of the request where TLS settles on it, else HTTP1.'),
+      .describe(
+        'HTTP1 or HTTP2; absent: that of the request where TLS settles on it, else HTTP1. WebSocket needs HTTP1: over HTTP2 it is answered with 502.',
+      ),
     requestTimeout: duration().optional().describe('How long one attempt may take.'),
   })
   .describe('How to speak HTTP to the backend.')

@@ -7,6 +7,22 @@ export interface Bucket {
   filledAt: number
 }
 
+/** The buckets of all limits of a policy. */
+export class PolicyBuckets {
+  readonly limits: readonly Buckets[]
+  readonly #policy: string
+
+  constructor(policy: string, limits: readonly RateLimit[]) {
+    this.#policy = policy
+    this.limits = limits.map((limit) => new Buckets(limit))
+  }
+
+  /** How many keys the policy has, for the gauge. */
+  limitedKeys(): readonly [policy: string, count: number] {
+    return [this.#policy, this.limits.reduce((sum, { size }) => sum + size, 0)]
+  }
+}
+
 /** One bucket for each key; the longest unused is forgotten first, and is full when it returns. */
 export class Buckets {
   readonly limit: RateLimit

@@ -4,14 +4,14 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
 import { textOf } from '../value-text.ts'
-import { type Bucket, Buckets } from './buckets.ts'
+import { type Bucket, PolicyBuckets } from './buckets.ts'
 import type { RateLimit } from './schema.ts'
 
 type Limits = readonly RateLimit[]
 
 export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site): Part {
-  const all = site.kept(policy, () => policy.value.map((limit) => new Buckets(limit)))
-  const counted = all.flatMap((buckets, index) => {
+  const all = site.kept(policy, () => new PolicyBuckets(policy.policy, policy.value))
+  const counted = all.limits.flatMap((buckets, index) => {
     const { key, type } = buckets.limit
     const field = `[${index}].key`
     const keyOf = key === undefined ? allTogether : compileKey(key, field, policy, site)

@@ -34,7 +34,6 @@ export const downstreamConnectionsClosed = defineCounter({
       'removed',
       'bad-request',
       'limit',
-      'overload',
       'error',
     ]),
   ],
@@ -51,7 +50,6 @@ export const downstreamConnectionsRejected = defineCounter({
       'authorization',
       'proxy-protocol',
       'no-route',
-      'overload',
       'draining',
     ]),
   ],
@@ -120,17 +118,7 @@ export const http2Floods = defineCounter({
   help: 'HTTP/2 connections that were closed because the client sent too much of something.',
   labels: [
     LISTENER,
-    label('kind', 'what there was too much of', [
-      'resets',
-      'settings',
-      'pings',
-      'priority',
-      'window-updates',
-      'empty-frames',
-      'continuation',
-      'headers',
-      'streams',
-    ]),
+    label('kind', 'what there was too much of', ['resets', 'control-frames', 'overhead']),
   ],
 })
 

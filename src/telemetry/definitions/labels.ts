@@ -46,7 +46,6 @@ export const REASON = label('reason', 'who or what made the answer', [
   'cors-preflight',
   'bad-request',
   'too-large',
-  'misdirected',
   'no-route',
   'connect-refused',
   'authentication',

@@ -173,6 +173,7 @@ export class ServerConnection implements Downstream, Timed {
 
   /** Cuts the answer short, so that the client sees that it is not whole. */
   abort(): void {
+    this.#events.closing?.('upstream')
     this.socket.destroy()
     this.#onClose('aborted')
   }
@@ -208,6 +209,7 @@ export class ServerConnection implements Downstream, Timed {
 
   expire(): void {
     const wasIdle = this.#phase === 'idle'
+    this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
     if (this.#phase === 'head') {
       this.#refuse(refusalOf(refuse('head-timeout')))
       return
@@ -238,7 +240,7 @@ export class ServerConnection implements Downstream, Timed {
     while (at < end && this.#phase !== 'closed') {
       if (this.#phase === 'tunnel') {
         this.body.octets += end - at
-        if (this.#sink?.write(at === 0 ? bytes : bytes.subarray(at)) === false) this.#pause()
+        if (this.#sink?.write(at === 0 ? bytes : bytes.subarray(at)) === false) this.socket.pause()
         at = end
         break
       }
@@ -260,7 +262,7 @@ export class ServerConnection implements Downstream, Timed {
         continue
       }
       if (this.body.isDone || this.#sink === undefined || this.#isPaused) {
-        this.#pause()
+        this.socket.pause()
         break
       }
       at = this.#readBody(bytes, at, end)
@@ -316,10 +318,6 @@ export class ServerConnection implements Downstream, Timed {
     sink?.abort(refusal.word)
   }
 
-  #pause(): void {
-    this.socket.pause()
-  }
-
   #maybeNext(): void {
     if (!this.#isAnswered || this.#phase !== 'exchange') return
     const isWhole = this.body.isDone
@@ -347,6 +345,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   #refuse(refusal: Refusal): void {
+    this.#events.closing?.('bad-request')
     this.#keepsAlive = false
     this.head.keepAlive = false
     this.head.method = ''

@@ -56,6 +56,7 @@ export type Http2Count =
   | 'stream'
   | 'refused-stream'
   | 'client-reset'
+  | 'reset'
   | 'control-frame'
   | 'goaway-received'
   | 'session-error'

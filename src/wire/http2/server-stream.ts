@@ -29,6 +29,8 @@ export interface StreamOwner {
   credit(octets: number): void
   /** The client broke the stream off, or did what the protocol makes us break it off for. */
   wasReset(): void
+  /** We broke it off. */
+  didReset(): void
   gone(stream: ServerStream): void
 }
 
@@ -267,6 +269,7 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #reset(code: number, reason: string): void {
+    this.#owner.didReset()
     this.#isClosedByUs = true
     this.#stream.close(code)
     this.#stop(reason)

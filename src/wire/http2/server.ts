@@ -111,6 +111,10 @@ export class ServerSession implements Timed, StreamOwner {
     if (!this.#resets.spend(1)) this.#calm('too-many-resets')
   }
 
+  didReset(): void {
+    this.#observer.counted('reset')
+  }
+
   gone(stream: ServerStream): void {
     this.#streams.delete(stream)
     if (this.#streams.size === 0) this.#idleSince = performance.now()

@@ -1,0 +1,77 @@
+import {
+  downstreamConnections,
+  downstreamConnectionsActive,
+  downstreamConnectionsClosed,
+  downstreamReceivedBytes,
+  downstreamSentBytes,
+  http2Floods,
+  http2Resets,
+} from '../telemetry/definitions/downstream.ts'
+import { limitHits } from '../telemetry/definitions/limits.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Http2Count } from '../wire/http2/limits.ts'
+import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
+
+/** Floods by what was counted, as the two metrics that tell of them call it. */
+const FLOODS = {
+  'too-many-resets': ['resets', 'http2-resets'],
+  'too-many-control-frames': ['control-frames', 'http2-control-frames'],
+  'too-much-overhead': ['overhead', 'http2-control-frames'],
+} as const
+
+/** Counts one connection of a client while it is served. */
+export class ServedSeries implements Serving {
+  readonly #metrics: Metrics
+  readonly #labels: { readonly listener: string }
+  readonly #protocol: WireProtocol
+
+  constructor(metrics: Metrics, listener: string, protocol: WireProtocol) {
+    this.#metrics = metrics
+    this.#labels = { listener }
+    this.#protocol = protocol
+    metrics.counter(downstreamConnections).of(this.#labels).at(protocol).inc()
+    this.#active.inc()
+  }
+
+  get #active() {
+    return this.#metrics.gauge(downstreamConnectionsActive).of(this.#labels).at(this.#protocol)
+  }
+
+  moved(received: number, sent: number): void {
+    const series = [downstreamReceivedBytes, downstreamSentBytes].map((definition) =>
+      this.#metrics.counter(definition).of(this.#labels).at(this.#protocol),
+    )
+    series[0]?.inc(received)
+    series[1]?.inc(sent)
+  }
+
+  counted(what: Http2Count): void {
+    const resets = this.#metrics.counter(http2Resets).of(this.#labels)
+    if (what === 'client-reset') resets.at('received').inc()
+    if (what === 'reset' || what === 'refused-stream') resets.at('sent').inc()
+    if (what === 'refused-stream') this.#limit('http2-streams')
+    if (what === 'no-preface') this.#limit('header-timeout')
+    if (!(what in FLOODS)) return
+    const [kind, limit] = FLOODS[what as keyof typeof FLOODS]
+    this.#metrics.counter(http2Floods).of(this.#labels).at(kind).inc()
+    this.#limit(limit)
+  }
+
+  closed(reason: ClosedWord): void {
+    this.#active.inc(-1)
+    const closed = this.#metrics.counter(downstreamConnectionsClosed).of(this.#labels)
+    closed.at(this.#protocol, reason).inc()
+    if (reason === 'idle') this.#limit('idle-timeout')
+  }
+
+  #limit(
+    limit:
+      | 'http2-streams'
+      | 'http2-resets'
+      | 'http2-control-frames'
+      | 'header-timeout'
+      | 'idle-timeout',
+  ): void {
+    this.#metrics.counter(limitHits).of(this.#labels).at(limit).inc()
+  }
+}

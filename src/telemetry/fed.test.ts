@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { ALL_METRICS } from './catalogue.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+
+/** Metrics that are documented and that later work feeds: each must still be one that nothing does. */
+const LATER: readonly string[] = []
+
+/** Label values that nothing gives, though their metric is fed; each with its reason. */
+const UNUSED: Readonly<Record<string, string>> = {}
+
+const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.test.ts'))
+const sources = files.map((file) => ({ file, text: readFileSync(join(ROOT, file), 'utf8') }))
+const isDefinition = (file: string) => file.replaceAll('\\', '/').includes('telemetry/definitions/')
+
+/** The constant that each metric is defined as. */
+const constants = new Map(
+  sources
+    .filter(({ file }) => isDefinition(file))
+    .flatMap(({ text }) => [
+      ...text.matchAll(/export const (\w+) = define\w+\(\{\s*name: '(\w+)'/g),
+    ])
+    .map(([, constant = '', name = '']) => [name, constant] as const),
+)
+const code = sources
+  .filter(({ file }) => !isDefinition(file))
+  .map(({ text }) => text)
+  .join('\n')
+
+const isFed = (name: string) => new RegExp(`\\b${constants.get(name)}\\b`).test(code)
+
+describe('every metric of the catalogue', () => {
+  it('is defined where this test looks', () => {
+    assert.deepEqual(
+      ALL_METRICS.map(({ name }) => name).filter((name) => !constants.has(name)),
+      [],
+    )
+  })
+
+  it('is fed by something, or is said to be of later work', () => {
+    const unfed = ALL_METRICS.map(({ name }) => name).filter((name) => !isFed(name))
+    assert.deepEqual(unfed, LATER)
+  })
+
+  it('has no value in a closed label that nothing gives', () => {
+    const unused = ALL_METRICS.flatMap(({ name, labels }) =>
+      labels
+        .filter(isOurs)
+        .flatMap(({ name: label, values = [] }) =>
+          values.filter((value) => !isGiven(value)).map((value) => `${name} ${label} ${value}`),
+        ),
+    ).filter((known) => UNUSED[known] === undefined)
+    assert.deepEqual(unused, [])
+  })
+})
+
+/** Methods are what clients send. */
+function isOurs({ name }: { readonly name: string }): boolean {
+  return name !== 'method'
+}
+
+/** Whether the code names it: as a text, or as the name of a member. */
+function isGiven(value: string): boolean {
+  if (code.includes(`'${value}'`)) return true
+  return new RegExp(`\\b${value.replaceAll(/[^\w]/g, '\\$&')}:`).test(code)
+}
