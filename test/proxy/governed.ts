@@ -84,8 +84,9 @@ export async function govern(policies: string, more = ''): Promise<Governed> {
         `  backends:\n  - host: 127.0.0.1:${backend.port}\n${more}`,
     )
     const { value, diagnostics } = loadFile(file, { environment: {} }).result
-    assert.ok(value, JSON.stringify(diagnostics, undefined, 2))
-    return value
+    const errors = diagnostics.filter(({ severity }) => severity === 'error')
+    assert.deepEqual(errors, [])
+    return value ?? assert.fail()
   }
   const model = modelOf(policies)
   const lines: Record<string, unknown>[] = []
