@@ -2,10 +2,12 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
+import { authorization } from './authorization.ts'
 import { cel } from './cel.ts'
 import { decisions } from './decisions.ts'
 import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
+import { jwt } from './jwt.ts'
 import { match } from './match.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
@@ -19,9 +21,11 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['http1-body', http1Body],
   ['match', match],
   ['decisions', decisions],
+  ['jwt', jwt],
   ['telemetry', telemetry],
   ['upstream', upstream],
   ['proxy', proxy],
+  ['authorization', authorization],
 ])
 
 const RESULTS = new URL('RESULTS.md', import.meta.url)

@@ -106,7 +106,12 @@ function makeCertificate(certificate: string, key: string): void {
   if (status !== 0) throw new Error(`openssl made no certificate: ${stderr}`)
 }
 
-async function startBackend(folder: string, port: number, nginx: Found | string): Promise<void> {
+/** What all of them forward to. */
+export async function startBackend(
+  folder: string,
+  port: number,
+  nginx: Found | string,
+): Promise<void> {
   if (typeof nginx === 'string') {
     const program = fileURLToPath(import.meta.resolve('./raw-backend.ts'))
     await reachable(port, start('load', process.execPath, [program, String(port)]))
@@ -122,7 +127,7 @@ async function startBackend(folder: string, port: number, nginx: Found | string)
 }
 
 /** Waits until connections are taken; says what the program said where they never are. */
-async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
+export async function reachable(port: number, started: Started, patience = 10_000): Promise<void> {
   const until = performance.now() + patience
   while (!(await takes(port))) {
     const { exitCode } = started.child

@@ -17,13 +17,18 @@ export interface Load {
   readonly seconds: number
   /** A new connection for each request. */
   readonly isUnkept?: boolean
+  /** `name: value` of each; without a word, the one that the usual rule wants. */
+  readonly headers?: readonly string[]
+  /** For wrk: what makes each request another one. */
+  readonly script?: string
 }
 
 /** As many requests as the proxy and one core of load can do, by wrk. */
 export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Slice> {
-  const { url, connections, seconds, isUnkept = false } = load
-  const fields = isUnkept ? [RULE_HEADER, 'connection: close'] : [RULE_HEADER]
+  const { url, connections, seconds, isUnkept = false, script } = load
+  const fields = [...(load.headers ?? [RULE_HEADER]), ...(isUnkept ? ['connection: close'] : [])]
   const headers = fields.flatMap((field) => ['-H', field])
+  if (script !== undefined) headers.push('-s', script)
   const form = ['-t', '1', '-c', String(connections), '-d', `${seconds}s`]
   const before = cpuOf(pid)
   const text = await runToEnd('load', wrk, [...form, ...headers, url])
