@@ -36,6 +36,10 @@ export interface Authenticator {
   readonly challenge: Challenge
   /** It keeps the credential from the backend, unless told otherwise, whether it is believed or not. */
   authenticate(exchange: Exchange): Found | Promise<Found>
+  /** Where in a request the credential stands. */
+  readonly place: string
+  /** Keeps it from the backend without looking at it. */
+  discard(exchange: Exchange): void
 }
 
 export interface Challenge {

@@ -30,6 +30,11 @@ export function compileLocation(
   }
 }
 
+/** Credentials of the same place cannot be told apart: who keeps one keeps the other. */
+export function placeOf(location: CredentialLocation): string {
+  return location.kind === 'expression' ? '' : `${location.kind} ${location.name}`
+}
+
 function locationOf(location: Exclude<CredentialLocation, { kind: 'expression' }>): Location {
   switch (location.kind) {
     case 'header':
@@ -94,13 +99,21 @@ function inCookie(name: string): Location {
             .replace(/^"(.*)"$/, '$1')
     },
     remove(exchange) {
-      const cookies = exchange.request.headers.get('cookie') ?? ''
+      const cookies = cookiesOf(exchange)
+      if (!cookies.includes(name)) return
       const others = cookies.split(';').filter((pair) => pair.trim() !== '' && !isOurs(pair))
       const value = others.map((pair) => pair.trim()).join('; ')
       const edit = value === '' ? none : headerEdit({ set: [{ name: 'cookie', value }] })
       exchange.requestEdit = exchange.requestEdit.with(edit)
     },
   }
+}
+
+/** As they go to the backend: another policy may have taken one out before. */
+function cookiesOf({ request, requestEdit }: Exchange): string {
+  const set = requestEdit.added.findLast(([name]) => name.toLowerCase() === 'cookie')
+  if (set !== undefined) return set[1]
+  return requestEdit.removed.includes('cookie') ? '' : (request.headers.get('cookie') ?? '')
 }
 
 function inQuery(name: string): Location {

@@ -63,7 +63,22 @@ async function freePort(): Promise<number> {
 }
 
 /** `policies` is the YAML below `policies:` of the only route; `more` stands at the end of the file. */
-export async function govern(policies: string, more = ''): Promise<Governed> {
+export function govern(policies: string, more = ''): Promise<Governed> {
+  return governBy(policies, (text, port, backend) => {
+    const indented = text.replace(/^(?=.)/gm, '    ')
+    return (
+      `gateways:\n  default:\n    port: ${port}\nroutes:\n- name: all\n  policies:\n${indented}\n` +
+      `  backends:\n  - host: 127.0.0.1:${backend}\n${more}`
+    )
+  })
+}
+
+/** `write` makes the whole file of what is given; `files` stand beside it. */
+export async function governBy(
+  given: string,
+  write: (given: string, port: number, backend: number) => string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Governed> {
   const backend = await startServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
@@ -75,23 +90,22 @@ export async function govern(policies: string, more = ''): Promise<Governed> {
   })
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const port = await freePort()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
   const modelOf = (text: string) => {
     const file = join(folder, 'gateway.yaml')
-    const indented = text.replace(/^(?=.)/gm, '    ')
-    writeFileSync(
-      file,
-      `gateways:\n  default:\n    port: ${port}\nroutes:\n- name: all\n  policies:\n${indented}\n` +
-        `  backends:\n  - host: 127.0.0.1:${backend.port}\n${more}`,
-    )
+    writeFileSync(file, write(text, port, backend.port))
     const { value, diagnostics } = loadFile(file, { environment: {} }).result
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     assert.deepEqual(errors, [])
     return value ?? assert.fail()
   }
-  const model = modelOf(policies)
+  const model = modelOf(given)
   const lines: Record<string, unknown>[] = []
-  const write = (line: string) => void lines.push(JSON.parse(line))
-  const log = createLogger({ format: 'json', level: 'info', write })
+  const log = createLogger({
+    format: 'json',
+    level: 'info',
+    write: (line) => void lines.push(JSON.parse(line)),
+  })
   const metrics = createMetrics()
   const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
   const apply = async (next: typeof model) => {

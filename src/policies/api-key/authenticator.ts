@@ -5,7 +5,7 @@ import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Challenge } from '../authenticator.ts'
 import type { CredentialLocation } from '../credential-location.ts'
 import type { Site } from '../define.ts'
-import { compileLocation } from '../find-credential.ts'
+import { compileLocation, placeOf } from '../find-credential.ts'
 import type { ApiKey } from './schema.ts'
 
 interface Known {
@@ -34,6 +34,8 @@ export function openApiKey(
     method: 'api-key',
     variable: 'apiKey',
     challenge: challengeOf(location),
+    place: placeOf(location),
+    discard: remove,
     authenticate(exchange) {
       const key = find(exchange)
       if (key === undefined) return undefined

@@ -109,6 +109,31 @@ describe('any of several credentials', () => {
     assert.equal((await decide(program, bearer('alpha'))).reply?.status, 403)
   })
 
+  it('passes on none of them, whichever was believed', async () => {
+    const cookie = (name: string) => ({ location: { cookie: { name } } })
+    const [jwt] = anyOf
+    const ways = [
+      { jwtAuth: { ...jwt?.jwtAuth, ...cookie('token') } },
+      { apiKey: { keys: [{ key: 'alpha' }], ...cookie('key') } },
+    ]
+    for (const authentication of [{ anyOf: ways }, { anyOf: ways.toReversed() }]) {
+      const program = programOf({ routes: [{ policies: { authentication } }] })
+      const headers = { cookie: `a=1; token=${GOOD}; key=alpha; b=2` }
+      const { exchange, reply } = await decide(program, { headers })
+      assert.equal(reply, undefined)
+      assert.deepEqual(exchange.requestEdit.added, [['cookie', 'a=1; b=2']])
+    }
+  })
+
+  it('keeps one that is to be passed on', async () => {
+    const forwarding = [{ jwtAuth: { ...anyOf[0]?.jwtAuth, forward: true } }, anyOf[1]]
+    const program = programOf({ routes: [{ policies: { authentication: { anyOf: forwarding } } }] })
+    assert.deepEqual((await decide(program, bearer(GOOD))).exchange.requestEdit.removed, [])
+    assert.deepEqual((await decide(program, bearer('alpha'))).exchange.requestEdit.removed, [
+      'authorization',
+    ])
+  })
+
   it('has one mode for all', () => {
     const schema = policySchema('authentication')
     const member = { apiKey: { mode: 'optional', keys: [{ key: 'a' }] } }

@@ -59,6 +59,10 @@ function compileOne(policy: ValidPolicy<Authentication>, site: Site, methods: Me
         return tryFrom(exchange, from + 1, [...bad, { way, why: found }])
       }
       exchange.identify(policy, way.variable, found)
+      // Nobody looked at the others, so nobody behind the gateway may believe them.
+      for (const other of ways.slice(from + 1)) {
+        if (other.place !== way.place) other.discard(exchange)
+      }
       return undefined
     }
     const found = way.authenticate(exchange)

@@ -1,7 +1,7 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Found, UNAVAILABLE } from '../authenticator.ts'
 import type { Site } from '../define.ts'
-import { compileLocation } from '../find-credential.ts'
+import { compileLocation, placeOf } from '../find-credential.ts'
 import { type LineFault, parseHtpasswd } from './htpasswd.ts'
 import type { BasicAuth } from './schema.ts'
 import { type SignedIn, SignIn } from './sign-in.ts'
@@ -29,6 +29,8 @@ export function openBasic(
     method: 'basic',
     variable: 'basicAuth',
     challenge: { missing: challenge, bad: challenge, isForProxy },
+    place: placeOf(location),
+    discard: remove,
     authenticate(exchange) {
       const text = find(exchange)
       if (text === undefined) return undefined

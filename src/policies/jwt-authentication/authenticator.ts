@@ -1,7 +1,7 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Found } from '../authenticator.ts'
 import type { Site } from '../define.ts'
-import { compileLocation } from '../find-credential.ts'
+import { compileLocation, placeOf } from '../find-credential.ts'
 import { SYSTEM_WORLD, TokenChecker } from './checker.ts'
 import type { KeyFault } from './keys.ts'
 import { isRefusal, type Refusal } from './refusal.ts'
@@ -28,6 +28,8 @@ export function openJwt(
     method: 'jwt',
     variable: 'jwt',
     challenge: { missing: MISSING, bad: BAD, isForProxy: false },
+    place: placeOf(location),
+    discard: forward ? () => {} : remove,
     authenticate(exchange) {
       const token = find(exchange)
       if (token === undefined) return undefined
