@@ -12,7 +12,7 @@ export interface Governance {
 
 export const ISSUER = 'https://issuer.example'
 
-export const subjectOf = (rules: number) => `user-${rules}`
+const subjectOf = (rules: number) => `user-${rules}`
 
 /** What the token says: whoever the last rule of the longest list means, and all shorter ones. */
 export function ownConfiguration(
