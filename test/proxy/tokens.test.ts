@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import * as jose from 'jose'
 import {
@@ -231,24 +232,23 @@ describe('tokens of other makers', () => {
     })
   }
 
-  it('Python PyJWT', async (test) => {
-    const { key } = SIGNER
-    const script = `import jwt, sys
-print(jwt.encode({"iss": "${ISSUER}", "sub": "alice", "exp": ${LATER}}, sys.stdin.read(), algorithm="RS256", headers={"kid": "rs256"}))`
-    let signed = ''
-    try {
-      const input = key.export({ format: 'pem', type: 'pkcs8' })
-      signed = execFileSync('python3', ['-c', script], {
-        input,
-        encoding: 'utf8',
-        stdio: ['pipe', 'pipe', 'ignore'],
-      })
-    } catch {
-      test.skip('PyJWT is not installed here')
-      return
-    }
+  // PyJWT is looked for beside other packages of Python, and in what the machine has.
+  const env = { ...process.env, PYTHONPATH: join(import.meta.dirname, '../../.cache/python') }
+  const python = (code: string, input = '') =>
+    spawnSync('python3', ['-c', code], { input, env, encoding: 'utf8' })
+  const isThere = python('import jwt, cryptography').status === 0
+  const skip = isThere ? false : 'no PyJWT: pip install --target .cache/python pyjwt cryptography'
+
+  it('Python PyJWT', { skip }, async () => {
+    const claims = `{"iss": "${ISSUER}", "sub": "alice", "exp": ${LATER}, "aud": ["api"]}`
+    const { stdout, stderr } = python(
+      `import jwt, sys
+print(jwt.encode(${claims}, sys.stdin.read(), algorithm="RS256", headers={"kid": "rs256"}))`,
+      SIGNER.key.export({ format: 'pem', type: 'pkcs8' }) as string,
+    )
+    assert.equal(stderr, '')
     const gateway = await govern(jwt() + ALICE)
-    assert.equal((await gateway.get('/', bearer(signed.trim()))).status, 200)
+    assert.equal((await gateway.get('/', bearer(stdout.trim()))).status, 200)
     await gateway.close()
   })
 })
