@@ -43,6 +43,7 @@ export const NO_CHANGES: Changes = {
 const OWN: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
+  'date',
   'host',
   'keep-alive',
   'proxy-connection',
