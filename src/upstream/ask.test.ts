@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, describe, it } from 'node:test'
+import { exchangeOf } from '../../test/fuzz/exchanges.ts'
+import type { Question } from '../exchange/ask.ts'
+import type { Backend } from '../model/backend.ts'
+import { Deadlines } from '../wire/deadlines.ts'
+import { asker } from './ask.ts'
+import { openCluster } from './clusters.ts'
+import { Resolver } from './dns.ts'
+import { systemNames } from './name-source.ts'
+
+const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
+const servers: Server[] = []
+after(() => {
+  resolver.close()
+  for (const server of servers) {
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+const QUESTION: Question = {
+  method: 'GET',
+  path: '/',
+  authority: '',
+  headers: [],
+  body: Buffer.alloc(0),
+  timeout: 2_000,
+  mostBytes: 64,
+}
+
+async function open(listener: RequestListener) {
+  const server = createServer(listener)
+  servers.push(server)
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as AddressInfo
+  const origin = { kind: 'object', object: 'test', field: '' } as const
+  const endpoints = [{ host: '127.0.0.1', port }]
+  const backend: Backend = { kind: 'host', name: 'test', origin, policies: [], endpoints }
+  const keepalive = { enabled: false, time: 1, interval: 1, retries: 1 }
+  const settings = { connectTimeout: 500, idleTimeout: 1_000, keepalive }
+  const around = { settings, deadlines: new Deadlines(20), resolver }
+  const ask = asker(openCluster(backend, [], around))
+  return (question: Partial<Question> = {}) => ask(exchangeOf(), { ...QUESTION, ...question })
+}
+
+describe('a question to a service', () => {
+  it('has its head and body, and the answer all of its fields', async () => {
+    const ask = await open(async (request, response) => {
+      let body = ''
+      for await (const chunk of request) body += chunk
+      response.writeHead(201, { 'x-said': body, 'set-cookie': ['a=1', 'b=2'] })
+      response.end(
+        `${request.method} ${request.url} ${request.headers.host} ${request.headers['x-a']}`,
+      )
+    })
+    const headers = [['x-a', 'b']] as const
+    const body = Buffer.from('body')
+    const answer = await ask({ method: 'PUT', path: '/x?y', authority: 'me', headers, body })
+    assert.ok(!('failure' in answer))
+    assert.equal(answer.status, 201)
+    assert.equal(Buffer.from(answer.body).toString(), 'PUT /x?y me b')
+    assert.equal(answer.headers.get('X-Said'), 'body')
+    const cookies = answer.fields.filter(([name]) => name === 'set-cookie')
+    assert.deepEqual(
+      cookies.map(([, value]) => value),
+      ['a=1', 'b=2'],
+    )
+  })
+
+  for (const [what, question] of [
+    ['a line break in a header', { headers: [['x', 'a\r\nb: c']] }],
+    ['a name that is none', { headers: [['x y', 'a']] }],
+    ['a path with a space', { path: '/a HTTP/1.1\r\nx: y' }],
+    ['a path that is none', { path: 'a' }],
+    ['a method that is none', { method: 'GET /' }],
+    ['a host with a line break', { authority: 'a\r\nb: c' }],
+  ] as const) {
+    it(`${what} is not sent`, async () => {
+      let asked = 0
+      const ask = await open((_, response) => {
+        asked++
+        response.end()
+      })
+      assert.deepEqual(await ask(question), { failure: 'bad-question' })
+      assert.equal(asked, 0)
+    })
+  }
+
+  it('an answer that is too long is none, and one that does not come neither', async () => {
+    const long = await open((_, response) => response.end('x'.repeat(65)))
+    assert.deepEqual(await long(), { failure: 'too-large' })
+    const silent = await open(() => {})
+    assert.deepEqual(await silent({ timeout: 20 }), { failure: 'timeout' })
+    const broken = await open((request) => request.socket.destroy())
+    assert.ok('failure' in (await broken()))
+  })
+
+  it('what is more than may be under way is not held', async () => {
+    const ask = await open(() => {})
+    const all = await Promise.all(Array.from({ length: 1_100 }, () => ask({ timeout: 300 })))
+    const failures = all.map((answer) => ('failure' in answer ? answer.failure : ''))
+    assert.equal(failures.filter((failure) => failure === 'overloaded').length, 76)
+    assert.deepEqual(await ask({ timeout: 20 }), { failure: 'timeout' }, 'and then there is room')
+  })
+})
