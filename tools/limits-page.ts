@@ -217,7 +217,25 @@ const FIXED: readonly (readonly [string, string, string])[] = [
 /** Keys beside limits that are none. */
 export const NO_LIMITS: readonly string[] = ['http1HeaderCase', 'trustedHops']
 
-export const SETTINGS: readonly Setting[] = [...CLIENTS, ...REQUESTS, ...HTTP2, ...BACKENDS]
+const DECISIONS: readonly Setting[] = [
+  setting('config', 'decisions.keep', 'records that one process keeps in memory', {
+    happens: 'The oldest one is forgotten.',
+  }),
+  setting('config', 'decisions.file.maxSize', 'octets of a file of records', {
+    happens: 'It is closed, and another begun.',
+  }),
+  setting('config', 'decisions.file.maxFiles', 'full files of records', {
+    happens: 'The oldest one is deleted.',
+  }),
+]
+
+export const SETTINGS: readonly Setting[] = [
+  ...CLIENTS,
+  ...REQUESTS,
+  ...HTTP2,
+  ...BACKENDS,
+  ...DECISIONS,
+]
 
 function renderPage(schema: JsonSchema): string {
   const table = (settings: readonly Setting[]) =>
@@ -254,6 +272,10 @@ ${table(HTTP2)}
 ## Backends
 
 ${table(BACKENDS)}
+
+## Records of decisions
+
+${table(DECISIONS)}
 
 ## Not to be set
 
