@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { DECISION_FIELDS, type DecisionRecord } from './decision-record.ts'
+
+/** Every field that a record can have: the compiler misses none. */
+const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
+  id: true,
+  time: true,
+  kind: true,
+  stage: true,
+  verdict: true,
+  enforced: true,
+  cause: true,
+  reason: true,
+  detail: true,
+  credentials: true,
+  variable: true,
+  present: true,
+  rule: true,
+  nearest: true,
+  audited: true,
+  examined: true,
+  gateway: true,
+  listener: true,
+  route: true,
+  backend: true,
+  method: true,
+  host: true,
+  path: true,
+  status: true,
+  source: true,
+  sni: true,
+  attributes: true,
+}
+
+describe('the reference of decision records', () => {
+  it('has every field, once', () => {
+    const names = DECISION_FIELDS.map(({ name }) => name)
+    assert.deepEqual(names.toSorted(), Object.keys(ALL).toSorted())
+  })
+})
