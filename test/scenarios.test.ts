@@ -1,18 +1,21 @@
 import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 import { readSuite } from '../src/cli/suite/read.ts'
 import { runSuite } from '../src/cli/suite/run-suite.ts'
 
-const FOLDER = join(import.meta.dirname, 'scenarios')
-const files = readdirSync(FOLDER).filter((name) => !name.endsWith('.config.yaml'))
+const FOLDERS = ['scenarios', '../examples/tests'].map((name) => join(import.meta.dirname, name))
+const files = FOLDERS.flatMap((folder) =>
+  readdirSync(folder)
+    .filter((name) => !name.endsWith('.config.yaml'))
+    .map((name) => join(folder, name)),
+)
 
 /** The tables of the specification, as users write cases, over real sockets. */
 describe('scenarios', () => {
-  for (const name of files) {
-    it(name, async () => {
-      const file = join(FOLDER, name)
+  for (const file of files) {
+    it(basename(file), async () => {
       const { value: suite, diagnostics } = readSuite(file)
       assert.deepEqual(diagnostics, [])
       assert.ok(suite)

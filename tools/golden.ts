@@ -13,6 +13,7 @@ import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
 import { limitsPage } from './limits-page.ts'
 import { telemetryPages } from './telemetry-pages.ts'
+import { testFileReference } from './test-file-reference.ts'
 
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
@@ -29,6 +30,7 @@ export const GENERATORS: readonly Generator[] = [
   resourceReference,
   limitsPage,
   telemetryPages,
+  testFileReference,
 ]
 
 const ROOT = join(import.meta.dirname, '..')

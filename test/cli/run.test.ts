@@ -313,4 +313,23 @@ ${more}routes:
     assert.match(await dump.text(), /"name": "all"/)
     await stop(own)
   })
+
+  it('tells what is wrong with its policies, in the log and to whoever asks', async () => {
+    const own = await serving(config("request.path.startsWith('/a')"))
+    const ask = async () => {
+      const answer = await fetch(`http://127.0.0.1:${ports.admin}/api/lint`)
+      return answer.status === 200 ? ((await answer.json()) as { findings: unknown[] }) : undefined
+    }
+    await until('findings', async () => (await ask()) !== undefined)
+    const { findings } = (await ask()) as { findings: { code: string }[] }
+    assert.deepEqual(
+      findings.map(({ code }) => code),
+      ['AZ012'],
+    )
+    await until('the log', () => /lint.*code=AZ012.*gateway\.yaml:\d+/.test(own.out()))
+    writeFileSync(file, config(ANY))
+    await until('a change', async () => (await ask())?.findings.length === 1)
+    await until('its findings', async () => JSON.stringify(await ask()).includes('AZ010'))
+    await stop(own)
+  })
 })

@@ -15,13 +15,13 @@ const certificate = z.strictObject({
 
 const upstream = z.strictObject({
   backend: z.string().optional().describe('The backend that it reached.'),
-  method: z.string().optional(),
-  path: z.string().optional().describe('Path and query.'),
+  method: z.string().optional().describe('The method that it got.'),
+  path: z.string().optional().describe('Path and query that it got.'),
   headers: z
     .record(z.string(), z.string().nullable())
     .optional()
     .describe('Headers that it got; `null`: one that it did not get.'),
-  body: z.string().optional(),
+  body: z.string().optional().describe('The body that it got.'),
 })
 
 const outcome = z.strictObject({
@@ -70,11 +70,11 @@ const request = z.strictObject({
     ])
     .default('valid')
     .describe('What the token is like; it carries the claims of `as` all the same.'),
-  method: z.string().default('GET'),
+  method: z.string().default('GET').describe('The method.'),
   path: z.string().default('/').describe('Path and query, sent as it is.'),
-  host: z.string().default('example.com'),
+  host: z.string().default('example.com').describe('The host that is asked for.'),
   headers: headers.default({}).describe('Several values of one name are a list.'),
-  body: z.string().optional(),
+  body: z.string().optional().describe('The body.'),
   from: z
     .string()
     .optional()
@@ -86,12 +86,14 @@ const request = z.strictObject({
     .optional()
     .describe('The server name of TLS, `host` by default; `false`: none is sent.'),
   certificate: certificate.optional().describe('A client certificate that the listener trusts.'),
-  expect: z.union([z.int().min(100).max(599), z.literal('closed'), outcome]),
+  expect: z
+    .union([z.int().min(100).max(599), z.literal('closed'), outcome])
+    .describe('What is to become of it: a status, `closed`, or more of it.'),
   because: z.string().optional().describe('The same as `expect.because`.'),
 })
 
 export const suiteSchema = z.strictObject({
-  name: z.string().min(1),
+  name: z.string().min(1).describe('What the cases are about.'),
   config: z
     .union([z.string().min(1), z.record(z.string(), z.json())])
     .describe('The configuration: a file beside this one, or the configuration itself.'),
@@ -100,14 +102,14 @@ export const suiteSchema = z.strictObject({
     .record(
       z.string(),
       z.strictObject({
-        status: z.int().min(200).max(599).default(200),
-        headers: z.record(z.string(), z.string()).default({}),
-        body: z.string().optional(),
+        status: z.int().min(200).max(599).default(200).describe('The status.'),
+        headers: z.record(z.string(), z.string()).default({}).describe('The headers.'),
+        body: z.string().optional().describe('The body; the name of the backend by default.'),
       }),
     )
     .default({})
     .describe('What stand-ins of backends answer; 200 and the name of the backend by default.'),
-  requests: z.array(request).min(1),
+  requests: z.array(request).min(1).describe('The cases, run in this order.'),
 })
 
 export type Suite = z.output<typeof suiteSchema>
