@@ -100,7 +100,7 @@ export const byteSize = () =>
     scalar<number>({
       what: 'a size',
       hint: 'write bytes, or a number and a unit, such as 64Ki, 2Mi or 1G',
-      pattern: /^[0-9]{1,15}(k|K|M|G|Ki|Mi|Gi)?$/,
+      pattern: /^([0-9]{1,15}|[0-9]{1,12}(k|K|Ki)|[0-9]{1,9}(M|Mi)|[0-9]{1,6}(G|Gi))$/,
       parse: (text) => {
         const [, number = '', unit = ''] = /^([0-9]+)(.*)$/.exec(text) ?? []
         const bytes = Number(number) * (MULTIPLES[unit] as number)

