@@ -34,6 +34,17 @@ describe('every chart', options, () => {
   })
 })
 
+describe('READMEs of charts', options, () => {
+  for (const chart of ['portcullis', 'portcullis-standalone'] as const) {
+    const blocks = read(chart, 'README.md').matchAll(/^```yaml\n(.*?)^```/gms)
+    for (const [index, [, text = '']] of [...blocks].entries()) {
+      it(`${chart}: example ${index + 1} is rendered`, () => {
+        renderText(chart, parse(text))
+      })
+    }
+  }
+})
+
 describe('NOTES.txt', options, () => {
   for (const [chart, values, commands] of [
     ['portcullis-standalone', {}, ['rollout status', 'get service edge', 'curl']],
