@@ -10,12 +10,19 @@ import {
   unusedTargets,
 } from './checks/places.ts'
 import { denyOnly, redundant, unreachable, wideningAllow } from './checks/sets.ts'
-import { headerNames, listClaims, maybeNotBoolean, pathBoundaries } from './checks/wording.ts'
+import {
+  addressTexts,
+  headerNames,
+  listClaims,
+  maybeNotBoolean,
+  pathBoundaries,
+} from './checks/wording.ts'
 
 /** Every check, in the order of the codes that it gives first. */
 export const CHECKS: readonly Check[] = [
   neverMatching,
   openDeny,
+  addressTexts,
   openGrant,
   wideningAllow,
   unusedTargets,

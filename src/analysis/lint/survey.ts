@@ -12,10 +12,8 @@ export interface RuleUse {
 }
 
 /** A rule as one of its points knows it: the same rule may see another token elsewhere. */
-export interface SurveyedPoint {
-  readonly point: Point
+export interface SurveyedPoint extends ReasonedPoint {
   readonly placed: PlacedRule
-  readonly reasoning: Reasoning
 }
 
 /** All rules of a Model with the points that they reach. */
@@ -27,7 +25,10 @@ export interface Survey {
 
 export interface ReasonedPoint {
   readonly point: Point
+  /** Made when it is asked for, and forgotten when others were: there may be thousands. */
   readonly reasoning: Reasoning
+  /** Whether all rules of the point are looked at; else nothing can be said of their whole. */
+  readonly isWhole: boolean
 }
 
 /** More rules than this at one point are not compared with each other. */
@@ -39,6 +40,7 @@ const MOST_RULES = 1_000
  */
 export function* survey(model: Model): Generator<undefined, Survey> {
   const identify = identifier()
+  const reasoningOf = recentReasonings()
   const points = new Map<string, ReasonedPoint>()
   const uses = new Map<string, { placed: PlacedRule; at: SurveyedPoint[] }>()
   for (const point of pointsOf(model)) {
@@ -46,18 +48,61 @@ export function* survey(model: Model): Generator<undefined, Survey> {
     const key = identify(point)
     if (points.has(key)) continue
     const few = { ...point, rules: point.rules.slice(0, MOST_RULES) }
-    const reasoning = new Reasoning(few)
-    points.set(key, { point: few, reasoning })
+    const isWhole = few.rules.length === point.rules.length
+    points.set(key, new Reasoned(few, isWhole, reasoningOf))
     for (const placed of few.rules) {
       const rule = ruleKey(placed)
       const known = uses.get(rule)
-      const seen = { point: few, placed, reasoning }
+      const seen = new ReasonedRule(few, isWhole, reasoningOf, placed)
       if (known === undefined) uses.set(rule, { placed, at: [seen] })
       else known.at.push(seen)
     }
     yield
   }
   return { model, points: [...points.values()], rules: [...uses.values()] }
+}
+
+type ReasoningOf = (point: Point) => Reasoning
+
+class Reasoned implements ReasonedPoint {
+  readonly point: Point
+  readonly isWhole: boolean
+  readonly #reasoningOf: ReasoningOf
+
+  constructor(point: Point, isWhole: boolean, reasoningOf: ReasoningOf) {
+    this.point = point
+    this.isWhole = isWhole
+    this.#reasoningOf = reasoningOf
+  }
+
+  get reasoning(): Reasoning {
+    return this.#reasoningOf(this.point)
+  }
+}
+
+class ReasonedRule extends Reasoned implements SurveyedPoint {
+  readonly placed: PlacedRule
+
+  constructor(point: Point, isWhole: boolean, reasoningOf: ReasoningOf, placed: PlacedRule) {
+    super(point, isWhole, reasoningOf)
+    this.placed = placed
+  }
+}
+
+const MOST_KEPT = 64
+
+/** The latest that were asked for: checks go through points in order. */
+function recentReasonings(): ReasoningOf {
+  const kept = new Map<Point, Reasoning>()
+  return (point) => {
+    const known = kept.get(point)
+    if (known !== undefined) return known
+    const made = new Reasoning(point)
+    kept.set(point, made)
+    const [oldest] = kept.keys()
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+    return made
+  }
 }
 
 export function ruleKey(placed: PlacedRule): string {

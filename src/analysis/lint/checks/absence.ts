@@ -52,7 +52,9 @@ function isNegative(term: Term, wanted: boolean): boolean {
 }
 
 /** Nothing denies a request that lacks the attribute, and the whole set lets it pass. */
-function slipsThrough({ placed, reasoning }: SurveyedPoint, attribute: Attribute): boolean {
+function slipsThrough(seen: SurveyedPoint, attribute: Attribute): boolean {
+  const { placed, reasoning, isWhole } = seen
+  if (!isWhole) return false
   const has = reasoning.isThere(attribute, placed)
   const lacks = negation(has)
   if (!reasoning.isImpossible(lacks, reasoning.matches(placed))) return false
@@ -82,7 +84,8 @@ export const openGrant: Check = function* ({ rules }) {
     for (const leaf of signedLeaves(term)) {
       const attribute = testedBy(leaf.term)
       if (attribute === undefined || leaf.wanted || !isAlternative(term, leaf.term)) continue
-      const isOpen = use.at.some(({ placed, reasoning }) => {
+      const isOpen = use.at.some(({ placed, reasoning, isWhole }) => {
+        if (!isWhole) return false
         const lacks = negation(reasoning.isThere(attribute, placed))
         return (
           reasoning.solve(lacks, reasoning.matches(placed), reasoning.admitted()).kind ===

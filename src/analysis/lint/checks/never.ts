@@ -1,3 +1,4 @@
+import type { PlacedRule } from '../../placed-rule.ts'
 import { Reasoning } from '../../reasoning.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding, type Said } from '../finding.ts'
@@ -16,8 +17,12 @@ export const neverMatching: Check = function* ({ rules }) {
 }
 
 /** Whether it is proven that no request makes the rule true at the point. */
-export function isNever({ placed, reasoning }: SurveyedPoint): boolean {
+export function isNever(placed: PlacedRule, reasoning: Reasoning): boolean {
   return reasoning.isImpossible(reasoning.matches(placed))
+}
+
+function isNeverAt({ placed, reasoning }: SurveyedPoint): boolean {
+  return isNever(placed, reasoning)
 }
 
 const AUTHENTICATIONS: Readonly<Record<string, string>> = {
@@ -33,7 +38,7 @@ function withoutIdentity(use: RuleUse, variables: readonly string[]): Finding | 
       return placed.condition.names?.get(variable)?.endsWith('#none') === true
     })
     if (without.length === 0) continue
-    const isNeverTrue = without.every(isNever)
+    const isNeverTrue = without.every(isNeverAt)
     const isEverywhere = without.length === use.at.length
     const kind = AUTHENTICATIONS[variable] as string
     const places = listed(without.map(({ point }) => placeName(point)))
@@ -55,7 +60,7 @@ function withoutServerName(use: RuleUse): Finding | undefined {
   const read = use.placed.reads.find(({ path }) => path === 'destination.hostname')
   if (read === undefined) return undefined
   const without = use.at.filter(
-    (seen) => seen.point.facts.has('destination.hostname') && isNever(seen) && isNamed(seen),
+    (seen) => seen.point.facts.has('destination.hostname') && isNeverAt(seen) && isNamed(seen),
   )
   if (without.length === 0) return undefined
   const isEverywhere = without.length === use.at.length
@@ -86,7 +91,7 @@ function isNamed({ point, placed }: SurveyedPoint): boolean {
 
 function contradiction(use: RuleUse): Finding | undefined {
   if (use.placed.condition.term.kind === 'constant') return undefined
-  if (use.at.every(isNever)) {
+  if (use.at.every(isNeverAt)) {
     return finding(
       {
         code: 'AZ010',

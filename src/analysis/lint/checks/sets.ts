@@ -133,9 +133,7 @@ function* redundantAmong(
       ? reasoning.isImpossible(reasoning.matches(a), reasoning.missed(b))
       : reasoning.isImpossible(reasoning.matches(b), reasoning.missed(a))
   }
-  const live = rules.filter(
-    (placed) => isLong || !isNever({ point: seen.point, placed, reasoning }),
-  )
+  const live = rules.filter((placed) => isLong || !isNever(placed, reasoning))
   for (const [index, rule] of live.entries()) {
     yield
     const other = live.find((one, at) => {
@@ -163,11 +161,15 @@ function sharesReads(a: PlacedRule, b: PlacedRule): boolean {
 /** AZ010: Allow rules behind a closed door, and points that nothing can pass. */
 export const unreachable: Check = function* ({ points, rules }) {
   const closed = new Set<ReasonedPoint['point']>()
-  for (const { point, reasoning } of points) {
+  for (const { point, reasoning, isWhole } of points) {
     yield
+    if (!isWhole) continue
     const own = point.rules.filter(({ isEnforced }) => isEnforced)
     const [first] = own
-    if (first === undefined || !reasoning.isImpossible(reasoning.admitted())) continue
+    // What no route takes is refused in any case.
+    const isNowhere = point.stage === 'traffic' && point.where.route === undefined
+    if (first === undefined || isNowhere) continue
+    if (!reasoning.isImpossible(reasoning.admitted())) continue
     closed.add(point)
     // One rule alone that closes the door is told at that rule.
     const isAlone = own.some((placed) => {
@@ -176,8 +178,7 @@ export const unreachable: Check = function* ({ points, rules }) {
       return placed.rule.action !== 'Allow' && reasoning.isImpossible(closes)
     })
     const allows = own.filter(({ rule }) => rule.action === 'Allow')
-    const isNone =
-      allows.length > 0 && allows.every((placed) => isNever({ point, placed, reasoning }))
+    const isNone = allows.length > 0 && allows.every((placed) => isNever(placed, reasoning))
     if (isAlone || isNone) continue
     const said = {
       code: 'AZ010',
@@ -194,7 +195,7 @@ export const unreachable: Check = function* ({ points, rules }) {
       (seen) =>
         seen.point.rules.some(({ rule }) => rule.action !== 'Allow') &&
         !closed.has(seen.point) &&
-        !isNever(seen) &&
+        !isNever(seen.placed, seen.reasoning) &&
         seen.reasoning.isImpossible(seen.reasoning.matches(seen.placed), seen.reasoning.admitted()),
     )
     if (!isDead) continue

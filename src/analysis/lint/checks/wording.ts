@@ -1,5 +1,7 @@
 import type { Term } from '../../../cel/check/term.ts'
 import { isDynamic } from '../../../cel/check/types.ts'
+import { parseCidr } from '../../../cel/values/cidr.ts'
+import { parseIp } from '../../../cel/values/ip.ts'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import { nameOf } from '../../symbolic/attribute-tree.ts'
@@ -34,6 +36,35 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
       break
     }
   }
+}
+
+/** AZ003: the text of an address compared with what is no address in its one spelling. */
+export const addressTexts: Check = function* ({ rules }) {
+  for (const { placed } of rules) {
+    yield
+    for (const { term } of signedLeaves(placed.condition.term)) {
+      const text = constantOf(term)
+      if (term.kind !== 'equal' || text === undefined || !isAddressText(term)) continue
+      if (parseIp(text)?.text === text) continue
+      const isRange = parseCidr(text) !== undefined
+      const said = {
+        code: 'AZ003',
+        severity: 'error',
+        message: `the text of an address is never \`${text}\``,
+        hint: isRange
+          ? `test the range with cidr('${text}').containsIP(source.address)`
+          : 'write the address as it is shown: 10.0.0.7, 2001:db8::1',
+      } as const
+      yield { diagnostic: aboutRule(said, placed, term) }
+    }
+  }
+}
+
+/** `string(source.address)` on one side. */
+function isAddressText(term: Extract<Term, { kind: 'equal' }>): boolean {
+  return [term.left, term.right].some(
+    (side) => side.kind === 'call' && side.name === 'string' && side.args[0]?.type.kind === 'ip',
+  )
 }
 
 /** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
