@@ -27,7 +27,7 @@ import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { endFrugally, prepareFor } from './frugal-start.ts'
-import { lintInSlices } from './lint-in-slices.ts'
+import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
 import { Reloading } from './reload.ts'
 
@@ -128,6 +128,15 @@ async function serveUntilStopped(
     sink.close()
     return refuse([...warnings, ...applied.diagnostics], terminal)
   }
+  const linting = new LintApart({
+    file,
+    environment: terminal.environment,
+    found: (findings) => {
+      status = { ...status, findings }
+      logFindings(findings, log)
+    },
+    failed: (error) => log.warn('lint', { error }),
+  })
   const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     metrics.gauge(configSynchronized).at({}).set(1)
@@ -136,12 +145,7 @@ async function serveUntilStopped(
       .at({})
       .set(Date.now() / 1000)
     print(diagnostics, terminal)
-    // A change that comes meanwhile is looked at for itself.
-    void lintInSlices(model, diagnostics, () => status.model !== model).then((findings) => {
-      if (findings === undefined) return
-      status = { ...status, findings }
-      logFindings(findings, log)
-    })
+    linting.ask()
   }
   const tellHash = async (model: Model) => {
     const hash = await inSlices(hashModel(model), now)
@@ -218,6 +222,7 @@ async function serveUntilStopped(
   await fleet.drain()
   await records?.close()
   watch.close()
+  linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()
   log.info('portcullis', { message: 'stopped' })

@@ -19,7 +19,7 @@ export function lint(model: Model, options: LintOptions = {}): readonly Finding[
 }
 
 /** The same in small steps, so that whoever serves can go on serving in between. */
-export function* lintStepwise(
+function* lintStepwise(
   model: Model,
   options: LintOptions = {},
 ): Generator<undefined, readonly Finding[]> {

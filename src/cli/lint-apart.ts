@@ -1,0 +1,75 @@
+import { type ChildProcess, execFile } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Environment } from '../sources/file/expand.ts'
+
+/** Milliseconds after a change: what was changed is served before anybody thinks about it. */
+const PAUSE = 2_000
+const PATIENCE = 300_000
+const MOST_TEXT = 64 * 1024 * 1024
+
+export interface LintApartOptions {
+  readonly file: string
+  readonly environment: Environment
+  readonly found: (findings: readonly Diagnostic[]) => void
+  readonly failed: (message: string) => void
+  /** The program that is run: this one. */
+  readonly entry?: string
+}
+
+/**
+ * The findings of `portcullis lint` about what is served, by a process of its own that ends with
+ * them: neither requests nor the memory of the gateway feel how much there was to think about.
+ */
+export class LintApart {
+  readonly #options: LintApartOptions
+  #timer: NodeJS.Timeout | undefined
+  #child: ChildProcess | undefined
+
+  constructor(options: LintApartOptions) {
+    this.#options = options
+  }
+
+  /** Something changed: what was asked before is of no interest any more. */
+  ask(): void {
+    this.close()
+    this.#timer = setTimeout(() => this.#start(), PAUSE).unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#timer)
+    this.#child?.kill()
+    this.#child = undefined
+  }
+
+  #start(): void {
+    const { file, environment, entry = process.argv[1] as string } = this.#options
+    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MOST_TEXT } as const
+    const args = [...process.execArgv, entry, 'lint', '--format', 'json', file]
+    const child = execFile(process.execPath, args, settings, (error, out) => {
+      if (this.#child !== child) return
+      this.#child = undefined
+      this.#told(out, error?.message ?? 'it said nothing')
+    })
+    child.unref()
+    this.#child = child
+    try {
+      if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+    } catch {
+      // It is over already, or may not be slowed; either way it is looked at.
+    }
+  }
+
+  /** With errors among the findings the command fails, and has told them all the same. */
+  #told(out: string, problem: string): void {
+    const { found, failed } = this.#options
+    let said: { readonly diagnostics: readonly Diagnostic[] }
+    try {
+      said = JSON.parse(out)
+    } catch {
+      failed(problem)
+      return
+    }
+    found(said.diagnostics)
+  }
+}
