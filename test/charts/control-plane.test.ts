@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { CONTROL_PLANE_CASES, CONTROL_PLANE_ELSEWHERE } from './control-plane-cases.ts'
 import { CONTROL_PLANE_DEFAULTS } from './control-plane-defaults.ts'
-import { type KubernetesObject, options, refusal, render, type Values } from './helm.ts'
+import {
+  chartFolder,
+  type KubernetesObject,
+  options,
+  refusal,
+  render,
+  type Values,
+} from './helm.ts'
 import { describeValues } from './landing.ts'
 import { at, find, merge } from './values.ts'
 
@@ -73,6 +82,41 @@ describe('all objects of the control plane', options, () => {
       assert.deepEqual([...missing].sort(), [...kinds].sort())
     })
   }
+})
+
+describe('what the controller is told', options, () => {
+  const readme = readFileSync(join(chartFolder(CHART), 'README.md'), 'utf8')
+
+  it('every variable is in the README, and every one in the README is told', () => {
+    const values = {
+      controllerName: 'a',
+      gatewayClassName: 'a',
+      gatewayClassParametersRefs: { a: { name: 'a', namespace: 'a' } },
+      discoveryNamespaceSelectors: [{}],
+      rbac: { gatewayNamespaces: ['a'] },
+      inferenceExtension: { enabled: true },
+      xBackend: { enabled: true },
+      istio: {
+        autoEnabled: true,
+        caAddress: 'a',
+        clusterId: 'a',
+        namespace: 'a',
+        network: 'a',
+        revision: 'a',
+      },
+      image: { tag: '1' },
+    }
+    const env = at(
+      find(render(CHART, values), 'Deployment'),
+      'spec.template.spec.containers[0].env',
+    )
+    const told = (env as readonly { readonly name: string }[]).map(({ name }) => name)
+    const described = Array.from(
+      readme.matchAll(/`((?:PORTCULLIS|POD)_[A-Z_]+)`/g),
+      ([, name]) => name,
+    )
+    assert.deepEqual(told.toSorted(), [...new Set(described)].sort())
+  })
 })
 
 describe('permissions', options, () => {
