@@ -101,10 +101,10 @@ function visible(
 
 function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[string, Fact]> {
   if (seen.length === 0) yield [name, { kind: 'unset' }]
+  // Whoever has no valid credentials does not come as far as the rules.
+  if (seen.some((policy) => requiredBy(policy).length > 0)) yield [name, { kind: 'set' }]
   if (!seen.every(isJwt) || seen.length === 0) return
   const policies = seen as readonly ValidPolicy<JwtAuthentication>[]
-  // Whoever has no valid token does not come as far as the rules.
-  if (policies.some(({ value }) => value.mode === 'Strict')) yield [name, { kind: 'set' }]
   const providers = policies.flatMap(({ value }) => value.providers)
   const values = [...new Set(providers.map(({ issuer }) => issuer))]
   yield [`${name}.iss`, { kind: 'values', values, isSet: true }]

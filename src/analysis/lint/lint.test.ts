@@ -91,6 +91,26 @@ describe('lint', () => {
       [],
     ],
     [
+      'a Deny on who signed in, where somebody must',
+      {
+        route: [
+          `basicAuth: { users: ['a:{SHA}qZk+NkcGgWq6PiVxeFDCbJzQ2J0='] }`,
+          rules(`deny: "basicAuth.username != 'a'"`, `allow: "request.method == 'GET'"`),
+        ],
+      },
+      [],
+    ],
+    [
+      'and where nobody must',
+      {
+        route: [
+          `basicAuth: { mode: Optional, users: ['a:{SHA}qZk+NkcGgWq6PiVxeFDCbJzQ2J0='] }`,
+          rules(`deny: "basicAuth.username != 'a'"`, `allow: "request.method == 'GET'"`),
+        ],
+      },
+      ['error AZ002'],
+    ],
+    [
       'a Deny on what is always there',
       { route: [rules(`deny: "request.method != 'GET'"`, `allow: "request.path == '/a'"`)] },
       [],
