@@ -18,7 +18,7 @@ const opened: { close: () => unknown }[] = []
 after(() => Promise.all(opened.map((own) => own.close())))
 
 /** Few where it is to be quick: the tiers that fuzz have the time. */
-const MANY = process.env['FUZZ_RUNS'] === undefined ? 400 : 2_000
+const MANY = process.env['FUZZ_RUNS'] === undefined ? 100 : 2_000
 
 /** A gateway with TLS whose handshakes may take so long. */
 async function start(handshakeTimeout: number) {

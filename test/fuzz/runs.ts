@@ -5,7 +5,7 @@
  */
 export function fuzz(share: number): { readonly numRuns: number; readonly seed: number } {
   const { FUZZ_RUNS: runs, FUZZ_SEED: seed } = process.env
-  const inAll = runs === undefined ? 250 : Number(runs)
+  const inAll = runs === undefined ? 120 : Number(runs)
   const fallback = runs === undefined ? 26 : Date.now() % 0x7fffffff
   const chosen = seed === undefined ? fallback : Number(seed)
   return { numRuns: Math.max(1, Math.round(inAll * share)), seed: chosen }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { readdirSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
-import { readSuite } from '../src/cli/suite/read.ts'
-import { runSuite } from '../src/cli/suite/run-suite.ts'
+import { readSuite } from '../../src/cli/suite/read.ts'
+import { runSuite } from '../../src/cli/suite/run-suite.ts'
 
-const FOLDERS = ['scenarios', '../examples/tests'].map((name) => join(import.meta.dirname, name))
+const FOLDERS = ['.', '../../examples/tests'].map((name) => join(import.meta.dirname, name))
 const files = FOLDERS.flatMap((folder) =>
   readdirSync(folder)
-    .filter((name) => !name.endsWith('.config.yaml'))
+    .filter((name) => name.endsWith('.yaml') && !name.endsWith('.config.yaml'))
     .map((name) => join(folder, name)),
 )
 
