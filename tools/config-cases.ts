@@ -2,10 +2,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { renderTerminal } from '../src/diagnostics/render.ts'
 import { loadText } from '../src/sources/file/load.ts'
-import { DEFAULT_SETTINGS } from '../src/sources/file/sections/config.ts'
+import { defaultSettings } from '../src/sources/file/sections/config.ts'
 import type { Generator } from './generated.ts'
 
-const DEFAULTS = JSON.stringify(DEFAULT_SETTINGS)
+const DEFAULTS = JSON.stringify(defaultSettings())
 
 export const CASES = 'test/config'
 

@@ -43,7 +43,7 @@ export function parseHosts(text: string): ReadonlyMap<string, readonly Address[]
   const hosts = new Map<string, Address[]>()
   for (const line of text.split('\n')) {
     const [written = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
-    const address = literalAddress(written)
+    const address = written === '' ? undefined : literalAddress(written)
     if (address === undefined) continue
     for (const name of names) {
       const key = name.toLowerCase()

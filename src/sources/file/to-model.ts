@@ -20,7 +20,7 @@ import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
 import { pathsOf, readBinds } from './sections/binds.ts'
-import { configSchema, DEFAULT_SETTINGS, SETTINGS_WITHOUT_EFFECT } from './sections/config.ts'
+import { configSchema, defaultSettings, SETTINGS_WITHOUT_EFFECT } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readSpecial } from './sections/special.ts'
@@ -157,7 +157,7 @@ function* each<T>(
 
 function readSettings(reading: Reading): Settings {
   const config = valueAt(reading.document, ['config'])
-  if (config === undefined) return DEFAULT_SETTINGS
+  if (config === undefined) return defaultSettings()
   const { value } = parseAt(reading, configSchema, ['config'], { stage: 'log' })
   for (const key of SETTINGS_WITHOUT_EFFECT) {
     if (valueAt(reading.document, ['config', key]) === undefined) continue
@@ -168,7 +168,7 @@ function readSettings(reading: Reading): Settings {
       'key',
     )
   }
-  return value ?? DEFAULT_SETTINGS
+  return value ?? defaultSettings()
 }
 
 function readGateways(reading: Reading): readonly Placed<Gateway>[] {

@@ -282,7 +282,13 @@ export const configSchema = aliased(
   { workerThreads: 'workers' },
 ).transform((value): Settings => toSettings(value as z.output<z.ZodObject<typeof shape>>))
 
-export const DEFAULT_SETTINGS: Settings = toSettings(z.strictObject(shape).parse({}))
+let defaults: Settings | undefined
+
+/** Made when they are asked for: most files have settings of their own. */
+export function defaultSettings(): Settings {
+  defaults ??= toSettings(z.strictObject(shape).parse({}))
+  return defaults
+}
 
 function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
   const { backend, metrics, storage } = value
