@@ -10,8 +10,12 @@ const JSON_MAP: T.Type = { kind: 'map', key: T.STRING, value: T.JSON_VALUE, plai
 const HEADERS: T.Type = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true }
 
 const source = struct('source', {
-  address: [T.IP, 'always', 'the peer that the gateway sees: an IP address, not a string'],
-  port: [T.INT, 'always', 'the port of the peer'],
+  address: [
+    T.IP,
+    'always',
+    'the client: the peer, or whom PROXY protocol or trusted hops name; an IP address, not a string',
+  ],
+  port: [T.INT, 'always', 'the port of the client; 0 where trusted hops do not tell it'],
   rawAddress: [T.IP, 'always', 'the address of the socket, before PROXY protocol or trusted hops'],
   rawPort: [T.INT, 'always', 'the port of the socket'],
   identity: [T.STRING, 'when the certificate names a SPIFFE id', 'the SPIFFE id of the client'],

@@ -42,6 +42,15 @@ export class Source extends Struct {
     this.rawPort = port
   }
 
+  /** As a trusted proxy names it, for one request: the connection keeps its own. */
+  seenAs(address: Ip, port: number): Source {
+    const seen = new Source(this.rawAddress, this.rawPort)
+    seen.address = address
+    seen.port = port
+    seen.certificate = this.certificate
+    return seen
+  }
+
   get identity(): string | undefined {
     return this.certificate?.identity
   }

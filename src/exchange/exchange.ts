@@ -175,8 +175,13 @@ export class Exchange {
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 
-  constructor(connection: Connection, request: RequestAttributes) {
-    this.source = connection.source
+  /** `source`: the client, where proxies in front say who it is; as a rule that of the connection. */
+  constructor(
+    connection: Connection,
+    request: RequestAttributes,
+    source: Source = connection.source,
+  ) {
+    this.source = source
     this.destination = connection.destination
     this.request = request
     this.connection = connection

@@ -90,6 +90,10 @@ export class Doorway implements Port {
     return this.plan.http.body
   }
 
+  get trustedHops(): number {
+    return this.plan.trustedHops
+  }
+
   get load(): Load | undefined {
     return this.acceptance.load
   }

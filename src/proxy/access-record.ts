@@ -63,7 +63,7 @@ export function variablesOf(exchange: Exchange): Variables {
   return exchange as unknown as Variables
 }
 
-export function sourceOf({ source }: Connection): string {
+export function sourceOf({ source }: Pick<Connection, 'source'>): string {
   const { text } = source.address
   return text.includes(':') ? `[${text}]:${source.port}` : `${text}:${source.port}`
 }
@@ -92,8 +92,8 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
     route: run.route?.name || undefined,
     backend: run.backend?.name,
     endpoint: run.endpoint === '' ? undefined : run.endpoint,
-    'src.addr': sourceOf(connection),
-    'src.identity': connection.source.identity,
+    'src.addr': sourceOf(exchange),
+    'src.identity': exchange.source.identity,
     'http.method': request.method,
     'http.host': request.host,
     'http.path': request.path,

@@ -171,7 +171,7 @@ function placeOf(run: Run, status: number): Place {
     host: request.host,
     path: cut(request.path, LONGEST_PATH),
     status,
-    source: sourceOf(connection),
+    source: sourceOf(exchange),
     ...given({ sni: connection.sni }),
   }
 }

@@ -22,6 +22,8 @@ export interface PortPlan {
   readonly http2: Http2Limits
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
+  /** Proxies in front whose entries in X-Forwarded-For are believed. */
+  readonly trustedHops: number
   /** Milliseconds after which a connection takes no more requests; 0: never. */
   readonly longest: number
   readonly tls: TlsDefaults
@@ -46,6 +48,7 @@ export interface TlsDefaults {
 }
 
 interface HttpSettings extends Http1Settings {
+  readonly trustedHops: number
   readonly http2MaxConcurrentStreams: number
   readonly http2MaxResetsPerSecond: number
   readonly http2MaxControlFramesPerSecond: number
@@ -72,6 +75,7 @@ interface Http1Settings {
 const HTTP_DEFAULTS: HttpSettings = {
   maxHeadSize: 65_536,
   http1MaxHeaders: 100,
+  trustedHops: 0,
   maxBufferSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
@@ -140,6 +144,7 @@ function planPort(
     http: http1,
     http2: http2Limits(http, http1),
     mostBody: http.maxBufferSize,
+    trustedHops: http.trustedHops,
     longest: http.maxConnectionDuration ?? 0,
     tls: { ...TLS_DEFAULTS, ...setting<TlsDefaults>(first, 'frontendTls') },
     streamIdle: STREAM_IDLE,

@@ -1,7 +1,8 @@
 // HOT PATH: what happens to a request, in order. Guarded by bench/proxy.ts.
 
-import type { Connection } from '../exchange/connection.ts'
+import type { Connection, Source } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
+import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { HeaderEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
@@ -9,9 +10,10 @@ import { isReply, type RouteProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { ClosingWord, Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
+import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { type Refusal, refusalOf } from '../wire/http1/refusals.ts'
+import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody } from './kept-body.ts'
@@ -42,6 +44,8 @@ export interface Port {
   readonly mostBody: number
   /** Octets of a body that may be sent at all. */
   readonly mostUpload: number
+  /** Proxies in front whose entries in X-Forwarded-For are believed. */
+  readonly trustedHops: number
   /** How much there is to do; without it all is taken on. */
   readonly load?: Load | undefined
   nextId(): string
@@ -72,7 +76,12 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     const path = head.form === 'authority' ? '' : normalisePath(head.path)
     const listener = this.#port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
-      this.#unroutable(downstream, path)
+      this.#refuse(downstream, this.#refusalOf(path, head.host))
+      return
+    }
+    const source = this.#sourceOf(head.fields)
+    if (source === undefined) {
+      this.#refuse(downstream, refusalOf(refuse('bad-forwarded-for')))
       return
     }
     const request = new RequestAttributes(
@@ -86,7 +95,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       Date.now(),
     )
     request.id = this.#port.nextId()
-    const exchange = new Exchange(this.#connection, request)
+    const exchange = new Exchange(this.#connection, request, source)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
     run.route = listener.match(exchange)
@@ -108,8 +117,15 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     else this.#policies(run)
   }
 
-  #unroutable(downstream: Downstream, path: string | number): void {
-    const refusal = this.#refusalOf(path, downstream.head.host)
+  /** Who asks; undefined where those in front, who should know, do not say it. */
+  #sourceOf(fields: Fields): Source | undefined {
+    const { source } = this.#connection
+    const { trustedHops } = this.#port
+    if (trustedHops === 0) return source
+    return forwardedSource(source, joinedValue(fields, 'x-forwarded-for'), trustedHops)
+  }
+
+  #refuse(downstream: Downstream, refusal: Refusal): void {
     // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
     downstream.head.keepAlive = false
     downstream.reply(refusal.status, NO_LINES, '')

@@ -34,6 +34,10 @@ export class SecuredPort implements Port {
     return this.#port.mostUpload
   }
 
+  get trustedHops(): number {
+    return this.#port.trustedHops
+  }
+
   get load(): Load | undefined {
     return this.#port.load
   }

@@ -147,14 +147,14 @@ function samplingOf(
 /** The names of OpenTelemetry where it has one; never the query, which may hold what is secret. */
 function attributesOf(run: Run): Attributes {
   const { exchange, listener } = run
-  const { request, connection } = exchange
+  const { request } = exchange
   return {
     'http.request.method': request.method,
     'http.response.status_code': exchange.status === 0 ? undefined : exchange.status,
     'url.scheme': request.scheme,
     'url.path': request.path,
     'server.address': request.host,
-    'client.address': connection.source.address.text,
+    'client.address': exchange.source.address.text,
     'network.protocol.version': request.version.slice('HTTP/'.length),
     'user_agent.original': request.headers.get('user-agent'),
     'http.request.body.size': exchange.bytesReceived,

@@ -50,6 +50,12 @@ const CASES: Readonly<
     ['POST /', { ...KEY, ...bearer({}) }, 200],
     ['GET /', { ...KEY, authorization: 'Bearer garbage' }, 200],
   ],
+  'behind-proxies.yaml': [
+    ['GET /', {}, 403],
+    ['GET /', { 'x-forwarded-for': '192.0.2.7, 127.0.0.1' }, 200],
+    ['GET /', { 'x-forwarded-for': '192.0.2.7, 10.0.0.7, 127.0.0.1' }, 403],
+    ['GET /', { 'x-forwarded-for': 'unknown, 127.0.0.1' }, 400],
+  ],
   'external-authorization.yaml': [
     ['GET /', {}, 401],
     ['GET /', { authorization: 'Bearer alice' }, 200],

@@ -104,6 +104,7 @@ export async function startGateway(
     deadlines,
     mostBody: 1 << 20,
     mostUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
+    trustedHops: 0,
     nextId: () => `id-${++ids}`,
   }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

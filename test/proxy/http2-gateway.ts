@@ -79,6 +79,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     deadlines,
     mostBody: 1 << 20,
     mostUpload: limits.body,
+    trustedHops: 0,
     nextId: () => `id-${++ids}`,
     observer: {
       opened: () => {},

@@ -56,7 +56,10 @@ export const frontendHttp = z
       .min(0)
       .max(16)
       .prefault(0)
-      .describe('Proxies in front whose X-Forwarded-For entry is believed; none by default.'),
+      .describe(
+        'Proxies in front. So many entries of X-Forwarded-For, from the right, are believed, and ' +
+          'the first of these is `source.address`; none by default.',
+      ),
   })
   .describe('Limits and times of HTTP connections.')
 

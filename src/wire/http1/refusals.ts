@@ -34,6 +34,7 @@ export const REFUSALS = {
   'bad-connection': 400,
   'connection-names-end-to-end': 400,
   'unknown-expectation': 417,
+  'bad-forwarded-for': 400,
   'bad-chunk-size': 400,
   'chunk-too-large': 400,
   'bad-chunk-extension': 400,
