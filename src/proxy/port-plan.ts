@@ -63,6 +63,7 @@ interface HttpSettings extends Http1Settings {
 interface Http1Settings {
   readonly maxHeadSize: number
   readonly http1MaxHeaders: number
+  readonly http1HeaderCase: 'Lowercase' | 'Preserve'
   readonly headTimeout: number
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
@@ -75,6 +76,7 @@ interface Http1Settings {
 const HTTP_DEFAULTS: HttpSettings = {
   maxHeadSize: 65_536,
   http1MaxHeaders: 100,
+  http1HeaderCase: 'Preserve',
   trustedHops: 0,
   maxBufferSize: 2_097_152,
   headTimeout: 15_000,
@@ -162,6 +164,7 @@ function http1Limits(http: Http1Settings): ServerLimits {
     bodyTimeout: http.bodyTimeout,
     writeTimeout: http.bodyTimeout,
     body: http.maxBodySize ?? Number.POSITIVE_INFINITY,
+    lowersNames: http.http1HeaderCase === 'Lowercase',
   }
 }
 

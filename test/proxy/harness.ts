@@ -31,6 +31,7 @@ export const LIMITS: ServerLimits = {
   bodyTimeout: 5_000,
   writeTimeout: 5_000,
   body: Number.POSITIVE_INFINITY,
+  lowersNames: false,
 }
 
 /** A gateway with one route to one upstream, on real sockets. */

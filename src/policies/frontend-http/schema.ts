@@ -19,8 +19,11 @@ export const frontendHttp = z
       .prefault('10m')
       .describe('How long a connection may wait for its next request.'),
     http1HeaderCase: choice('Lowercase', 'Preserve')
-      .prefault('Lowercase')
-      .describe('How names of headers are written.'),
+      .prefault('Preserve')
+      .describe(
+        'How names of headers are written in HTTP/1.1, to backends and to clients: as they came or ' +
+          'as the policy has them that adds them, or all in lower case.',
+      ),
     http2MaxConcurrentStreams: z
       .int()
       .min(1)

@@ -6,6 +6,7 @@ import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import type { RequestHead } from './head.ts'
+import { lowerLines, lowerNames } from './lower-names.ts'
 import type { ResponseHead } from './response-head.ts'
 import { dateLine, type OutgoingResponse, renderReplyHead, renderResponseHead } from './write.ts'
 
@@ -19,13 +20,16 @@ export class AnswerWriter {
   isBegun = false
   bytesSent = 0
   readonly #socket: Socket
+  readonly #lowersNames: boolean
   /** Rendered, and not yet written. */
   #head = ''
   #isChunked = false
   #hasBody = true
 
-  constructor(socket: Socket) {
+  /** `lowersNames`: whatever the case in which names of headers come. */
+  constructor(socket: Socket, lowersNames: boolean) {
     this.#socket = socket
+    this.#lowersNames = lowersNames
   }
 
   /** Before each request. */
@@ -37,12 +41,15 @@ export class AnswerWriter {
 
   /** An interim answer of the upstream's, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
+    if (this.#lowersNames) lowerNames(head.fields)
     this.#socket.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
   }
 
   /** The head of an answer that switches protocols; false where it cannot be written. */
   upgrade(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
-    const text = renderResponseHead(head, { ...BARE, dropped, lines, upgrade: head.upgrade })
+    const own = { ...BARE, dropped, lines: this.#named(lines), upgrade: head.upgrade }
+    if (this.#lowersNames) lowerNames(head.fields)
+    const text = renderResponseHead(head, own)
     this.isBegun = true
     if (text !== '') this.#socket.write(text, 'latin1')
     return text !== ''
@@ -60,10 +67,11 @@ export class AnswerWriter {
     const isOpenEnded = framing === 'chunked' || framing === 'close'
     this.#isChunked = isOpenEnded && request.minor === 1
     this.#hasBody = framing !== 'none'
+    if (this.#lowersNames) lowerNames(head.fields)
     this.#head = renderResponseHead(head, {
       framing: this.#isChunked ? 'chunked' : framing === 'length' ? 'length' : 'none',
       length: isOpenEnded ? -1 : head.length,
-      lines,
+      lines: this.#named(lines),
       upgrade: '',
       connection,
       date: dateLine(Date.now()),
@@ -87,7 +95,7 @@ export class AnswerWriter {
     this.#head = renderReplyHead(status, {
       framing: 'none',
       length: isBodiless ? -1 : body.length,
-      lines,
+      lines: this.#named(lines),
       upgrade: '',
       connection,
       date: dateLine(Date.now()),
@@ -126,6 +134,7 @@ export class AnswerWriter {
   end(trailers: Fields | undefined, asWire: boolean): void {
     let last = ''
     if (this.#isChunked && this.#hasBody) {
+      if (trailers !== undefined && this.#lowersNames) lowerNames(trailers)
       if (trailers !== undefined) last = `${asWire ? '' : '0\r\n'}${renderTrailers(trailers)}`
       else if (!asWire) last = LAST_CHUNK
     }
@@ -135,6 +144,10 @@ export class AnswerWriter {
   /** The head leaves although no octet of the body is there yet. */
   flush(): void {
     if (this.#head !== '') this.#flush('')
+  }
+
+  #named(lines: FieldLines): FieldLines {
+    return this.#lowersNames ? lowerLines(lines) : lines
   }
 
   #flush(more: string): void {

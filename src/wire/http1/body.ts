@@ -4,6 +4,7 @@
 
 import { BODY_LIMITS, type BodyLimits, beginChunks, ChunkReader, readChunks } from './chunked.ts'
 import type { Fields } from './fields.ts'
+import { lowerNames } from './lower-names.ts'
 import type { Framing } from './message.ts'
 import { refuse } from './refusals.ts'
 
@@ -18,6 +19,8 @@ export class BodyReader {
   octets = 0
   /** What is still to come of a body whose length is known. */
   left = 0
+  /** Set where names of trailers are written in lower case. */
+  lowersNames = false
   readonly chunks: ChunkReader = new ChunkReader()
 }
 
@@ -31,12 +34,14 @@ export function beginBody(
   framing: Framing,
   length: number,
   asWire = false,
+  lowersNames = false,
 ): void {
   body.framing = framing
   body.isDone = framing === 'none'
   body.from = 0
   body.to = 0
   body.octets = 0
+  body.lowersNames = lowersNames
   body.left = framing === 'length' ? length : 0
   if (framing === 'chunked') beginChunks(body.chunks, asWire)
 }
@@ -80,5 +85,8 @@ export function endBody(body: BodyReader): number {
 
 /** The trailer section of a chunked body that had one, once it is done. */
 export function trailersOf(body: BodyReader): Fields | undefined {
-  return body.framing === 'chunked' ? body.chunks.trailers : undefined
+  if (body.framing !== 'chunked') return undefined
+  const { trailers } = body.chunks
+  if (trailers !== undefined && body.lowersNames) lowerNames(trailers)
+  return trailers
 }

@@ -16,6 +16,7 @@ import {
   readFields,
 } from './fields.ts'
 import { parseAuthority } from './host.ts'
+import { lowerNames } from './lower-names.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
 import { refuse } from './refusals.ts'
 import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
@@ -46,6 +47,8 @@ export class RequestHead extends MessageHead {
   takesTrailers = false
   /** What host and port were read from. */
   authority: Uint8Array = NO_OCTETS
+  /** Set where names are written in lower case: those that are read, and those that are added. */
+  lowersNames = false
   readonly line: RequestLine = new RequestLine()
   /** Whether the request line is behind us. */
   inFields = false
@@ -83,6 +86,7 @@ export function readRequestHead(
     head.fields.text = bytes.toString('latin1', start, at)
     const verdict = understand(head, bytes, start)
     if (verdict < 0) at = verdict
+    if (head.lowersNames) lowerNames(head.fields)
   }
   beginRequestLine(head.line)
   head.inFields = false

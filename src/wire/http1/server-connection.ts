@@ -24,6 +24,8 @@ export interface ServerLimits extends HeadLimits {
   readonly writeTimeout: number
   /** Octets of a request's body; Infinity: as many as it likes. */
   readonly body: number
+  /** Whether names of headers are written in lower case, to backends and to the client. */
+  readonly lowersNames: boolean
 }
 
 /** Milliseconds that a connection has left once it is over, and once it is idle and unwanted. */
@@ -62,12 +64,13 @@ export class ServerConnection implements Downstream, Timed {
   ) {
     this.socket = socket
     this.#limits = limits
-    this.#answer = new AnswerWriter(socket)
+    this.#answer = new AnswerWriter(socket, limits.lowersNames)
+    this.head.lowersNames = limits.lowersNames
     this.#deadlines = deadlines
     this.#events = events
     this.deadline = performance.now() + limits.headTimeout
     deadlines.add(this)
-    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
+    socket.on('data', (bytes: Buffer) => this.#advance(this.#held.join(bytes), 0))
     socket.on('end', () => this.#onEnd())
     socket.on('drain', () => this.#onDrain())
     socket.on('error', () => this.#onClose('reset'))
@@ -98,7 +101,7 @@ export class ServerConnection implements Downstream, Timed {
   /** Delivers the body to `sink`, first what was already received. */
   readBody(sink: BodySink, asWire: boolean): void {
     const { head, body } = this
-    beginBody(body, head.framing, head.length, asWire)
+    beginBody(body, head.framing, head.length, asWire, head.lowersNames)
     this.#sink = sink
     if (body.isDone) {
       sink.end(undefined)
@@ -226,10 +229,6 @@ export class ServerConnection implements Downstream, Timed {
     this.#keepsAlive &&= this.head.keepAlive && !this.isDraining && !this.#ended
     if (!this.#keepsAlive) return 'close'
     return this.head.minor === 0 ? 'keep-alive' : ''
-  }
-
-  #receive(bytes: Buffer): void {
-    this.#advance(this.#held.join(bytes), 0)
   }
 
   /** Goes on with what was received until something has to be waited for. */

@@ -7,6 +7,7 @@ import { type FieldLines, isFieldText, isOfSet, type NameSet, NO_LINES } from '.
 import { DATE, HIDDEN, HOST, TRAILER } from './field-names.ts'
 import { type Fields, firstOf, lineOf } from './fields.ts'
 import type { RequestHead } from './head.ts'
+import { lowerLines } from './lower-names.ts'
 import type { Framing } from './message.ts'
 import { reasonOf } from './reasons.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -75,7 +76,7 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   if (out.expectContinue) text += 'expect: 100-continue\r\n'
   if (upgrade !== '') text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
   else if (head.takesTrailers) text += 'connection: te\r\nte: trailers\r\n'
-  return `${text}${out.lines}\r\n`
+  return `${text}${head.lowersNames ? lowerLines(out.lines) : out.lines}\r\n`
 }
 
 /** A response as the client gets it, interim ones included; empty where it cannot be written. */

@@ -38,6 +38,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   bodyTimeout: 60_000,
   writeTimeout: 60_000,
   body: Number.POSITIVE_INFINITY,
+  lowersNames: false,
   streams: 128,
   streamWindow: 65_535,
   connectionWindow: 1_048_576,

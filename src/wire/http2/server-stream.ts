@@ -73,6 +73,7 @@ export class ServerStream implements Downstream, Timed {
   ) {
     this.#stream = stream
     this.#limits = limits
+    this.head.lowersNames = limits.lowersNames
     this.#deadlines = deadlines
     this.#events = events
     this.#owner = owner
