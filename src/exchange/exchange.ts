@@ -93,7 +93,10 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set([
   'flags',
 ])
 
-/** `response` in expressions of the log: made when all is over, where one of them reads it. */
+/**
+ * `response` in expressions: made when all is over, for the log, or when an answer begins, to ask
+ * whether it is one to try again after. Only where one of them reads it.
+ */
 export class ResponseAttributes extends Struct {
   override readonly structName: string = 'response'
   override readonly fieldNames = RESPONSE_FIELDS
@@ -105,10 +108,14 @@ export class ResponseAttributes extends Struct {
   /** Why the gateway answered by itself; empty where it did not. */
   readonly flags: string
 
-  constructor(exchange: Exchange, milliseconds: number) {
+  constructor(
+    exchange: Exchange,
+    milliseconds: number,
+    headers: HeaderView | undefined = exchange.responseHeaders,
+  ) {
     super()
     this.code = exchange.status
-    this.headers = exchange.responseHeaders
+    this.headers = headers
     this.grpcStatus = exchange.grpcStatus < 0 ? undefined : exchange.grpcStatus
     this.bytes = exchange.bytesSent
     this.milliseconds = milliseconds

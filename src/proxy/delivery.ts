@@ -1,3 +1,4 @@
+import { ResponseAttributes } from '../exchange/exchange.ts'
 import type { Retry } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -18,7 +19,7 @@ export interface Attempted {
   readonly firstByte: number
 }
 
-export type RetryReason = 'status' | 'connect' | 'reset' | 'timeout'
+export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeout'
 
 /** Who gives the answer where no backend did. */
 export interface DeliveryEvents {
@@ -51,12 +52,16 @@ export class Delivery implements ForwardEvents {
   #isOver = false
   /** No policy said which host the backend is asked for, so each endpoint says its own. */
   readonly #takesHost: boolean
+  /** Undefined where it is not to be tried again, whatever comes. */
+  readonly #retry: Retry | undefined
 
   /** `read`: the body, where an expression had it read already. */
   constructor(run: Run, events: DeliveryEvents, read?: KeptBody) {
     this.#run = run
     this.#events = events
     this.#takesHost = run.exchange.host === ''
+    const retry = run.route?.retry
+    this.#retry = retry?.precondition?.(run.exchange) === false ? undefined : retry
     this.#body = read
     this.#isDecoded = read !== undefined
     this.#isBodyBegun = read !== undefined
@@ -123,8 +128,8 @@ export class Delivery implements ForwardEvents {
   }
 
   sent(forward: Forward): void {
-    const { downstream, route } = this.#run
-    const retry = route?.retry
+    const { downstream } = this.#run
+    const retry = this.#retry
     if (this.#body === undefined && retry === undefined && this.#mirrors.length === 0) {
       downstream.readBody(forward, true)
       return
@@ -143,8 +148,9 @@ export class Delivery implements ForwardEvents {
     const run = this.#run
     const now = performance.now()
     this.#firstByte = now - this.#attemptedAt
-    const retry = run.route?.retry
-    if (retry === undefined || !retry.statuses.has(head.status) || !this.#mayRetry(retry)) {
+    const retry = this.#retry
+    const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined
+    if (retry === undefined || reason === undefined) {
       run.answeredAt = now
       if (run.listener.needs?.responseHeaders) {
         const { exchange } = run
@@ -155,10 +161,22 @@ export class Delivery implements ForwardEvents {
       }
       return true
     }
-    run.exchange.status = head.status
     this.#settle('answered', outcomeOf(head.status))
-    this.#again(retry, 'status')
+    this.#again(retry, reason)
     return false
+  }
+
+  /** Whether this answer is one to try again after. Its condition reads it as the backend gave it. */
+  #reasonToRetry(retry: Retry, head: ResponseHead): RetryReason | undefined {
+    if (retry.statuses.has(head.status)) return 'status'
+    if (retry.condition === undefined) return undefined
+    const { exchange, startedAt } = this.#run
+    const headers = new Http1Headers(head.fields)
+    exchange.response = new ResponseAttributes(exchange, performance.now() - startedAt, headers)
+    const isTrue = retry.condition(exchange)
+    // The one that the log tells of is made when all is over.
+    exchange.response = undefined
+    return isTrue ? 'condition' : undefined
   }
 
   unanswered(_: Forward, status: number, reason: string, isUntouched: boolean): void {
@@ -169,7 +187,7 @@ export class Delivery implements ForwardEvents {
     else if (reason === 'timeout') this.#settle('timeout', 'timeout')
     else if (isConnect) this.#settle('connect-failed', 'connect')
     else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
-    const retry = this.#run.route?.retry
+    const retry = this.#retry
     if (retry?.onConnectionError && (isUntouched || isConnect) && this.#mayRetry(retry)) {
       this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return

@@ -150,13 +150,13 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   response(head: ResponseHead): boolean {
     const { downstream, exchange } = this
+    exchange.status = head.status
+    // gRPC is spoken over HTTP/2 alone; an answer without a body has its status in the head.
+    if (exchange.request.version === 'HTTP/2') exchange.grpcStatus = grpcStatusOf(head.fields)
     if (!this.#events.accepts(this, head)) {
       this.stop()
       return false
     }
-    exchange.status = head.status
-    // gRPC is spoken over HTTP/2 alone; an answer without a body has its status in the head.
-    if (exchange.request.version === 'HTTP/2') exchange.grpcStatus = grpcStatusOf(head.fields)
     if (head.status === 101) {
       this.#tunnel(head)
       return false

@@ -16,7 +16,9 @@ export const retry = z
       .describe('Whether to try again when no connection came about or it broke before an answer.'),
     precondition: expression('bool', 'traffic')
       .optional()
-      .describe('Asked of the request: only where true, it may be tried again.'),
+      .describe(
+        'Asked of the request: only where true, it may be tried again, whatever the reason.',
+      ),
     condition: expression('bool', 'log')
       .optional()
       .describe('Asked of the answer: where true, try again, whatever the status.'),

@@ -90,7 +90,7 @@ export const upstreamDuration = defineHistogram({
 export const upstreamRetries = defineCounter({
   name: 'portcullis_upstream_retries_total',
   help: 'Requests that were sent to a backend once more.',
-  labels: [BACKEND, label('reason', 'why', ['status', 'connect', 'reset', 'timeout'])],
+  labels: [BACKEND, label('reason', 'why', ['status', 'condition', 'connect', 'reset', 'timeout'])],
 })
 
 export const upstreamEjections = defineCounter({
