@@ -4,13 +4,13 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
+import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { backendOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type Layer, reaching } from './layers.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
-import { CLUSTER_KINDS } from './section.ts'
 
 const NO_BACKEND = reply(500, 'no-backend')
 const INVALID_BACKEND = reply(500, 'invalid-backend')

@@ -2,6 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
+import { unenforcedOnStreams } from '../policies/stream-policies.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, layersAround, openCompilation } from './compilation.ts'
 import { compileFrontend } from './frontend.ts'
@@ -58,6 +59,9 @@ function* compileStepwise(
       const routes = attached.get(gateway.name) ?? []
       listeners.push(yield* compileListener(compilation, gateway, listener, routes))
     }
+  }
+  for (const diagnostic of unenforcedOnStreams(model)) {
+    if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
   }
   compilation.sites.close()
   return {

@@ -3,6 +3,7 @@ import type { Decider } from '../exchange/decision.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
@@ -28,17 +29,6 @@ export interface CompiledSection {
   /** Of its authorization rules, where there are any. */
   readonly decider: Decider | undefined
 }
-
-/** Read by whoever opens the cluster of a backend. */
-export const CLUSTER_KINDS: ReadonlySet<string> = new Set([
-  'loadBalancer',
-  'healthCheck',
-  'outlierDetection',
-  'connectionLimits',
-  'tcp',
-  'backendTLS',
-  'http',
-])
 
 const EMPTY: CompiledSection = {
   steps: [],

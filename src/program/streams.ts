@@ -2,8 +2,10 @@ import type { Connection } from '../exchange/connection.ts'
 import type { Backend } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
-import type { ValidPolicy } from '../model/policy.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { BackendRef } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
+import { holdsForStreams, policiesOfStream } from '../policies/stream-policies.ts'
 import type { Choice, Cluster } from '../upstream/cluster.ts'
 import { coverage, reachable } from './hostnames.ts'
 import type { ListenerProgram } from './program.ts'
@@ -45,8 +47,9 @@ export class Streams {
     if (route.action.kind === 'invalid') return 'invalid-route'
     const ref = byWeight(route.action.backends, this.#services.random())
     const backend = ref === undefined ? undefined : this.#backends.get(ref.backend)
-    const cluster = backend === undefined ? undefined : this.clusters.get(keyOf(backend, route))
-    if (backend === undefined || cluster === undefined) return 'no-backend'
+    if (ref === undefined || backend === undefined) return 'no-backend'
+    const cluster = this.clusters.get(keyOf(route, ref, backend))
+    if (cluster === undefined) return 'invalid-policy'
     const choice = cluster.choose(undefined, tried)
     return typeof choice === 'string' ? choice : { backend: backend.name, choice }
   }
@@ -60,10 +63,13 @@ export class Streams {
     for (const ref of route.action.backends) {
       const backend = this.#backends.get(ref.backend)
       if (backend === undefined) continue
-      const key = keyOf(backend, route)
+      const policies = policiesOfStream(route, ref, backend)
+      if (!policies.every(isValid)) continue
+      const key = keyOf(route, ref, backend)
       const known = this.clusters.get(key) ?? previous?.clusters.get(key)
       const none = { target: undefined, hashKey: undefined }
-      this.clusters.set(key, known ?? this.#services.openCluster(backend, policiesOf(route), none))
+      const bare = { ...backend, policies: [] }
+      this.clusters.set(key, known ?? this.#services.openCluster(bare, policies, none))
     }
   }
 
@@ -109,10 +115,11 @@ function byWeight<T extends { readonly weight: number }>(
   return refs.find(({ weight }) => weight > 0 && (left -= weight) < 0)
 }
 
-function policiesOf(route: TcpRoute): readonly ValidPolicy[] {
-  return route.policies.filter((policy): policy is ValidPolicy => policy.state === 'valid')
+/** One that is not leaves its backend without connections: what it says would not hold. */
+function isValid(policy: Attached): policy is ValidPolicy {
+  return policy.state === 'valid' && holdsForStreams(policy)
 }
 
-function keyOf(backend: Backend, route: TcpRoute): string {
-  return `${backend.name} ${hashOf([backend, policiesOf(route)], PLACES)}`
+function keyOf(route: TcpRoute, ref: BackendRef, backend: Backend): string {
+  return `${backend.name} ${hashOf([backend, policiesOfStream(route, ref, backend)], PLACES)}`
 }

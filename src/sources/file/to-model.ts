@@ -5,7 +5,7 @@ import { freeze } from '../../model/freeze.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
-import { name } from '../../policies/schema.ts'
+import { name, unenforcedOnStreams } from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
 import { type Document, type Path, valueAt } from './document.ts'
@@ -96,13 +96,15 @@ function* readModel(reading: Reading): Generator<void, Model> {
     yield
   }
   const { targeted: _, gateways, routes, tcpRoutes, backends, ...rest } = draft
-  return {
+  const model: Model = {
     ...rest,
     gateways: gateways.map(thingOf),
     routes: routes.map(thingOf),
     tcpRoutes: tcpRoutes.map(thingOf),
     backends: backends.map(thingOf),
   }
+  for (const diagnostic of unenforcedOnStreams(model)) reading.report(diagnostic)
+  return model
 }
 
 function* readDraft(reading: Reading): Generator<void, Draft> {
