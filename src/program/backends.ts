@@ -7,7 +7,7 @@ import type { BackendRef } from '../model/route.ts'
 import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
-import { backendOf } from './clusters.ts'
+import { backendOf, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type Layer, reaching } from './layers.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
@@ -103,6 +103,7 @@ function compileBackend(
     readsBody,
     readsBeginning,
     requestTimeout,
+    judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider,
   }
   backendPrograms.set(key, program)

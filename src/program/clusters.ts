@@ -1,9 +1,10 @@
-import type { Exchange } from '../exchange/exchange.ts'
+import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { Backend, Target } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
+import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { textOf } from '../policies/value-text.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { Program } from './program.ts'
@@ -42,6 +43,7 @@ export class Clusters {
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
       hashKey: hashKeyOf(policies, textFrom),
+      isFailure: isFailureOf(policies, site),
     }
     if (site.findings.hasFailed) return undefined
     // Its own policies are among those that hold, unless a more specific one replaced them.
@@ -80,6 +82,31 @@ function hashKeyOf(policies: readonly ValidPolicy[], textFrom: TextFrom): TextOf
   const { hashKey } = (policy?.value ?? {}) as Partial<LoadBalancer>
   if (policy === undefined || hashKey === undefined) return undefined
   return textFrom(hashKey, { policy, field: 'hashKey', result: 'any' })
+}
+
+function isFailureOf(
+  policies: readonly ValidPolicy[],
+  site: ReturnType<Sites['open']>,
+): ClusterExpressions['isFailure'] {
+  const policy = policies.find(({ kind }) => kind === 'outlierDetection')
+  const text = unhealthyExpressionOf(policies)
+  if (policy === undefined || text === undefined) return undefined
+  const place = { policy, field: 'unhealthyExpression', stage: 'log', result: 'bool' } as const
+  const predicate = site.compile(text, place)?.predicate()
+  return (exchange) => {
+    exchange.enter(undefined)
+    const before = exchange.response
+    const age = Date.now() - exchange.request.startedAt
+    exchange.response = new ResponseAttributes(exchange, age)
+    const isTrue = predicate?.(variablesOf(exchange)) === true
+    exchange.response = before
+    return isTrue
+  }
+}
+
+export function unhealthyExpressionOf(policies: readonly ValidPolicy[]): string | undefined {
+  const policy = policies.find(({ kind }) => kind === 'outlierDetection')
+  return (policy?.value as Partial<OutlierDetection> | undefined)?.unhealthyExpression
 }
 
 /** An address that a policy names, as a backend that nobody else refers to. */

@@ -109,6 +109,8 @@ export interface BackendProgram {
   readonly readsBeginning?: boolean
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
+  /** Whether an expression of it reads answers when they are over. */
+  readonly judgesAnswers?: boolean
   /** As RouteProgram.decider. */
   readonly decider?: Decider | undefined
 }

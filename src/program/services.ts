@@ -32,4 +32,6 @@ export interface ClusterExpressions {
   readonly target: ((exchange: Exchange) => string | undefined) | undefined
   /** Of ConsistentHash. */
   readonly hashKey: ((exchange: Exchange) => string | undefined) | undefined
+  /** Of outlier detection, asked when an answer is over: whether its endpoint failed. */
+  readonly isFailure: ((exchange: Exchange) => boolean) | undefined
 }

@@ -67,7 +67,7 @@ export class Streams {
       if (!policies.every(isValid)) continue
       const key = keyOf(route, ref, backend)
       const known = this.clusters.get(key) ?? previous?.clusters.get(key)
-      const none = { target: undefined, hashKey: undefined }
+      const none = { target: undefined, hashKey: undefined, isFailure: undefined }
       const bare = { ...backend, policies: [] }
       this.clusters.set(key, known ?? this.#services.openCluster(bare, policies, none))
     }

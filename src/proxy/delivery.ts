@@ -148,17 +148,15 @@ export class Delivery implements ForwardEvents {
     const run = this.#run
     const now = performance.now()
     this.#firstByte = now - this.#attemptedAt
+    if (run.listener.needs?.responseHeaders || run.backend?.judgesAnswers) {
+      const { exchange } = run
+      const headers = new Http1Headers(head.fields)
+      exchange.responseHeaders = new KeptHeaders(headers, exchange.responseEdit)
+    }
     const retry = this.#retry
     const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined
     if (retry === undefined || reason === undefined) {
       run.answeredAt = now
-      if (run.listener.needs?.responseHeaders) {
-        const { exchange } = run
-        exchange.responseHeaders = new KeptHeaders(
-          new Http1Headers(head.fields),
-          exchange.responseEdit,
-        )
-      }
       return true
     }
     this.#settle('answered', outcomeOf(head.status))

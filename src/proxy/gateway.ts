@@ -95,10 +95,11 @@ export class Gateway {
     })
     this.#settings = settings
     this.#services = {
-      openCluster: (backend, policies, { target, hashKey }) => {
+      openCluster: (backend, policies, { target, hashKey, isFailure }) => {
         const opened = openCluster(backend, policies, surroundings, {
           ...(target === undefined ? {} : { target }),
           ...(hashKey === undefined ? {} : { hashKey }),
+          ...(isFailure === undefined ? {} : { isFailure }),
         })
         this.#open.add(opened)
         const close = () => {

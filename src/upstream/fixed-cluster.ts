@@ -132,9 +132,16 @@ export class FixedCluster implements OpenCluster {
   over(member: Member, exchange: Exchange | undefined, attempt: Attempt): void {
     member.active--
     if (this.#outliers === undefined) return
-    const isAnswered = exchange !== undefined && attempt.outcome === 'answered'
-    const isFailure = isAnswered ? this.#isFailure?.(exchange) : undefined
-    this.#outliers.observe(member.at, attempt, isFailure)
+    // The answers to copies are nobody's: what the exchange knows is another backend's answer.
+    const isAnswered = attempt.outcome === 'answered' && attempt.status > 0
+    const judged = isAnswered && exchange !== undefined ? this.#judge(exchange) : undefined
+    this.#outliers.observe(member.at, attempt, judged)
+  }
+
+  /** Undefined where the status of HTTP says all there is to say. */
+  #judge(exchange: Exchange): boolean | undefined {
+    if (this.#isFailure !== undefined) return this.#isFailure(exchange)
+    return GRPC_FAULTS.has(exchange.grpcStatus) ? true : undefined
   }
 
   #watcher(observer: ClusterObserver | undefined): OutlierEvents {
@@ -156,6 +163,9 @@ export class FixedCluster implements OpenCluster {
     }
   }
 }
+
+/** UNKNOWN, DEADLINE_EXCEEDED, INTERNAL, UNAVAILABLE, DATA_LOSS; others are a client's mistakes. */
+const GRPC_FAULTS: ReadonlySet<number> = new Set([2, 4, 13, 14, 15])
 
 class Chosen implements Choice {
   readonly pool: RequestPool
