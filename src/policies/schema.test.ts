@@ -58,8 +58,8 @@ const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   ],
   [
     'localRateLimit',
-    { tokens: 1000, unit: 'hours', burst: 10 },
-    [{ maxKeys: 100_000, type: 'tokens', capacity: 10, refill: 1000, interval: 3_600_000 }],
+    { requests: 1000, unit: 'hours', burst: 10 },
+    [{ maxKeys: 100_000, type: 'requests', capacity: 10, refill: 1000, interval: 3_600_000 }],
   ],
   [
     'authorization',
@@ -142,6 +142,9 @@ describe('a schema turns what is written into what it means', () => {
 })
 
 const REFUSED: readonly [kind: string, input: unknown][] = [
+  ['connect', { mode: 'Route' }],
+  ['localRateLimit', { tokens: 1000, unit: 'hours' }],
+  ['localRateLimit', { maxTokens: 1000, fillInterval: '1s', type: 'tokens' }],
   ['authorization', {}],
   ['authorization', { action: 'Allow' }],
   ['authorization', { action: 'Allow', policy: { matchExpressions: [] } }],

@@ -18,7 +18,7 @@ export function constraintOf(schema: z.core.$ZodType): Constraint | undefined {
 
 /** What a check of ours tells the reader of the issues: rule and hint, beside the message. */
 export interface IssueParams {
-  readonly rule: 'excludes' | 'missing' | 'malformed' | 'range'
+  readonly rule: 'excludes' | 'missing' | 'malformed' | 'range' | 'unsupported'
   readonly hint?: string
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { connect, type Socket } from 'node:net'
+import { connect, Socket } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -187,6 +187,18 @@ describe('what the Program says of a port', () => {
     await own.listeners.swap(programOf([httpListener(own.port, own.upstream, broken)]))
     assert.equal(await exchange(own.port, GET), '')
     assert.deepEqual(own.seen, ['rejected no-route invalid-listener'])
+  })
+
+  it('TCP keep-alive of clients is as the policy says, all of it', async (test) => {
+    const keepalives = { enabled: true, time: 7_000, interval: 3_000, retries: 4 }
+    const own = await start({ frontend: [frontendPolicy('frontendTcp', { keepalives })] })
+    const { mock } = test.mock.method(Socket.prototype, 'setKeepAlive')
+    await exchange(own.port, GET)
+    const asked = mock.calls.map((call) => call.arguments as unknown[])
+    assert.deepEqual(
+      asked.filter(([, time]) => time === 7_000),
+      [[true, 7_000, 3_000, 4]],
+    )
   })
 
   it('a connection that is too old is told to close', async () => {

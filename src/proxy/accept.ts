@@ -189,8 +189,8 @@ export class Accepted implements Http2Observer {
 
   start(): void {
     const { socket, plan } = this
-    const { enabled, time } = plan.keepalive
-    if (enabled) socket.setKeepAlive(true, time)
+    const { enabled, time, interval, retries } = plan.keepalive
+    if (enabled) socket.setKeepAlive(true, time, interval, retries)
     this.source = sourceOf(socket.remoteAddress ?? '', socket.remotePort ?? 0)
     this.#localAddress = socket.localAddress ?? ''
     this.#localPort = socket.localPort ?? 0

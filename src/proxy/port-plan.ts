@@ -1,4 +1,5 @@
 import type { TerminatedTls } from '../model/gateway.ts'
+import type { KeepaliveSettings } from '../model/settings.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import type { ServerLimits } from '../wire/http1/server-connection.ts'
 import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.ts'
@@ -29,7 +30,7 @@ export interface PortPlan {
   readonly tls: TlsDefaults
   /** Milliseconds that nothing may pass on a connection that is not one of HTTP. */
   readonly streamIdle: number
-  readonly keepalive: { readonly enabled: boolean; readonly time: number }
+  readonly keepalive: KeepaliveSettings
 }
 
 export interface ProxyProtocolPlan {
@@ -92,7 +93,9 @@ const HTTP_DEFAULTS: HttpSettings = {
   http2KeepaliveTimeout: 15_000,
 }
 const TLS_DEFAULTS: TlsDefaults = { handshakeTimeout: 15_000 }
-const TCP_DEFAULTS = { keepalives: { enabled: true, time: 180_000 } }
+const TCP_DEFAULTS: { readonly keepalives: KeepaliveSettings } = {
+  keepalives: { enabled: true, time: 180_000, interval: 180_000, retries: 9 },
+}
 export const LONGEST_TARGET = 8_192
 export const STREAM_IDLE = 3_600_000
 

@@ -61,8 +61,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'dollar that is only a dollar needs no escape, except before `{`: `$${`.',
     example: {
       language: 'yaml',
-      wrong: 'config:\n  database:\n    url: ${DATABASE_URL}',
-      right: 'config:\n  database:\n    url: ${DATABASE_URL:-postgres://localhost/portcullis}',
+      wrong: 'config:\n  logging:\n    level: ${LOG_LEVEL}',
+      right: 'config:\n  logging:\n    level: ${LOG_LEVEL:-info}',
     },
   },
   {
@@ -203,8 +203,9 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'known, but not supported',
     explanation:
-      'The name is known from files that were written for other gateways, and nothing here does ' +
-      'what it asks for. It is refused rather than ignored, because a policy that nothing ' +
+      'The name is known, from files that were written for other gateways or from other places, ' +
+      'and nothing here does what it asks for: requests cannot be judged where there are only ' +
+      'connections, for one. It is refused rather than ignored, because a policy that nothing ' +
       'enforces looks like protection and is none; what it was to guard fails closed. Remove it, ' +
       'or express it by the policies that there are.',
     example: {
@@ -222,7 +223,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     explanation:
       'The section or the kind of backend is part of the configuration and is checked like all ' +
       'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
-      'route that leads to such a backend answers 500. The rest of the file is served.',
+      'route that leads to such a backend answers 500. A setting of `config` does nothing. The rest ' +
+      'of the file is served.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',
@@ -236,7 +238,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     explanation:
       'The setting is taken from files that were written for other gateways, so that they can be ' +
       'used as they are, but it has no meaning here. It does no harm, and it does nothing. Remove ' +
-      'it, so that nobody relies on it.',
+      'it, so that nobody relies on it. A policy of a gateway with listeners of several protocols ' +
+      'is told of in the same way where it holds for some of them alone.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  hbone: { windowSize: 4194304 }',

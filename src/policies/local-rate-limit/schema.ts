@@ -19,7 +19,11 @@ const count = () => z.int().min(1).max(1_000_000_000)
 const limit = z
   .strictObject({
     requests: count().optional().describe('Requests in each `unit`.'),
-    tokens: count().optional().describe('LLM tokens in each `unit`, instead of `requests`.'),
+    tokens: count()
+      .optional()
+      .describe(
+        'LLM tokens in each `unit`, instead of `requests`. Refused: nothing counts them yet.',
+      ),
     unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
       .optional()
       .describe('What `requests` or `tokens` are counted for.'),
@@ -62,6 +66,12 @@ const limit = z
         refuse('`requests` and `tokens` exclude each other', hint, ['tokens'])
       }
       if (unit === undefined) refuse('`unit` is missing', form)
+    }
+    // Nobody reads the answers of models yet: a limit that never refuses is none.
+    if (tokens !== undefined || (isBucket && value.type === 'tokens')) {
+      const params = { rule: 'unsupported', hint: 'limit `requests`' } as const
+      const path = tokens === undefined ? ['type'] : ['tokens']
+      issues.push(issue(value, 'nothing here counts tokens of models', params, path))
     }
   })
   .transform((value): RateLimit => {

@@ -167,6 +167,7 @@ const RULES: Readonly<Record<IssueParams['rule'], string>> = {
   range: 'PC0214',
   malformed: 'PC0215',
   excludes: 'PC0216',
+  unsupported: 'PC0219',
 }
 
 function notOneOf(values: readonly unknown[], value: unknown, isSecret: boolean): Message {

@@ -20,7 +20,12 @@ import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
 import { pathsOf, readBinds } from './sections/binds.ts'
-import { configSchema, defaultSettings, SETTINGS_WITHOUT_EFFECT } from './sections/config.ts'
+import {
+  configSchema,
+  defaultSettings,
+  SETTINGS_THAT_WAIT,
+  SETTINGS_WITHOUT_EFFECT,
+} from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readSpecial } from './sections/special.ts'
@@ -169,6 +174,12 @@ function readSettings(reading: Reading): Settings {
       { code: 'PC0221', severity: 'warning', message: `\`config.${key}\` has no effect` },
       'key',
     )
+  }
+  const isStored = value?.storage.mode === 'database'
+  for (const key of [...SETTINGS_THAT_WAIT, ...(isStored ? [['storage', 'mode']] : [])]) {
+    if (valueAt(reading.document, ['config', ...key]) === undefined) continue
+    const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
+    complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')
   }
   return value ?? defaultSettings()
 }

@@ -270,6 +270,16 @@ export const SETTINGS_WITHOUT_EFFECT = [
   'xdsAuthToken',
 ]
 
+/** Settings of parts that this version does not have; whoever sets one is told so. */
+export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
+  ['metrics', 'fields'],
+  ['database'],
+  ['session'],
+  ['mcp'],
+  ['modelCatalog'],
+  ['standardAttributes'],
+]
+
 const withoutEffect = Object.fromEntries(
   SETTINGS_WITHOUT_EFFECT.map((key) => [
     key,

@@ -4,7 +4,7 @@ import { name, oneOfKeys } from '../../../policies/schema.ts'
 import type { Path } from '../document.ts'
 import type { Targeted } from '../draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
-import { parseAt, type Reading } from '../reading.ts'
+import { complain, parseAt, type Reading } from '../reading.ts'
 
 const qualified = z.union([
   name(),
@@ -58,7 +58,7 @@ const head = {
   name: qualified.describe('The name in messages, records and metrics.'),
   target: targetSchema.optional().describe('What it is attached to.'),
   targets: z.array(targetSchema).min(1).max(16).optional().describe('The same for several things.'),
-  phase: z.enum(['gateway', 'route']).optional().describe('Has no effect.'),
+  phase: z.enum(['gateway', 'route']).optional().describe('From files of others; has no effect.'),
 }
 
 const outline = oneOfKeys(z.strictObject(head), ['target', 'targets'])
@@ -89,7 +89,11 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
 export function readTargeted(reading: Reading, path: Path): readonly Targeted[] {
   const { value } = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
   if (value === undefined) return []
-  const { name, target, targets } = value
+  const { name, target, targets, phase } = value
+  if (phase !== undefined) {
+    const message = '`phase` has no effect: a policy holds for all that its target serves'
+    complain(reading, [...path, 'phase'], { code: 'PC0221', severity: 'warning', message }, 'key')
+  }
   const all: (readonly [z.output<typeof targetSchema>, Path])[] = (targets ?? []).map(
     (one, index) => [one, ['targets', index]],
   )
