@@ -211,7 +211,8 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
     maxVersion: version('The newest version.'),
   }),
   http: of('frontendHttp'),
-  connect: of('connect'),
+  // The word of others that nothing here does is refused by the API server already.
+  connect: of('connect', { mode: words('Deny: CONNECT is answered with 405.', ['Deny'], 'Deny') }),
   accessLog: of('accessLog'),
   tracing: withBackendRef(
     'The collector.',

@@ -101,7 +101,6 @@ describe('what the API server takes, the file takes too', () => {
   // Kinds that are the same in both, and have no rule about several fields.
   for (const kind of [
     'accessLog',
-    'connect',
     'connectionLimits',
     'cors',
     'frontendHttp',
