@@ -37,7 +37,7 @@ export async function proxy(): Promise<Report> {
         `CPU time is utime + stime of all its processes. ${ROUNDS} rounds of 1 s in turn (fewer of`,
         'the other loads; BENCH_ROUNDS=25 for figures to quote), medians. Latency is of an open',
         'loop, from the moment that a request was due. A reload counts from the rename of the file,',
-        'the 50 ms included in which further changes are waited for.',
+        'the 20 ms included in which further changes are waited for.',
         ...(isPinned ? [] : ['**Nothing was pinned to a core here: ratios mean little.**']),
         ...missing.map((what) => `Left out: ${what}.`),
       ],

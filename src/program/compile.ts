@@ -8,12 +8,12 @@ import { type Compilation, layersAround, openCompilation } from './compilation.t
 import { compileFrontend } from './frontend.ts'
 import { reachable } from './hostnames.ts'
 import { reaching } from './layers.ts'
-import { compileMatcher, type MatchEntry } from './match.ts'
+import { compileMatcherStepwise, type MatchEntry } from './match.ts'
 import { compileNetwork } from './network.ts'
 import type { ListenerProgram, Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
 import type { Services } from './services.ts'
-import { inSlices } from './slices.ts'
+import { inSlices, toEnd } from './slices.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where
@@ -24,11 +24,7 @@ export function compileProgram(
   previous: Program | undefined,
   services: Services,
 ): Program {
-  const compiling = compileStepwise(model, previous, services)
-  for (;;) {
-    const { done, value } = compiling.next()
-    if (done === true) return value
-  }
+  return toEnd(compileStepwise(model, previous, services))
 }
 
 /** The same between requests: no more than some milliseconds at once. */
@@ -107,7 +103,8 @@ function* compileListener(
     }
   }
   const unmatched = compileUnmatched(compilation, where)
-  const matcher = compileMatcher(entries, { hostname, unmatched, refused: refusedRoute(where) })
+  const refused = refusedRoute(where)
+  const matcher = yield* compileMatcherStepwise(entries, { hostname, unmatched, refused })
   return {
     gateway: gateway.name,
     listener,

@@ -7,6 +7,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Match } from '../model/route.ts'
 import { byDetail, Candidate } from './candidate.ts'
 import { coverage } from './hostnames.ts'
+import { toEnd } from './slices.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
 export interface MatchEntry<T> {
@@ -31,8 +32,16 @@ export function compileMatcher<T>(
   entries: readonly MatchEntry<T>[],
   options: MatcherOptions<T>,
 ): Matcher<T> {
+  return toEnd(compileMatcherStepwise(entries, options))
+}
+
+/** The same in small steps. */
+export function* compileMatcherStepwise<T>(
+  entries: readonly MatchEntry<T>[],
+  options: MatcherOptions<T>,
+): Generator<void, Matcher<T>> {
   const { hostname, unmatched, refused } = options
-  const hosts = buildHosts(entries)
+  const hosts = yield* buildHosts(entries)
   const { exact, suffixes, longest, any } = hosts
   const search = (exchange: Exchange): T | undefined => {
     const { host } = exchange.request
@@ -63,7 +72,7 @@ interface Hosts<T> {
   readonly any: HostTable<T>
 }
 
-function buildHosts<T>(entries: readonly MatchEntry<T>[]): Hosts<T> {
+function* buildHosts<T>(entries: readonly MatchEntry<T>[]): Generator<void, Hosts<T>> {
   const exact = new Map<string, HostTable<T>>()
   const wildcards = new Map<string, HostTable<T>>()
   const any = new HostTable<T>('')
@@ -78,8 +87,12 @@ function buildHosts<T>(entries: readonly MatchEntry<T>[]): Hosts<T> {
       if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
       table.add(candidate, match)
     }
+    yield
   }
-  for (const table of [any, ...exact.values(), ...wildcards.values()]) table.seal()
+  for (const table of [any, ...exact.values(), ...wildcards.values()]) {
+    table.seal()
+    yield
+  }
   const suffixes = new Map<number, HostTable<T>[]>()
   let longest = 0
   for (const [name, table] of wildcards) {

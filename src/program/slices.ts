@@ -1,5 +1,5 @@
 /** No request waits longer than this for something that is done between requests, in milliseconds. */
-const LONGEST_SLICE = 8
+const LONGEST_SLICE = 4
 
 /** Steps of something long between requests: no more than some milliseconds at once. */
 export async function inSlices<T>(steps: Generator<void, T>, now: () => number): Promise<T> {
@@ -9,5 +9,13 @@ export async function inSlices<T>(steps: Generator<void, T>, now: () => number):
     if (now() - began < LONGEST_SLICE) continue
     await new Promise((resolve) => setImmediate(resolve))
     began = now()
+  }
+}
+
+/** The same at once, where nobody waits. */
+export function toEnd<T>(steps: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done === true) return value
   }
 }

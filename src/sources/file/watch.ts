@@ -2,7 +2,7 @@ import { type FSWatcher, statSync, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
 
 /** Changes that come together are one: editors and Kubernetes write in several steps. */
-const SETTLE = 50
+const SETTLE = 20
 /** Network and container file systems may tell nothing: look from time to time. */
 const LOOK = 2_000
 
