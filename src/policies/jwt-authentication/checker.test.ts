@@ -28,6 +28,22 @@ describe('a policy at work', () => {
     assert.deepEqual([checker.cache.hits, checker.cache.misses, checker.cache.size], [1, 1, 1])
   })
 
+  it('believes what comes again and again no longer than anything else', () => {
+    let now = NOW
+    const looked: boolean[] = []
+    const world = { date: () => now, tokenLookedUp: (isKnown: boolean) => looked.push(isKnown) }
+    const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) }, world)
+    const first = checker.check(TOKEN)
+    for (let i = 0; i < 3; i++) assert.equal(checker.check(TOKEN), first)
+    assert.deepEqual(looked, [false, true, true, true])
+    assert.equal(checker.cache.hits, 1, 'later ones are not looked up by digest')
+    const forged = `${TOKEN.slice(0, 40)}${TOKEN[40] === 'A' ? 'B' : 'A'}${TOKEN.slice(41)}`
+    assert.ok(isRefusal(checker.check(forged)), 'with the same end')
+    assert.equal(checker.check(TOKEN), first)
+    now += 10 * 365 * 86_400_000
+    assert.ok(isRefusal(checker.check(TOKEN)), 'when it has expired')
+  })
+
   it('remembers nothing that was refused, and does not read what is too large', () => {
     const checker = open({ issuer: ISSUER, jwks: keySetText(SIGNER) })
     checker.check('x')

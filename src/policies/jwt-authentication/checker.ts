@@ -1,6 +1,7 @@
 import { digestOf, TokenCache } from './cache.ts'
 import { type FetchKeys, keyFetcher } from './fetch-keys.ts'
 import { fixedKeys, type KeyFault, type KeySource, parseKeys } from './keys.ts'
+import { RecentTokens } from './recent.ts'
 import { isRefusal, type Refusal, refuse } from './refusal.ts'
 import { type Refresh, type RemoteClock, RemoteKeys, SYSTEM_CLOCK } from './remote.ts'
 import type { JwtAuthentication, KeySet } from './schema.ts'
@@ -33,6 +34,7 @@ export class TokenChecker {
   readonly #providers: Providers
   readonly #date: () => number
   readonly #lookedUp: ((isKnown: boolean) => void) | undefined
+  readonly #recent = new RecentTokens()
 
   constructor({ providers }: Pick<JwtAuthentication, 'providers'>, world: JwtWorld) {
     const opened = providers.map(({ jwks, ...provider }) => ({
@@ -53,10 +55,18 @@ export class TokenChecker {
   check(token: string): Verified | Refusal {
     if (token.length > LARGEST_TOKEN) return TOO_LARGE
     const now = this.#date()
+    const recent = this.#recent.get(token, now)
+    if (recent !== undefined) {
+      this.#lookedUp?.(true)
+      return recent
+    }
     const digest = digestOf(token)
     const known = this.cache.get(digest, now)
     this.#lookedUp?.(known !== undefined)
-    if (known !== undefined) return known
+    if (known !== undefined) {
+      this.#recent.set(token, known)
+      return known
+    }
     const outcome = verifyToken(token, this.#providers, now)
     if (!isRefusal(outcome)) this.cache.set(digest, outcome)
     return outcome
