@@ -34,6 +34,7 @@ Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text 
 - **Workers** are told as one: counters and histograms are added up, gauges as their entry says.
 - Series of routes, backends and policies that the configuration has no more are dropped.
 - \`config.metrics.remove\` leaves metrics out; \`config.metrics.labels\` adds labels to those marked below.
+- **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Those of the controller will be served by the controller, at \`:9092\`.
 
 ${groups.join('\n\n')}
 `
@@ -48,8 +49,15 @@ function renderMetric(definition: MetricDefinition): string {
 }
 
 function unitOf({ unit }: MetricDefinition): readonly string[] {
-  return unit === undefined ? [] : [`in ${unit === 'ratio' ? 'parts of 1' : unit}`]
+  return unit === undefined ? [] : [`in ${UNITS[unit]}`]
 }
+
+const UNITS = {
+  seconds: 'seconds',
+  bytes: 'bytes',
+  ratio: 'parts of 1',
+  usd: 'US dollars',
+} as const
 
 function notesOf(definition: MetricDefinition): readonly string[] {
   return [
@@ -59,6 +67,7 @@ function notesOf(definition: MetricDefinition): readonly string[] {
       ? []
       : [`at most ${definition.maximum.toLocaleString('en-US')} series`]),
     ...(definition.takesCustomLabels === true ? ['takes configured labels'] : []),
+    ...(definition.isPlanned === true ? ['**planned: nothing feeds it yet**'] : []),
   ]
 }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ALL_METRICS, CATALOGUE } from './catalogue.ts'
 import type { MetricDefinition } from './definition.ts'
+import { renderMetrics } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 
 /** Most series of a metric that only closed labels can make: they cannot be folded. */
@@ -48,10 +49,30 @@ describe('the catalogue', () => {
   it('is what metrics are made of', () => {
     assert.equal([...createMetrics().read()].length, ALL_METRICS.length)
   })
+
+  it('has metrics that are planned, of which a scrape tells nothing', () => {
+    const planned = ALL_METRICS.filter(({ isPlanned }) => isPlanned === true)
+    assert.ok(planned.some(isCountedFromZero), 'such as would be told before their first event')
+    for (const format of ['prometheus', 'openmetrics', 'protobuf'] as const) {
+      const pieces = renderMetrics(createMetrics().read(), format)
+      const scraped = Array.from(pieces, (piece) => Buffer.from(piece).toString('latin1')).join('')
+      assert.match(scraped, /portcullis_config_reloads/)
+      assert.deepEqual(
+        planned
+          .map(({ name }) => name.replace(/_total$/, ''))
+          .filter((name) => scraped.includes(name)),
+        [],
+      )
+    }
+  })
 })
 
 function isCounter({ type }: MetricDefinition): boolean {
   return type === 'counter'
+}
+
+function isCountedFromZero(metric: MetricDefinition): boolean {
+  return isCounter(metric) && metric.labels.every(isClosed)
 }
 
 function isInfo({ type }: MetricDefinition): boolean {
@@ -63,7 +84,7 @@ function isClosed({ values }: MetricDefinition['labels'][number]): boolean {
 }
 
 function unitInName({ name }: MetricDefinition): string | undefined {
-  return /_(seconds|bytes|ratio)(_total)?$/.exec(name)?.[1]
+  return /_(seconds|bytes|ratio|usd)(_total)?$/.exec(name)?.[1]
 }
 
 /** `le` and `quantile` are those of histograms and summaries, `job` and `instance` the scraper's. */

@@ -1,8 +1,11 @@
 import type { MetricDefinition, MetricGroup } from './definition.ts'
 import { AUTHORIZATION } from './definitions/authorization.ts'
 import { CONFIGURATION } from './definitions/configuration.ts'
+import { CONTROLLER } from './definitions/controller.ts'
 import { DOWNSTREAM } from './definitions/downstream.ts'
 import { LIMITS } from './definitions/limits.ts'
+import { LLM } from './definitions/llm.ts'
+import { MCP } from './definitions/mcp.ts'
 import { PROCESS } from './definitions/process.ts'
 import { REQUESTS } from './definitions/requests.ts'
 import { TELEMETRY } from './definitions/telemetry.ts'
@@ -15,7 +18,10 @@ export const CATALOGUE: readonly MetricGroup[] = [
   DOWNSTREAM,
   UPSTREAM,
   LIMITS,
+  LLM,
+  MCP,
   CONFIGURATION,
+  CONTROLLER,
   PROCESS,
   TELEMETRY,
 ]

@@ -14,9 +14,11 @@ export interface Described<L extends Labels> {
   readonly maximum?: number
   /** Also has the labels that the configuration adds. */
   readonly takesCustomLabels?: boolean
+  /** Named for what is to come, so that dashboards can be made: nothing feeds it, none is told. */
+  readonly isPlanned?: boolean
 }
 
-export type Unit = 'seconds' | 'bytes' | 'ratio'
+export type Unit = 'seconds' | 'bytes' | 'ratio' | 'usd'
 
 export type MetricDefinition =
   | CounterDefinition<Labels>

@@ -82,7 +82,8 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
     familyOf(definition as CounterDefinition<Labels>) as unknown as Family<Counter, L>
 
   for (const definition of catalogue)
-    if (definition.type === 'counter') countFromZero(familyOf(definition))
+    if (definition.type === 'counter' && definition.isPlanned !== true)
+      countFromZero(familyOf(definition))
 
   const read = () => {
     for (const collect of collectors) collect()

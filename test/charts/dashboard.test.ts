@@ -11,6 +11,8 @@ interface Target {
 
 interface Panel {
   readonly title: string
+  readonly type: string
+  readonly description?: string
   readonly targets?: readonly Target[]
   readonly gridPos: {
     readonly x: number
@@ -32,7 +34,7 @@ const GATEWAY = 'gateway_networking_k8s_io_gateway_name'
 const FROM_OUTSIDE = ['le', 'pod', GATEWAY]
 
 describe('the dashboard', () => {
-  for (const { title, targets = [] } of panels) {
+  for (const { title, description = '', targets = [] } of panels) {
     for (const { expr, legendFormat } of targets) {
       const used = Array.from(expr.matchAll(/portcullis_\w+/g), ([name]) => definitionOf(name))
 
@@ -73,9 +75,33 @@ describe('the dashboard', () => {
       })
 
       it(`${title}: only the gateways that were chosen`, () => {
-        assert.equal(expr.split('portcullis_').length, expr.split(`${GATEWAY}=~"$gateway"`).length)
+        const ofProxies = expr.match(/portcullis_(?!controller_)/g) ?? []
+        assert.equal(expr.split(`${GATEWAY}=~"$gateway"`).length - 1, ofProxies.length)
+      })
+
+      it(`${title}: says whether it waits for a metric that is planned`, () => {
+        const waits = used.some(({ isPlanned }) => isPlanned === true)
+        assert.equal(description.endsWith(' Planned: nothing feeds it yet.'), waits)
       })
     }
+  }
+
+  for (const [row, metric] of [
+    ['Traffic', 'portcullis_requests_total'],
+    ['Authorization', 'portcullis_authorization_decisions_total'],
+    ['Authentication', 'portcullis_authentication_failures_total'],
+    ['Latency', 'portcullis_request_duration_seconds_bucket'],
+    ['LLM', 'portcullis_llm_tokens_total'],
+    ['LLM', 'portcullis_llm_cost_usd_total'],
+    ['MCP', 'portcullis_mcp_calls_total'],
+    ['Configuration', 'portcullis_config_synchronized'],
+    ['Controller', 'portcullis_controller_reconciles_total'],
+    ['Controller', 'portcullis_controller_xds_connections'],
+  ] as const) {
+    it(`${row}: shows ${metric}`, () => {
+      const queries = panelsOf(row).flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+      assert.ok(queries.some((query) => new RegExp(`\\b${metric}\\b`).test(query)))
+    })
   }
 
   it('no two panels lie on each other', () => {
@@ -90,6 +116,15 @@ describe('the dashboard', () => {
     }
   })
 })
+
+/** Those below the title of a row, up to the next. */
+function panelsOf(row: string): readonly Panel[] {
+  const from = panels.findIndex(({ type, title }) => type === 'row' && title === row)
+  assert.notEqual(from, -1, row)
+  const rest = panels.slice(from + 1)
+  const to = rest.findIndex(({ type }) => type === 'row')
+  return to === -1 ? rest : rest.slice(0, to)
+}
 
 /** A histogram is asked for by its series: `…_bucket`. */
 function definitionOf(name: string) {

@@ -1,35 +1,7 @@
-export interface Panel {
-  readonly title: string
-  readonly description: string
-  readonly kind?: 'timeseries' | 'stat' | 'table'
-  /** Grafana's name of it. */
-  readonly unit?: string
-  /** Of 24; a third by default. */
-  readonly width?: number
-  /** What the legend says → the query. Which gateways it asks for is added to each metric. */
-  readonly queries: Readonly<Record<string, string>>
-}
-
-interface Row {
-  readonly title: string
-  readonly panels: readonly Panel[]
-}
-
-const rate = (metric: string) => `rate(${metric}[$__rate_interval])`
-
-function quantile(share: number, histogram: string, by = ''): string {
-  const grouping = by === '' ? 'le' : `le, ${by}`
-  return `histogram_quantile(${share}, sum by (${grouping}) (${rate(`${histogram}_bucket`)}))`
-}
-
-/** 50, 95 and 99 of 100 are below. */
-function quantiles(histogram: string): Readonly<Record<string, string>> {
-  return {
-    p50: quantile(0.5, histogram),
-    p95: quantile(0.95, histogram),
-    p99: quantile(0.99, histogram),
-  }
-}
+import { CONTROLLER_ROW } from './controller-row.ts'
+import { LLM_ROW } from './llm-row.ts'
+import { MCP_ROW } from './mcp-row.ts'
+import { quantile, quantiles, type Row, rate } from './panel.ts'
 
 /** From what a reader wants to know first to what explains it. */
 export const DASHBOARD_ROWS: readonly Row[] = [
@@ -258,6 +230,8 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
     ],
   },
+  LLM_ROW,
+  MCP_ROW,
   {
     title: 'Configuration',
     panels: [
@@ -283,6 +257,7 @@ export const DASHBOARD_ROWS: readonly Row[] = [
       },
     ],
   },
+  CONTROLLER_ROW,
   {
     title: 'Proxies',
     panels: [

@@ -1,5 +1,7 @@
+import { ALL_METRICS } from '../../src/telemetry/catalogue.ts'
 import type { Generator } from '../generated.ts'
-import { DASHBOARD_ROWS, type Panel } from './dashboard-rows.ts'
+import { DASHBOARD_ROWS } from './dashboard-rows.ts'
+import type { Panel } from './panel.ts'
 
 /** The Grafana dashboard of the control plane's chart. */
 export const dashboard: Generator = {
@@ -79,7 +81,7 @@ function renderPanel({ title, description, kind = 'timeseries', unit, queries }:
   return {
     type: kind,
     title,
-    description,
+    description: isPlanned(queries) ? `${description} ${PLANNED}` : description,
     datasource: SOURCE,
     fieldConfig: { defaults: { unit: unit ?? 'short', min: 0 }, overrides: [] },
     options: isTable ? {} : { legend: { displayMode: 'list', placement: 'bottom' } },
@@ -96,12 +98,26 @@ function renderPanel({ title, description, kind = 'timeseries', unit, queries }:
 
 const HIDE_TIME = { id: 'organize', options: { excludeByName: { Time: true } } }
 
-/** Every metric of a query gets the gateway that was chosen. */
+const PLANNED = 'Planned: nothing feeds it yet.'
+
+/** Whoever sees an empty panel is told that it is not their mistake. */
+function isPlanned(queries: Panel['queries']): boolean {
+  const asked = Object.values(queries)
+    .join(' ')
+    .matchAll(/portcullis_\w+/g)
+  const names = new Set(Array.from(asked, ([name]) => name.replace(/_bucket$/, '')))
+  return ALL_METRICS.some((metric) => metric.isPlanned === true && names.has(metric.name))
+}
+
+/** Metrics of proxies get the gateway that was chosen. The controller is there for all of them. */
 function selectGateway(query: string): string {
   const chosen = `${GATEWAY}=~"$gateway"`
-  return query.replaceAll(/(portcullis_\w+)(\{([^}]*)\})?/g, (_all, name, _braces, labels) => {
-    return labels === undefined ? `${name}{${chosen}}` : `${name}{${labels}, ${chosen}}`
-  })
+  return query.replaceAll(
+    /(portcullis_(?!controller_)\w+)(\{([^}]*)\})?/g,
+    (_all, name, _braces, labels) => {
+      return labels === undefined ? `${name}{${chosen}}` : `${name}{${labels}, ${chosen}}`
+    },
+  )
 }
 
 function grid(x: number, y: number, w: number, h: number) {

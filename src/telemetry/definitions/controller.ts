@@ -1,0 +1,168 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { defineHistogram } from '../histogram.ts'
+import { label } from '../label.ts'
+import { REQUEST_SECONDS } from './buckets.ts'
+
+// Never the name of a route or policy: a cluster has too many, and their status says it. Gateways are
+// few, and whoever is called at night asks which one.
+
+const KIND = label('kind', 'kind of the object, as `HTTPRoute`')
+const GATEWAY = label('gateway', 'the Gateway, as `namespace/name`')
+
+export const controllerLeader = defineGauge({
+  name: 'portcullis_controller_leader',
+  help: 'Whether this replica is the one that writes to the cluster.',
+  labels: [],
+  merge: 'max',
+  isPlanned: true,
+})
+
+export const controllerObjects = defineGauge({
+  name: 'portcullis_controller_objects',
+  help: 'Objects of the cluster that are watched.',
+  labels: [KIND],
+  merge: 'max',
+  isPlanned: true,
+})
+
+export const controllerConditions = defineGauge({
+  name: 'portcullis_controller_conditions',
+  help: 'Conditions in the status of objects.',
+  labels: [
+    KIND,
+    label('condition', 'its type, as `Accepted`'),
+    label('status', 'of the condition', ['True', 'False', 'Unknown']),
+  ],
+  merge: 'max',
+  isPlanned: true,
+})
+
+export const controllerWatchRestarts = defineCounter({
+  name: 'portcullis_controller_watch_restarts_total',
+  help: 'Watches of objects that ended and were begun again.',
+  labels: [KIND, label('reason', 'why it ended', ['closed', 'expired', 'forbidden', 'failed'])],
+  isPlanned: true,
+})
+
+export const controllerQueueDepth = defineGauge({
+  name: 'portcullis_controller_queue_depth',
+  help: 'Changes of objects that wait to be taken up.',
+  labels: [],
+  isPlanned: true,
+})
+
+export const controllerReconciles = defineCounter({
+  name: 'portcullis_controller_reconciles_total',
+  help: 'Times that the state of the cluster was translated.',
+  labels: [label('outcome', 'what came of it', ['changed', 'unchanged', 'failed'])],
+  isPlanned: true,
+})
+
+export const controllerReconcileDuration = defineHistogram({
+  name: 'portcullis_controller_reconcile_duration_seconds',
+  help: 'Time to translate the state of the cluster.',
+  labels: [],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  isPlanned: true,
+})
+
+export const controllerStatusWrites = defineCounter({
+  name: 'portcullis_controller_status_writes_total',
+  help: 'Statuses that were written to objects of the cluster.',
+  labels: [KIND, label('outcome', 'what came of it', ['written', 'conflict', 'failed'])],
+  isPlanned: true,
+})
+
+export const controllerApplies = defineCounter({
+  name: 'portcullis_controller_applies_total',
+  help: 'Objects of proxies, such as their Deployments, that were applied or deleted.',
+  labels: [KIND, label('outcome', 'what came of it', ['applied', 'deleted', 'conflict', 'failed'])],
+  isPlanned: true,
+})
+
+export const controllerXdsConnections = defineGauge({
+  name: 'portcullis_controller_xds_connections',
+  help: 'Proxies that are connected to this replica.',
+  labels: [GATEWAY],
+  isPlanned: true,
+})
+
+export const controllerXdsRefusals = defineCounter({
+  name: 'portcullis_controller_xds_refusals_total',
+  help: 'Proxies that were refused because they did not prove whose they are.',
+  labels: [
+    label('reason', 'why', [
+      'missing-token',
+      'invalid-token',
+      'wrong-audience',
+      'unknown-gateway',
+      'review-failed',
+    ]),
+  ],
+  isPlanned: true,
+})
+
+export const controllerXdsDeliveries = defineCounter({
+  name: 'portcullis_controller_xds_deliveries_total',
+  help: 'Configurations that were sent to proxies, counted when they were answered.',
+  labels: [GATEWAY, label('outcome', 'what the proxy said', ['accepted', 'rejected', 'lost'])],
+  isPlanned: true,
+})
+
+export const controllerXdsStaleProxies = defineGauge({
+  name: 'portcullis_controller_xds_stale_proxies',
+  help: 'Connected proxies that do not run the newest configuration.',
+  labels: [GATEWAY],
+  isPlanned: true,
+})
+
+export const controllerXdsSentBytes = defineCounter({
+  name: 'portcullis_controller_xds_sent_bytes_total',
+  help: 'Bytes of configurations that were sent to proxies.',
+  labels: [GATEWAY],
+  unit: 'bytes',
+  isPlanned: true,
+})
+
+export const controllerDeliveryDuration = defineHistogram({
+  name: 'portcullis_controller_delivery_duration_seconds',
+  help: 'Time from seeing a change in the cluster to the answer of the last proxy that it concerns.',
+  labels: [],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  isPlanned: true,
+})
+
+export const controllerCertificateExpiry = defineGauge({
+  name: 'portcullis_controller_certificate_expiry_timestamp_seconds',
+  help: 'When the certificate that proxies are served with ends, in seconds since 1970.',
+  labels: [],
+  unit: 'seconds',
+  merge: 'min',
+  isPlanned: true,
+})
+
+export const CONTROLLER: MetricGroup = {
+  title: 'Controller',
+  metrics: [
+    controllerLeader,
+    controllerObjects,
+    controllerConditions,
+    controllerWatchRestarts,
+    controllerQueueDepth,
+    controllerReconciles,
+    controllerReconcileDuration,
+    controllerStatusWrites,
+    controllerApplies,
+    controllerXdsConnections,
+    controllerXdsRefusals,
+    controllerXdsDeliveries,
+    controllerXdsStaleProxies,
+    controllerXdsSentBytes,
+    controllerDeliveryDuration,
+    controllerCertificateExpiry,
+  ],
+}

@@ -1,0 +1,170 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineHistogram } from '../histogram.ts'
+import { label } from '../label.ts'
+import { FIRST_TOKEN_SECONDS, MANY_SERIES, REQUEST_SECONDS, TOKEN_SECONDS } from './buckets.ts'
+import { POLICY, ROUTE } from './labels.ts'
+
+// The measures of OpenTelemetry's conventions for generative AI, under our own names. Clients choose
+// models: whatever the configuration does not know must not become a series.
+
+const PROVIDER = label('provider', 'the provider, as rules call it (`gen_ai.provider.name`)')
+const MODEL = label(
+  'model',
+  'the model that the provider was asked for (`gen_ai.request.model`); `other` if neither the configuration nor the model catalog names it',
+)
+const DIRECTION = label('direction', 'to the model or from it (`gen_ai.token.type`)', [
+  'input',
+  'output',
+])
+
+export const llmRequests = defineCounter({
+  name: 'portcullis_llm_requests_total',
+  help: 'Requests to providers of models, each attempt of a failover included.',
+  labels: [
+    ROUTE,
+    PROVIDER,
+    MODEL,
+    label('operation', 'what was asked for (`gen_ai.operation.name`)', [
+      'chat',
+      'embeddings',
+      'count-tokens',
+      'passthrough',
+    ]),
+    label('outcome', 'what came of it', [
+      'success',
+      'refused',
+      'rate-limited',
+      'failed',
+      'timeout',
+      'unreachable',
+      'cancelled',
+    ]),
+  ],
+  takesCustomLabels: true,
+  isPlanned: true,
+})
+
+export const llmTokens = defineCounter({
+  name: 'portcullis_llm_tokens_total',
+  help: 'Tokens that were used, as the answers of providers tell; each token is counted once.',
+  labels: [
+    ROUTE,
+    PROVIDER,
+    MODEL,
+    DIRECTION,
+    label('cache', 'what the prompt cache of the provider did with them', [
+      'none',
+      'read',
+      'write',
+    ]),
+  ],
+  takesCustomLabels: true,
+  isPlanned: true,
+})
+
+export const llmCost = defineCounter({
+  name: 'portcullis_llm_cost_usd_total',
+  help: 'Cost of tokens by the rates of the model catalog; what has no rate adds nothing.',
+  labels: [ROUTE, PROVIDER, MODEL, DIRECTION],
+  unit: 'usd',
+  takesCustomLabels: true,
+  isPlanned: true,
+})
+
+export const llmCostLookups = defineCounter({
+  name: 'portcullis_llm_cost_lookups_total',
+  help: 'Answers whose cost was looked for in the model catalog.',
+  labels: [
+    PROVIDER,
+    MODEL,
+    label('outcome', 'what was found', ['priced', 'unpriced', 'unknown-model', 'no-catalog']),
+  ],
+  isPlanned: true,
+})
+
+export const llmRequestDuration = defineHistogram({
+  name: 'portcullis_llm_request_duration_seconds',
+  help: 'Time from sending a request to a provider to the last byte of its answer.',
+  labels: [ROUTE, PROVIDER, MODEL],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  maximum: MANY_SERIES,
+  isPlanned: true,
+})
+
+export const llmTimeToFirstToken = defineHistogram({
+  name: 'portcullis_llm_time_to_first_token_seconds',
+  help: 'Time from sending a request to a provider to the first token of a streamed answer.',
+  labels: [ROUTE, PROVIDER, MODEL],
+  unit: 'seconds',
+  bounds: FIRST_TOKEN_SECONDS,
+  maximum: MANY_SERIES,
+  isPlanned: true,
+})
+
+export const llmTimePerOutputToken = defineHistogram({
+  name: 'portcullis_llm_time_per_output_token_seconds',
+  help: 'Time for each token after the first of a streamed answer, one mean for each answer.',
+  labels: [ROUTE, PROVIDER, MODEL],
+  unit: 'seconds',
+  bounds: TOKEN_SECONDS,
+  maximum: MANY_SERIES,
+  isPlanned: true,
+})
+
+export const llmFailovers = defineCounter({
+  name: 'portcullis_llm_failovers_total',
+  help: 'Requests that went on from this provider to another before their answer began.',
+  labels: [
+    ROUTE,
+    PROVIDER,
+    label('reason', 'why not this one', [
+      'connect',
+      'timeout',
+      'rate-limited',
+      'status',
+      'authorization',
+      'unhealthy',
+    ]),
+  ],
+  isPlanned: true,
+})
+
+export const llmBudgetDecisions = defineCounter({
+  name: 'portcullis_llm_budget_decisions_total',
+  help: 'Requests that a budget looked at.',
+  labels: [
+    POLICY,
+    label('measure', 'what the budget is counted in', ['requests', 'tokens', 'usd']),
+    label('outcome', 'what it said', ['allowed', 'exhausted', 'error']),
+  ],
+  isPlanned: true,
+})
+
+export const llmGuardChecks = defineCounter({
+  name: 'portcullis_llm_guard_checks_total',
+  help: 'Prompts and answers that a guard looked at.',
+  labels: [
+    POLICY,
+    label('phase', 'what was looked at', ['request', 'response']),
+    label('outcome', 'what it said', ['passed', 'masked', 'rejected', 'error']),
+  ],
+  isPlanned: true,
+})
+
+export const LLM: MetricGroup = {
+  title: 'LLM',
+  metrics: [
+    llmRequests,
+    llmTokens,
+    llmCost,
+    llmCostLookups,
+    llmRequestDuration,
+    llmTimeToFirstToken,
+    llmTimePerOutputToken,
+    llmFailovers,
+    llmBudgetDecisions,
+    llmGuardChecks,
+  ],
+}

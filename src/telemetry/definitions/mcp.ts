@@ -1,0 +1,124 @@
+import { defineCounter } from '../counter.ts'
+import type { MetricGroup } from '../definition.ts'
+import { defineGauge } from '../gauge.ts'
+import { defineHistogram } from '../histogram.ts'
+import { label } from '../label.ts'
+import { MANY_SERIES, REQUEST_SECONDS } from './buckets.ts'
+import { ROUTE } from './labels.ts'
+
+// Prompts and resources are not told apart by name: URIs are as many as their servers like.
+
+const TARGET = label('target', 'the MCP server; `none` where no single one was asked')
+const TOOL = label(
+  'tool',
+  'the tool of a call; `other` if its server lists none of that name, `none` for other methods',
+)
+const TRANSPORT = label('transport', 'how the client speaks', ['streamable-http', 'sse'])
+
+export const mcpCalls = defineCounter({
+  name: 'portcullis_mcp_calls_total',
+  help: 'Requests of MCP clients and servers to each other, counted when they were answered.',
+  labels: [
+    ROUTE,
+    TARGET,
+    TOOL,
+    label('method', 'of the protocol', [
+      'initialize',
+      'server/discover',
+      'ping',
+      'tools/list',
+      'tools/call',
+      'prompts/list',
+      'prompts/get',
+      'resources/list',
+      'resources/templates/list',
+      'resources/read',
+      'resources/subscribe',
+      'resources/unsubscribe',
+      'completion/complete',
+      'logging/setLevel',
+      'sampling/createMessage',
+      'elicitation/create',
+      'roots/list',
+    ]),
+    label('outcome', 'what came of it, `tool-error` being an answer that says so itself', [
+      'success',
+      'tool-error',
+      'error',
+      'denied',
+      'unknown',
+      'timeout',
+      'unreachable',
+      'cancelled',
+    ]),
+  ],
+  takesCustomLabels: true,
+  isPlanned: true,
+})
+
+export const mcpCallDuration = defineHistogram({
+  name: 'portcullis_mcp_call_duration_seconds',
+  help: 'Time from a request of an MCP client to the end of its answer.',
+  labels: [ROUTE, TARGET, TOOL],
+  unit: 'seconds',
+  bounds: REQUEST_SECONDS,
+  maximum: MANY_SERIES,
+  isPlanned: true,
+})
+
+export const mcpSessions = defineCounter({
+  name: 'portcullis_mcp_sessions_total',
+  help: 'Sessions of MCP clients that were begun, taken over from another replica, or refused.',
+  labels: [ROUTE, TRANSPORT, label('outcome', 'what came of it', ['opened', 'resumed', 'refused'])],
+  isPlanned: true,
+})
+
+export const mcpSessionsActive = defineGauge({
+  name: 'portcullis_mcp_sessions_active',
+  help: 'Sessions of MCP clients that a proxy holds open.',
+  labels: [ROUTE, TRANSPORT],
+  isPlanned: true,
+})
+
+export const mcpHiddenItems = defineCounter({
+  name: 'portcullis_mcp_hidden_items_total',
+  help: 'Items that were left out of lists because the client may not use them.',
+  labels: [
+    ROUTE,
+    TARGET,
+    label('kind', 'of the item', ['tool', 'prompt', 'resource', 'resource-template']),
+    label('reason', 'why, `pin` being that it is not the tool that was pinned', [
+      'authorization',
+      'pin',
+    ]),
+  ],
+  isPlanned: true,
+})
+
+export const mcpTargetUp = defineGauge({
+  name: 'portcullis_mcp_target_up',
+  help: 'Whether an MCP server answered when it was last asked.',
+  labels: [TARGET],
+  merge: 'min',
+  isPlanned: true,
+})
+
+export const mcpProcessExits = defineCounter({
+  name: 'portcullis_mcp_process_exits_total',
+  help: 'Processes of MCP servers on stdio that ended; one that crashed was replaced.',
+  labels: [TARGET, label('outcome', 'how it ended', ['stopped', 'crashed', 'limit'])],
+  isPlanned: true,
+})
+
+export const MCP: MetricGroup = {
+  title: 'MCP',
+  metrics: [
+    mcpCalls,
+    mcpCallDuration,
+    mcpSessions,
+    mcpSessionsActive,
+    mcpHiddenItems,
+    mcpTargetUp,
+    mcpProcessExits,
+  ],
+}

@@ -1,0 +1,123 @@
+import { quantiles, type Row, rate } from './panel.ts'
+
+export const CONTROLLER_ROW: Row = {
+  title: 'Controller',
+  panels: [
+    {
+      title: 'Leaders',
+      description: 'Replicas that write to the cluster: one, but for a moment when it changes.',
+      kind: 'stat',
+      queries: { leaders: 'sum(portcullis_controller_leader)' },
+    },
+    {
+      title: 'Connected proxies',
+      description: 'Proxies that are connected to any replica, by their Gateway.',
+      queries: { '{{gateway}}': 'sum by (gateway) (portcullis_controller_xds_connections)' },
+    },
+    {
+      title: 'Proxies behind',
+      description: 'Connected proxies that do not run the newest configuration.',
+      queries: { '{{gateway}}': 'sum by (gateway) (portcullis_controller_xds_stale_proxies) > 0' },
+    },
+    {
+      title: 'Deliveries',
+      description: 'Configurations that were sent to proxies, and what they said.',
+      unit: 'ops',
+      queries: {
+        '{{gateway}} {{outcome}}': `sum by (gateway, outcome) (${rate('portcullis_controller_xds_deliveries_total')})`,
+      },
+    },
+    {
+      title: 'From change to proxy',
+      description: 'From seeing a change to the answer of the last proxy that it concerns.',
+      unit: 's',
+      queries: quantiles('portcullis_controller_delivery_duration_seconds'),
+    },
+    {
+      title: 'Refused proxies',
+      description: 'Proxies that did not prove whose they are, and why.',
+      unit: 'ops',
+      queries: {
+        '{{reason}}': `sum by (reason) (${rate('portcullis_controller_xds_refusals_total')})`,
+      },
+    },
+    {
+      title: 'Translations',
+      description: 'Times that the state of the cluster was translated.',
+      unit: 'ops',
+      queries: {
+        '{{outcome}}': `sum by (outcome) (${rate('portcullis_controller_reconciles_total')})`,
+      },
+    },
+    {
+      title: 'Duration of translations',
+      description: 'Time to translate the state of the cluster.',
+      unit: 's',
+      queries: quantiles('portcullis_controller_reconcile_duration_seconds'),
+    },
+    {
+      title: 'Changes that wait',
+      description: 'Changes of objects that are not taken up yet.',
+      queries: { '{{pod}}': 'sum by (pod) (portcullis_controller_queue_depth)' },
+    },
+    {
+      title: 'Conditions that are not true',
+      description: 'Objects by the conditions in their status that are False or Unknown.',
+      kind: 'table',
+      width: 12,
+      queries: {
+        conditions:
+          'max by (kind, condition, status) (portcullis_controller_conditions{status=~"False|Unknown"}) > 0',
+      },
+    },
+    {
+      title: 'Objects',
+      description: 'Objects of the cluster that are watched.',
+      width: 12,
+      queries: { '{{kind}}': 'max by (kind) (portcullis_controller_objects)' },
+    },
+    {
+      title: 'Written statuses',
+      description: 'Statuses that were written to objects, and what came of it.',
+      unit: 'ops',
+      queries: {
+        '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_status_writes_total')})`,
+      },
+    },
+    {
+      title: 'Applied objects',
+      description: 'Objects of proxies that were applied or deleted, and what came of it.',
+      unit: 'ops',
+      queries: {
+        '{{kind}} {{outcome}}': `sum by (kind, outcome) (${rate('portcullis_controller_applies_total')})`,
+      },
+    },
+    {
+      title: 'Watches that ended',
+      description: 'Watches that were begun again, and why.',
+      unit: 'ops',
+      queries: {
+        '{{kind}} {{reason}}': `sum by (kind, reason) (${rate('portcullis_controller_watch_restarts_total')})`,
+      },
+    },
+    {
+      title: 'Sent to proxies',
+      description: 'Bytes of configurations per second.',
+      unit: 'Bps',
+      width: 12,
+      queries: {
+        '{{gateway}}': `sum by (gateway) (${rate('portcullis_controller_xds_sent_bytes_total')})`,
+      },
+    },
+    {
+      title: 'Certificate for proxies',
+      description: 'Time until the certificate that proxies are served with ends.',
+      kind: 'stat',
+      unit: 's',
+      width: 12,
+      queries: {
+        left: 'min(portcullis_controller_certificate_expiry_timestamp_seconds) - time()',
+      },
+    },
+  ],
+}
