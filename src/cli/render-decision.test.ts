@@ -70,6 +70,21 @@ describe('a decision for people', () => {
     ],
     ['an invalid policy', { cause: 'invalid-policy' }, /a policy is invalid/],
     [
+      'which policy is invalid, where, and what is wrong with it',
+      {
+        cause: 'invalid-policy',
+        reason: 'PC0103: there is no variable `jtw`',
+        invalid: {
+          policy: 'team',
+          section: 'traffic',
+          level: 'route',
+          kind: 'authorization',
+          origin: 'gateway.yaml:9:5',
+        },
+      },
+      /authorization of team is invalid, and denies all that it guards\n {14}gateway\.yaml:9:5 \(traffic, route\)\n {12}PC0103: there is/,
+    ],
+    [
       'a connection',
       { stage: 'connection', sni: 'a.test' },
       /connection to a\.test\n[\s\S]*server name a\.test/,

@@ -25,8 +25,9 @@ export function renderDecision(record: DecisionRecord, paint: Paint): string {
 
 /** One line each, for a list. */
 export function renderDecisionLine(record: DecisionRecord, paint: Paint): string {
-  const { id, time, rule, cause } = record
-  const by = rule === undefined ? cause : `${rule.policy} ${labelOf(rule)} ${cause}`
+  const { id, time, rule, invalid, cause } = record
+  const whose = invalid === undefined ? '' : `${invalid.policy} ${invalid.kind} `
+  const by = rule === undefined ? `${whose}${cause}` : `${rule.policy} ${labelOf(rule)} ${cause}`
   const what = paint(isBad(record) ? 'bad' : 'good', verdictOf(record).padEnd(10))
   return `${paint('plain', time)}  ${what}  ${paint('plain', id)}  ${paint('title', subjectOf(record))}  ${paint('faint', by)}`
 }
@@ -74,12 +75,23 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
   }
   if (cause === 'no-allow-match') return [paint('bad', 'there are Allow rules, and none is true')]
   if (cause === 'no-rules') return ['nothing stood against it']
-  if (cause === 'invalid-policy') return [paint('bad', 'a policy is invalid, and denies all')]
+  if (cause === 'invalid-policy') return invalidLines(record, paint)
   if (rule === undefined) return [cause]
   return [
     `${rule.action} rule ${paint('name', labelOf(rule))} of ${paint('name', rule.policy)} ${outcome(record)}`,
     ...ruleLines(rule, paint),
     ...failure(record, paint),
+  ]
+}
+
+function invalidLines({ invalid, reason }: DecisionRecord, paint: Paint): readonly string[] {
+  const why = reason === undefined ? [] : [paint('warn', reason)]
+  if (invalid === undefined) return [paint('bad', 'a policy is invalid, and denies all'), ...why]
+  const { kind, policy, origin, section, level } = invalid
+  return [
+    `${paint('name', kind)} of ${paint('name', policy)} ${paint('bad', 'is invalid, and denies all that it guards')}`,
+    `  ${paint('faint', `${origin} (${section}, ${level})`)}`,
+    ...why,
   ]
 }
 

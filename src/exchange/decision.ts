@@ -17,6 +17,9 @@ export interface RulePlace {
   readonly origin: string
 }
 
+/** A policy that is invalid, and where it was written. */
+export type InvalidPlace = Pick<RulePlace, 'policy' | 'section' | 'level' | 'kind' | 'origin'>
+
 /**
  * What was decided about one connection or request at one stage. There is one for every denial,
  * for what rules in audit mode would have denied, and for a sample of what was allowed.
@@ -27,6 +30,8 @@ export interface Decision extends Judgement {
   readonly isEnforced: boolean
   /** What all rules say, those in audit mode included; undefined where there are none of these. */
   readonly audited: Judgement | undefined
+  /** Of `invalid-policy`: the first of those that deny. */
+  readonly invalid: InvalidPlace | undefined
   /** What the rules read, as it was then. */
   readonly attributes: readonly Attribute[]
 }

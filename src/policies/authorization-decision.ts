@@ -151,6 +151,7 @@ class RuleDecider implements Decider {
       stage: this.#stage,
       isEnforced,
       audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
+      invalid: undefined,
       attributes: attributesOf(named, this.#all, variables),
     }
   }

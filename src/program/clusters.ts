@@ -45,7 +45,7 @@ export class Clusters {
       hashKey: hashKeyOf(policies, textFrom),
       isFailure: isFailureOf(policies, site),
     }
-    if (site.findings.hasFailed) return undefined
+    if (site.findings.failed !== undefined) return undefined
     // Its own policies are among those that hold, unless a more specific one replaced them.
     const bare = { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)

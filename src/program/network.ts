@@ -1,10 +1,10 @@
 import type { Variables } from '../cel/index.ts'
 import type { Connection } from '../exchange/connection.ts'
-import type { Decision } from '../exchange/decision.ts'
 import { compileDecision } from '../policies/authorization-decision.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import type { Attachments } from '../policies/define.ts'
 import type { Compilation } from './compilation.ts'
+import { type Fault, faultOf, invalidDecider } from './invalid.ts'
 import type { Reaching } from './layers.ts'
 import type { NetworkDecision } from './program.ts'
 
@@ -15,13 +15,14 @@ export function compileNetwork(
   { sites }: Compilation,
   { byKind, invalid }: Reaching,
 ): NetworkDecision | undefined {
-  if (invalid.some(({ kind }) => kind === KIND)) return NOBODY
+  const broken = invalid.find(({ kind }) => kind === KIND)
+  if (broken !== undefined) return nobody(faultOf(broken))
   const policies = byKind.get(KIND) as Attachments<Authorization> | undefined
   if (policies === undefined) return undefined
   const site = sites.open()
   const decider = compileDecision(policies, site)
-  const { hasFailed, readsHostname, readsCertificate } = site.findings
-  if (hasFailed) return NOBODY
+  const { failed, readsHostname, readsCertificate } = site.findings
+  if (failed !== undefined) return nobody(failed)
   return {
     readsHostname,
     readsCertificate,
@@ -30,24 +31,14 @@ export function compileNetwork(
   }
 }
 
-const INVALID: Decision = {
-  stage: 'connection',
-  isAllowed: false,
-  isEnforced: true,
-  cause: 'invalid-policy',
-  rule: undefined,
-  failure: undefined,
-  nearest: undefined,
-  search: undefined,
-  audited: undefined,
-  attributes: [],
-}
-
-const NOBODY: NetworkDecision = {
-  readsHostname: false,
-  readsCertificate: false,
-  decide: () => INVALID,
-  explain: () => [],
+function nobody(fault: Fault): NetworkDecision {
+  const { decide, explain } = invalidDecider(fault)
+  return {
+    readsHostname: false,
+    readsCertificate: false,
+    decide: (connection) => decide(variablesOf(connection)),
+    explain: (connection) => explain(variablesOf(connection)),
+  }
 }
 
 /** A connection has the variables of its stage as fields, as an exchange has those of its own. */

@@ -1,6 +1,5 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Decider } from '../exchange/decision.ts'
-import { reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
@@ -8,6 +7,7 @@ import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import { faultOf, invalidDecider, invalidStep } from './invalid.ts'
 import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
@@ -41,9 +41,6 @@ const EMPTY: CompiledSection = {
   authentications: [],
   decider: undefined,
 }
-
-const INVALID: Step = () => INVALID_REPLY
-const INVALID_REPLY = reply(500, 'invalid-policy')
 
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
@@ -80,9 +77,11 @@ export class SectionCompiler {
     const ignored = [...byKind].filter(
       ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
     )
-    for (const [, [policy]] of ignored) this.#sites.report(unsupported(policy))
-    const isBroken = invalid.length + ignored.length > 0 || site.findings.hasFailed
-    const steps = isBroken ? [INVALID] : parts.flatMap(({ step }) => step ?? [])
+    const unenforced = ignored.map(([, [policy]]) => ({ policy, diagnostic: unsupported(policy) }))
+    for (const { diagnostic } of unenforced) this.#sites.report(diagnostic)
+    const [fault = site.findings.failed] = [...invalid.map(faultOf), ...unenforced]
+    const isBroken = fault !== undefined
+    const steps = isBroken ? [invalidStep(fault)] : parts.flatMap(({ step }) => step ?? [])
     return {
       steps,
       run: linkSteps(steps),
@@ -93,7 +92,7 @@ export class SectionCompiler {
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),
       authentications: scopes.sources,
-      decider: isBroken ? undefined : parts.find(({ decider }) => decider)?.decider,
+      decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
     }
   }
 }

@@ -1,5 +1,5 @@
 import { BOOL, STRING, type Type } from '../cel/check/types.ts'
-import { compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
+import { type Compiled, compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
 import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
@@ -9,6 +9,7 @@ import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, Site, World } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import type { Fault } from './invalid.ts'
 import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
 import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
@@ -24,8 +25,8 @@ export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
 
 /** What policies said of themselves while they were compiled. */
 export interface Findings {
-  /** An expression has an error: the policy denies what it guards. */
-  hasFailed: boolean
+  /** The first policy with an expression that has an error: it denies what it guards. */
+  failed: Fault | undefined
   readsBody: boolean
   readsHostname: boolean
   readsCertificate: boolean
@@ -112,7 +113,7 @@ export class Sites {
   /** Without scopes expressions see the most specific of what is known of who asks. */
   open(scopes: Scopes = NO_SCOPES): OpenSite {
     const findings: Findings = {
-      hasFailed: false,
+      failed: undefined,
       readsBody: false,
       readsHostname: false,
       readsCertificate: false,
@@ -144,29 +145,27 @@ export class Sites {
     const { policy, result } = place
     const stage: Stage = place.stage ?? STAGE_OF_SECTION[policy.section]
     const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const expression = this.#expression(text, stage, result, origin)
-    if (expression === undefined) findings.hasFailed = true
-    else if (mayRead(text)) note(expression, findings)
+    const { expression, diagnostics } = this.#expression(text, stage, result, origin)
+    if (expression === undefined) {
+      const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
+      findings.failed ??= { policy, diagnostic }
+    } else if (mayRead(text)) note(expression, findings)
     return expression
   }
 
   /** What is written often is compiled once, unless there is something to say of each place. */
-  #expression(
-    text: string,
-    stage: Stage,
-    result: ResultType,
-    origin: Origin,
-  ): Expression | undefined {
+  #expression(text: string, stage: Stage, result: ResultType, origin: Origin): Compiled {
     const key = `${stage} ${result} ${text}`
     const known = this.#expressions.get(key)
     known?.hold()
-    if (known !== undefined) return known
+    if (known !== undefined) return { expression: known, diagnostics: [] }
     const expect = EXPECTED[result]
     const options = expect === undefined ? { origin } : { origin, expect }
-    const { expression, diagnostics } = compile(text, STAGES[stage], options)
+    const compiled = compile(text, STAGES[stage], options)
+    const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression !== undefined && diagnostics.length === 0) this.#expressions.set(key, expression)
-    return expression
+    return compiled
   }
 
   /** Whoever shares a thing shares what was found while it was made. */
@@ -227,14 +226,14 @@ function note(expression: Expression, findings: Findings): void {
 const ADDRESSES: ReadonlySet<string> = new Set(['address', 'port', 'rawAddress', 'rawPort'])
 
 function merge(into: Findings, from: Findings): void {
-  into.hasFailed ||= from.hasFailed
+  into.failed ??= from.failed
   into.readsBody ||= from.readsBody
   into.readsHostname ||= from.readsHostname
   into.readsCertificate ||= from.readsCertificate
 }
 
 function clear(findings: Findings): void {
-  findings.hasFailed = false
+  findings.failed = undefined
   findings.readsBody = false
   findings.readsHostname = false
   findings.readsCertificate = false

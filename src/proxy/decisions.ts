@@ -73,7 +73,7 @@ export class Decisions {
   }
 
   #decided(id: string, decision: Decision, place: Place): void {
-    const { stage, isAllowed, isEnforced, audited, attributes } = decision
+    const { stage, isAllowed, isEnforced, audited, invalid, attributes } = decision
     this.#count(decision)
     const record: DecisionRecord = {
       id,
@@ -83,6 +83,7 @@ export class Decisions {
       verdict: isAllowed ? 'allowed' : 'denied',
       enforced: isEnforced,
       ...judgementOf(decision),
+      ...given({ invalid }),
       ...(audited === undefined ? {} : { audited: auditedOf(audited) }),
       ...place,
       attributes: attributes.map((attribute) => this.#shown(attribute)),
@@ -126,13 +127,14 @@ export class Decisions {
     this.#options.write?.(record)
   }
 
-  #count({ isAllowed, isEnforced, rule, cause }: Decision): void {
+  #count({ isAllowed, isEnforced, rule, invalid, cause }: Decision): void {
     // What was allowed is counted where it is decided, sampled or not.
     if (isAllowed) return
     const { metrics } = this.#options
-    const labels = rule === undefined ? { policy: 'none', rule: 'none' } : labelsOf(rule)
+    const by = { policy: invalid?.policy ?? 'none', rule: 'none' }
+    const labels = rule === undefined ? by : labelsOf(rule)
     const action = rule?.action ?? (cause === 'no-allow-match' ? 'Allow' : 'none')
-    const word = cause === 'no-rules' || cause === 'invalid-policy' ? 'none' : cause
+    const word = cause === 'no-rules' ? 'none' : cause
     if (isEnforced) {
       metrics.counter(authorizationDecisions).of(labels).at('denied', action, word).inc()
     } else metrics.counter(authorizationAuditDenials).of(labels).at(action, word).inc()
@@ -211,7 +213,10 @@ function nearestOf({ rule, misses }: NonNullable<Judgement['nearest']>): Nearest
 function failureOf(failure: Failure | undefined) {
   if (failure === undefined) return {}
   const { reason, variable, present } = failure
-  return { ...given({ reason, variable }), ...(present.length === 0 ? {} : { present }) }
+  return {
+    ...given({ reason: reason && cut(reason, LONGEST_DETAIL), variable }),
+    ...(present.length === 0 ? {} : { present }),
+  }
 }
 
 function ruleOf(rule: RulePlace): RuleRecord {

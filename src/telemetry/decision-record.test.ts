@@ -17,6 +17,7 @@ const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   variable: true,
   present: true,
   rule: true,
+  invalid: true,
   nearest: true,
   audited: true,
   examined: true,

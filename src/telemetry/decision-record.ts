@@ -15,6 +15,7 @@ export interface DecisionRecord {
   readonly present?: readonly string[]
   readonly credentials?: CredentialsRecord
   readonly rule?: RuleRecord
+  readonly invalid?: InvalidRecord
   readonly nearest?: NearestRecord
   readonly audited?: AuditedRecord
   readonly examined?: ExaminedRecord
@@ -55,6 +56,15 @@ export interface RuleRecord {
   readonly expression: string
   readonly mode: 'Enforce' | 'Audit'
   /** `gateway.yaml:12:9`, or the object and field. */
+  readonly origin: string
+}
+
+/** The policy that is invalid, and denies what it guards; of several the first. */
+export interface InvalidRecord {
+  readonly policy: string
+  readonly section: string
+  readonly level: string
+  readonly kind: string
   readonly origin: string
 }
 
@@ -124,7 +134,7 @@ export const DECISION_FIELDS = [
   {
     name: 'kind',
     meaning:
-      '`authorization`: rules decided; `authentication`: no rule was asked, since the credentials ' +
+      '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was asked, since the credentials ' +
       'were missing or not accepted',
   },
   { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
@@ -143,7 +153,9 @@ export const DECISION_FIELDS = [
   },
   {
     name: 'reason',
-    meaning: 'of an error what went wrong; of credentials the fault in one word, as `expired`',
+    meaning:
+      'of an error what went wrong; of an invalid policy the code and the message that it was ' +
+      'loaded with; of credentials the fault in one word, as `expired`',
   },
   { name: 'detail', meaning: 'more about the fault of credentials' },
   {
@@ -160,6 +172,12 @@ export const DECISION_FIELDS = [
       'the rule that decided: `policy`, `section`, `level` and `kind` of its block, `action`, ' +
       '`index` in the block (from 0), `field`, `expression`, `mode`, and `origin`, the place ' +
       'where it was written',
+  },
+  {
+    name: 'invalid',
+    meaning:
+      'of `invalid-policy`: `policy`, `section`, `level`, `kind` and `origin` of the policy; of ' +
+      'several the first',
   },
   {
     name: 'nearest',

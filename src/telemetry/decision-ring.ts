@@ -59,6 +59,6 @@ function isWanted(record: DecisionRecord, query: DecisionQuery): boolean {
 }
 
 function policiesOf(record: DecisionRecord): readonly string[] {
-  const { rule, nearest, audited, credentials } = record
-  return [rule, nearest, audited?.rule, credentials].flatMap((one) => one?.policy ?? [])
+  const { rule, invalid, nearest, audited, credentials } = record
+  return [rule, invalid, nearest, audited?.rule, credentials].flatMap((one) => one?.policy ?? [])
 }

@@ -243,6 +243,22 @@ ${routes}
     assert.equal((await early.only()).cause, 'matched')
   })
 
+  it('name the policy that is invalid, and let nobody in', async () => {
+    const own = await start('protocol: TCP', '    rules: [{ deny: sorce.port == 1 }]')
+    assert.equal(await talk(own.port, ['hello']), '')
+    const record = await own.only()
+    assert.deepEqual(
+      [record.kind, record.stage, record.verdict, record.cause],
+      ['authorization', 'connection', 'denied', 'invalid-policy'],
+    )
+    assert.deepEqual(
+      [record.invalid?.policy, record.invalid?.kind],
+      ['section:frontendPolicies', 'networkAuthorization'],
+    )
+    assert.match(record.invalid?.origin ?? '', /^gateway\.yaml:6:\d+$/)
+    assert.match(record.reason ?? '', /^PC\d{4}: .*sorce/)
+  })
+
   it('in audit mode are told and counted, and let everybody in', async () => {
     const own = await start(
       'protocol: TCP',

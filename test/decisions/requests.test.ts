@@ -233,6 +233,85 @@ routes:
   })
 })
 
+describe('requests that an invalid policy denies', () => {
+  let backend: Server & { readonly port: number }
+  let port: number
+  let own: Deciding
+
+  before(async () => {
+    backend = await startBackend()
+    port = await freePort()
+    const to = `{ host: '127.0.0.1:${backend.port}'`
+    own = await startDeciding(`
+gateways:
+  default: { port: ${port} }
+routes:
+- name: misspelt
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /misspelt } }]
+  policies:
+    authorization: { rules: [{ allow: jtw.sub == 'alice' }] }
+  backends: [${to} }]
+- name: shapeless
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /shapeless } }]
+  policies:
+    cors: { allowOrigins: 7 }
+  backends: [${to} }]
+- name: behind
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /behind } }]
+  backends:
+  - ${to}, policies: { authorization: { rules: [{ deny: 1 + 1 }] } } }
+- name: whole
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /whole } }]
+  backends: [${to} }]
+`)
+  })
+
+  after(async () => {
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  for (const [path, stage, policy, kind, line] of [
+    ['/misspelt', 'traffic', 'route:misspelt', 'authorization', 9],
+    ['/shapeless', 'traffic', 'route:shapeless', 'cors', 15],
+    ['/behind', 'backend', 'routeBackend:behind/0', 'authorization', 21],
+  ] as const) {
+    it(`${path}: are told with the policy, its place and what is wrong with it`, async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      const body = await answer.text()
+      assert.equal(answer.status, 500)
+      const id = answer.headers.get('x-request-id') ?? ''
+      const [record, ...more] = own.decisions({ id })
+      assert.deepEqual(more, [])
+      assert.deepEqual(
+        [record?.kind, record?.cause, record?.verdict, record?.stage, record?.status],
+        ['authorization', 'invalid-policy', 'denied', stage, 500],
+      )
+      assert.deepEqual([record?.invalid?.policy, record?.invalid?.kind], [policy, kind])
+      assert.match(record?.invalid?.origin ?? '', new RegExp(`^gateway\\.yaml:${line}:\\d+$`))
+      assert.match(record?.reason ?? '', /^PC\d{4}: ./)
+      assert.deepEqual(own.decisions({ policy }), [record])
+      assert.doesNotMatch(body, /PC\d|route:|gateway\.yaml/)
+      const series = `portcullis_authorization_decisions_total{policy="${policy}",rule="none",verdict="denied",action="none",cause="invalid-policy"}`
+      assert.equal(own.metric(series), 1)
+      const logged = own.lines.find((one) => one.includes(id)) ?? ''
+      assert.match(logged, new RegExp(`reason=invalid-policy detail="${policy} ${kind}"`))
+    })
+  }
+
+  it('leave the others as they are', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/whole`)
+    await answer.text()
+    assert.equal(answer.status, 200)
+    assert.deepEqual(own.decisions({ id: answer.headers.get('x-request-id') ?? '' }), [])
+  })
+})
+
 describe('requests that are allowed', () => {
   it('are recorded where all of them are asked for, with what the backend answered', async () => {
     const backend = await startBackend()

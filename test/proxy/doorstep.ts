@@ -39,6 +39,7 @@ export function networkDecision(
     nearest: undefined,
     search: undefined,
     audited: undefined,
+    invalid: undefined,
     attributes: [],
   }
   return {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fuzz } from '../../../test/fuzz/runs.ts'
-import { hostBackend, outcome, policies, programOf } from '../../../test/program/models.ts'
+import { decide, hostBackend, outcome, policies, programOf } from '../../../test/program/models.ts'
+import { variablesOf } from '../define.ts'
 
 const user = (name: string) => `request.headers['x-user'] == '${name}'`
 const INTERNAL = "request.headers['x-internal'] == 'true'"
@@ -127,6 +128,31 @@ describe('authorization fails closed', () => {
     it(what, async () => {
       const program = programOf({ gateway, routes: [{ policies: route }] })
       assert.equal(await outcome(program), '500 invalid-policy')
+    })
+  }
+
+  for (const [what, gateway, route, level, kind, reason] of [
+    ['an invalid policy', {}, { cors: null }, 'route', 'cors', undefined],
+    [
+      'an expression with an error',
+      rules({ deny: 'request.path == 1' }),
+      rules('true'),
+      'gateway',
+      'authorization',
+      /^PC\d{4}: ./,
+    ],
+  ] as const) {
+    it(`${what} is named by what is decided, also where nobody asks yet`, async () => {
+      const program = programOf({ gateway, routes: [{ policies: route }] })
+      const { exchange, route: own } = await decide(program)
+      const [decision, ...more] = exchange.decisions
+      assert.deepEqual(more, [])
+      assert.deepEqual([decision?.cause, decision?.stage], ['invalid-policy', 'traffic'])
+      assert.deepEqual([decision?.invalid?.level, decision?.invalid?.kind], [level, kind])
+      const said = decision?.failure?.reason
+      if (reason === undefined) assert.equal(said, undefined)
+      else assert.match(said ?? '', reason)
+      assert.deepEqual(own.decider?.decide(variablesOf(exchange)), decision)
     })
   }
 

@@ -84,5 +84,6 @@ export const CAUSE = label('cause', 'what the rule came to', [
   'error',
   'unset',
   'no-allow-match',
+  'invalid-policy',
   'none',
 ])
