@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test'
 import { Gateway } from '../proxy/gateway.ts'
 import { loadText } from '../sources/file/load.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { recordOf } from '../telemetry/fixtures/decision-records.ts'
 import { createLogger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { runCommand } from './index.ts'
@@ -113,6 +114,14 @@ describe('portcullis replay', () => {
       assert.doesNotMatch(out, /otherwise than recorded/)
       assert.equal(code, 0)
     }
+  })
+
+  it('does not take whoever an invalid policy denied for signed in', async () => {
+    const place = { gateway: 'default', listener: 'default', route: 'api' }
+    const request = { method: 'GET', host: 'a.example', path: '/', status: 500 }
+    const record = recordOf({ ...place, ...request, cause: 'invalid-policy' })
+    const { out } = await replay([record], config("deny: request.path == '/admin'"))
+    assert.match(out, /not judged: 1: it depends on jwt, which the record does not show/)
   })
 
   it('tells first what was denied and would be admitted, by route and reason', async () => {

@@ -81,8 +81,8 @@ interface Authenticated extends RecordedRequest {
 
 /** Whoever came as far as rules had passed what the old configuration asks for. */
 function withCredentials(recorded: RecordedRequest, ways: Ways): Authenticated {
-  const { isAuthentication, route, request } = recorded
-  if (isAuthentication) return { ...recorded, passed: new Set() }
+  const { isAuthentication, isUnidentified, route, request } = recorded
+  if (isAuthentication || isUnidentified) return { ...recorded, passed: new Set() }
   const entries = entriesFor(ways, recorded, route)
   const passed = entries.flatMap(({ points }) => points.flatMap(({ required }) => required))
   const found = passed.map((name) => {

@@ -10,6 +10,8 @@ export interface RecordedRequest {
   readonly isAdmitted: boolean
   /** It came no further than its credentials. */
   readonly isAuthentication: boolean
+  /** Nobody looked at its credentials: an invalid policy denies before who asks is found out. */
+  readonly isUnidentified: boolean
   /** Why it was refused. */
   readonly reason: string
   readonly route: string
@@ -40,6 +42,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     time: last.time,
     isAdmitted: denied === undefined,
     isAuthentication: denied?.kind === 'authentication',
+    isUnidentified: denied?.cause === 'invalid-policy' && denied.stage === 'traffic',
     reason: reasonOf(last),
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import type { Server } from 'node:http'
+import { after, before, describe, it } from 'node:test'
+import { decisionAnswers } from '../../src/admin/decisions.ts'
+import { isListening, serve } from '../../src/admin/servers.ts'
+import { runCommand } from '../../src/cli/index.ts'
+import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
+
+describe('requests that an invalid policy denies', () => {
+  let backend: Server & { readonly port: number }
+  let port: number
+  let own: Deciding
+
+  before(async () => {
+    backend = await startBackend()
+    port = await freePort()
+    const to = `{ host: '127.0.0.1:${backend.port}'`
+    own = await startDeciding(`
+gateways:
+  default: { port: ${port} }
+routes:
+- name: misspelt
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /misspelt } }]
+  policies:
+    authorization: { rules: [{ allow: jtw.sub == 'alice' }] }
+  backends: [${to} }]
+- name: shapeless
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /shapeless } }]
+  policies:
+    cors: { allowOrigins: 7 }
+  backends: [${to} }]
+- name: behind
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /behind } }]
+  backends:
+  - ${to}, policies: { authorization: { rules: [{ deny: 1 + 1 }] } } }
+- name: whole
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /whole } }]
+  backends: [${to} }]
+`)
+  })
+
+  after(async () => {
+    await own.stop()
+    backend.close()
+    backend.closeAllConnections()
+  })
+
+  for (const [path, stage, policy, kind, line] of [
+    ['/misspelt', 'traffic', 'route:misspelt', 'authorization', 9],
+    ['/shapeless', 'traffic', 'route:shapeless', 'cors', 15],
+    ['/behind', 'backend', 'routeBackend:behind/0', 'authorization', 21],
+  ] as const) {
+    it(`${path}: are told with the policy, its place and what is wrong with it`, async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      const body = await answer.text()
+      assert.equal(answer.status, 500)
+      const id = answer.headers.get('x-request-id') ?? ''
+      const [record, ...more] = own.decisions({ id })
+      assert.deepEqual(more, [])
+      assert.deepEqual(
+        [record?.kind, record?.cause, record?.verdict, record?.stage, record?.status],
+        ['authorization', 'invalid-policy', 'denied', stage, 500],
+      )
+      assert.deepEqual([record?.invalid?.policy, record?.invalid?.kind], [policy, kind])
+      assert.match(record?.invalid?.origin ?? '', new RegExp(`^gateway\\.yaml:${line}:\\d+$`))
+      assert.match(record?.reason ?? '', /^PC\d{4}: ./)
+      assert.deepEqual(own.decisions({ policy }), [record])
+      assert.doesNotMatch(body, /PC\d|route:|gateway\.yaml/)
+      const series = `portcullis_authorization_decisions_total{policy="${policy}",rule="none",verdict="denied",action="none",cause="invalid-policy"}`
+      assert.equal(own.metric(series), 1)
+      const logged = own.lines.find((one) => one.includes(id)) ?? ''
+      assert.match(logged, new RegExp(`reason=invalid-policy detail="${policy} ${kind}"`))
+    })
+  }
+
+  it('are told by `portcullis why`', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/misspelt`)
+    await answer.text()
+    const id = answer.headers.get('x-request-id') ?? ''
+    const admin = { kind: 'tcp', host: '127.0.0.1', port: await freePort() } as const
+    const answers = decisionAnswers(async (query) => own.decisions(query))
+    const server = await serve(admin, answers, { kind: 'object', object: 'admin', field: '' })
+    assert.ok(isListening(server))
+    let out = ''
+    const code = await runCommand(
+      ['why', id, '--admin', `http://127.0.0.1:${admin.port}`],
+      {
+        out: (text) => void (out += text),
+        err: (text) => assert.fail(text),
+        environment: {},
+        readInput: () => '',
+        width: undefined,
+        colour: false,
+      },
+      '1.2.3',
+    )
+    server.close()
+    server.closeAllConnections()
+    assert.equal(code, 0)
+    assert.match(out, /^denied {2}GET 127\.0\.0\.1\/misspelt {2}500\n/)
+    assert.match(out, /authorization of route:misspelt is invalid, and denies all that it guards/)
+    assert.match(out, /gateway\.yaml:9:\d+ \(traffic, route\)\n.*PC0103: unknown variable `jtw`/)
+  })
+
+  it('leave the others as they are', async () => {
+    const answer = await fetch(`http://127.0.0.1:${port}/whole`)
+    await answer.text()
+    assert.equal(answer.status, 200)
+    assert.deepEqual(own.decisions({ id: answer.headers.get('x-request-id') ?? '' }), [])
+  })
+})
