@@ -21,6 +21,14 @@ const RULE: RuleRecord = {
   origin: 'gateway.yaml:12:9',
 }
 
+const SERVICE = {
+  method: 'external',
+  policy: 'team',
+  section: 'traffic',
+  level: 'route',
+  kind: 'extAuthz',
+}
+
 describe('a decision for people', () => {
   for (const [what, fields, line] of [
     [
@@ -68,6 +76,24 @@ describe('a decision for people', () => {
       { kind: 'authentication', cause: 'credentials', reason: 'expired', detail: '5 s ago' },
       /the credentials were not accepted: expired: 5 s ago/,
     ],
+    ...(
+      [
+        [
+          'denied',
+          'status 403',
+          /the service that was asked refused it: status 403\n.*extAuthz of team/,
+        ],
+        ['unavailable', 'connect-refused', /the service could not be asked: connect-refused\n/],
+        ['too-large', 'the body cannot be shown', /the service was not asked: too-large: the body/],
+      ] as const
+    ).map(
+      ([reason, detail, line]) =>
+        [
+          `a service that is asked: ${reason}`,
+          { kind: 'authentication', cause: 'credentials', reason, detail, credentials: SERVICE },
+          line,
+        ] as const,
+    ),
     ['an invalid policy', { cause: 'invalid-policy' }, /a policy is invalid/],
     [
       'which policy is invalid, where, and what is wrong with it',

@@ -64,12 +64,12 @@ function whereabouts({ gateway, listener, route, backend, stage }: DecisionRecor
 }
 
 function because(record: DecisionRecord, paint: Paint): readonly string[] {
-  const { cause, rule, reason, detail, kind } = record
+  const { cause, rule, detail, kind } = record
   if (kind === 'authentication') {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
     const by = record.credentials
     return [
-      paint('bad', `the credentials were not accepted: ${reason}${more}`),
+      paint('bad', `${refusalOf(record)}${more}`),
       ...(by === undefined ? [] : [paint('faint', `${by.kind} of ${by.policy} (${by.level})`)]),
     ]
   }
@@ -82,6 +82,15 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
     ...ruleLines(rule, paint),
     ...failure(record, paint),
   ]
+}
+
+/** What a service says is no matter of credentials, and neither is that it says nothing. */
+function refusalOf({ reason = '', credentials }: DecisionRecord): string {
+  const isExternal = credentials?.method === 'external'
+  if (isExternal && reason === 'denied') return 'the service that was asked refused it'
+  if (isExternal && reason === 'unavailable') return 'the service could not be asked'
+  if (isExternal) return `the service was not asked: ${reason}`
+  return `the credentials were not accepted: ${reason}`
 }
 
 function invalidLines({ invalid, reason }: DecisionRecord, paint: Paint): readonly string[] {

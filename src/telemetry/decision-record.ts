@@ -134,8 +134,8 @@ export const DECISION_FIELDS = [
   {
     name: 'kind',
     meaning:
-      '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was asked, since the credentials ' +
-      'were missing or not accepted',
+      '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was asked, ' +
+      'since the credentials were missing or not accepted, or a service refused the request',
   },
   { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
   { name: 'verdict', meaning: '`denied` or `allowed`' },
@@ -155,9 +155,10 @@ export const DECISION_FIELDS = [
     name: 'reason',
     meaning:
       'of an error what went wrong; of an invalid policy the code and the message that it was ' +
-      'loaded with; of credentials the fault in one word, as `expired`',
+      'loaded with; of credentials the fault in one word, as `expired`; of a service that ' +
+      '`extAuthz` asks `denied`, or `unavailable` where it could not be asked',
   },
-  { name: 'detail', meaning: 'more about the fault of credentials' },
+  { name: 'detail', meaning: 'more about the fault of credentials, or what the service answered' },
   {
     name: 'credentials',
     meaning:

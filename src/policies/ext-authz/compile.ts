@@ -48,7 +48,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
         exchange.identify(policy, 'extauthz', verdict.metadata)
         return undefined
       case 'denied':
-        return refuse(exchange, policy, 'denied', 'by the service', verdict.reply)
+        return refuse(exchange, policy, 'denied', verdict.detail, verdict.reply)
       case 'failed':
         return unavailable && refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
     }

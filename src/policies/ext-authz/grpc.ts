@@ -121,21 +121,22 @@ export function readGrpcAnswer({ status, headers, trailers, body }: Answer): Ver
   const response = read(content.subarray(5))
   if (response === undefined) return { kind: 'failed', detail: 'no CheckResponse' }
   const ok = messageOf(response, 3)
-  if (numberOf(messageOf(response, 1), 1) !== 0) return denied(messageOf(response, 2))
+  const code = numberOf(messageOf(response, 1), 1)
+  if (code !== 0) return denied(messageOf(response, 2), `code ${code}`)
   // A denial beside the status OK: whichever of the two was meant, the request is not admitted.
-  if (response.has(2)) return denied(messageOf(response, 2))
+  if (response.has(2)) return denied(messageOf(response, 2), 'a denial beside code 0')
   const metadata = messageOf(response, 4) ?? messageOf(ok, 3)
   return { kind: 'allowed', changes: changesOf(ok), metadata: readStruct(metadata) }
 }
 
 const FORBIDDEN = 403
 
-function denied(response: Read | undefined): Verdict {
+function denied(response: Read | undefined, detail: string): Verdict {
   const code = numberOf(messageOf(response, 1), 1)
   const status = code >= 300 && code <= 599 ? code : FORBIDDEN
   const headers = messagesOf(response, 2).map(headerOf)
   const body = Buffer.from(textOf(response, 3))
-  return { kind: 'denied', reply: denial(status, headers, body) }
+  return { kind: 'denied', detail, reply: denial(status, headers, body) }
 }
 
 function changesOf(ok: Read | undefined): Changes {

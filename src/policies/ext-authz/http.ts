@@ -76,6 +76,7 @@ export function compileHttp(
         const location = redirect && textOf(redirect(variablesOf(exchange)))
         return {
           kind: 'denied',
+          detail: `status ${status}`,
           reply: location === undefined ? denial(status, fields, content) : sentTo(location),
         }
       }

@@ -6,7 +6,8 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 /** What a service says of a request. */
 export type Verdict =
   | { readonly kind: 'allowed'; readonly changes: Changes; readonly metadata: JsonObject }
-  | { readonly kind: 'denied'; readonly reply: Reply }
+  /** `detail`: its status, for the log and decision records. */
+  | { readonly kind: 'denied'; readonly reply: Reply; readonly detail: string }
   /** It could not be asked, or did not answer what can be understood. */
   | { readonly kind: 'failed'; readonly detail: string }
 
