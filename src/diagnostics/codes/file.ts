@@ -239,7 +239,9 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'The setting is taken from files that were written for other gateways, so that they can be ' +
       'used as they are, but it has no meaning here. It does no harm, and it does nothing. Remove ' +
       'it, so that nobody relies on it. A policy of a gateway with listeners of several protocols ' +
-      'is told of in the same way where it holds for some of them alone.',
+      'is told of in the same way where it holds for some of them alone, and so is a policy about ' +
+      'the endpoints of a backend (`loadBalancer`, `healthCheck`, `outlierDetection`) on a ' +
+      '`dynamic` one, which has none: each request names its own target.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  hbone: { windowSize: 4194304 }',

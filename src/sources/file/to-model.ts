@@ -5,7 +5,7 @@ import { freeze } from '../../model/freeze.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
-import { name, unenforcedOnStreams } from '../../policies/schema.ts'
+import { name, unenforcedOnStreams, withoutEffectOnDynamic } from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
 import { type Document, type Path, valueAt } from './document.ts'
@@ -109,6 +109,7 @@ function* readModel(reading: Reading): Generator<void, Model> {
     backends: backends.map(thingOf),
   }
   for (const diagnostic of unenforcedOnStreams(model)) reading.report(diagnostic)
+  for (const diagnostic of withoutEffectOnDynamic(model)) reading.report(diagnostic)
   return model
 }
 

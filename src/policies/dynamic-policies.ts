@@ -1,0 +1,66 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { RouteAction } from '../model/route.ts'
+
+/*
+ * A dynamic backend has no endpoints of its own: each request names its target. There is nothing
+ * to choose among, nothing to check before somebody asks for it, and nothing to leave out.
+ */
+const OF_ENDPOINTS: ReadonlySet<string> = new Set([
+  'loadBalancer',
+  'healthCheck',
+  'outlierDetection',
+])
+
+/** Policies that are written where they reach dynamic backends alone, and do nothing for these. */
+export function* withoutEffectOnDynamic(model: Model): Generator<Diagnostic> {
+  const dynamic = new Set(
+    model.backends.filter(({ kind }) => kind === 'dynamic').map(({ name }) => name),
+  )
+  if (dynamic.size === 0) return
+  const told = new Set<Attached>()
+  for (const policy of reachingOnly(model, dynamic)) {
+    const { kind, section, state, origin } = policy
+    const isMeant = section === 'backend' && state === 'valid' && OF_ENDPOINTS.has(kind)
+    if (!isMeant || told.has(policy)) continue
+    told.add(policy)
+    yield {
+      code: 'PC0221',
+      severity: 'warning',
+      message: `\`${kind}\` has no effect on a dynamic backend: each request names its own target`,
+      origin,
+      hint: 'remove it, or list the addresses with `hosts` instead of `dynamic`',
+    }
+  }
+}
+
+/** Policies of gateways are for whatever routes there are, and not looked at. */
+function* reachingOnly(model: Model, dynamic: ReadonlySet<string>): Generator<Attached> {
+  for (const { name, policies } of model.backends) if (dynamic.has(name)) yield* policies
+  for (const { policies, rules } of model.routes) {
+    for (const rule of rules) {
+      yield* ofRefs(rule.action, dynamic)
+      if (leadsOnlyTo(dynamic, [rule.action])) yield* rule.policies
+    }
+    const actions = rules.map(({ action }) => action)
+    if (leadsOnlyTo(dynamic, actions)) yield* policies
+  }
+  for (const { policies, action } of model.tcpRoutes) {
+    yield* ofRefs(action, dynamic)
+    if (leadsOnlyTo(dynamic, [action])) yield* policies
+  }
+}
+
+function* ofRefs(action: RouteAction, dynamic: ReadonlySet<string>): Generator<Attached> {
+  for (const { backend, policies } of refsOf(action)) if (dynamic.has(backend)) yield* policies
+}
+
+function leadsOnlyTo(dynamic: ReadonlySet<string>, actions: readonly RouteAction[]): boolean {
+  const refs = actions.flatMap(refsOf)
+  return refs.length > 0 && refs.every(({ backend }) => dynamic.has(backend))
+}
+
+function refsOf(action: RouteAction) {
+  return action.kind === 'forward' ? action.backends : []
+}
