@@ -25,7 +25,9 @@ portcullis explain -f FILE --decision ID [--admin URL | --decisions FILE...]
 
 Evaluates every rule that the request would reach, in the order of evaluation, with the
 value of each condition, by the same functions as the gateway. Tokens are not checked:
-claims are what you say they are, for every policy that verifies tokens there.
+claims are what you say they are, for every policy that verifies tokens there. The
+source is taken as given, for the connection and the request alike: X-Forwarded-For,
+trustedHops and the PROXY protocol are not applied.
 
   -f, --file FILE        the configuration
   -r, --request REQUEST  method and path, or a URL (default 'GET /')
@@ -33,7 +35,7 @@ claims are what you say they are, for every policy that verifies tokens there.
       --claims JSON      the claims of the token, as {"sub":"alice"}
       --api-key JSON     the metadata of the API key
       --user NAME        who signed in by basic authentication
-      --source IP        the address of the client (default 127.0.0.1)
+      --source IP        the address of the client, as rules see it (default 127.0.0.1)
       --sni NAME         the server name that the client sends
       --identity ID      the SPIFFE id in the client's certificate
       --listener NAME    the listener, or gateway/listener, where the host does not tell
