@@ -1,5 +1,5 @@
 /** No request waits longer than this for something that is done between requests, in milliseconds. */
-const LONGEST_SLICE = 4
+const LONGEST_SLICE = 8
 
 /** Steps of something long between requests: no more than some milliseconds at once. */
 export async function inSlices<T>(steps: Generator<void, T>, now: () => number): Promise<T> {
