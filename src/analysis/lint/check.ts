@@ -16,8 +16,5 @@ export interface Exposure {
   readonly externalTrafficPolicy: string
 }
 
-/**
- * One kind of mistake, or a few that are found in the same way. Undefined between findings lets
- * others go on: no step takes long.
- */
-export type Check = (survey: Survey, options: LintOptions) => Iterable<Finding | undefined>
+/** One kind of mistake, or a few that are found in the same way. */
+export type Check = (survey: Survey, options: LintOptions) => Iterable<Finding>

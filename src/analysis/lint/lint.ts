@@ -11,30 +11,14 @@ export type { Finding } from './finding.ts'
 
 /** All that can be said of the policies of a Model without a request, in the order of places. */
 export function lint(model: Model, options: LintOptions = {}): readonly Finding[] {
-  const linting = lintStepwise(model, options)
-  for (;;) {
-    const { done, value } = linting.next()
-    if (done === true) return value
-  }
-}
-
-/** The same in small steps, so that whoever serves can go on serving in between. */
-function* lintStepwise(
-  model: Model,
-  options: LintOptions = {},
-): Generator<undefined, readonly Finding[]> {
-  const surveyed = yield* survey(model)
+  const surveyed = survey(model)
   const { report, diagnostics } = collector()
   const fixes = new Map<string, Fix>()
   for (const check of CHECKS) {
-    for (const finding of check(surveyed, options)) {
-      yield
-      if (finding === undefined) continue
-      const { diagnostic, fix } = finding
+    for (const { diagnostic, fix } of check(surveyed, options)) {
       report(diagnostic)
       if (fix !== undefined) fixes.set(identity(diagnostic), fix)
     }
-    yield
   }
   return diagnostics().map((diagnostic) => {
     const fix = fixes.get(identity(diagnostic))

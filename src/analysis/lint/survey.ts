@@ -38,7 +38,7 @@ const MOST_RULES = 1_000
  * Points that cannot be told apart by their rules are looked at once: a gateway's rules reach
  * thousands of routes, and mean the same at all of them.
  */
-export function* survey(model: Model): Generator<undefined, Survey> {
+export function survey(model: Model): Survey {
   const identify = identifier()
   const reasoningOf = recentReasonings()
   const points = new Map<string, ReasonedPoint>()
@@ -57,7 +57,6 @@ export function* survey(model: Model): Generator<undefined, Survey> {
       if (known === undefined) uses.set(rule, { placed, at: [seen] })
       else known.at.push(seen)
     }
-    yield
   }
   return { model, points: [...points.values()], rules: [...uses.values()] }
 }

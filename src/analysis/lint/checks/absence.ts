@@ -10,7 +10,6 @@ import { signedLeaves, subjectOf, termsOf, testedBy } from '../terms.ts'
 /** AZ002: a Deny rule that does not fire for who lacks what it compares. */
 export const openDeny: Check = function* ({ rules }) {
   for (const use of rules) {
-    yield
     if (use.placed.rule.action !== 'Deny') continue
     const found = absentInDeny(use)
     if (found !== undefined) yield found
@@ -78,7 +77,6 @@ function positive(text: string, term: Term): string {
 /** AZ006: an Allow or Require rule that holds for who lacks what it looks at. */
 export const openGrant: Check = function* ({ rules }) {
   for (const use of rules) {
-    yield
     if (use.placed.rule.action === 'Deny') continue
     const { term } = use.placed.condition
     for (const leaf of signedLeaves(term)) {

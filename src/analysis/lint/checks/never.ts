@@ -8,7 +8,6 @@ import type { RuleUse, SurveyedPoint } from '../survey.ts'
 /** Rules that no request can make true, and why: AZ001, AZ004 and the rest as AZ010. */
 export const neverMatching: Check = function* ({ rules }) {
   for (const use of rules) {
-    yield
     const reads = new Set(use.placed.reads.map(({ variable }) => variable))
     const identity = Object.keys(AUTHENTICATIONS).filter((name) => reads.has(name))
     const found = withoutIdentity(use, identity) ?? withoutServerName(use) ?? contradiction(use)

@@ -117,7 +117,6 @@ export const idleRules: Check = function* ({ rules }, { decisions }) {
   const info = (placed: PlacedRule, message: string, hint: string): Diagnostic =>
     aboutRule({ code: 'AZ020', severity: 'info', message, hint }, placed)
   for (const { placed } of rules) {
-    yield
     const { policy, rule } = placed
     const tally = decided.get(ruleIdentity({ ...rule, policy: policy.policy }))
     if (tally === undefined) {

@@ -95,7 +95,6 @@ function* holdersOf({ gateways, routes, tcpRoutes, backends }: Model): Generator
 export const hiddenAddresses: Check = function* ({ rules }, { exposures }) {
   if (exposures === undefined) return
   for (const { placed, at } of rules) {
-    yield
     const gateways = at.filter(({ point: { where } }) => {
       const exposure = exposures.get(where.gateway.name)
       return exposure?.type === 'LoadBalancer' && exposure.externalTrafficPolicy === 'Cluster'

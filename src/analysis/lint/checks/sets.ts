@@ -12,7 +12,6 @@ const enforced = ({ point }: ReasonedPoint) => point.rules.filter(({ isEnforced 
 export const wideningAllow: Check = function* ({ points }) {
   const told = new Set<string>()
   for (const seen of points) {
-    yield
     const allows = enforced(seen).filter(({ rule }) => rule.action === 'Allow')
     const first = allows[0]
     if (first === undefined) continue
@@ -50,7 +49,6 @@ function firstOfEachPolicy(rules: readonly PlacedRule[], first: PlacedRule) {
 export const denyOnly: Check = function* ({ points }) {
   const told = new Set<string>()
   for (const seen of points) {
-    yield
     const rules = enforced(seen)
     const [first] = rules
     if (first === undefined || rules.some(({ rule }) => rule.action !== 'Deny')) continue
@@ -74,12 +72,9 @@ const MOST_COMPARED = 150
 export const redundant: Check = function* ({ points, rules }) {
   const because = new Map<string, PlacedRule[]>()
   for (const seen of points) {
-    yield
     for (const action of ['Deny', 'Require', 'Allow'] as const) {
       const own = enforced(seen).filter(({ rule }) => rule.action === action)
       for (const found of redundantAmong(own, seen)) {
-        yield
-        if (found === undefined) continue
         const [rule, other] = found
         const key = ruleKey(rule)
         const known = because.get(key)
@@ -89,7 +84,6 @@ export const redundant: Check = function* ({ points, rules }) {
     }
   }
   for (const { placed, at } of rules) {
-    yield
     const others = because.get(ruleKey(placed))
     // What is needed at one point only is needed.
     if (others === undefined || others.length < at.length) continue
@@ -122,7 +116,7 @@ function redundancy(placed: PlacedRule, other: PlacedRule): Finding {
 function* redundantAmong(
   rules: readonly PlacedRule[],
   seen: ReasonedPoint,
-): Generator<readonly [PlacedRule, PlacedRule] | undefined> {
+): Generator<readonly [PlacedRule, PlacedRule]> {
   const { reasoning } = seen
   const isLong = rules.length > MOST_COMPARED
   const covers = (a: PlacedRule, b: PlacedRule) => {
@@ -135,7 +129,6 @@ function* redundantAmong(
   }
   const live = rules.filter((placed) => isLong || !isNever(placed, reasoning))
   for (const [index, rule] of live.entries()) {
-    yield
     const other = live.find((one, at) => {
       return at !== index && covers(one, rule) && (at < index || !covers(rule, one))
     })
@@ -162,7 +155,6 @@ function sharesReads(a: PlacedRule, b: PlacedRule): boolean {
 export const unreachable: Check = function* ({ points, rules }) {
   const closed = new Set<ReasonedPoint['point']>()
   for (const { point, reasoning, isWhole } of points) {
-    yield
     if (!isWhole) continue
     const own = point.rules.filter(({ isEnforced }) => isEnforced)
     const [first] = own
@@ -189,7 +181,6 @@ export const unreachable: Check = function* ({ points, rules }) {
     yield { diagnostic: aboutRule(said, first) }
   }
   for (const { placed, at } of rules) {
-    yield
     if (placed.rule.action !== 'Allow' || !placed.isEnforced) continue
     const isDead = at.every(
       (seen) =>

@@ -13,7 +13,6 @@ import { claimOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
 /** AZ011: what comes out may be no boolean, and then the rule does not match. */
 export const maybeNotBoolean: Check = function* ({ rules }) {
   for (const { placed } of rules) {
-    yield
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
       if (!isDynamic(term.type)) continue
       const { expression } = placed.rule
@@ -41,7 +40,6 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
 /** AZ003: the text of an address compared with what is no address in its one spelling. */
 export const addressTexts: Check = function* ({ rules }) {
   for (const { placed } of rules) {
-    yield
     for (const { term } of signedLeaves(placed.condition.term)) {
       const text = constantOf(term)
       if (term.kind !== 'equal' || text === undefined || !isAddressText(term)) continue
@@ -70,7 +68,6 @@ function isAddressText(term: Extract<Term, { kind: 'equal' }>): boolean {
 /** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
 export const pathBoundaries: Check = function* ({ rules }) {
   for (const { placed } of rules) {
-    yield
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
       const said = pathProblem(placed, term, wanted)
       if (said !== undefined) yield { diagnostic: said }
@@ -117,7 +114,6 @@ const IDENTITY =
 /** AZ013: names of headers in capitals, and headers that say who somebody is. */
 export const headerNames: Check = function* ({ rules }) {
   for (const { placed } of rules) {
-    yield
     const { expression, action } = placed.rule
     const lowered = lowerCaseNames(expression, placed.condition.term)
     if (lowered.text !== expression) {
@@ -177,7 +173,6 @@ const SPACED: ReadonlySet<string> = new Set(['scope', 'scp', 'scopes'])
 /** AZ014: a list compared with one text, and parts of a text taken for elements. */
 export const listClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
-    yield
     for (const { term } of signedLeaves(placed.condition.term)) {
       const said = listProblem(term)
       if (said === undefined) continue
