@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util'
 import { type ChainReport, verifyChain } from '../telemetry/decision-chain.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { painter } from './paint.ts'
 
 export const audit = defineCommand({
@@ -78,13 +77,9 @@ function renderReport(report: ChainReport, { colour }: Terminal): string {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { head: { type: 'string' }, json: { type: 'boolean' } },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { head: { type: 'string' }, json: { type: 'boolean' } },
+  })
 }

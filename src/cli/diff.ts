@@ -1,4 +1,3 @@
-import { parseArgs } from 'node:util'
 import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
@@ -8,7 +7,7 @@ import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { Supposed } from '../program/explain.ts'
 import { loadFile } from '../sources/file/load.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
@@ -150,17 +149,13 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        json: { type: 'boolean' },
-        'fail-on-newly-admitted': { type: 'boolean' },
-        'fail-on-change': { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean' },
+      'fail-on-newly-admitted': { type: 'boolean' },
+      'fail-on-change': { type: 'boolean' },
+    },
+  })
 }

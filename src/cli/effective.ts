@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import {
@@ -10,7 +9,7 @@ import {
   type Guard,
 } from '../program/effective.ts'
 import { loadFile } from '../sources/file/load.ts'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand, readArgs, UsageError } from './define.ts'
 import { idleServices } from './idle-services.ts'
 import { type Paint, painter } from './paint.ts'
 
@@ -116,17 +115,12 @@ function guardLines(guard: Guard, indent: string, paint: Paint): readonly string
 }
 
 function parse(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        file: { type: 'string', short: 'f' },
-        'fail-on-unprotected': { type: 'boolean' },
-        json: { type: 'boolean' },
-      },
-    })
-    return values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    options: {
+      file: { type: 'string', short: 'f' },
+      'fail-on-unprotected': { type: 'boolean' },
+      json: { type: 'boolean' },
+    },
+  }).values
 }

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
@@ -10,7 +9,7 @@ import { explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { renderExplained, reportExplained } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
 import { idleServices } from './idle-services.ts'
@@ -121,29 +120,24 @@ async function supposedBy(
 }
 
 function parse(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        file: { type: 'string', short: 'f' },
-        request: { type: 'string', short: 'r' },
-        header: { type: 'string', short: 'H', multiple: true },
-        claims: { type: 'string' },
-        'api-key': { type: 'string' },
-        user: { type: 'string' },
-        source: { type: 'string' },
-        sni: { type: 'string' },
-        identity: { type: 'string' },
-        listener: { type: 'string' },
-        backend: { type: 'string' },
-        decision: { type: 'string' },
-        admin: { type: 'string' },
-        decisions: { type: 'string', multiple: true },
-        json: { type: 'boolean' },
-      },
-    })
-    return values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    options: {
+      file: { type: 'string', short: 'f' },
+      request: { type: 'string', short: 'r' },
+      header: { type: 'string', short: 'H', multiple: true },
+      claims: { type: 'string' },
+      'api-key': { type: 'string' },
+      user: { type: 'string' },
+      source: { type: 'string' },
+      sni: { type: 'string' },
+      identity: { type: 'string' },
+      listener: { type: 'string' },
+      backend: { type: 'string' },
+      decision: { type: 'string' },
+      admin: { type: 'string' },
+      decisions: { type: 'string', multiple: true },
+      json: { type: 'boolean' },
+    },
+  }).values
 }

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import own from '../../package.json' with { type: 'json' }
 import { readDecisions } from '../analysis/decisions/read.ts'
 import { type DecisionSummary, summarise } from '../analysis/decisions/summary.ts'
@@ -16,7 +15,7 @@ import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.t
 import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadText } from '../sources/file/load.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 
 export const lintCommand = defineCommand({
@@ -108,23 +107,19 @@ function parse(args: readonly string[]) {
 }
 
 function parsed(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        format: { type: 'string' },
-        json: { type: 'boolean' },
-        sarif: { type: 'boolean' },
-        fix: { type: 'boolean' },
-        'max-warnings': { type: 'string' },
-        decisions: { type: 'string' },
-        service: { type: 'string', multiple: true },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      format: { type: 'string' },
+      json: { type: 'boolean' },
+      sarif: { type: 'boolean' },
+      fix: { type: 'boolean' },
+      'max-warnings': { type: 'string' },
+      decisions: { type: 'string' },
+      service: { type: 'string', multiple: true },
+    },
+  })
 }
 
 function exposures(texts: readonly string[]): ReadonlyMap<string, Exposure> {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { readDecisions } from '../analysis/decisions/read.ts'
 import {
   type Changed,
@@ -7,7 +6,7 @@ import {
   replay as replayDecisions,
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { exampleLines, loadModel, supposedOf } from './diff.ts'
 import { openVerdicts } from './verdicts.ts'
 
@@ -97,20 +96,15 @@ function readText(file: string, { readInput }: Terminal): string {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: {
-        decisions: { type: 'string' },
-        old: { type: 'string' },
-        new: { type: 'string' },
-        json: { type: 'boolean' },
-        'fail-on-newly-admitted': { type: 'boolean' },
-        'fail-on-change': { type: 'boolean' },
-      },
-    })
-    return values
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    options: {
+      decisions: { type: 'string' },
+      old: { type: 'string' },
+      new: { type: 'string' },
+      json: { type: 'boolean' },
+      'fail-on-newly-admitted': { type: 'boolean' },
+      'fail-on-change': { type: 'boolean' },
+    },
+  }).values
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import own from '../../package.json' with { type: 'json' }
 import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
 import { isListening, serve } from '../admin/servers.ts'
@@ -23,7 +22,7 @@ import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { openDecisionFile } from './decision-file.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { endFrugally, prepareFor } from './frugal-start.ts'
@@ -74,15 +73,11 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
 })
 
 function fileOf(args: readonly string[]): string | undefined {
-  try {
-    const options = { file: { type: 'string', short: 'f' } } as const
-    const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true })
-    if (positionals.length > 1) throw new UsageError('name one file')
-    const file = values.file ?? positionals[0]
-    return file === undefined ? undefined : resolve(file)
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  const options = { file: { type: 'string', short: 'f' } } as const
+  const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true })
+  if (positionals.length > 1) throw new UsageError('name one file')
+  const file = values.file ?? positionals[0]
+  return file === undefined ? undefined : resolve(file)
 }
 
 function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand, readArgs, UsageError } from './define.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderJunit, renderResults, renderResultsJson } from './suite/render.ts'
 import { runSuite, type SuiteResult } from './suite/run-suite.ts'
@@ -43,17 +42,13 @@ understood.`,
 })
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        json: { type: 'boolean' },
-        junit: { type: 'string' },
-        'fail-on-uncovered': { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      json: { type: 'boolean' },
+      junit: { type: 'string' },
+      'fail-on-uncovered': { type: 'boolean' },
+    },
+  })
 }

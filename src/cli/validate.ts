@@ -1,9 +1,8 @@
-import { parseArgs } from 'node:util'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
 
 export const validate = defineCommand({
   name: 'validate',
@@ -33,15 +32,11 @@ Exit code: 0 without errors, 1 with errors, 2 where the command is not understoo
 })
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: { format: { type: 'string' } },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { format: { type: 'string' } },
+  })
 }
 
 function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {

@@ -1,6 +1,5 @@
-import { parseArgs } from 'node:util'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand, readArgs, UsageError } from './define.ts'
 import { findDecision } from './find-decision.ts'
 import { painter } from './paint.ts'
 import { renderDecision, renderDecisionLine } from './render-decision.ts'
@@ -58,21 +57,17 @@ function filters(values: ReturnType<typeof parse>['values']): URLSearchParams {
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowPositionals: true,
-      options: {
-        admin: { type: 'string' },
-        decisions: { type: 'string', multiple: true },
-        policy: { type: 'string' },
-        verdict: { type: 'string' },
-        since: { type: 'string' },
-        limit: { type: 'string' },
-        json: { type: 'boolean' },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      admin: { type: 'string' },
+      decisions: { type: 'string', multiple: true },
+      policy: { type: 'string' },
+      verdict: { type: 'string' },
+      since: { type: 'string' },
+      limit: { type: 'string' },
+      json: { type: 'boolean' },
+    },
+  })
 }
