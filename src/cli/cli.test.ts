@@ -1,31 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { COMMANDS, runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
+import { COMMANDS } from './index.ts'
 
 const CASES = join(import.meta.dirname, '../../test/config')
 
-async function run(args: readonly string[], input = '') {
-  let out = ''
-  let err = ''
-  const code = await runCommand(
-    args,
-    {
-      out: (text) => {
-        out += text
-      },
-      err: (text) => {
-        err += text
-      },
-      environment: {},
-      readInput: () => input,
-      width: undefined,
-      colour: false,
-    },
-    '1.2.3',
-  )
-  return { code, out, err }
-}
+const run = (args: readonly string[], input = '') => runWith(args, { readInput: () => input })
 
 describe('portcullis', () => {
   for (const [name, args, code, output] of [

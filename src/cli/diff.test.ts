@@ -3,27 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'diff-'))
 after(() => rmSync(FOLDER, { recursive: true }))
 
-async function run(...args: readonly string[]) {
-  const said = { out: '', err: '' }
-  const code = await runCommand(
-    args,
-    {
-      out: (text) => void (said.out += text),
-      err: (text) => void (said.err += text),
-      environment: {},
-      readInput: () => '',
-      width: undefined,
-      colour: false,
-    },
-    '1.2.3',
-  )
-  return { code, ...said }
-}
+const run = (...args: readonly string[]) => runWith(args)
 
 function file(name: string, text: string): string {
   const path = join(FOLDER, `${name}.yaml`)

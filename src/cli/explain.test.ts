@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { DecisionFile } from '../telemetry/decision-file.ts'
 import { recordOf } from '../telemetry/fixtures/decision-records.ts'
-import { runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
 const file = join(folder, 'gateway.yaml')
@@ -57,20 +57,7 @@ tcpRoutes:
 })
 after(() => rmSync(folder, { recursive: true }))
 
-async function run(args: readonly string[], colour = false) {
-  let out = ''
-  let err = ''
-  const terminal = {
-    out: (text: string) => void (out += text),
-    err: (text: string) => void (err += text),
-    environment: {},
-    readInput: () => '',
-    width: undefined,
-    colour,
-  }
-  const code = await runCommand(args, terminal, '1.2.3')
-  return { code, out, err }
-}
+const run = (args: readonly string[], colour = false) => runWith(args, { colour })
 
 const explain = (...args: readonly string[]) => run(['explain', '-f', file, ...args])
 

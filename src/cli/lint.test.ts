@@ -3,27 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'lint-'))
 after(() => rmSync(FOLDER, { recursive: true }))
 
-async function run(args: readonly string[], input = '') {
-  const said = { out: '', err: '' }
-  const code = await runCommand(
-    args,
-    {
-      out: (text) => void (said.out += text),
-      err: (text) => void (said.err += text),
-      environment: {},
-      readInput: () => input,
-      width: undefined,
-      colour: false,
-    },
-    '1.2.3',
-  )
-  return { code, ...said }
-}
+const run = (args: readonly string[], input = '') => runWith(args, { readInput: () => input })
 
 function config(...rules: readonly string[]): string {
   const list = rules.map((rule) => `        - ${rule}\n`).join('')

@@ -9,7 +9,7 @@ import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { recordOf } from '../telemetry/fixtures/decision-records.ts'
 import { createLogger } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
 import { makeAuthority } from './suite/certificate.ts'
 import { StandIns } from './suite/stand-ins.ts'
 import { TokenMaker } from './suite/tokens.ts'
@@ -79,24 +79,11 @@ function file(name: string, text: string): string {
 
 async function replay(records: readonly DecisionRecord[], now: string, ...args: readonly string[]) {
   const lines = `${records.map((record) => JSON.stringify(record)).join('\n')}\n`
-  const said = { out: '', err: '' }
-  const code = await runCommand(
-    [
-      'replay',
-      ...['--decisions', file('decisions.jsonl', `${lines}{}\n`)],
-      ...['--old', file('old.yaml', OLD), '--new', file('new.yaml', now), ...args],
-    ],
-    {
-      out: (text) => void (said.out += text),
-      err: (text) => void (said.err += text),
-      environment: {},
-      readInput: () => '',
-      width: undefined,
-      colour: false,
-    },
-    '1.2.3',
-  )
-  return { code, ...said }
+  return runWith([
+    'replay',
+    ...['--decisions', file('decisions.jsonl', `${lines}{}\n`)],
+    ...['--old', file('old.yaml', OLD), '--new', file('new.yaml', now), ...args],
+  ])
 }
 
 describe('portcullis replay', () => {

@@ -5,29 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { TESTING_CODES } from '../diagnostics/codes/testing.ts'
-import { runCommand } from './index.ts'
+import { runWith } from './fixtures/run.ts'
 import { makeAuthority } from './suite/certificate.ts'
 import { parseSuite } from './suite/read.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'cases-'))
 after(() => rmSync(FOLDER, { recursive: true }))
 
-async function run(...args: readonly string[]) {
-  const said = { out: '', err: '' }
-  const code = await runCommand(
-    ['test', ...args],
-    {
-      out: (text) => void (said.out += text),
-      err: (text) => void (said.err += text),
-      environment: {},
-      readInput: () => '',
-      width: undefined,
-      colour: false,
-    },
-    '1.2.3',
-  )
-  return { code, ...said }
-}
+const run = (...args: readonly string[]) => runWith(['test', ...args])
 
 const CONFIG = `config:
   gateways:

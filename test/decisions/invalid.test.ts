@@ -3,7 +3,7 @@ import type { Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
 import { decisionAnswers } from '../../src/admin/decisions.ts'
 import { isListening, serve } from '../../src/admin/servers.ts'
-import { runCommand } from '../../src/cli/index.ts'
+import { runWith } from '../../src/cli/fixtures/run.ts'
 import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
 
 describe('requests that an invalid policy denies', () => {
@@ -85,21 +85,15 @@ routes:
     const answers = decisionAnswers(async (query) => own.decisions(query))
     const server = await serve(admin, answers, { kind: 'object', object: 'admin', field: '' })
     assert.ok(isListening(server))
-    let out = ''
-    const code = await runCommand(
-      ['why', id, '--admin', `http://127.0.0.1:${admin.port}`],
-      {
-        out: (text) => void (out += text),
-        err: (text) => assert.fail(text),
-        environment: {},
-        readInput: () => '',
-        width: undefined,
-        colour: false,
-      },
-      '1.2.3',
-    )
+    const { code, out, err } = await runWith([
+      'why',
+      id,
+      '--admin',
+      `http://127.0.0.1:${admin.port}`,
+    ])
     server.close()
     server.closeAllConnections()
+    assert.equal(err, '')
     assert.equal(code, 0)
     assert.match(out, /^denied {2}GET 127\.0\.0\.1\/misspelt {2}500\n/)
     assert.match(out, /authorization of route:misspelt is invalid, and denies all that it guards/)
