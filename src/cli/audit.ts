@@ -1,6 +1,7 @@
 import { type ChainReport, verifyChain } from '../telemetry/decision-chain.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { painter } from './paint.ts'
+import { readArgs } from './read-args.ts'
 
 export const audit = defineCommand({
   name: 'audit',

@@ -1,5 +1,3 @@
-import { type ParseArgsConfig, parseArgs } from 'node:util'
-
 /** What a command sees of the process: tests give it another one. */
 export interface Terminal {
   readonly out: (text: string) => void
@@ -28,12 +26,3 @@ export function defineCommand(command: Command): Command {
 
 /** What is wrong with the way a command was called. */
 export class UsageError extends Error {}
-
-/** The options of a command; what is not understood is said with its help. */
-export function readArgs<T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
-  try {
-    return parseArgs(config)
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}

@@ -7,7 +7,8 @@ import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { Supposed } from '../program/explain.ts'
 import { loadFile } from '../sources/file/load.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({

@@ -9,9 +9,10 @@ import {
   type Guard,
 } from '../program/effective.ts'
 import { loadFile } from '../sources/file/load.ts'
-import { defineCommand, readArgs, UsageError } from './define.ts'
+import { defineCommand, UsageError } from './define.ts'
 import { idleServices } from './idle-services.ts'
 import { type Paint, painter } from './paint.ts'
+import { readArgs } from './read-args.ts'
 
 export const effective = defineCommand({
   name: 'effective',

@@ -9,11 +9,12 @@ import { explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { renderExplained, reportExplained } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
 import { idleServices } from './idle-services.ts'
 import { painter } from './paint.ts'
+import { readArgs } from './read-args.ts'
 import { supposedFrom, supposedFromRecord } from './supposed.ts'
 
 export const explain = defineCommand({

@@ -15,8 +15,9 @@ import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.t
 import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadText } from '../sources/file/load.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
+import { readArgs } from './read-args.ts'
 
 export const lintCommand = defineCommand({
   name: 'lint',

@@ -6,8 +6,9 @@ import {
   replay as replayDecisions,
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { exampleLines, loadModel, supposedOf } from './diff.ts'
+import { readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const replay = defineCommand({

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
-import { defineCommand, readArgs, UsageError } from './define.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderJunit, renderResults, renderResultsJson } from './suite/render.ts'
 import { runSuite, type SuiteResult } from './suite/run-suite.ts'

@@ -2,7 +2,8 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
-import { defineCommand, readArgs, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
   name: 'validate',

@@ -1,7 +1,8 @@
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
-import { defineCommand, readArgs, UsageError } from './define.ts'
+import { defineCommand, UsageError } from './define.ts'
 import { findDecision } from './find-decision.ts'
 import { painter } from './paint.ts'
+import { readArgs } from './read-args.ts'
 import { renderDecision, renderDecisionLine } from './render-decision.ts'
 
 export const why = defineCommand({
