@@ -13,7 +13,7 @@ export interface Location {
   remove(exchange: Exchange): void
 }
 
-/** `field` is where in the policy the location was written. */
+/** `field` is where in the policy the credential's settings stand; empty where they are all of it. */
 export function compileLocation(
   location: CredentialLocation,
   policy: ValidPolicy,
@@ -21,7 +21,8 @@ export function compileLocation(
   site: Site,
 ): Location {
   if (location.kind !== 'expression') return locationOf(location)
-  const place = { policy, field: `${field}.expression`, result: 'string' } as const
+  const written = `${field === '' ? '' : `${field}.`}location.expression`
+  const place = { policy, field: written, result: 'string' } as const
   const evaluate = site.compile(location.expression, place)?.evaluate()
   return {
     find: (exchange) => textOf(evaluate?.(variablesOf(exchange))),

@@ -27,8 +27,7 @@ export function openApiKey(
   site: Site,
 ): Authenticator {
   const { date = Date.now } = site.world
-  const place = field === '' ? 'location' : `${field}.location`
-  const { find, remove } = compileLocation(location, policy, place, site)
+  const { find, remove } = compileLocation(location, policy, field, site)
   const known = new Map(keys.map((key) => [key.keyHash.slice(PREFIX.length), knownOf(key)]))
   return {
     method: 'api-key',

@@ -19,8 +19,7 @@ export function openBasic(
 ): Authenticator {
   const users = parseHtpasswd(htpasswd.secret)
   for (const fault of users.faults) site.report(faultOf(policy, fault))
-  const place = field === '' ? 'location' : `${field}.location`
-  const { find, remove } = compileLocation(location, policy, place, site)
+  const { find, remove } = compileLocation(location, policy, field, site)
   const signIn = site.kept(policy, () => new SignIn(users), field)
   // RFC 7617 §2.1: names and passwords are in UTF-8.
   const challenge = `Basic realm="${realm}", charset="UTF-8"`

@@ -23,7 +23,7 @@ export function openJwt(
   const world = { ...SYSTEM_WORLD, ...site.world }
   const checker = site.kept(policy, () => new TokenChecker(value, world), field)
   for (const [issuer, fault] of checker.faults) site.report(faultOf(policy, issuer, fault))
-  const { find, remove } = compileLocation(location, policy, within(field, 'location'), site)
+  const { find, remove } = compileLocation(location, policy, field, site)
   return {
     method: 'jwt',
     variable: 'jwt',
@@ -46,10 +46,6 @@ export function openJwt(
 
 function foundOf(outcome: Verified | Refusal): Found {
   return isRefusal(outcome) ? new BadCredential(outcome.fault, outcome.detail) : outcome.claims
-}
-
-function within(field: string, member: string): string {
-  return field === '' ? member : `${field}.${member}`
 }
 
 /** Tokens of such a key are refused, and the issuer may have others: so it is no error. */
