@@ -1,5 +1,5 @@
 import { isMainThread } from 'node:worker_threads'
-import { nearest } from '../cel/check/nearest.ts'
+import { nearest } from '../diagnostics/nearest.ts'
 import { audit } from './audit.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
 import { diff } from './diff.ts'

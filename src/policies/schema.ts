@@ -130,7 +130,6 @@ export function policySchema(kind: string): z.ZodType {
   return found.schema
 }
 
-export { nearest } from '../cel/check/nearest.ts'
 export type { Stage } from '../cel/index.ts'
 export { type Found, findAnnotated } from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'

@@ -1,6 +1,6 @@
+import { nearest } from '../../diagnostics/nearest.ts'
 import type { Span } from '../syntax/ast.ts'
 import type { Checker } from './check.ts'
-import { nearest } from './nearest.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import { showType } from './unify.ts'

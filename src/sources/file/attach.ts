@@ -1,7 +1,7 @@
+import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import type { Draft, Placed, Targeted } from './draft.ts'
-import { nearestName } from './nearest-name.ts'
 import { complain, type Reading } from './reading.ts'
 
 /** Policies of `policies` behind those that were written at the thing itself, in file order. */

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../diagnostics/nearest.ts'
 import { formOf, type IssueParams, POLICY_SCHEMAS } from '../../policies/schema.ts'
 import {
   type Document,
@@ -11,7 +12,6 @@ import {
   spanOf,
   valueAt,
 } from './document.ts'
-import { nearestName } from './nearest-name.ts'
 
 type Issue = z.core.$ZodIssue
 

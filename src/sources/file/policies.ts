@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
 import { originOf, type Path, valueAt } from './document.ts'
-import { nearestName } from './nearest-name.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 
 export interface PolicyPlace {

@@ -1,10 +1,10 @@
+import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { hasPath, originOf, type Path } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
-import { nearestName } from './nearest-name.ts'
 import { complain, type Reading } from './reading.ts'
 
 /** Backends that are named but not there become ones that answer 500. */
