@@ -10,7 +10,8 @@ import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { inSlices } from '../program/slices.ts'
 import { type Loaded, loadFile } from '../sources/file/load.ts'
-import { FileWatch } from '../sources/file/watch.ts'
+import { stampOf } from '../sources/file/stamp.ts'
+import { FileWatch, type FollowedFile } from '../sources/file/watch.ts'
 import {
   configApplied,
   configInfo,
@@ -54,6 +55,7 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
   run: async (args, terminal) => {
     const file = fileOf(args)
     prepareFor(file ?? QUICKSTART)
+    const stamp = stampOf(file ?? QUICKSTART)
     const loaded = loadFile(file ?? QUICKSTART, { environment: terminal.environment })
     const { value: model, diagnostics } = loaded.result
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
@@ -61,7 +63,7 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
       file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     const code = await serveUntilStopped(
-      file ?? QUICKSTART,
+      { path: file ?? QUICKSTART, stamp },
       model,
       diagnostics,
       loaded.files,
@@ -92,12 +94,13 @@ function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }:
 }
 
 async function serveUntilStopped(
-  file: string,
+  main: FollowedFile,
   first: Model,
   warnings: readonly Diagnostic[],
   named: Loaded['files'],
   terminal: Terminal,
 ): Promise<number> {
+  const { path: file } = main
   const { settings } = first
   const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
@@ -199,8 +202,7 @@ async function serveUntilStopped(
   })
   reload = () => reloading.ask()
   const watch = new FileWatch(reload)
-  const followed = (files: Loaded['files']) =>
-    watch.follow([file, ...files.map(({ path }) => path)])
+  const followed = (files: Loaded['files']) => watch.follow([main, ...files])
   followed(named)
   void tellHash(first).then(endFrugally)
 

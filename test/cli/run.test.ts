@@ -13,7 +13,7 @@ import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 
 const ANY = "request.path != ''"
@@ -88,8 +88,13 @@ describe('portcullis run', () => {
     ports = { http, other, admin, stats, ready, backend: own } as typeof ports
   })
 
-  after(() => {
+  // One that a failed test left would answer for the next.
+  afterEach(async () => {
     for (const { child } of running) child.kill('SIGKILL')
+    await Promise.all(running.splice(0).map(({ exit }) => exit))
+  })
+
+  after(() => {
     backend.close()
     backend.closeAllConnections()
     rmSync(folder, { recursive: true })

@@ -6,10 +6,14 @@ export interface NamedFile {
   /** As it is opened. */
   readonly path: string
   readonly origin: FileOrigin
+  /** From before it was read. */
+  readonly stamp: string
 }
 
 /** The text of a file, or why there is none. */
-export type ReadText = (path: string) => { readonly text: string } | { readonly problem: string }
+export type ReadText = (
+  path: string,
+) => { readonly stamp: string } & ({ readonly text: string } | { readonly problem: string })
 
 export interface NamedFiles {
   /** Opens the file that stands at the path of the document; what is wrong, if anything. */
@@ -30,9 +34,10 @@ export function namedFiles(
   return {
     read(name, at) {
       const path = resolve(name)
-      if (!named.has(path)) named.set(path, { path, origin: originOf(document, at) })
       const found = texts.get(path) ?? readText(path)
       texts.set(path, found)
+      const { stamp } = found
+      if (!named.has(path)) named.set(path, { path, origin: originOf(document, at), stamp })
       if ('text' in found) return undefined
       return {
         code: 'PC0310',

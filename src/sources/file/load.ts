@@ -5,6 +5,7 @@ import type { Model } from '../../model/model.ts'
 import type { Environment } from './expand.ts'
 import type { NamedFile, ReadText } from './files.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
+import { stampOf } from './stamp.ts'
 import { toModel } from './to-model.ts'
 
 export interface LoadOptions {
@@ -85,12 +86,14 @@ function toEnd<T>(steps: Generator<void, T>): T {
 }
 
 const readText: ReadText = (path) => {
+  const stamp = stampOf(path)
   try {
     const bytes = readFileSync(path)
-    if (bytes.byteLength > MOST_BYTES) return { problem: 'it is larger than 64 MiB' }
-    return { text: new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) }
+    if (bytes.byteLength > MOST_BYTES) return { stamp, problem: 'it is larger than 64 MiB' }
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return { stamp, text }
   } catch (error) {
-    return { problem: problemOf(error) }
+    return { stamp, problem: problemOf(error) }
   }
 }
 

@@ -1,10 +1,17 @@
-import { type FSWatcher, statSync, watch } from 'node:fs'
+import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
+import { stampOf } from './stamp.ts'
 
 /** Changes that come together are one: editors and Kubernetes write in several steps. */
 const SETTLE = 20
 /** Network and container file systems may tell nothing: look from time to time. */
 const LOOK = 2_000
+
+export interface FollowedFile {
+  readonly path: string
+  /** Taken before it was read. */
+  readonly stamp: string
+}
 
 /**
  * Calls `changed` when one of the files may be another. Folders are watched, not files: a file is
@@ -13,8 +20,8 @@ const LOOK = 2_000
 export class FileWatch {
   readonly #changed: () => void
   readonly #folders = new Map<string, FSWatcher>()
-  #files: readonly string[] = []
-  #seen = ''
+  /** What was last told of each file, or what it was when it was first read. */
+  #seen = new Map<string, string>()
   #settling: NodeJS.Timeout | undefined
   readonly #looking: NodeJS.Timeout
 
@@ -23,17 +30,20 @@ export class FileWatch {
     this.#looking = setInterval(() => this.#look(), LOOK).unref()
   }
 
-  /** From now on these files. */
-  follow(files: readonly string[]): void {
-    this.#files = [...new Set(files)]
-    this.#seen = this.#stamp()
-    const folders = new Set(this.#files.map((file) => dirname(file)))
+  /**
+   * From now on these files. A new one counts as changed when it is not what was read; of one that
+   * is followed already it counts what was told, for it may have changed since it was read.
+   */
+  follow(files: readonly FollowedFile[]): void {
+    this.#seen = new Map(files.map(({ path, stamp }) => [path, this.#seen.get(path) ?? stamp]))
+    const folders = new Set(files.map(({ path }) => dirname(path)))
     for (const [folder, watcher] of this.#folders) {
       if (folders.has(folder)) continue
       watcher.close()
       this.#folders.delete(folder)
     }
     for (const folder of folders) if (!this.#folders.has(folder)) this.#open(folder)
+    if (this.#isChanged()) this.#settle()
   }
 
   close(): void {
@@ -47,7 +57,7 @@ export class FileWatch {
     try {
       const watcher = watch(folder, (_, name) => {
         // `..data` is the link that Kubernetes swaps.
-        const isOurs = this.#files.some((file) => basename(file) === name)
+        const isOurs = [...this.#seen.keys()].some((file) => basename(file) === name)
         if (isOurs || name === null || name.startsWith('..')) this.#settle()
       })
       watcher.on('error', () => {
@@ -61,32 +71,23 @@ export class FileWatch {
   }
 
   #look(): void {
-    for (const file of this.#files) {
+    for (const file of this.#seen.keys()) {
       const folder = dirname(file)
       if (!this.#folders.has(folder)) this.#open(folder)
     }
-    if (this.#stamp() !== this.#seen) this.#settle()
+    if (this.#isChanged()) this.#settle()
   }
 
   #settle(): void {
     clearTimeout(this.#settling)
     this.#settling = setTimeout(() => {
-      const stamp = this.#stamp()
-      if (stamp === this.#seen) return
-      this.#seen = stamp
+      if (!this.#isChanged()) return
+      for (const file of this.#seen.keys()) this.#seen.set(file, stampOf(file))
       this.#changed()
     }, SETTLE)
   }
 
-  /** Links are followed: what counts is what would be read. */
-  #stamp(): string {
-    return this.#files
-      .map((file) => {
-        const found = statSync(file, { throwIfNoEntry: false, bigint: true })
-        return found === undefined
-          ? '-'
-          : `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}`
-      })
-      .join(' ')
+  #isChanged(): boolean {
+    return [...this.#seen].some(([file, stamp]) => stampOf(file) !== stamp)
   }
 }

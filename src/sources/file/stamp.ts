@@ -1,0 +1,11 @@
+import { statSync } from 'node:fs'
+
+/** Tells a file from what it was before. Links are followed: what counts is what would be read. */
+export function stampOf(path: string): string {
+  try {
+    const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true })
+    return `${dev}:${ino}:${size}:${mtimeNs}`
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unknown'
+  }
+}

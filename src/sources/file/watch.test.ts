@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { stampOf } from './stamp.ts'
+import { FileWatch } from './watch.ts'
+
+describe('following files', () => {
+  let folder: string
+  let main: string
+  let watch: FileWatch
+  let changes: number
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+    main = join(folder, 'gateway.yaml')
+    writeFileSync(main, 'first')
+    changes = 0
+    watch = new FileWatch(() => changes++)
+  })
+
+  afterEach(() => {
+    watch.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function isTold(before = 0): Promise<boolean> {
+    for (let i = 0; i < 100 && changes === before; i++) await wait(5)
+    return changes > before
+  }
+
+  const followed = (path: string) => ({ path, stamp: stampOf(path) })
+
+  it('tells of a change, once', async () => {
+    watch.follow([followed(main)])
+    writeFileSync(main, 'second')
+    assert.ok(await isTold())
+    await wait(60)
+    assert.equal(changes, 1)
+  })
+
+  it('tells of a change that came while the file was read', async () => {
+    watch.follow([followed(main)])
+    writeFileSync(main, 'second')
+    assert.ok(await isTold())
+    // What is read now may be the second or the third.
+    writeFileSync(main, 'third')
+    watch.follow([followed(main)])
+    assert.ok(await isTold(1))
+  })
+
+  it('tells of a change that came between reading and following', async () => {
+    const read = followed(main)
+    writeFileSync(main, 'second')
+    watch.follow([read])
+    assert.ok(await isTold())
+  })
+
+  it('tells of a file that is named anew and changed since it was read', async () => {
+    watch.follow([followed(main)])
+    const named = followed(join(folder, 'key.pem'))
+    writeFileSync(named.path, 'a key')
+    watch.follow([followed(main), named])
+    assert.ok(await isTold())
+  })
+
+  it('tells nothing of a file that is named anew and is as it was read', async () => {
+    const named = join(folder, 'key.pem')
+    writeFileSync(named, 'a key')
+    watch.follow([followed(main)])
+    watch.follow([followed(main), followed(named)])
+    assert.equal(await isTold(), false)
+  })
+
+  it('tells nothing of a file that nobody names any more', async () => {
+    const named = join(folder, 'key.pem')
+    writeFileSync(named, 'a key')
+    watch.follow([followed(main), followed(named)])
+    watch.follow([followed(main)])
+    writeFileSync(named, 'another')
+    assert.equal(await isTold(), false)
+  })
+})
