@@ -39,13 +39,22 @@ export function compileDecision(
   const sets = byLevel(policies, site).flatMap(({ scope, members }) =>
     site.shared(members, () => compileLevel(members, scope, site)),
   )
-  const groupsOf = (mode: Mode): Groups => {
-    const of = (action: Rule['action']) =>
-      sets.filter((own) => own.action === action && own.mode === mode)
-    return { denies: of('Deny'), requires: of('Require'), allows: of('Allow') }
-  }
-  return new RuleDecider(stage, groupsOf('Enforce'), groupsOf('Audit'), site.scrutiny)
+  const enforced = groupsOf(sets, 'Enforce')
+  const isAudited = sets.some(({ mode }) => mode === 'Audit')
+  const audit = isAudited ? groupsOf(sets, 'Audit') : undefined
+  return new RuleDecider(stage, enforced, audit, site.scrutiny)
 }
+
+/** Thousands of routes have a rule or two each: what is empty in all of them is one list. */
+function groupsOf(sets: readonly CompiledRules[], mode: Mode): Groups {
+  const of = (action: Rule['action']) => {
+    const found = sets.filter((own) => own.action === action && own.mode === mode)
+    return found.length === 0 ? NO_RULES : found
+  }
+  return { denies: of('Deny'), requires: of('Require'), allows: of('Allow') }
+}
+
+const NO_RULES: readonly CompiledRules[] = []
 
 /** What is told once is neither counted nor searched for again. */
 const UNTOLD: Scrutiny = { ...NO_SCRUTINY, search: () => undefined }
@@ -74,16 +83,16 @@ class RuleDecider implements Decider {
   /** Where the look for failures goes on. */
   #cursor = 0
 
-  constructor(stage: Decision['stage'], enforced: Groups, audit: Groups, scrutiny: Scrutiny) {
+  constructor(
+    stage: Decision['stage'],
+    enforced: Groups,
+    audit: Groups | undefined,
+    scrutiny: Scrutiny,
+  ) {
     this.#stage = stage
     this.#enforced = enforced
-    this.#all = {
-      denies: [...enforced.denies, ...audit.denies],
-      requires: [...enforced.requires, ...audit.requires],
-      allows: [...enforced.allows, ...audit.allows],
-    }
-    const isAudited = [audit.denies, audit.requires, audit.allows].some((sets) => sets.length > 0)
-    this.#audit = isAudited ? audit : undefined
+    this.#audit = audit
+    this.#all = audit === undefined ? enforced : together(enforced, audit)
     this.#scrutiny = scrutiny
     this.#share = scrutiny.share
   }
@@ -164,6 +173,14 @@ class RuleDecider implements Decider {
   }
 }
 
+function together(enforced: Groups, audit: Groups): Groups {
+  return {
+    denies: [...enforced.denies, ...audit.denies],
+    requires: [...enforced.requires, ...audit.requires],
+    allows: [...enforced.allows, ...audit.allows],
+  }
+}
+
 interface Members {
   readonly level: ValidPolicy['level']
   readonly scope: Scope | undefined
@@ -189,16 +206,24 @@ function compileLevel(
   site: Site,
 ): readonly CompiledRules[] {
   const level: CompiledRules[] = []
-  const kinds = new Map(
-    policies.flatMap(({ value: { mode, rules } }) =>
-      rules.map(({ action }) => [`${action} ${mode}`, { action, mode }] as const),
-    ),
-  )
-  for (const { action, mode } of kinds.values()) {
+  for (const { action, mode } of kindsOf(policies)) {
     const rules = compileRules(rulesOf(policies, action, mode, site))
     if (rules.rules.length > 0) level.push({ action, mode, rules, scope, tallies: [] })
   }
   return level
+}
+
+type Kind = Pick<CompiledRules, 'action' | 'mode'>
+
+function kindsOf(policies: readonly ValidPolicy<Authorization>[]): readonly Kind[] {
+  const kinds: Kind[] = []
+  for (const { value } of policies) {
+    for (const { action } of value.rules) {
+      const isKnown = kinds.some((kind) => kind.action === action && kind.mode === value.mode)
+      if (!isKnown) kinds.push({ action, mode: value.mode })
+    }
+  }
+  return kinds
 }
 
 function* rulesOf(

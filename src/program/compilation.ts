@@ -60,14 +60,14 @@ export interface Whereabouts {
 /** The layers around a rule or, without one, around a request that no route matches. */
 export function layersAround({ layers, model }: Compilation, where: Whereabouts): readonly Layer[] {
   const { gateway, listener, route, rule, index = 0 } = where
-  const found = [
-    layers.at('all gateways', model.frontend),
-    layers.at(`gateway ${gateway.name}`, gateway.policies),
-    layers.at(`listener ${gateway.name}/${listener.name}`, listener.policies),
-  ]
-  if (route !== undefined) found.push(layers.at(`route ${route.name}`, route.policies))
-  if (route !== undefined && rule !== undefined) {
-    found.push(layers.at(`rule ${route.name}/${index}`, rule.policies))
+  const found: Layer[] = []
+  const add = (place: string, policies: readonly Attached[]) => {
+    if (policies.length > 0) found.push(layers.at(place, policies))
   }
-  return found.filter(({ policies }) => policies.length > 0)
+  add('all gateways', model.frontend)
+  add(`gateway ${gateway.name}`, gateway.policies)
+  add(`listener ${gateway.name}/${listener.name}`, listener.policies)
+  if (route !== undefined) add(`route ${route.name}`, route.policies)
+  if (route !== undefined && rule !== undefined) add(`rule ${route.name}/${index}`, rule.policies)
+  return found
 }

@@ -27,8 +27,8 @@ const KNOWN: ReadonlySet<string> = new Set(POLICY_SCHEMAS.map(({ kind }) => kind
  * that gave way guards nothing any more; one of a kind that nobody knows always guards.
  */
 export function reaching(layers: readonly Layer[], section: Section): Reaching {
-  const isReached = layers.some(({ policies }) => policies.some((one) => one.section === section))
-  return isReached ? merge(layers, section) : NOTHING
+  const around = layers.filter(({ policies }) => policies.some((one) => one.section === section))
+  return around.length === 0 ? NOTHING : merge(around, section)
 }
 
 export const NOTHING: Reaching = { byKind: new Map(), invalid: [] }
@@ -56,10 +56,13 @@ function merge(layers: readonly Layer[], section: Section): Reaching {
       if (policy.state === 'invalid') invalid.push(policy)
       else valid.push(policy)
     }
-    const [first, ...rest] = valid
-    if (first !== undefined) byKind.set(kind, [first, ...rest])
+    if (isSome(valid)) byKind.set(kind, valid)
   }
   return { byKind, invalid }
+}
+
+function isSome<T>(list: T[]): list is [T, ...T[]] {
+  return list.length > 0
 }
 
 /**

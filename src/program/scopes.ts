@@ -41,14 +41,10 @@ export function scopesOf(
   section: Section,
   { placeOf, intern }: ScopeMaking,
 ): Scopes {
-  const sources = layers.map(({ policies }) =>
-    policies.filter(
-      (policy) =>
-        IDENTIFYING.has(policy.kind) &&
-        (policy.section === 'traffic' || policy.section === section),
-    ),
-  )
-  if (sources.every((found) => found.length === 0)) return NO_SCOPES
+  const isSource = (policy: Attached) =>
+    IDENTIFYING.has(policy.kind) && (policy.section === 'traffic' || policy.section === section)
+  if (!layers.some(({ policies }) => policies.some(isSource))) return NO_SCOPES
+  const sources = layers.map(({ policies }) => policies.filter(isSource))
   const made = new Map<string, Scope>()
   return {
     sources: sources.flat(),

@@ -7,7 +7,7 @@ import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
-import { faultOf, invalidDecider, invalidStep } from './invalid.ts'
+import { type Fault, faultOf, invalidDecider, invalidStep } from './invalid.ts'
 import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
@@ -74,11 +74,7 @@ export class SectionCompiler {
       ({ kind, stages }) => byKind.has(kind) && stages.includes(section),
     )
     const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
-    const ignored = [...byKind].filter(
-      ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
-    )
-    const unenforced = ignored.map(([, [policy]]) => ({ policy, diagnostic: unsupported(policy) }))
-    for (const { diagnostic } of unenforced) this.#sites.report(diagnostic)
+    const unenforced = this.#unenforced(byKind, section, active)
     const [fault = site.findings.failed] = [...invalid.map(faultOf), ...unenforced]
     const isBroken = fault !== undefined
     const steps = isBroken ? [invalidStep(fault)] : parts.flatMap(({ step }) => step ?? [])
@@ -94,6 +90,16 @@ export class SectionCompiler {
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
     }
+  }
+
+  #unenforced(byKind: Reaching['byKind'], section: Section, active: readonly Policy[]): Fault[] {
+    if (active.length === byKind.size) return []
+    const ignored = [...byKind].filter(
+      ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
+    )
+    const faults = ignored.map(([, [policy]]) => ({ policy, diagnostic: unsupported(policy) }))
+    for (const { diagnostic } of faults) this.#sites.report(diagnostic)
+    return faults
   }
 }
 

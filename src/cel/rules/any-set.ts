@@ -86,7 +86,8 @@ function ownCopy(key: Value): Value {
 /** A matcher for "any of these is true": look-ups for what they have in common, the rest in turn. */
 export function compileAny(all: readonly Alternative[], emit: Emit, counts?: Counts): Matcher {
   const others: Alternative[] = []
-  const groups = choose(all, others)
+  if (all.length < WORTH_INDEXING) others.push(...all)
+  const groups = others.length > 0 ? [] : choose(all, others)
   const lookups: Matcher[] = []
   for (const { atom, members } of groups) {
     if (members.length < WORTH_INDEXING) {

@@ -47,8 +47,8 @@ export interface RuleSet {
 export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}): RuleSet {
   const all: Rule[] = []
   const counts: Counts = { indexed: 0, linear: 0 }
-  const requires = new Map<string, Requirement>()
-  const subjects = new Map<string, Subject>()
+  let requires: Map<string, Requirement> | undefined
+  let subjects: Map<string, Subject> | undefined
   const found = { Deny: [] as Alternative[], Allow: [] as Alternative[] }
   for (const rule of rules) {
     const { action, expression } = rule
@@ -56,8 +56,10 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     // Every requirement must be true, so there is nothing to look up; equal ones are tested once.
     if (action === 'Require') {
       const { text } = expression
+      requires ??= new Map()
       if (!requires.has(text)) requires.set(text, { rule: number, test: expression.predicate() })
     } else {
+      subjects ??= new Map()
       for (const alternative of alternatives(number, expression.term, subjects)) {
         found[action].push(alternative)
       }
@@ -65,12 +67,15 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     expression.release()
   }
   const match = (action: 'Deny' | 'Allow') => {
+    if (found[action].length === 0) return undefined
     const emit = emitter(all, action, options.flatFrom ?? MANY)
     return matcher(all, action, options.index === false ? undefined : found[action], emit, counts)
   }
-  const [denies, allows] = [match('Deny'), match('Allow')]
-  return new CompiledRules(all, counts, denies, [...requires.values()], allows)
+  const required = requires === undefined ? NOTHING : [...requires.values()]
+  return new CompiledRules(all, counts, match('Deny'), required, match('Allow'))
 }
+
+const NOTHING: readonly Requirement[] = []
 
 interface Requirement {
   readonly rule: number
@@ -122,20 +127,19 @@ class CompiledRules implements RuleSet {
   }
 }
 
-/** undefined where there is no rule of this action; without alternatives each rule runs in turn. */
+/** Without alternatives each rule runs in turn. */
 function matcher(
   rules: readonly Rule[],
   action: 'Deny' | 'Allow',
   found: readonly Alternative[] | undefined,
   emit: Emit,
   counts: Counts,
-): Matcher | undefined {
-  if (found !== undefined) return found.length === 0 ? undefined : compileAny(found, emit, counts)
+): Matcher {
+  if (found !== undefined) return compileAny(found, emit, counts)
   const tests = [...rules.entries()]
     .filter(([, rule]) => rule.action === action)
     .map(([rule]) => ({ rule, test: emit.predicate(undefined, rule) }))
   counts.linear += tests.length
-  if (tests.length === 0) return undefined
   return { match: (variables) => tests.find(({ test }) => test(variables))?.rule ?? -1 }
 }
 

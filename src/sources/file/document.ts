@@ -115,7 +115,8 @@ export function valueAt(document: Document, path: Path): unknown {
   if (list !== undefined && path.length === 1) return Array.from({ length: list.length })
   const piece = list === undefined ? document : pieceAt(list, index)
   let value = piece?.value
-  for (const step of list === undefined ? path : path.slice(2)) {
+  for (let i = list === undefined ? 0 : 2; i < path.length; i++) {
+    const step = path[i] as PropertyKey
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined
     value = (value as Record<PropertyKey, unknown>)[step]
   }
@@ -144,16 +145,18 @@ interface Located {
 function locate(document: Document, path: Path): Located {
   const [key = '', index] = path
   const list = path.length < 2 ? undefined : document.lists.get(key)
-  if (list === undefined) return locateIn(document, path)
+  if (list === undefined) return locateIn(document, path, 0)
   const piece = pieceAt(list, index)
-  if (piece !== undefined) return locateIn(piece, path.slice(2))
-  return { ...locateIn(document, [key]), isThere: false }
+  if (piece !== undefined) return locateIn(piece, path, 2)
+  return { ...locateIn(document, [key], 0), isThere: false }
 }
 
-function locateIn(piece: Piece, path: Path): Located {
+/** The path counts from the given step on. */
+function locateIn(piece: Piece, path: Path, from: number): Located {
   let node = piece.root
   let entry: Entry | undefined
-  for (const step of path) {
+  for (let i = from; i < path.length; i++) {
+    const step = path[i] as PropertyKey
     let next: Node | undefined
     let through: Entry | undefined
     if (node.kind === 'mapping') {

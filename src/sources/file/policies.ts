@@ -98,11 +98,23 @@ function placed(reading: Reading, path: Path, value: unknown): unknown {
   const { rules } = value as { readonly rules?: unknown }
   if (!Array.isArray(rules)) return value
   const located = rules.map((rule: { readonly field: string }) => {
-    const steps = rule.field.split(/[.[\]]+/).filter((step) => step !== '')
-    const inner = steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
-    return { ...rule, origin: originOf(reading.document, [...path, ...inner]) }
+    const origin = originOf(reading.document, [...path, ...stepsOf(rule.field)])
+    return { ...rule, origin }
   })
   return { ...(value as object), rules: located }
+}
+
+/** Fields of rules as paths: most policies have few rules, and the same ones. */
+const STEPS = new Map<string, Path>()
+const MOST_STEPS = 1_000
+
+function stepsOf(field: string): Path {
+  const known = STEPS.get(field)
+  if (known !== undefined) return known
+  const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
+  const path = steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
+  if (STEPS.size < MOST_STEPS) STEPS.set(field, path)
+  return path
 }
 
 type KnownPolicy = readonly [schema: PolicySchema, section: Section]

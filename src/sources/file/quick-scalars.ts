@@ -12,6 +12,8 @@ export interface Cursor {
   depth: number
   /** Lines of a flow collection must be indented further than this. */
   flowIndent: number
+  /** What stopped the plain scalar that was looked at last. */
+  stop: number
 }
 
 export interface Key {
@@ -50,12 +52,24 @@ export function readKey(cursor: Cursor): Key | undefined {
     cursor.at++
     return { key: quoted.value as string, keyStart, keyEnd }
   }
-  const end = plainEnd(text, keyStart, false)
-  if (end === undefined || text.charCodeAt(end.stop) !== COLON) return undefined
-  const key = text.slice(keyStart, end.end)
+  const keyEnd = plainEnd(cursor, false)
+  if (keyEnd === -1 || text.charCodeAt(cursor.stop) !== COLON) return undefined
+  const key = text.slice(keyStart, keyEnd)
   if (key.length > LONGEST_KEY || key === '<<' || resolvePlain(key) === null) return undefined
-  cursor.at = end.stop + 1
-  return { key, keyStart, keyEnd: end.end }
+  cursor.at = cursor.stop + 1
+  return { key, keyStart, keyEnd }
+}
+
+/** Whether readKey is what to read this with: looked for without moving. */
+export function startsKey(cursor: Cursor): boolean {
+  const { text, at } = cursor
+  const first = text.charCodeAt(at)
+  if (first !== SINGLE && first !== DOUBLE) {
+    return plainEnd(cursor, false) !== -1 && text.charCodeAt(cursor.stop) === COLON
+  }
+  const isKey = readKey(cursor) !== undefined
+  cursor.at = at
+  return isKey
 }
 
 /** A value that begins on this line; what follows must be indented no further than `indent`. */
@@ -70,35 +84,47 @@ export function readInline(cursor: Cursor, indent: number): Node | undefined {
   const quoted = readQuoted(cursor)
   if (quoted !== undefined)
     return endsLine(cursor) && !continues(cursor, indent) ? quoted : undefined
-  const end = plainEnd(text, at, false)
-  if (end === undefined || text.charCodeAt(end.stop) === COLON) return undefined
-  cursor.at = end.stop
-  return continues(cursor, indent) ? undefined : plainNode(text, at, end.end)
+  const end = plainEnd(cursor, false)
+  if (end === -1 || text.charCodeAt(cursor.stop) === COLON) return undefined
+  cursor.at = cursor.stop
+  return continues(cursor, indent) ? undefined : plainNode(text, at, end)
 }
 
 function plainNode(text: string, start: number, end: number): ScalarNode {
   return { kind: 'scalar', value: resolvePlain(text.slice(start, end)), style: 'plain', start, end }
 }
 
-/** Where a plain scalar ends, and what stopped it: a colon, a comment, the line, in a flow `,]}`. */
-function plainEnd(text: string, start: number, isFlow: boolean) {
+/**
+ * Where a plain scalar ends, or -1; the cursor knows what stopped it: a colon, a comment, the line,
+ * in a flow `,]}`.
+ */
+function plainEnd(cursor: Cursor, isFlow: boolean): number {
+  const { text, at: start } = cursor
   const first = text.charCodeAt(start)
-  if (INDICATORS.has(first)) return undefined
+  if (INDICATORS.has(first)) return -1
   const second = text.charCodeAt(start + 1)
-  if (HALF_INDICATORS.has(first) && (isBreak(second) || isFlow)) return undefined
+  if (HALF_INDICATORS.has(first) && (isBreak(second) || isFlow)) return -1
   let end = start
   for (let at = start; ; at++) {
     const code = text.charCodeAt(at)
-    if (at >= text.length || code === LINE_END) return { end, stop: at }
     if (code === SPACE) continue
-    if (code === HASH && text.charCodeAt(at - 1) === SPACE) return { end, stop: at }
-    if (code === COLON) {
-      const next = text.charCodeAt(at + 1)
-      if (isBreak(next) || (isFlow && isFlowMark(next))) return { end, stop: at }
+    const isEnd = at >= text.length || code === LINE_END || (isFlow && isFlowMark(code))
+    if (
+      isEnd ||
+      (code === HASH && text.charCodeAt(at - 1) === SPACE) ||
+      isColon(text, at, isFlow)
+    ) {
+      cursor.stop = at
+      return end
     }
-    if (isFlow && isFlowMark(code)) return { end, stop: at }
     end = at + 1
   }
+}
+
+function isColon(text: string, at: number, isFlow: boolean): boolean {
+  if (text.charCodeAt(at) !== COLON) return false
+  const next = text.charCodeAt(at + 1)
+  return isBreak(next) || (isFlow && isFlowMark(next))
 }
 
 /** Quoted text on one line; undefined, and the cursor unmoved, where there is none. */
@@ -185,13 +211,13 @@ function readFlowKey(cursor: Cursor): Key | undefined {
   const { text, at: keyStart } = cursor
   const quoted = readQuoted(cursor)
   if (quoted === undefined) {
-    const end = plainEnd(text, keyStart, true)
-    if (end === undefined || text.charCodeAt(end.stop) !== COLON) return undefined
-    const key = text.slice(keyStart, end.end)
+    const keyEnd = plainEnd(cursor, true)
+    if (keyEnd === -1 || text.charCodeAt(cursor.stop) !== COLON) return undefined
+    const key = text.slice(keyStart, keyEnd)
     if (key === '' || key === '<<' || resolvePlain(key) === null) return undefined
-    if (key.length > LONGEST_KEY || !isBreak(text.charCodeAt(end.stop + 1))) return undefined
-    cursor.at = end.stop + 1
-    return { key, keyStart, keyEnd: end.end }
+    if (key.length > LONGEST_KEY || !isBreak(text.charCodeAt(cursor.stop + 1))) return undefined
+    cursor.at = cursor.stop + 1
+    return { key, keyStart, keyEnd }
   }
   const keyEnd = cursor.at
   // JSON needs no space behind the colon.
@@ -207,10 +233,10 @@ function readFlowValue(cursor: Cursor): Node | undefined {
   if (code === BRACE || code === BRACKET) return readFlow(cursor, cursor.flowIndent)
   const quoted = readQuoted(cursor)
   if (quoted !== undefined) return isFlowEnd(cursor) ? quoted : undefined
-  const end = plainEnd(text, at, true)
-  if (end === undefined || end.end === at || text.charCodeAt(end.stop) === COLON) return undefined
-  cursor.at = end.stop
-  return isFlowEnd(cursor) ? plainNode(text, at, end.end) : undefined
+  const end = plainEnd(cursor, true)
+  if (end === -1 || end === at || text.charCodeAt(cursor.stop) === COLON) return undefined
+  cursor.at = cursor.stop
+  return isFlowEnd(cursor) ? plainNode(text, at, end) : undefined
 }
 
 /** A scalar that is followed by anything else may go on, or be a key. */
@@ -289,10 +315,13 @@ export function endsLine(cursor: Cursor): boolean {
 
 /** Whether the next line with something on it could belong to the scalar before it. */
 function continues({ text, at }: Cursor, indent: number): boolean {
-  const pattern = /[^\n]*(?:\n *(?:#[^\n]*)?(?=\n|$))*(?:\n( *)(?=[^ \n]))?/y
-  pattern.lastIndex = at
-  const [, spaces] = pattern.exec(text) ?? []
-  return spaces !== undefined && spaces.length > indent
+  for (let line = text.indexOf('\n', at) + 1; line > 0; line = text.indexOf('\n', line) + 1) {
+    let first = line
+    while (text.charCodeAt(first) === SPACE) first++
+    const code = text.charCodeAt(first)
+    if (first < text.length && code !== LINE_END && code !== HASH) return first - line > indent
+  }
+  return false
 }
 
 function isBreak(code: number): boolean {

@@ -6,6 +6,7 @@ import {
   readInline,
   readKey,
   skipSpaces,
+  startsKey,
 } from './quick-scalars.ts'
 
 /**
@@ -47,7 +48,7 @@ export function readOutline(text: string): Outline | undefined {
 export function readListItem(text: string, places: ItemPlaces, index: number): Node | undefined {
   const { indent, starts, end } = places
   const at = starts[index] as number
-  const cursor: Cursor = { text, at, content: at, indent, depth: 2, flowIndent: -1 }
+  const cursor: Cursor = { text, at, content: at, indent, depth: 2, flowIndent: -1, stop: 0 }
   const item = readDashed(cursor, indent)
   if (item === undefined || !toContent(cursor)) return undefined
   return cursor.at === (starts[index + 1] ?? end) ? item : undefined
@@ -55,7 +56,7 @@ export function readListItem(text: string, places: ItemPlaces, index: number): N
 
 function readRoot(text: string, lists?: Map<string, ItemPlaces>): Node | undefined {
   if (STRANGE.test(text)) return undefined
-  const cursor: Cursor = { text, at: 0, content: -1, indent: 0, depth: 0, flowIndent: -1 }
+  const cursor: Cursor = { text, at: 0, content: -1, indent: 0, depth: 0, flowIndent: -1, stop: 0 }
   if (!toContent(cursor) || cursor.at >= text.length) return undefined
   const first = text.charCodeAt(cursor.at)
   const isFlow = first === BRACE || first === BRACKET
@@ -96,16 +97,20 @@ function readMapping(
 ): Node | undefined {
   const start = cursor.at
   const entries: Entry[] = []
-  const isNew = newKeys(entries)
+  let seen: Set<string> | undefined
   let end = start
   do {
-    const key = readKey(cursor)
-    if (key === undefined || key.key === '__proto__' || !isNew(key.key)) return undefined
+    const read = readKey(cursor)
+    if (read === undefined) return undefined
+    const { key, keyStart, keyEnd } = read
+    if (entries.length === FEW_KEYS) seen = new Set(entries.map((entry) => entry.key))
+    if (key === '__proto__' || hasKey(entries, seen, key)) return undefined
+    seen?.add(key)
     const places = lists && skipList(cursor, indent)
-    if (places !== undefined) lists?.set(key.key, places)
+    if (places !== undefined) lists?.set(key, places)
     const value = places === undefined ? readValue(cursor, indent, true) : listNode(places)
     if (value === undefined) return undefined
-    entries.push({ ...key, value })
+    entries.push({ key, keyStart, keyEnd, value })
     end = value.end
     if (!toContent(cursor)) return undefined
   } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
@@ -116,13 +121,10 @@ function readMapping(
 /** Most mappings have few keys: these are looked through. */
 const FEW_KEYS = 8
 
-function newKeys(entries: readonly Entry[]): (key: string) => boolean {
-  let seen: Set<string> | undefined
-  return (key) => {
-    if (entries.length < FEW_KEYS) return !entries.some((entry) => entry.key === key)
-    seen ??= new Set(entries.map((entry) => entry.key))
-    return seen.size < seen.add(key).size
-  }
+function hasKey(entries: readonly Entry[], seen: Set<string> | undefined, key: string): boolean {
+  if (seen !== undefined) return seen.has(key)
+  for (let i = 0; i < entries.length; i++) if ((entries[i] as Entry).key === key) return true
+  return false
 }
 
 function readList(cursor: Cursor, indent: number): Node | undefined {
@@ -176,14 +178,6 @@ function readItem(cursor: Cursor, indent: number): Node | undefined {
   if (!isNested) return readInline(cursor, indent)
   cursor.indent = column
   return readBlock(cursor, indent)
-}
-
-/** A key is written on one line, and something follows its colon: looked for without moving. */
-function startsKey(cursor: Cursor): boolean {
-  const { at } = cursor
-  const key = readKey(cursor)
-  cursor.at = at
-  return key !== undefined
 }
 
 /** Behind a colon or a dash: on the same line, on the lines below, or nothing. */

@@ -75,17 +75,19 @@ function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList
 type Filling = (node: ScalarNode, value: string) => Expanded | undefined
 
 function pieceOf(root: Node, filling: Filling): Piece {
-  const expanded = new Map<Node, Expanded>()
-  const value = plain(root, (node) => {
-    if (typeof node.value !== 'string' || !node.value.includes('$')) return node.value
-    const filled = filling(node, node.value)
-    if (filled === undefined) return node.value
+  let expanded: Map<Node, Expanded> | undefined
+  const fill = (node: ScalarNode, text: string) => {
+    const filled = filling(node, text)
+    if (filled === undefined) return text
+    expanded ??= new Map()
     expanded.set(node, filled)
     // `port: ${PORT}` is a number, as it would be if it were written out.
     return node.style === 'plain' ? resolvePlain(filled.text) : filled.text
-  })
-  return { root, value, expanded }
+  }
+  return { root, value: plain(root, fill), expanded: expanded ?? NOTHING }
 }
+
+const NOTHING: ReadonlyMap<Node, Expanded> = new Map()
 
 const EMPTY: Node = { kind: 'mapping', entries: [], start: 0, end: 0 }
 
@@ -99,10 +101,13 @@ function spanInside(node: ScalarNode, text: string, { start, end }: Span): Span 
   return { start: offsets?.[start] ?? node.start, end: offsets?.[end] ?? node.end }
 }
 
-function plain(node: Node, scalar: (node: ScalarNode) => Scalar): unknown {
-  if (node.kind === 'scalar') return scalar(node)
-  if (node.kind === 'list') return node.items.map((item) => plain(item, scalar))
+function plain(node: Node, fill: (node: ScalarNode, text: string) => Scalar): unknown {
+  if (node.kind === 'scalar') {
+    const { value } = node
+    return typeof value === 'string' && value.includes('$') ? fill(node, value) : value
+  }
+  if (node.kind === 'list') return node.items.map((item) => plain(item, fill))
   const value: Record<string, unknown> = {}
-  for (const entry of node.entries) value[entry.key] = plain(entry.value, scalar)
+  for (const entry of node.entries) value[entry.key] = plain(entry.value, fill)
   return value
 }

@@ -29,7 +29,7 @@ export interface Reading {
   /** Backends that were named by something, to be looked up when all are known. */
   readonly references: BackendReference[]
   /** What was checked and found in order, by how it is written: most policies stand there often. */
-  readonly checked: Map<z.ZodType, Map<string, Checked>>
+  readonly checked: Map<z.ZodType, Map<Stage, Map<string, Checked>>>
 }
 
 interface Checked {
@@ -71,14 +71,19 @@ export function parseAt<S extends z.ZodType>(
   const shape = known ?? checkShape(reading, schema, path, input, except)
   if ('issues' in shape) return refusal(shape.issues)
   const { data, found } = shape
-  const diagnostics = found.flatMap((one) => checkPart(reading, one, path, stage))
+  const diagnostics =
+    found.length === 0 ? NOTHING : found.flatMap((one) => checkPart(reading, one, path, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
   if (hasErrors(diagnostics)) return refusal(diagnostics)
-  if (known === undefined && diagnostics.length === 0) memory?.remember(shape)
+  if (memory !== undefined && known === undefined && diagnostics.length === 0) {
+    remember(memory, shape)
+  }
   const namesFiles = found.some(({ annotation }) => annotation.is === 'path')
   const value = namesFiles ? fillMaterials(data, reading.files.textOf) : data
   return success(value as NonNullable<z.output<S>>, diagnostics)
 }
+
+const NOTHING: readonly Diagnostic[] = []
 
 function checkShape(
   { document, report }: Reading,
@@ -95,19 +100,24 @@ function checkShape(
   return { issues }
 }
 
-/** What is remembered of a value, and how to remember it. */
+/** What is remembered of a value, and where to remember it. */
 function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: unknown) {
   const text = JSON.stringify(input)
   // Numbers that JSON has no words for look like null there.
   if (text === undefined || text.includes('null')) return undefined
-  let texts = checked.get(schema)
-  if (texts === undefined) checked.set(schema, (texts = new Map()))
-  const key = `${stage} ${text}`
-  const remember = ({ data, found }: Checked) => {
-    const again = found.filter(({ annotation }) => annotation.is !== 'expression')
-    if (texts.size < MOST_CHECKED) texts.set(key, { data, found: again })
-  }
-  return { known: texts.get(key), remember }
+  let stages = checked.get(schema)
+  if (stages === undefined) checked.set(schema, (stages = new Map()))
+  let texts = stages.get(stage)
+  if (texts === undefined) stages.set(stage, (texts = new Map()))
+  return { texts, text, known: texts.get(text) }
+}
+
+function remember(
+  { texts, text }: { readonly texts: Map<string, Checked>; readonly text: string },
+  { data, found }: Checked,
+): void {
+  const again = found.filter(({ annotation }) => annotation.is !== 'expression')
+  if (texts.size < MOST_CHECKED) texts.set(text, { data, found: again })
 }
 
 /** A message about the value, or the key, at the path; reported and given back. */
@@ -147,6 +157,8 @@ function checkPart(
 function without(value: unknown, keys: readonly string[]): unknown {
   if (keys.length === 0 || typeof value !== 'object' || value === null) return value
   const rest: Record<string, unknown> = {}
-  for (const [key, member] of Object.entries(value)) if (!keys.includes(key)) rest[key] = member
+  for (const key of Object.keys(value)) {
+    if (!keys.includes(key)) rest[key] = (value as Readonly<Record<string, unknown>>)[key]
+  }
   return rest
 }

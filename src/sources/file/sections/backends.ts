@@ -83,6 +83,7 @@ const refSchema = oneOfKeys(
     .extend(refHead),
   ['backend', ...KINDS],
 )
+const AT_BACKEND = ['backend'] as const
 const refList = z.array(z.unknown()).max(64)
 
 /** One entry of `backends`. */
@@ -90,7 +91,7 @@ export function readBackend(reading: Reading, path: Path, fallback: string): Bac
   const head = parseAt(reading, backendHead, path, { stage: 'backend', except: ['policies'] })
   const named = parseAt(reading, nameHead, path).value?.name ?? fallback
   const policies = readPolicies(reading, [...path, 'policies'], {
-    sections: ['backend'],
+    sections: AT_BACKEND,
     level: 'backend',
     policy: `backend:${named}`,
   })
@@ -130,7 +131,7 @@ function readBackendRef(reading: Reading, path: Path, fallback: string) {
     isRepeated: true,
   })
   const policies = readPolicies(reading, [...path, 'policies'], {
-    sections: ['backend'],
+    sections: AT_BACKEND,
     level: 'backend',
     policy: `routeBackend:${fallback}`,
   })

@@ -178,8 +178,8 @@ function nameOf(
   fallback: string,
 ): string {
   const { name = fallback, namespace, ruleName } = value ?? {}
-  const parts = [namespace, name, ruleName].filter((part) => part !== undefined)
-  return parts.join('/')
+  const inside = namespace === undefined ? name : `${namespace}/${name}`
+  return ruleName === undefined ? inside : `${inside}/${ruleName}`
 }
 
 /** `*` names every name, and so does none. */
