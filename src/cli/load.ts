@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads'
 import { refusal, success } from '../diagnostics/result.ts'
-import { freeze } from '../model/freeze.ts'
 import type { Route } from '../model/route.ts'
 import { inSlices } from '../program/slices.ts'
 import type { Environment } from '../sources/file/expand.ts'
@@ -10,7 +9,7 @@ import { type Begun, THREAD, type ThreadData } from './thread.ts'
 
 /**
  * A configuration while requests are served: between them, or in a thread where one step of it
- * would already take too long.
+ * would already take too long. What it gives is not frozen yet.
  */
 export async function loadBetweenRequests(file: string, environment: Environment): Promise<Loaded> {
   try {
@@ -63,7 +62,7 @@ async function take(thread: Worker): Promise<Loaded> {
   const taken: Route[] = []
   while (taken.length < routes) {
     thread.postMessage(taken.length)
-    taken.push(...freeze(await next<readonly Route[]>()))
+    taken.push(...(await next<readonly Route[]>()))
   }
-  return { result: success(freeze({ ...model, routes: taken }), diagnostics), files }
+  return { result: success({ ...model, routes: taken }, diagnostics), files }
 }

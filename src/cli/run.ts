@@ -6,6 +6,7 @@ import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
+import { freezeModel } from '../model/freeze.ts'
 import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { inSlices } from '../program/slices.ts'
@@ -190,6 +191,7 @@ async function serveUntilStopped(
       reloads.at({ outcome: 'applied' }).inc()
       tell(model, diagnostics)
       log.info('config', { file, outcome: 'applied' })
+      await inSlices(freezeModel(model), now)
       await tellHash(model)
     },
     rejected: (diagnostics) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
+import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
 import type { Environment } from './expand.ts'
 import type { NamedFile, ReadText } from './files.ts'
@@ -30,15 +31,20 @@ const MOST_AT_ONCE = 32 * 1024
 
 /** A file, and the files that it names, as the Model. */
 export function loadFile(path: string, options: LoadOptions): Loaded {
-  return toEnd(loadFileStepwise(path, options))
+  return frozen(toEnd(loadFileStepwise(path, options)))
 }
 
 /** The same for a text that is here already; `path` is where relative paths start from. */
 export function loadText(text: string, path: string, options: LoadOptions): Loaded {
-  return toEnd(loadTextStepwise(text, path, options))
+  return frozen(toEnd(loadTextStepwise(text, path, options)))
 }
 
-/** The same in small steps, for whoever has something else to do meanwhile. */
+function frozen(loaded: Loaded): Loaded {
+  freeze(loaded.result.value)
+  return loaded
+}
+
+/** The same in small steps, for whoever has something else to do meanwhile; not frozen yet. */
 export function* loadFileStepwise(path: string, options: LoadOptions): Generator<void, Loaded> {
   const { shownAs = path } = options
   const found = readText(path)

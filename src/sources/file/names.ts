@@ -78,10 +78,11 @@ function unique<T extends { readonly name: string }>(
   invalidate: (thing: T, diagnostics: Diagnostics) => T,
 ): readonly Placed<T>[] {
   const seen = new Set<string>()
-  return list.map(({ thing, path }) => {
+  return list.map((placed) => {
+    const { thing, path } = placed
     if (!seen.has(thing.name)) {
       seen.add(thing.name)
-      return { thing, path }
+      return placed
     }
     const named = [...path, 'name']
     const at = hasPath(reading.document, named) ? named : path

@@ -45,16 +45,20 @@ function backendHint(name: string, known: readonly string[]): string {
 export function resolveParents(reading: Reading, draft: Draft): Draft {
   const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
   const resolve = <T extends Route | TcpRoute>(
-    { thing, path }: Placed<T>,
+    placed: Placed<T>,
     kind: 'HTTP' | 'TCP',
   ): Placed<T> => {
-    const parents = thing.parents.map((parent, index) =>
-      resolveParent(reading, gateways, parent, () => parentPath(reading, path, index)),
-    )
-    parents.forEach((parent, index) => {
-      checkParent(reading, gateways, thing, parent, () => parentPath(reading, path, index), kind)
-    })
-    return { thing: { ...thing, parents }, path }
+    const { thing, path } = placed
+    let parents: Parent[] | undefined
+    for (const [index, parent] of thing.parents.entries()) {
+      const find = () => parentPath(reading, path, index)
+      const resolved = resolveParent(reading, gateways, parent, find)
+      checkParent(reading, gateways, thing, resolved, find, kind)
+      if (resolved === parent) continue
+      parents ??= [...thing.parents]
+      parents[index] = resolved
+    }
+    return parents === undefined ? placed : { thing: { ...thing, parents }, path }
   }
   return {
     ...draft,
@@ -125,9 +129,7 @@ function checkParent(
   kind: 'HTTP' | 'TCP',
 ): void {
   const gateway = gateways.get(name)
-  const listeners = (gateway?.listeners ?? []).filter(
-    (listener) => listener.protocol !== 'Invalid' && (only === undefined || listener.name === only),
-  )
+  const listeners = gateway === undefined ? [] : listenersOf(gateway, only)
   if (listeners.length === 0) return
   const served: readonly string[] = SERVED[kind]
   const fitting = listeners.filter(({ protocol }) => served.includes(protocol))
@@ -148,6 +150,12 @@ function checkParent(
       hint: 'a name of `hostnames` must be among those of a listener',
     })
   }
+}
+
+function listenersOf({ listeners }: Gateway, only: string | undefined) {
+  return listeners.filter(
+    ({ protocol, name }) => protocol !== 'Invalid' && (only === undefined || name === only),
+  )
 }
 
 /** Whether some name is one of the listener and one of the route. */

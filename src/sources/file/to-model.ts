@@ -1,7 +1,6 @@
 import * as z from 'zod'
 import { collector } from '../../diagnostics/report.ts'
 import { type Result, refusal } from '../../diagnostics/result.ts'
-import { freeze } from '../../model/freeze.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
@@ -43,7 +42,10 @@ export interface ReadModel {
   readonly files: readonly NamedFile[]
 }
 
-/** What the user wrote, as the Model, with all that there is to say about it; in small steps. */
+/**
+ * What the user wrote, as the Model, with all that there is to say about it; in small steps. It is
+ * not frozen yet: of a large one that takes long, and may be done when it is in effect.
+ */
 export function* toModel(
   document: Document,
   { resolve, readText }: ModelOptions,
@@ -56,15 +58,7 @@ export function* toModel(
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
   if (unfilled.length > 0) return { result: refusal(unfilled), files: files.list() }
-  return { result: result(model && (yield* freezeModel(model))), files: files.list() }
-}
-
-function* freezeModel(model: Model): Generator<void, Model> {
-  for (const route of model.routes) {
-    freeze(route)
-    yield
-  }
-  return freeze(model)
+  return { result: result(model), files: files.list() }
 }
 
 /** Lists that files written for others may have. */

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { success } from '../../../diagnostics/result.ts'
 import type { Backend } from '../../../model/backend.ts'
 import type { BackendRef } from '../../../model/route.ts'
 import {
@@ -84,7 +85,13 @@ const refSchema = oneOfKeys(
   ['backend', ...KINDS],
 )
 const AT_BACKEND = ['backend'] as const
-const refList = z.array(z.unknown()).max(64)
+const MOST_REFS = 64
+const refList = z.array(z.unknown()).max(MOST_REFS)
+
+/** As the schema has it, which takes longer. */
+function isRefList(value: unknown): value is readonly unknown[] {
+  return Array.isArray(value) && value.length <= MOST_REFS
+}
 
 /** One entry of `backends`. */
 export function readBackend(reading: Reading, path: Path, fallback: string): Backend {
@@ -108,10 +115,9 @@ interface Refs {
 
 /** `backends` of a route. */
 export function readBackendRefs(reading: Reading, path: Path, route: string): Refs {
-  if (valueAt(reading.document, path) === undefined) {
-    return { refs: [], backends: [], diagnostics: [] }
-  }
-  const list = parseAt(reading, refList, path)
+  const value = valueAt(reading.document, path)
+  if (value === undefined) return { refs: [], backends: [], diagnostics: [] }
+  const list = isRefList(value) ? success(value) : parseAt(reading, refList, path)
   const read = (list.value ?? []).map((_, index) =>
     readBackendRef(reading, [...path, index], `${route}/${index}`),
   )

@@ -1,18 +1,21 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { type Result, success } from '../../../diagnostics/result.ts'
 import type { Backend } from '../../../model/backend.ts'
 import type { Section } from '../../../model/policy.ts'
 import type { BackendRef, Match, Parent, Route } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { headerName, hostname, name } from '../../../policies/schema.ts'
-import { originOf, type Path } from '../document.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
 import type { Placed } from '../draft.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { backendRefSchema, readBackendRefs } from './backends.ts'
 import { pathMatch, valueMatch } from './matches.ts'
+import { type RouteHead, readQuickHead } from './quick-head.ts'
 
 const AT_ROUTE: readonly Section[] = ['traffic', 'backend']
+const AT_TCP_ROUTE: readonly Section[] = ['backend']
 
 const names = () => z.union([name(), z.array(name()).min(1).max(64)])
 
@@ -97,7 +100,7 @@ export interface ReadRoute<T> extends Placed<T> {
   readonly backends: readonly Placed<Backend>[]
 }
 
-const attachedHead = z.strictObject({ ...httpHead, ...attachment })
+export const attachedHead = z.strictObject({ ...httpHead, ...attachment })
 const insideHead = z.strictObject(httpHead)
 const tcpAttachedHead = z.strictObject({ ...identity, ...attachment })
 const tcpInsideHead = z.strictObject(identity)
@@ -111,9 +114,7 @@ export function readRoute(
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<Route> {
-  const schema = parents === undefined ? attachedHead : insideHead
-  const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
-  const value = head.value as z.output<typeof attachedHead> | undefined
+  const { value, diagnostics: ofHead } = readHead(reading, path, parents !== undefined)
   const name = nameOf(value, fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const origin = originOf(reading.document, path)
@@ -127,7 +128,7 @@ export function readRoute(
     origin,
     matches: value?.matches ?? [EVERYTHING],
     policies: [],
-    action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
+    action: actionOf(refs, [...ofHead, ...diagnostics]),
   }
   const thing = {
     name,
@@ -138,6 +139,13 @@ export function readRoute(
     policies,
   }
   return { thing, backends, path }
+}
+
+function readHead(reading: Reading, path: Path, isInside: boolean): Result<RouteHead> {
+  const quick = readQuickHead(valueAt(reading.document, path))
+  if (quick !== undefined && !(isInside && quick.gateways !== undefined)) return success(quick)
+  const schema = isInside ? insideHead : attachedHead
+  return parseAt(reading, schema as typeof attachedHead, path, { except: ['policies', 'backends'] })
 }
 
 export function readTcpRoute(
@@ -152,7 +160,7 @@ export function readTcpRoute(
   const name = nameOf(value, fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const policies = readPolicies(reading, [...path, 'policies'], {
-    sections: ['backend'],
+    sections: AT_TCP_ROUTE,
     level: 'route',
     policy: `tcpRoute:${name}`,
   })
