@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { refusal, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
-import { inSlices } from '../program/slices.ts'
+import { inSlices } from '../model/steps.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { NotQuick } from '../sources/file/read.ts'

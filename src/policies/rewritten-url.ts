@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { scalar } from './scalars.ts'
+import { pathText, scalar } from './scalars.ts'
 import { oneOfKeys } from './shapes.ts'
 
 export type Authority = 'auto' | 'none' | { readonly host?: string; readonly port?: number }
@@ -48,14 +48,6 @@ export const authority = () =>
       if (value.full !== undefined) return value.full
       return value.host === undefined ? { port: value.port as number } : { host: value.host }
     })
-
-const pathText = () =>
-  scalar<string>({
-    what: 'a path',
-    hint: 'begin with a slash; leave out ? and #',
-    pattern: /^\/[^\s?#]*$/,
-    parse: (text) => text,
-  })
 
 export const newPath = () =>
   oneOfKeys(

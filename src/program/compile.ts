@@ -2,6 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
+import { inSlices, toEnd } from '../model/steps.ts'
 import { unenforcedOnStreams } from '../policies/stream-policies.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, layersAround, openCompilation } from './compilation.ts'
@@ -13,7 +14,6 @@ import { compileNetwork } from './network.ts'
 import type { ListenerProgram, Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
 import type { Services } from './services.ts'
-import { inSlices, toEnd } from './slices.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where

@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
+import { toEnd } from '../../model/steps.ts'
 import type { Environment } from './expand.ts'
 import type { NamedFile, ReadText } from './files.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
@@ -82,13 +83,6 @@ function* loadOnce(
   if (document === undefined) return { result: refusal(diagnostics), files: [] }
   const folder = dirname(resolve(path))
   return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText })
-}
-
-function toEnd<T>(steps: Generator<void, T>): T {
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done === true) return value
-  }
 }
 
 const readText: ReadText = (path) => {

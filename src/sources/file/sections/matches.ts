@@ -1,14 +1,6 @@
 import * as z from 'zod'
 import type { PathMatch, ValueMatch } from '../../../model/route.ts'
-import { oneOfKeys, regex, scalar } from '../../../policies/schema.ts'
-
-const pathText = () =>
-  scalar<string>({
-    what: 'a path',
-    hint: 'begin with a slash; leave out ? and #',
-    pattern: /^\/[^\s?#]*$/,
-    parse: (text) => text,
-  })
+import { oneOfKeys, pathText, regex } from '../../../policies/schema.ts'
 
 export const pathMatch = () =>
   oneOfKeys(
