@@ -21,7 +21,10 @@ export async function openDecisionFile(
     return await DecisionFile.open({
       ...file,
       path,
-      whenFailed: (message) => log.error('decisions', { file: path, error: message }),
+      whenFailed: (message, lost) => {
+        const fields = { file: path, error: message }
+        log.error('decisions', lost === 0 ? fields : { ...fields, lost })
+      },
       whenDropped: (records) => drops.inc(records),
     })
   } catch (error) {

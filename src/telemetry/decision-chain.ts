@@ -135,8 +135,11 @@ class ChainCheck {
       number++
       const line = isWhole ? readChainLine(bytes) : undefined
       if (line === undefined) {
-        if (torn !== undefined) this.#unreadable(file, torn.line)
-        torn = { line: number, bytes: bytes.length }
+        // Whoever was killed while it made up for another leaves two parts, with a break between.
+        torn = {
+          line: torn?.line ?? number,
+          bytes: torn === undefined ? bytes.length : torn.bytes + 1 + bytes.length,
+        }
         continue
       }
       // A process that was killed left part of a line; the next one says how much it found.

@@ -114,6 +114,16 @@ describe('the file of decisions', () => {
     assert.match(report.notes.join(), /left when a process was killed/)
   })
 
+  it('goes on behind parts of several lines', async () => {
+    const own = place()
+    await own.write(0, 3)
+    appendFileSync(own.path, '{"seq":99,"prev":"tor\n{"seq":5,"pr\n')
+    await own.write(3, 4)
+    const report = await verifyChain(own.files())
+    assert.deepEqual([report.faults, report.decisions], [[], 4])
+    assert.match(report.notes.join(), /left when a process was killed/)
+  })
+
   it('goes on behind what somebody else wrote in the meantime', async () => {
     const own = place()
     const [one, other] = [await own.open(), await own.open()]

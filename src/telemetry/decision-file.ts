@@ -18,8 +18,8 @@ export interface DecisionFileOptions {
   readonly maxFiles: number
   /** Records that wait to be written at most; more are left out, and the file says how many. */
   readonly capacity?: number
-  /** Called, now and then, with what went wrong while the gateway runs. */
-  readonly whenFailed: (message: string) => void
+  /** Called, now and then, with what went wrong, and how many records are lost for good by it. */
+  readonly whenFailed: (message: string, lost: number) => void
   readonly whenDropped?: (records: number) => void
 }
 
@@ -87,7 +87,9 @@ export class DecisionFile {
       await this.#pump()
       await this.#append([['end', { time: now(), reason: 'stopped' }]])
     } catch (error) {
-      this.#options.whenFailed((error as Error).message)
+      const lost = this.#waiting.length
+      if (lost > 0) this.#options.whenDropped?.(lost)
+      this.#options.whenFailed((error as Error).message, lost)
     }
     await this.#handle.close()
   }
@@ -97,7 +99,7 @@ export class DecisionFile {
     this.#pumping ??= this.#pump().then(
       () => this.#settled(INTERVAL),
       (error: Error) => {
-        this.#options.whenFailed(error.message)
+        this.#options.whenFailed(error.message, 0)
         this.#settled(RETRY)
       },
     )
@@ -122,7 +124,7 @@ export class DecisionFile {
     }
   }
 
-  /** After an error the chain is read again from the file, and all lines of it are repeated. */
+  /** All of the lines, or none. */
   async #append(entries: readonly (readonly [Entry, object])[]): Promise<void> {
     const { path } = this.#options
     const [own, there] = await Promise.all([this.#handle.stat(), stat(path).catch(() => undefined)])
@@ -137,13 +139,8 @@ export class DecisionFile {
       next = linkAfter(next, line)
       text += `${line}\n`
     }
-    const bytes = Buffer.from(text)
-    // What a write that failed half way left is found, and told, when the next one opens the file.
-    for (let written = 0; written < bytes.length; ) {
-      const { bytesWritten } = await this.#handle.write(bytes, written)
-      written += bytesWritten
-    }
-    this.#size += bytes.length
+    await addTo(this.#handle, this.#size, text)
+    this.#size += Buffer.byteLength(text)
     this.#next = next
   }
 
@@ -162,6 +159,19 @@ export class DecisionFile {
     this.#use(await openChain(path, this.#next))
     const old = await rotatedFiles(path)
     for (const file of old.slice(0, Math.max(0, old.length - maxFiles))) await rm(file)
+  }
+}
+
+/**
+ * A disk that is full takes part of a text, and the part is taken back: a chain goes on behind
+ * whole lines. Where even that fails, it is found and told by whoever opens the file next.
+ */
+async function addTo(handle: FileHandle, size: number, text: string): Promise<void> {
+  try {
+    await handle.appendFile(text)
+  } catch (error) {
+    await handle.truncate(size).catch(() => {})
+    throw error
   }
 }
 
@@ -208,7 +218,7 @@ async function begin(handle: FileHandle, path: string, known?: Link): Promise<Op
   }
   const after = before === undefined ? {} : { after: basename(before) }
   const line = chainLine(link, 'begin', { time: now(), format: 1, ...after })
-  await handle.appendFile(`${line}\n`)
+  await addTo(handle, 0, `${line}\n`)
   return {
     handle,
     next: linkAfter(link, line),
@@ -225,23 +235,27 @@ async function resume(handle: FileHandle, size: number): Promise<Opened> {
   const first = readChainLine(head.subarray(0, head.indexOf(10)))?.seq ?? link.seq
   const line = chainLine(link, 'resume', torn === 0 ? { time: now() } : { time: now(), torn })
   const text = `${torn === 0 ? '' : '\n'}${line}\n`
-  await handle.appendFile(text)
+  await addTo(handle, size, text)
   return { handle, next: linkAfter(link, line), first, size: size + Buffer.byteLength(text) }
 }
 
-/** What follows the last whole line, and the bytes of an unfinished one behind it. */
+/** What follows the last line that can be read, and the bytes of unfinished ones behind it. */
 async function lastLink(
   handle: FileHandle,
   size: number,
 ): Promise<{ readonly next: Link; readonly torn: number }> {
   const tail = Buffer.alloc(Math.min(size, LONGEST_LINE))
   await handle.read(tail, 0, tail.length, size - tail.length)
-  const end = tail.lastIndexOf(10)
-  const start = end <= 0 ? 0 : tail.lastIndexOf(10, end - 1) + 1
-  const bytes = tail.subarray(start, Math.max(end, 0))
-  const line = end === -1 ? undefined : readChainLine(bytes)
-  if (line === undefined) throw new Error('its last line is none of a decision file')
-  return { next: linkAfter(line, bytes), torn: tail.length - end - 1 }
+  for (let end = tail.lastIndexOf(10); end > 0; ) {
+    const start = tail.lastIndexOf(10, end - 1) + 1
+    const bytes = tail.subarray(start, end)
+    const line = readChainLine(bytes)
+    if (line !== undefined) {
+      return { next: linkAfter(line, bytes), torn: tail.length - end - 1 }
+    }
+    end = start - 1
+  }
+  throw new Error('its last line is none of a decision file')
 }
 
 function now(): string {
