@@ -20,7 +20,7 @@ describe('portcullis', () => {
     ['refuses an option', ['validate', '--fast'], 2, /--fast/],
     ['validates a good file', ['validate', join(CASES, 'minimal.in.yaml')], 0, /: no errors\n$/],
     ['validates a bad one', ['validate', join(CASES, 'wrong-types.in.yaml')], 1, /\d+ errors/],
-    ['lets warnings pass', ['validate', join(CASES, 'llm.in.yaml')], 0, /: 1 warning\n$/],
+    ['lets warnings pass', ['validate', join(CASES, 'llm.in.yaml')], 0, /: 2 warnings\n$/],
     ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*does not exist/],
     ['says that it is a folder', ['validate', CASES], 1, /PC0201.*it is a folder/],
   ] as const) {
@@ -37,11 +37,39 @@ describe('portcullis', () => {
     assert.match(out, /standard-input:1:28/)
   })
 
+  it('says what the gateway would say when it starts', async () => {
+    const { code, out } = await run(
+      ['validate', '-'],
+      `gateways: { default: { port: 8080 } }
+routes:
+- policies:
+    jwtAuthentication: { issuer: a, jwks: '{"keys":[{"kty":"oct","kid":"1","k":"AA"}]}' }
+  backends: [{ host: 'api:80' }]`,
+    )
+    assert.equal(code, 0)
+    assert.match(out, /warning\[PC0501\]: the key `1` of `a` is not used/)
+    assert.match(out, /warning\[PC0503\]: every token of `a` is refused/)
+  })
+
+  it('warns of an API key in the file, without showing it, and not of one elsewhere', async () => {
+    const file = (key: string) => `gateways: { default: { port: 8080 } }
+routes:
+- policies: { apiKey: { keys: [{ key: "${key}" }] } }
+  backends: [{ host: 'api:80' }]`
+    const { out } = await run(['validate', '-'], file('tell-nobody'))
+    assert.match(out, /warning\[PC0504\].*\n.*standard-input:3:34\n.*hint: write `keyHash/)
+    assert.doesNotMatch(out, /tell-nobody/)
+    const environment = { KEY: 'tell-nobody' }
+    const input = file('$' + '{KEY}')
+    const other = await runWith(['validate', '-'], { readInput: () => input, environment })
+    assert.match(other.out, /: no errors/)
+  })
+
   it('prints the messages of all files as one JSON object', async () => {
     const files = ['minimal', 'llm', 'wrong-types'].map((name) => join(CASES, `${name}.in.yaml`))
     const { code, out } = await run(['validate', ...files, '--format', 'json'])
     const { errors, warnings, diagnostics } = JSON.parse(out)
-    assert.deepEqual([code, warnings], [1, 2])
+    assert.deepEqual([code, warnings], [1, 3])
     assert.equal(diagnostics.length, errors + warnings)
   })
 

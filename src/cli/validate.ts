@@ -1,8 +1,11 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
+import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
+import { compileProgram } from '../program/compile.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { idleServices } from './idle-services.ts'
 import { readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
@@ -40,10 +43,17 @@ function parse(args: readonly string[]) {
   })
 }
 
+/** What its reader says, and what the gateway would say when it is put to use. */
 function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
-  if (file !== '-') return loadFile(file, { environment }).result.diagnostics
-  const text = readInput()
-  return loadText(text, 'standard-input', { environment }).result.diagnostics
+  const { value: model, diagnostics } =
+    file === '-'
+      ? loadText(readInput(), 'standard-input', { environment }).result
+      : loadFile(file, { environment }).result
+  if (model === undefined || hasErrors(diagnostics)) return diagnostics
+  const all = collector()
+  const { diagnostics: later } = compileProgram(model, undefined, idleServices({ value: 0 }))
+  for (const diagnostic of [...diagnostics, ...later]) all.report(diagnostic)
+  return all.diagnostics()
 }
 
 function print(file: string, diagnostics: readonly Diagnostic[], terminal: Terminal): void {

@@ -10,9 +10,16 @@ export type Annotation =
       readonly stage?: Stage
     }
   /** The path of a file whose text becomes part of the Model. */
-  | { readonly is: 'path' }
+  | { readonly is: 'path'; readonly check?: CheckText }
+  /** Worth something to whoever reads the file, unless it comes from the environment. */
+  | { readonly is: 'credential'; readonly hint: string }
   /** The name of a backend. */
   | { readonly is: 'backend' }
+
+/** What is wrong with the text of a file, if anything. */
+export type CheckText = (
+  text: string,
+) => { readonly message: string; readonly hint: string } | undefined
 
 export type ResultType = 'bool' | 'string' | 'any'
 

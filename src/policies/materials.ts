@@ -1,18 +1,23 @@
 import * as z from 'zod'
 import type { Material, Secret } from '../model/material.ts'
-import { annotate } from './annotations.ts'
+import { annotate, type CheckText } from './annotations.ts'
 
 /**
  * Text of the configuration or of a file. A schema reads no files: what stands in one comes out
  * empty, and the source that has the file fills it in (see `fillMaterials`).
  */
 
-const path = () => annotate(z.string().min(1).max(4096).meta({ title: 'path' }), { is: 'path' })
+const path = (check?: CheckText) =>
+  annotate(
+    z.string().min(1).max(4096).meta({ title: 'path' }),
+    check === undefined ? { is: 'path' } : { is: 'path', check },
+  )
 const inFile = () => z.strictObject({ file: path().describe('The path of a file with the text.') })
 const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The text itself.') })
 
-/** The path of a file. */
-export const file = () => path().transform((value) => toMaterial({ file: value }))
+/** The path of a file, whose text must stand the check. */
+export const file = (check?: CheckText) =>
+  path(check).transform((value) => toMaterial({ file: value }))
 
 /** The text, or `{file: path}`. */
 export const textOrFile = () => z.union([z.string().min(1), inFile()]).transform(toMaterial)

@@ -37,4 +37,35 @@ export const AUTHENTICATION_CODES = defineCodes('PC05', 'Authentication', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0503',
+    severity: 'warning',
+    title: 'an issuer has no key that can be used',
+    explanation:
+      'The key set of an issuer in the configuration is empty, or none of its keys can verify ' +
+      'tokens, so that every token of the issuer is refused and nobody gets through who has no ' +
+      'other credential. Put the public keys of the issuer into the set, or let the gateway fetch ' +
+      'them with `url`.',
+    example: {
+      language: 'yaml',
+      wrong: `${HEAD}    jwtAuthentication:\n      issuer: https://issuer.example\n      jwks: '{"keys":[]}'`,
+      right: `${HEAD}    jwtAuthentication:\n      issuer: https://issuer.example\n      jwks: { url: "https://issuer.example/keys" }`,
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0504',
+    severity: 'warning',
+    title: 'a credential stands in the file',
+    explanation:
+      'An API key is written in the configuration as it is, so that whoever can read the file, a ' +
+      'copy of it or its history can use the key. The gateway itself keeps only the digest. Write ' +
+      'the digest instead, which is worth nothing to a reader: `keyHash: sha256:` and what ' +
+      '`printf %s KEY | sha256sum` prints; or take the key from the environment.',
+    example: {
+      language: 'yaml',
+      wrong: `${HEAD}    apiKey:\n      keys: [{ key: robot-key }]`,
+      right: `${HEAD}    apiKey:\n      keys: [{ keyHash: "sha256:b2cfb5518f033861ee2dd12be0f7c0b95c23d0b8d1f4c32c8a788f77bc8a52be" }]`,
+    },
+  },
 ])

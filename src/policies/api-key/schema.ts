@@ -1,18 +1,23 @@
 import * as z from 'zod'
 import { sha256 } from '../../cel/library/hash-sha256.ts'
+import { annotate } from '../annotations.ts'
 import { credentialLocation } from '../credential-location.ts'
 import { anything, choice, scalar } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 
+const HINT =
+  'write `keyHash: sha256:` and what `printf %s KEY | sha256sum` prints in its place, or take it ' +
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+  'from the environment with `key: ${NAME}`'
+
+const plainKey = () => annotate(z.string().min(1).max(4096), { is: 'credential', hint: HINT })
+
 const key = () =>
   oneOfKeys(
     z.strictObject({
-      key: z
-        .string()
-        .min(1)
-        .max(4096)
+      key: plainKey()
         .optional()
-        .describe('The key itself; only its digest is kept.'),
+        .describe('The key itself, from the environment for one; only its digest is kept.'),
       keyHash: scalar<string>({
         what: 'the digest of a key',
         hint: 'write sha256: and 64 hexadecimal digits',

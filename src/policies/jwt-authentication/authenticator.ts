@@ -23,6 +23,7 @@ export function openJwt(
   const world = { ...SYSTEM_WORLD, ...site.world }
   const checker = site.kept(policy, () => new TokenChecker(value, world), field)
   for (const [issuer, fault] of checker.faults) site.report(faultOf(policy, issuer, fault))
+  for (const issuer of checker.keyless) site.report(keylessOf(policy, issuer))
   const { find, remove } = compileLocation(location, policy, field, site)
   return {
     method: 'jwt',
@@ -57,5 +58,15 @@ function faultOf({ origin }: ValidPolicy, issuer: string, { index, kid, problem 
     message: `${name} of \`${issuer}\` is not used: ${problem}`,
     origin,
     hint: 'tokens that name it are refused; publish a key that can be used',
+  } as const
+}
+
+function keylessOf({ origin }: ValidPolicy, issuer: string) {
+  return {
+    code: 'PC0503',
+    severity: 'warning',
+    message: `every token of \`${issuer}\` is refused: its key set has no key that can be used`,
+    origin,
+    hint: 'put the public keys of the issuer into `jwks`, or name its `url`',
   } as const
 }

@@ -31,6 +31,8 @@ export class TokenChecker {
   readonly remotes: readonly (readonly [issuer: string, keys: RemoteKeys])[]
   /** Keys of the configuration that cannot be used. */
   readonly faults: readonly (readonly [issuer: string, fault: KeyFault])[]
+  /** Issuers of the configuration none of whose keys can be used. */
+  readonly keyless: readonly string[]
   readonly #providers: Providers
   readonly #date: () => number
   readonly #lookedUp: ((isKnown: boolean) => void) | undefined
@@ -46,6 +48,9 @@ export class TokenChecker {
     )
     this.faults = opened.flatMap(({ issuer, keys }) =>
       (keys.current?.faults ?? []).map((fault) => [issuer, fault] as const),
+    )
+    this.keyless = opened.flatMap(({ issuer, keys }) =>
+      keys instanceof RemoteKeys || (keys.current?.byKid.size ?? 0) > 0 ? [] : [issuer],
     )
     this.#providers = providersByIssuer(opened)
     this.#date = world.date

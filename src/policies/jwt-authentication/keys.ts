@@ -1,9 +1,9 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject } from 'node:crypto'
-import { readJson } from '../../cel/values/json-read.ts'
 import { isPlainObject } from '../../cel/values/kind.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { ALGORITHMS, type Algorithm, algorithmsFor } from './algorithms.ts'
 import { decodeBase64url } from './base64url.ts'
+import { readKeySet } from './key-set.ts'
 import { isRocaModulus } from './roca.ts'
 
 /** One key of an issuer, and all that it may verify. */
@@ -38,14 +38,10 @@ export function fixedKeys(keys: VerificationKeys | undefined): KeySource {
   return { current: keys, refetch: () => undefined }
 }
 
-const MOST_KEYS = 256
-
-/** A JSON Web Key Set (RFC 7517 §5); undefined where the text is none. */
+/** A JSON Web Key Set; undefined where the text is none. */
 export function parseKeys(text: string): VerificationKeys | undefined {
-  const set = readJson(text, { duplicates: 'refuse' })
-  if (set === undefined || !isPlainObject(set)) return undefined
-  const written = Object.hasOwn(set, 'keys') ? set['keys'] : undefined
-  if (!Array.isArray(written) || written.length > MOST_KEYS) return undefined
+  const written = readKeySet(text)
+  if (typeof written === 'string') return undefined
   const faults: KeyFault[] = []
   const found = new Map<string, { readonly index: number; readonly key: VerificationKey }[]>()
   for (const [index, jwk] of written.entries()) {

@@ -4,10 +4,13 @@ import { credentialLocation } from '../credential-location.ts'
 import { file } from '../materials.ts'
 import { choice, duration, url } from '../scalars.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
+import { readKeySet } from './key-set.ts'
 
 export type KeySet =
   | { readonly kind: 'local'; readonly keys: Material }
   | { readonly kind: 'remote'; readonly url: string; readonly cacheDuration: number }
+
+const HINT = 'write {"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "AQAB"}]}'
 
 const keyText = () =>
   z
@@ -16,25 +19,26 @@ const keyText = () =>
     .meta({ title: 'JSON Web Key Set' })
     .check(({ value, issues }) => {
       const problem = keySetProblem(value)
-      if (problem === undefined) return
-      const hint = 'write {"keys": [{"kty": "RSA", "kid": "…", "n": "…", "e": "AQAB"}]}'
-      issues.push(
-        issue(value, `this is not a JSON Web Key Set: ${problem}`, { rule: 'malformed', hint }),
-      )
+      if (problem !== undefined) {
+        const message = `this is not a JSON Web Key Set: ${problem}`
+        issues.push(issue(value, message, { rule: 'malformed', hint: HINT }))
+      }
     })
+
+/** Tokens would all be refused, and nobody could tell why. */
+const keyFile = () =>
+  file((text) => {
+    const problem = keySetProblem(text)
+    const message = `the file is not a JSON Web Key Set: ${problem}`
+    return problem === undefined ? undefined : { message, hint: `${HINT} in it` }
+  })
 
 /** Only the outline: each key is judged when it is imported. */
 function keySetProblem(text: string): string | undefined {
-  let set: unknown
-  try {
-    set = JSON.parse(text)
-  } catch {
-    return 'it is not JSON'
-  }
-  const { keys } = (set ?? {}) as { readonly keys?: unknown }
-  if (!Array.isArray(keys)) return 'it has no `keys`'
+  const written = readKeySet(text)
+  if (typeof written === 'string') return written
   const isKey = (key: unknown) => typeof (key as { kty?: unknown } | null)?.kty === 'string'
-  return keys.every(isKey) ? undefined : 'a key of it has no `kty`'
+  return written.every(isKey) ? undefined : 'a key of it has no `kty`'
 }
 
 const keys = z
@@ -43,7 +47,7 @@ const keys = z
     oneOfKeys(
       z.strictObject({
         inline: keyText().optional().describe('The key set as JSON text.'),
-        file: file().optional().describe('The path of a file with the key set.'),
+        file: keyFile().optional().describe('The path of a file with the key set.'),
         url: url().optional().describe('Where to fetch the key set.'),
         cacheDuration: duration()
           .prefault('15m')

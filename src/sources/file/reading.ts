@@ -12,8 +12,10 @@ import {
 import {
   type Document,
   diagnosticAt,
+  isExpanded,
   type Message,
   originInside,
+  originOf,
   type Path,
   spanOf,
   valueAt,
@@ -149,9 +151,19 @@ function checkPart(
     references.push({ backend: value, path: at })
     return []
   }
-  const problem = files.read(value, at)
+  if (annotation.is === 'credential') return checkCredential(document, at, annotation.hint)
+  const problem = files.read(value, at) ?? annotation.check?.(files.textOf(value) ?? '')
   if (problem === undefined) return []
-  return [diagnosticAt(document, spanOf(document, at, 'value'), problem)]
+  const message = { code: 'PC0215', ...problem }
+  return [diagnosticAt(document, spanOf(document, at, 'value'), message)]
+}
+
+/** Without the line that it stands in: messages go to logs. */
+function checkCredential(document: Document, at: Path, hint: string): readonly Diagnostic[] {
+  if (isExpanded(document, at)) return []
+  const message = 'this credential can be used by whoever reads the file'
+  const origin = originOf(document, at)
+  return [{ code: 'PC0504', severity: 'warning', message, origin, hint }]
 }
 
 function without(value: unknown, keys: readonly string[]): unknown {
