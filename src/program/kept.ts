@@ -10,6 +10,8 @@ export interface Kept {
   limitedKeys?(): readonly [policy: string, count: number]
   /** Seconds since the keys of each issuer were fetched; without those that never were. */
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
+  /** Those whose keys it fetches. */
+  readonly issuers?: readonly string[]
 }
 
 /** What the one Program has and the other has not, to be closed. */
@@ -37,4 +39,9 @@ export function keptFigures(program: Program | undefined) {
     }
   }
   return { remembered, ages, keys }
+}
+
+/** All whose keys are fetched. */
+export function issuersOf({ state }: Program): ReadonlySet<string> {
+  return new Set([...state.values()].flatMap((kept) => (kept as Kept).issuers ?? []))
 }

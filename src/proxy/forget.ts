@@ -1,8 +1,9 @@
+import { issuersOf } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-const LABELS = ['listener', 'route', 'backend', 'policy'] as const
+const LABELS = ['listener', 'route', 'backend', 'policy', 'provider'] as const
 type Names = Readonly<Record<(typeof LABELS)[number], ReadonlySet<string>>>
 
 /** Series of what the configuration has no more go away. */
@@ -25,7 +26,8 @@ export class Forgetting {
   }
 }
 
-function namesOf({ model, listeners, clusters }: Program, streams: Streams): Names {
+function namesOf(program: Program, streams: Streams): Names {
+  const { model, listeners, clusters } = program
   const backends = [...clusters.values(), ...streams.clusters.values()]
   return {
     // Connections that may ask for several listeners are counted by their gateway.
@@ -35,6 +37,7 @@ function namesOf({ model, listeners, clusters }: Program, streams: Streams): Nam
     route: new Set(model.routes.map(({ name }) => name)),
     backend: new Set(backends.map(({ name }) => name)),
     policy: new Set(attachedTo(model).map(({ policy }) => policy)),
+    provider: issuersOf(program),
   }
 }
 

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
-import type { Server } from 'node:http'
+import { createServer, type Server } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
 import { SignJWT } from 'jose'
 import { DECISION_FIELDS } from '../../src/telemetry/decision-record.ts'
 import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
@@ -289,6 +291,37 @@ routes:
     await own.stop()
     backend.close()
     backend.closeAllConnections()
+  })
+
+  it('forget issuers that the configuration has no more', async () => {
+    const keys = createServer((_, response) => response.end('{"keys":[]}'))
+    await new Promise<void>((done) => keys.listen(0, '127.0.0.1', done))
+    const url = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/keys`
+    const port = await freePort()
+    const text = (issuer: string) => `
+gateways: { default: { port: ${port} } }
+routes:
+- policies: { jwtAuthentication: { issuer: ${issuer}, jwks: { url: '${url}' } } }
+  backends: [{ host: '127.0.0.1:1' }]
+`
+    const own = await startDeciding(text('https://old.example'))
+    const fetched = (issuer: string) =>
+      own.metric(
+        `portcullis_jwks_refreshes_total{provider="https://${issuer}.example",outcome="changed",trigger="start"}`,
+      )
+    const age = (issuer: string) =>
+      own.metric(`portcullis_jwks_age_seconds{provider="https://${issuer}.example"}`)
+    const until = async (issuer: string) => {
+      for (let i = 0; i < 200 && fetched(issuer) === undefined; i++) await wait(10)
+      assert.equal(fetched(issuer), 1)
+      assert.notEqual(age(issuer), undefined)
+    }
+    await until('old')
+    await own.apply(text('https://new.example'))
+    await until('new')
+    assert.deepEqual([fetched('old'), age('old')], [undefined, undefined])
+    await own.stop()
+    keys.close()
   })
 })
 

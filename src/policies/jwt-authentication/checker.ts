@@ -81,6 +81,10 @@ export class TokenChecker {
     return this.cache.size
   }
 
+  get issuers(): readonly string[] {
+    return this.remotes.map(([issuer]) => issuer)
+  }
+
   *keyAges(): Generator<readonly [issuer: string, seconds: number]> {
     for (const [issuer, keys] of this.remotes) {
       const { age } = keys.status()
