@@ -1,6 +1,6 @@
 import { constants } from 'node:crypto'
 
-/** RFC 7518 §3.1 and RFC 8037, without those that share a secret and without `none`. */
+/** RFC 7518 §3.1, RFC 8037 and RFC 9864, without those that share a secret and without `none`. */
 export interface Algorithm {
   readonly name: string
   readonly keyType: 'RSA' | 'EC' | 'OKP'
@@ -32,6 +32,14 @@ const ecdsa = (name: string, digest: string, curve: string): Algorithm => ({
   padding: undefined,
 })
 
+const eddsa = (name: string, ...curves: readonly string[]): Algorithm => ({
+  name,
+  keyType: 'OKP',
+  curves,
+  digest: undefined,
+  padding: undefined,
+})
+
 const ALL: readonly Algorithm[] = [
   rsa('RS256', 'sha256'),
   rsa('RS384', 'sha384'),
@@ -42,13 +50,10 @@ const ALL: readonly Algorithm[] = [
   ecdsa('ES256', 'sha256', 'P-256'),
   ecdsa('ES384', 'sha384', 'P-384'),
   ecdsa('ES512', 'sha512', 'P-521'),
-  {
-    name: 'EdDSA',
-    keyType: 'OKP',
-    curves: ['Ed25519', 'Ed448'],
-    digest: undefined,
-    padding: undefined,
-  },
+  eddsa('EdDSA', 'Ed25519', 'Ed448'),
+  // RFC 9864: the same with the curve in the name.
+  eddsa('Ed25519', 'Ed25519'),
+  eddsa('Ed448', 'Ed448'),
 ]
 
 /** By the exact name: `NONE` and `rs256` are as unknown as `none`. */

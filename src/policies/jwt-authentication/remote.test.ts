@@ -75,6 +75,13 @@ function text(body: string, maxAge?: number): Fetched {
 
 const DOWN: Fetched = { kind: 'failed', detail: 'connection refused' }
 
+/** Fetches within so many milliseconds, the first one included. */
+async function fetchesOf(answer: Fetched, cacheDuration: number, within: number): Promise<number> {
+  const { clock, issuer } = setUp(answer, cacheDuration)
+  await clock.pass(within)
+  return issuer.fetches
+}
+
 describe('remote keys', () => {
   it('are fetched at the start, and again before they are old', async () => {
     const { clock, issuer, keys, seen, kids } = setUp()
@@ -93,14 +100,22 @@ describe('remote keys', () => {
     assert.deepEqual(seen, ['start changed', 'interval unchanged', 'interval changed'])
   })
 
-  for (const [maxAge, first] of [
-    [undefined, 810_000],
-    [3_600_000, 810_000],
-    [100_000, 90_000],
-    [0, 27_000],
+  it('are not asked for without end from an issuer that is down', async () => {
+    assert.equal(await fetchesOf(DOWN, 0, 1_000), 2)
+  })
+
+  for (const [maxAge, cacheDuration, first] of [
+    [undefined, 900_000, 810_000],
+    [3_600_000, 900_000, 810_000],
+    [100_000, 900_000, 90_000],
+    [0, 900_000, 27_000],
+    [undefined, 5_000, 4_500],
+    [0, 5_000, 4_500],
+    [undefined, 0, 900],
   ] as const) {
-    it(`with a max-age of ${maxAge} ms are fetched again after ${first} ms`, async () => {
-      const { clock, issuer } = setUp(text(A, maxAge))
+    const kept = `with a max-age of ${maxAge} ms, kept for ${cacheDuration} ms`
+    it(`${kept}, are fetched again after ${first} ms`, async () => {
+      const { clock, issuer } = setUp(text(A, maxAge), cacheDuration)
       await clock.pass(first - 1)
       assert.equal(issuer.fetches, 1)
       await clock.pass(1)

@@ -41,6 +41,8 @@ export interface RemoteStatus {
 
 const REFETCH_INTERVAL = 30_000
 const LONGEST_WAIT = 3000
+/** However little the configuration says: an issuer is no target. */
+const SHORTEST_CACHE = 1000
 /** However little an issuer says that its keys are good for. */
 const SHORTEST_FRESHNESS = 30_000
 const FIRST_RETRY = 1000
@@ -112,7 +114,8 @@ export class RemoteKeys implements KeySource {
 
   /** Answers when to fetch again. */
   async #fetch(trigger: Refresh['trigger']): Promise<number> {
-    const { url, fetch, clock, cacheDuration, observe } = this.#options
+    const { url, fetch, clock, observe } = this.#options
+    const cacheDuration = Math.max(SHORTEST_CACHE, this.#options.cacheDuration)
     const fetched = await fetch(url).catch(
       (error: unknown): Fetched => ({ kind: 'failed', detail: String(error) }),
     )
@@ -139,8 +142,9 @@ export class RemoteKeys implements KeySource {
     const detail = keys.faults.map(({ kid, problem }) => `key ${kid}: ${problem}`).join('; ')
     this.#last = { outcome: isNew ? 'changed' : 'unchanged', trigger, detail }
     observe?.(this.#last)
+    // What the operator says holds; what an issuer says, above the shortest.
     const { maxAge = cacheDuration } = fetched
-    return jitter(Math.max(SHORTEST_FRESHNESS, Math.min(maxAge, cacheDuration)), clock)
+    return jitter(Math.min(cacheDuration, Math.max(SHORTEST_FRESHNESS, maxAge)), clock)
   }
 
   /** For the timer. */

@@ -37,16 +37,7 @@ describe('the algorithm is that of the key', () => {
   for (const alg of [
     ...['none', 'None', 'NONE', 'nOnE', 'none ', ' none', 'none\0', 'nonе', ''],
     ...['rs256', 'RS256 ', 'Rs256', 'ES256K', 'RS1', 'ES224', 'HS256', 'HS384', 'HS512', 'hs256'],
-    ...[
-      'dir',
-      'A256KW',
-      'RSA-OAEP',
-      'Ed25519',
-      'ML-DSA-44',
-      'constructor',
-      '__proto__',
-      'toString',
-    ],
+    ...['dir', 'A256KW', 'RSA-OAEP', 'ML-DSA-44', 'constructor', '__proto__', 'toString'],
     ...[null, 0, true, ['RS256'], { name: 'RS256' }],
   ]) {
     it(`alg ${JSON.stringify(alg)} is unsupported, signed or not`, () => {
