@@ -230,6 +230,20 @@ describe('lint', () => {
       { route: [rules(`deny: "request.path == '/admin'"`, `allow: "request.method == 'GET'"`)] },
       ['warning AZ012'],
     ],
+    [
+      'an exact path in a Deny that names what is below it, too',
+      {
+        route: [
+          rules(
+            `deny: "request.path == '/admin' || request.path.startsWith('/admin/')"`,
+            `deny: "request.path == '/keys'"`,
+            `deny: "request.path.startsWith('/keys/')"`,
+            `allow: "request.method == 'GET'"`,
+          ),
+        ],
+      },
+      [],
+    ],
   ] as readonly (readonly [string, Written, readonly string[]])[]) {
     it(what, () => assert.deepEqual(said(config(written)), expected))
   }

@@ -67,15 +67,33 @@ function isAddressText(term: Extract<Term, { kind: 'equal' }>): boolean {
 
 /** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
 export const pathBoundaries: Check = function* ({ rules }) {
-  for (const { placed } of rules) {
+  const all = rules.map(({ placed }) => placed)
+  const denied = Map.groupBy(all.flatMap(deniedPrefixes), ([policy]) => policy)
+  for (const placed of all) {
+    const prefixes = (denied.get(placed.policy.policy) ?? []).map(([, prefix]) => prefix)
     for (const { term, wanted } of signedLeaves(placed.condition.term)) {
-      const said = pathProblem(placed, term, wanted)
+      const said = pathProblem(placed, term, wanted, prefixes)
       if (said !== undefined) yield { diagnostic: said }
     }
   }
 }
 
-function pathProblem(placed: PlacedRule, term: Term, wanted: boolean): Diagnostic | undefined {
+/** Beginnings of paths that a Deny rule names, with the policy that denies them. */
+function deniedPrefixes({ rule, policy, condition }: PlacedRule): (readonly [string, string])[] {
+  if (rule.action !== 'Deny') return []
+  return [...signedLeaves(condition.term)].flatMap(({ term, wanted }) => {
+    const prefix = constantOf(term)
+    const isPrefix = term.kind === 'call' && term.name === 'startsWith' && readsPath(term)
+    return wanted && isPrefix && prefix !== undefined ? [[policy.policy, prefix] as const] : []
+  })
+}
+
+function pathProblem(
+  placed: PlacedRule,
+  term: Term,
+  wanted: boolean,
+  denied: readonly string[],
+): Diagnostic | undefined {
   const isDeny = placed.rule.action === 'Deny'
   const text = constantOf(term)
   if (text === undefined || !readsPath(term)) return undefined
@@ -92,8 +110,10 @@ function pathProblem(placed: PlacedRule, term: Term, wanted: boolean): Diagnosti
     return about('warning', message, 'begin it with `^`, and end it with `$` if it is to be whole')
   }
   if (term.kind === 'equal' && isDeny && wanted !== term.negated && text !== '/') {
-    const message = `\`${text}/\` and paths below it are not denied`
-    return about('warning', message, `add \`|| request.path.startsWith('${text}/')\``)
+    const below = text.endsWith('/') ? text : `${text}/`
+    if (denied.some((prefix) => below.startsWith(prefix))) return undefined
+    const message = `${below === text ? '' : `\`${below}\` and `}paths below \`${text}\` are not denied`
+    return about('warning', message, `add \`|| request.path.startsWith('${below}')\``)
   }
   return undefined
 }
