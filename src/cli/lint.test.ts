@@ -63,7 +63,6 @@ describe('portcullis lint', () => {
     [['lint', '-', '--format', 'xml'], /no format is called xml/],
     [['lint', '-', '--max-warnings', 'x'], /takes a number/],
     [['lint', '-', '--service', 'x'], /GATEWAY=TYPE/],
-    [['lint', 'no-such.yaml'], /cannot be read/],
     [['lint', '-', '--decisions', 'no-such.jsonl'], /cannot be read/],
   ] as const) {
     it(`does not understand ${args.join(' ')}`, async () => {
@@ -99,6 +98,30 @@ describe('portcullis lint', () => {
       .replace("        - allow: request.headers['X-A'] == '1' # about a\n", '')
       .replace('X-B', 'x-b')
     assert.equal(readFileSync(path, 'utf8'), mended)
+  })
+
+  it('does not promise to mend what it just could not', async () => {
+    const folded =
+      ">-\n            request.method == 'GET' &&\n            request.headers['X-B'] == '1'"
+    const path = file('folded.yaml', config(`allow: ${folded}`))
+    const before = await run(['lint', path])
+    assert.match(before.out, /; `--fix` mends 1\n/)
+    const { out, err } = await run(['lint', path, '--fix'])
+    assert.match(err, /0 mended, 1 left to you/)
+    assert.match(out, /folded\.yaml: 1 warning\n/)
+  })
+
+  it('tells of a file that is not there, in the format that was asked for', async () => {
+    const { code, out } = await run(['lint', join(FOLDER, 'none.yaml'), '--format', 'sarif'])
+    assert.equal(code, 1)
+    assert.equal(JSON.parse(out).runs[0].results[0].ruleId, 'PC0201')
+  })
+
+  it('names files by URIs', async () => {
+    const path = file('a #1?.yaml', config(WARNING))
+    const { out } = await run(['lint', path, '--format', 'sarif'])
+    const [{ physicalLocation }] = JSON.parse(out).runs[0].results[0].locations
+    assert.match(physicalLocation.artifactLocation.uri, /\/a%20%231%3F\.yaml$/)
   })
 
   it('learns from recorded decisions', async () => {

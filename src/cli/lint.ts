@@ -14,7 +14,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { renderSarif } from '../diagnostics/render-sarif.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { loadText } from '../sources/file/load.ts'
+import { loadFile, loadText } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { readArgs } from './read-args.ts'
@@ -49,10 +49,11 @@ is not understood.`,
     const { files, format, most, isFixing, options } = parse(args)
     const all: Diagnostic[] = []
     for (const file of files) {
-      if (isFixing && file !== '-') terminal.err(fixFile(file, options, terminal.environment))
+      const isMended = isFixing && file !== '-' && isReadable(file)
+      if (isMended) terminal.err(fixFile(file, options, terminal.environment))
       const found = lintFile(file, options, terminal)
       all.push(...found.map(({ diagnostic }) => diagnostic))
-      if (format === 'text') print(file, found, terminal)
+      if (format === 'text') print(file, found, isMended, terminal)
     }
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
     if (format === 'sarif') terminal.out(`${renderSarif(all, own.version)}\n`)
@@ -68,6 +69,9 @@ const NOT_ASKED =
 /** All findings of one file, those of its reader included. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
   const isInput = file === '-'
+  if (!isInput && !isReadable(file)) {
+    return asFindings(loadFile(file, { environment: terminal.environment }).result.diagnostics)
+  }
   const name = isInput ? 'standard-input' : file
   const text = isInput ? terminal.readInput() : readText(file)
   const { result } = loadText(text, name, { environment: terminal.environment })
@@ -80,14 +84,20 @@ function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number
   return a.origin.line - b.origin.line || a.origin.column - b.origin.column
 }
 
-function print(file: string, findings: readonly Finding[], terminal: Terminal): void {
+/** What is left after `--fix` was not to be mended. */
+function print(
+  file: string,
+  findings: readonly Finding[],
+  isMended: boolean,
+  terminal: Terminal,
+): void {
   const { colour, width = 100 } = terminal
   const diagnostics = findings.map(({ diagnostic }) => diagnostic)
   if (diagnostics.length > 0) {
     terminal.out(`${renderTerminal(diagnostics, { colour, width })}\n\n`)
   }
   const fixable = findings.filter(({ fix }) => fix !== undefined).length
-  const mended = fixable === 0 ? '' : `; \`--fix\` mends ${fixable}`
+  const mended = fixable === 0 || isMended ? '' : `; \`--fix\` mends ${fixable}`
   terminal.out(`${file}: ${renderCount(diagnostics)}${mended}\n`)
 }
 
@@ -137,6 +147,15 @@ function exposures(texts: readonly string[]): ReadonlyMap<string, Exposure> {
 
 function summaryOf(file: string): DecisionSummary {
   return summarise(readDecisions(readText(file)).decisions)
+}
+
+function isReadable(file: string): boolean {
+  try {
+    readFileSync(file)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function readText(file: string): string {

@@ -45,7 +45,7 @@ function resultOf(diagnostic: Diagnostic, codes: readonly string[]) {
     origin.kind === 'file'
       ? {
           physicalLocation: {
-            artifactLocation: { uri: encodeURI(origin.file.replaceAll('\\', '/')) },
+            artifactLocation: { uri: uriOf(origin.file) },
             region: { startLine: origin.line, startColumn: origin.column },
           },
         }
@@ -57,4 +57,9 @@ function resultOf(diagnostic: Diagnostic, codes: readonly string[]) {
     message: { text },
     locations: [location],
   }
+}
+
+/** What has a meaning in URIs is part of the name here. */
+function uriOf(file: string): string {
+  return encodeURI(file.replaceAll('\\', '/')).replaceAll('#', '%23').replaceAll('?', '%3F')
 }
