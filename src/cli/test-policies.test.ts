@@ -63,7 +63,20 @@ describe('portcullis test', () => {
   })
 
   for (const [what, request, failure] of [
-    ['another status', '{ expect: 200 }', 'expected 200, got 201'],
+    ['another status', '{ expect: 200 }', 'expected 200, got 201\n'],
+    [
+      'another status, by a rule',
+      '{ path: /denied, expect: 200 }',
+      "expected 200, got 403: Deny[1] matches: request.path == '/denied' (",
+    ],
+    [
+      'another status, since a rule admits it',
+      '{ expect: 403 }',
+      "expected 403, got 201: Allow[0] matches: request.method == 'GET' (",
+    ],
+    ['what cannot be sent', '{ path: "/a b", expect: closed }', 'the request cannot be sent: '],
+    ['no method', '{ method: "A B", expect: closed }', 'the request cannot be sent: '],
+    ['no header', '{ headers: { a: "b\\nc" }, expect: closed }', 'the request cannot be sent: '],
     [
       'another reason',
       '{ method: PUT, expect: 403, because: "Deny[1] matches" }',
@@ -137,11 +150,37 @@ describe('files of cases', () => {
     })
   }
 
-  it('are told with their places', () => {
-    const text = 'name: a\nconfig: b\nrequests:\n- expect: 200\n  form: 10.0.0.1\n'
-    const [said] = parseSuite(text, 'a').diagnostics
-    assert.deepEqual(said?.origin, { kind: 'file', file: 'a', line: 4, column: 3 })
-    assert.match(said?.message ?? '', /no key is called form/)
+  for (const [request, column, message, hint] of [
+    ['{ form: 10.0.0.1, expect: 200 }', 5, '`form` is not known here', 'did you mean `from`?'],
+    [
+      '{ headers: { x-a: true }, expect: 200 }',
+      21,
+      /^expected text.* this is true/,
+      'put it in quotes',
+    ],
+    ['{ path: / }', 3, '`expect` is missing', /add it/],
+    ['{ expect: 20 }', 13, 'this must be at least 100', undefined],
+    ['{ expect: { statuz: 200 } }', 15, '`statuz` is not known here', 'did you mean `status`?'],
+    ['{ token: old, expect: 200 }', 12, /^expected `valid`, `expired`/, undefined],
+    ['{ from: 300.1.1.1, expect: 200 }', 11, 'this is not an IP address', /10\.0\.0\.7/],
+  ] as const) {
+    it(`say what is wrong: ${request}`, () => {
+      const text = `name: a\nconfig: b\nrequests:\n- ${request}\n`
+      const [said, ...more] = parseSuite(text, 'a').diagnostics
+      assert.deepEqual(more, [])
+      assert.deepEqual(said?.origin, { kind: 'file', file: 'a', line: 4, column })
+      const matches = (got: string | undefined, wanted: string | RegExp | undefined) =>
+        wanted instanceof RegExp ? assert.match(got ?? '', wanted) : assert.equal(got, wanted)
+      matches(said?.message, message)
+      matches(said?.hint, hint)
+    })
+  }
+
+  it('have no variables: a dollar is one', () => {
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+    const text = "name: a\nconfig: b\nrequests:\n- { path: '/${A}', expect: 200 }\n"
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+    assert.equal(parseSuite(text, 'a').value?.requests[0]?.path, '/${A}')
   })
 })
 

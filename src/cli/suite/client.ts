@@ -14,6 +14,8 @@ export type Seen =
     }
   /** No byte of an answer came. */
   | { readonly kind: 'closed'; readonly error: string }
+  /** It is no request that could be sent. */
+  | { readonly kind: 'unsent'; readonly error: string }
 
 export interface Door {
   readonly port: number
@@ -32,9 +34,19 @@ export async function ask(
   try {
     return await send(one, token, await open(one, door, authority))
   } catch (error) {
-    return { kind: 'closed', error: (error as Error).message }
+    const { code = '', message } = error as NodeJS.ErrnoException
+    return {
+      kind: code.startsWith('ERR_INVALID') || UNSENT.has(code) ? 'unsent' : 'closed',
+      error: message,
+    }
   }
 }
+
+/** Node's words for what it does not write to a socket. */
+const UNSENT: ReadonlySet<string> = new Set([
+  'ERR_UNESCAPED_CHARACTERS',
+  'ERR_HTTP_INVALID_HEADER_VALUE',
+])
 
 /** Whether the address is told by PROXY protocol rather than bound. */
 export function needsProxyHeader({ from }: Pick<Case, 'from'>): boolean {

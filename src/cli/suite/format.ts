@@ -1,9 +1,17 @@
 import * as z from 'zod'
+import { ipFromSocket } from '../../cel/values/ip.ts'
+import { issue } from '../../policies/shapes.ts'
 
 /** Claims of a token, or any other JSON. */
 const claims = z.record(z.string(), z.json())
 
 const headers = z.record(z.string().min(1), z.union([z.string(), z.array(z.string())]))
+
+const address = z.string().check(({ value, issues }) => {
+  if (ipFromSocket(value) !== undefined) return
+  const hint = 'write it as 10.0.0.7 or 2001:db8::1'
+  issues.push(issue(value, 'this is not an IP address', { rule: 'malformed', hint }))
+})
 
 const certificate = z.strictObject({
   subject: z.string().default('client').describe('The common name.'),
@@ -75,8 +83,7 @@ const request = z.strictObject({
   host: z.string().default('example.com').describe('The host that is asked for.'),
   headers: headers.default({}).describe('Several values of one name are a list.'),
   body: z.string().optional().describe('The body.'),
-  from: z
-    .string()
+  from: address
     .optional()
     .describe(
       'The address of the client. Of the network 127.0.0.0/8 it is bound, else told by PROXY protocol.',

@@ -13,23 +13,31 @@ export interface Happened {
 /** What is not as it was expected; nothing where all is. */
 export function judge(expected: Expected, happened: Happened): readonly string[] {
   const { seen } = happened
+  if (seen.kind === 'unsent') return [`the request cannot be sent: ${seen.error}`]
   return [
-    ...judgeAnswer(expected, seen),
+    ...judgeAnswer(expected, happened),
     ...judgeDecision(expected, happened),
     ...judgeUpstream(expected.upstream, happened.arrivals),
   ]
 }
 
-function* judgeAnswer({ closed, status, headers, body }: Expected, seen: Seen): Generator<string> {
+function* judgeAnswer(
+  { closed, status, headers, body }: Expected,
+  { seen, decisions }: Happened,
+): Generator<string> {
+  const why = whyOf(status, decisions)
   if (closed === true && seen.kind === 'answered') {
     yield `the connection was to be closed, and was answered with ${seen.status}`
   }
-  if (seen.kind === 'closed') {
-    if (status !== undefined)
-      yield `expected ${status}, but the connection was closed: ${seen.error}`
+  if (seen.kind !== 'answered') {
+    if (status !== undefined) {
+      yield `expected ${status}, but the connection was closed: ${why === '' ? seen.error : why}`
+    }
     return
   }
-  if (status !== undefined && seen.status !== status) yield `expected ${status}, got ${seen.status}`
+  if (status !== undefined && seen.status !== status) {
+    yield `expected ${status}, got ${seen.status}${why === '' ? '' : `: ${why}`}`
+  }
   yield* judgeHeaders('the answer', headers, seen.headers)
   if (body !== undefined && !seen.body.includes(body)) {
     yield `expected a body with ${JSON.stringify(body)}, got ${JSON.stringify(seen.body.slice(0, 200))}`
@@ -59,6 +67,19 @@ function* judgeDecision(
     yield `expected a decision at ${stage}, got one at ${deciding.stage}`
   }
 }
+
+/** What made it another status, where a decision did. */
+function whyOf(status: number | undefined, decisions: readonly DecisionRecord[]): string {
+  const deciding = decidingOf(decisions)
+  if (deciding === undefined) return ''
+  const { verdict, enforced, rule, detail } = deciding
+  const isDenied = verdict === 'denied' && enforced
+  if (!isDenied && !DENIALS.has(status ?? 0)) return ''
+  const more = rule === undefined ? detail : `${rule.expression} (${rule.origin})`
+  return more === undefined ? reasonOf(deciding) : `${reasonOf(deciding)}: ${more}`
+}
+
+const DENIALS: ReadonlySet<number> = new Set([401, 403, 407])
 
 /** The denial that was enforced; without one the last that let it pass. */
 function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | undefined {

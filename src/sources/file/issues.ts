@@ -264,6 +264,7 @@ function schemasAt(schema: z.core.$ZodType, path: Path): readonly z.core.$ZodTyp
   const { def } = (schema as z.core.$ZodTypes)._zod
   const [step, ...rest] = path
   switch (def.type) {
+    case 'default':
     case 'optional':
     case 'prefault':
     case 'readonly':

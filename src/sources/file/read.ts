@@ -21,7 +21,8 @@ import { readYaml } from './yaml-tree.ts'
 export interface ReadOptions {
   /** What messages call the text. */
   readonly file: string
-  readonly environment: Environment
+  /** Undefined: `$` has no meaning. */
+  readonly environment: Environment | undefined
   /** Quickly is piece by piece; whole is by `yaml`, which reads whatever is YAML. */
   readonly how: 'quickly' | 'whole'
 }
@@ -44,6 +45,7 @@ export function readDocument(
   const diagnostics: Diagnostic[] = problems.map((problem) => said(place, problem, problem))
   if (diagnostics.length > 0) return refusal(diagnostics)
   const filling: Filling = (node, value) =>
+    environment &&
     expand(value, environment, (problem) => {
       unfilled.report(said(place, spanInside(node, text, problem), problem))
     })
