@@ -75,6 +75,15 @@ function verifierOf(policy: ValidPolicy): string {
   return made
 }
 
+/**
+ * Which credentials it takes and where it looks for them, in one word; whether it must find some
+ * is another matter. A service that is asked may say anything.
+ */
+export function acceptanceOf({ kind, value }: ValidPolicy): string {
+  const { mode, ...rest } = value as { readonly mode?: string }
+  return hashOf([kind, mode === 'Permissive', rest])
+}
+
 const VERIFIERS = new WeakMap<ValidPolicy, string>()
 
 /** Whose tokens, for whom: with which keys they are checked changes nothing of what they say. */

@@ -117,6 +117,45 @@ describe('portcullis diff', () => {
     assert.equal(code, 1)
   })
 
+  const service = (more = '') => `    extAuthz: { host: 'a:1'${more} }\n`
+  const keys = (digit: string, mode = 'Strict') =>
+    `    apiKey: { mode: ${mode}, keys: [{ keyHash: 'sha256:${digit.repeat(64)}' }] }\n`
+  const anyOf = `    authentication: { anyOf: [{ apiKey: { keys: [{ keyHash: 'sha256:${'0'.repeat(64)}' }] } }] }\n`
+  const none = '    timeout: {}\n'
+  for (const [what, old, now, admitted, refused] of [
+    ['a service that is asked no more', service(), none, 'extAuthz', 'proven'],
+    ['another service', service(), service(', timeout: 1s'), 'extAuthz', 'extAuthz'],
+    ['one that may fail', service(), service(', failureMode: Allow'), 'extAuthz', 'extAuthz'],
+    ['other keys', keys('0'), keys('1'), 'apiKey', 'apiKey'],
+    ['bad ones that pass', keys('0', 'Optional'), keys('0', 'Permissive'), 'apiKey', 'apiKey'],
+    [
+      'keys of an issuer',
+      TOKEN,
+      TOKEN.replace('[]', '[ ]'),
+      'jwtAuthentication',
+      'jwtAuthentication',
+    ],
+    ['none that is needed', keys('0'), keys('0', 'Optional'), 'example', 'proven'],
+    ['none at all', keys('0'), none, 'example', 'proven'],
+    ['one of several', anyOf, none, 'example', 'proven'],
+    ['the same', anyOf + service(), anyOf + service(), 'proven', 'proven'],
+  ] as const) {
+    it(`does not call proven what credentials decide: ${what}`, async () => {
+      const { out } = await diffOf(config(old), config(now))
+      for (const [kind, expected] of [
+        ['admitted', admitted],
+        ['refused', refused],
+      ] as const) {
+        const unknown = new RegExp(
+          `not known whether something is newly ${kind} at .*: what (.*) accepts`,
+        )
+        const found =
+          unknown.exec(out)?.[1] ?? (out.includes(`newly ${kind} at`) ? 'example' : 'proven')
+        assert.equal(found.replaceAll('`', ''), expected, out)
+      }
+    })
+  }
+
   it('fails as asked for', async () => {
     const [narrow, wide] = [rules(`allow: "request.method == 'GET'"`), '    timeout: {}\n'].map(
       (policies) => config(policies),

@@ -7,7 +7,14 @@ import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
 import { admits, learnEntry, refusals, takes } from './admission.ts'
-import { type Entry, isSameEntry, type RouteMatch, type Ways, waysThrough } from './entries.ts'
+import {
+  authenticationsBeyond,
+  type Entry,
+  isSameEntry,
+  type RouteMatch,
+  type Ways,
+  waysThrough,
+} from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { isBefore, mayMeet } from './precedence.ts'
 
@@ -152,6 +159,25 @@ interface Searched {
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
 function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
+  const beyond = other === 'none' ? [] : authenticationsBeyond(other, entry)
+  const mayMeet = beyond.length > 0 && solve(proof.given).kind !== 'impossible'
+  const byRules = searchRules(entry, other, sides, proof)
+  if (!mayMeet) return byRules
+  const { given } = ask(entry, other, sides, 'search')
+  const bare = example(given, entry, proof.facts, sides, 'bare')
+  const examples = bare === undefined ? byRules.examples : [...byRules.examples, bare]
+  if (examples.some(({ refusing }) => refusing.reason.startsWith('401'))) return { examples }
+  const kinds = [...new Set(beyond.map(({ kind }) => `\`${kind}\``))].join(' and ')
+  return { examples, untold: `what ${kinds} accepts is not the same, and is not looked into` }
+}
+
+/** By what routes and rules say, and whether there are credentials at all. */
+function searchRules(
+  entry: Entry,
+  other: Entry | 'none',
+  sides: Sides,
+  proof: ReturnType<typeof ask>,
+): Searched {
   if (solve([...proof.given, any(proof.ways)]).kind === 'impossible') return { examples: [] }
   const { given, ways } = ask(entry, other, sides, 'search')
   const examples: Found[] = []
@@ -177,12 +203,15 @@ function example(
   entry: Entry,
   facts: Facts,
   { decideFrom, decideTo }: Sides,
+  /** Bare: without any credentials. */
+  who: 'known' | 'bare' = 'known',
 ): Found | undefined {
   const avoided: Formula[] = []
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const solution = solve([...formulas, ...avoided])
     if (solution.kind !== 'possible') return undefined
-    const request = exampleOf(worldOf(solution.assignment), entry, facts)
+    const found = exampleOf(worldOf(solution.assignment), entry, facts)
+    const request = who === 'bare' ? { ...found, identity: {} } : found
     const [refusing, admitting] = [decideFrom(request), decideTo(request)]
     if (refusing?.isAdmitted === false && admitting?.isAdmitted === true) {
       return { example: request, refusing, admitting }

@@ -1,5 +1,7 @@
 import type { Model } from '../../model/model.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
+import { acceptanceOf } from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition } from './route-conditions.ts'
@@ -86,14 +88,26 @@ function streamEntry(point: Point, door: string): Entry {
   }
 }
 
+/** Authentications of the one that the other has not, or that take other credentials there. */
+export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidPolicy[] {
+  const known = new Set(authenticationsOf(other).map(acceptanceOf))
+  return authenticationsOf(one).filter((policy) => !known.has(acceptanceOf(policy)))
+}
+
+function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
+  return [...new Set(points.flatMap(({ authentications }) => authentications))]
+}
+
 /** Whether nothing that decides differs: then there is nothing to look for. */
 export function isSameEntry(a: Entry, b: Entry): boolean {
   return identityOf(a) === identityOf(b)
 }
 
-function identityOf({ match, points }: Entry): string {
+function identityOf(entry: Entry): string {
+  const { match, points } = entry
   return JSON.stringify([
     match?.condition.text,
+    authenticationsOf(entry).map(acceptanceOf),
     points.map(({ rules, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
