@@ -1,7 +1,7 @@
 import type { TerminatedTls } from '../model/gateway.ts'
 import type { KeepaliveSettings } from '../model/settings.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
-import type { ServerLimits } from '../wire/http1/server-connection.ts'
+import type { ServerLimits } from '../wire/http1/server-limits.ts'
 import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.ts'
 import type { Terminator, TerminatorOptions } from '../wire/tls/terminate.ts'
 import { HttpListeners } from './http-listeners.ts'

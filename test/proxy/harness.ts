@@ -10,7 +10,8 @@ import type { Run } from '../../src/proxy/run.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
-import { ServerConnection, type ServerLimits } from '../../src/wire/http1/server-connection.ts'
+import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
+import type { ServerLimits } from '../../src/wire/http1/server-limits.ts'
 
 export interface TestGateway {
   readonly port: number

@@ -11,25 +11,10 @@ import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import type { HeadLimits } from './message.ts'
+import { linger, PARTING } from './parting.ts'
 import { type Refusal, refusalOf, refuse } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
-
-export interface ServerLimits extends HeadLimits {
-  /** Milliseconds to wait for a request to begin, and for its head and each part of its body. */
-  readonly idle: number
-  readonly headTimeout: number
-  readonly bodyTimeout: number
-  /** Milliseconds that a client may take none of its answer. */
-  readonly writeTimeout: number
-  /** Octets of a request's body; Infinity: as many as it likes. */
-  readonly body: number
-  /** Whether names of headers are written in lower case, to backends and to the client. */
-  readonly lowersNames: boolean
-}
-
-/** Milliseconds that a connection has left once it is over, and once it is idle and unwanted. */
-const [LINGER, PARTING] = [2_000, 200]
+import type { ServerLimits } from './server-limits.ts'
 
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
 
@@ -114,10 +99,9 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   resumeBody(): void {
-    // Only while it is the client that is waited for.
-    if (this.#isPaused && !this.body.isDone && this.#phase === 'exchange')
-      this.deadline = performance.now() + this.#limits.bodyTimeout
+    const wasPaused = this.#isPaused
     this.#isPaused = false
+    if (wasPaused && this.#phase === 'exchange') this.#awaitClient()
     if (this.#isReading) return
     if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
     if (!this.#isPaused && this.#phase !== 'closed') this.socket.resume()
@@ -200,14 +184,13 @@ export class ServerConnection implements Downstream, Timed {
   /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
     this.#isTunnelOver = true
-    this.socket.end()
-    this.deadline = performance.now() + LINGER
+    linger(this.socket, this, this.#limits.writeTimeout)
   }
 
   /** Closes when nothing is under way, be it a request that was sent before the client can know. */
   drain(): void {
     this.isDraining = true
-    if (this.#phase === 'idle') this.deadline = performance.now() + PARTING
+    if (this.#phase === 'idle') this.#awaitRequest()
   }
 
   expire(): void {
@@ -292,20 +275,32 @@ export class ServerConnection implements Downstream, Timed {
       return -1
     }
     if (body.to > body.from) {
-      this.deadline = performance.now() + this.#limits.bodyTimeout
       const whole = body.from === 0 && body.to === bytes.length
-      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false) {
+      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false)
         this.#isPaused = true
-        // Whom we wait for is the upstream, which has its own deadline.
-        this.deadline = Number.POSITIVE_INFINITY
-      }
+      this.#awaitClient()
     }
     if (body.isDone) {
-      this.deadline = Number.POSITIVE_INFINITY
+      this.#awaitClient()
       this.#sink?.end(trailersOf(body))
       this.#maybeNext()
     }
     return next
+  }
+
+  /** Gives the client time for what is its turn; the upstream has its own deadlines. */
+  #awaitClient(): void {
+    const { bodyTimeout, writeTimeout } = this.#limits
+    if (this.socket.writableNeedDrain) this.deadline = performance.now() + writeTimeout
+    else if (this.body.isDone || this.#isPaused) this.deadline = Number.POSITIVE_INFINITY
+    else this.deadline = performance.now() + bodyTimeout
+  }
+
+  /** The same between two requests; an answer that it has not taken yet comes first. */
+  #awaitRequest(): void {
+    const { idle, writeTimeout } = this.#limits
+    const time = this.isDraining ? PARTING : idle
+    this.deadline = performance.now() + (this.socket.writableNeedDrain ? writeTimeout : time)
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -329,18 +324,16 @@ export class ServerConnection implements Downstream, Timed {
       this.#linger()
       return
     }
-    this.deadline = performance.now() + this.#limits.idle
+    this.#awaitRequest()
     if (this.#isReading) return
     if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
     this.socket.resume()
   }
 
-  /** Says goodbye, and reads on for a moment so that a reset does not take the answer back. */
   #linger(): void {
     this.#phase = 'closed'
-    this.socket.end()
+    linger(this.socket, this, this.#limits.writeTimeout)
     this.socket.resume()
-    this.deadline = performance.now() + LINGER
   }
 
   #refuse(refusal: Refusal): void {
@@ -356,7 +349,8 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   #onDrain(): void {
-    this.deadline = Number.POSITIVE_INFINITY
+    if (this.#phase === 'idle') this.#awaitRequest()
+    else if (this.#phase === 'exchange') this.#awaitClient()
     this.#events.drained(this)
   }
 
@@ -371,7 +365,11 @@ export class ServerConnection implements Downstream, Timed {
       this.deadline = performance.now() + this.#limits.bodyTimeout
       this.#sink?.end(undefined)
     } else if (this.#phase !== 'exchange') this.socket.end()
-    else if (!this.#isAnswered) {
+    else if (this.#isAnswered) {
+      // Answered before the body was whole, and now it never will be.
+      this.#keepsAlive = false
+      this.#maybeNext()
+    } else {
       this.socket.destroy()
       this.#onClose(this.body.isDone ? 'closed' : 'truncated-body')
     }

@@ -1,4 +1,4 @@
-import type { ServerLimits } from '../http1/server-connection.ts'
+import type { ServerLimits } from '../http1/server-limits.ts'
 
 /** What one client may ask of one HTTP/2 connection. */
 export interface Http2Limits extends ServerLimits {

@@ -1,0 +1,22 @@
+import type { Socket } from 'node:net'
+import type { Timed } from '../deadlines.ts'
+
+/** Milliseconds that an idle connection has left once it is unwanted. */
+export const PARTING = 200
+/** The same for one that is over. */
+const LINGER = 2_000
+
+/**
+ * Says goodbye, and stays for a moment so that a reset does not take the answer back. What the
+ * client has not taken yet of the answer has its own time first, `writeTimeout`.
+ */
+export function linger(socket: Socket, timed: Timed, writeTimeout: number): void {
+  const isFlushed = socket.writableLength === 0
+  if (!isFlushed) {
+    socket.once('finish', () => {
+      timed.deadline = Math.min(timed.deadline, performance.now() + LINGER)
+    })
+  }
+  socket.end()
+  timed.deadline = performance.now() + (isFlushed ? LINGER : writeTimeout)
+}

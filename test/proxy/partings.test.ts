@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { reply } from '../../src/exchange/reply.ts'
+import {
+  type RawUpstream,
+  startEcho,
+  startGateway,
+  startUpstream,
+  type TestGateway,
+} from './harness.ts'
+import { until } from './whole-gateway.ts'
+
+/** More than the kernel holds for a connection. */
+const LARGE = 'x'.repeat(24_000_000)
+
+describe('how connections of clients end', () => {
+  let upstream: RawUpstream
+  let gateway: TestGateway
+
+  before(async () => {
+    upstream = await startEcho('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
+    gateway = await startGateway(upstream.port, { steps: [() => reply(200, 'test', LARGE)] })
+  })
+  after(async () => {
+    await gateway.close()
+    upstream.close()
+  })
+
+  it('an answer that is the last one may be taken slowly, to its end', async () => {
+    const socket = connect(gateway.port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await wait(3_000)
+    let octets = 0
+    socket.on('data', (bytes) => {
+      octets += bytes.length
+    })
+    await once(socket, 'close')
+    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+  })
+
+  it('a body that was answered early, and that never becomes whole, holds nothing', async () => {
+    const early = await startUpstream((_, socket) =>
+      socket.write('HTTP/1.1 413 Too Much\r\ncontent-length: 0\r\n\r\n'),
+    )
+    const own = await startGateway(early.port)
+    const socket = connect({ port: own.port, host: '127.0.0.1', allowHalfOpen: true })
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\nabc')
+    const [answer] = await once(socket, 'data')
+    assert.match(String(answer), /^HTTP\/1.1 413 /)
+    socket.end()
+    await until('the end of the connection', () => own.open() === 0, 3)
+    assert.deepEqual(
+      own.runs.map(({ exchange: { status, reason } }) => [status, reason]),
+      [[413, 'upstream']],
+    )
+    await own.close()
+    early.close()
+  })
+
+  it('a head that never ends is a 408, also behind an answer that was taken late', async () => {
+    const own = await startGateway(upstream.port, {
+      steps: [
+        ({ request: { path } }) => (path === '/large' ? reply(200, 'test', LARGE) : undefined),
+      ],
+      limits: { headTimeout: 300 },
+    })
+    const socket = connect(own.port, '127.0.0.1')
+    socket.write('GET /large HTTP/1.1\r\nhost: x\r\n\r\n')
+    await wait(100)
+    socket.write('GET / HT')
+    let text = ''
+    socket.on('data', (bytes) => {
+      text = `${text}${bytes}`.slice(-1_000)
+    })
+    await until('the end of the connection', () => own.open() === 0, 4)
+    assert.match(text, /HTTP\/1.1 408 /)
+    await own.close()
+  })
+
+  it('an idle connection ends in time, also behind an answer that was taken late', async () => {
+    const own = await startGateway(upstream.port, {
+      steps: [() => reply(200, 'test', LARGE)],
+      limits: { idle: 300 },
+    })
+    const socket = connect(own.port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await wait(600)
+    let octets = 0
+    socket.on('data', (bytes) => {
+      octets += bytes.length
+    })
+    await until('the end of the connection', () => own.open() === 0, 4)
+    assert.ok(octets > LARGE.length, `${octets} of ${LARGE.length}`)
+    await own.close()
+  })
+})
