@@ -164,9 +164,9 @@ const BACKENDS: readonly Setting[] = [
   setting(
     'timeout',
     'backendRequest',
-    'time from a request to the head of its answer, each attempt',
+    'time from the end of a request to the head of its answer, or in which nothing of its body is taken; each attempt',
     {
-      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend goes before.`,
+      happens: `${REFUSED} 504. \`http.requestTimeout\` of a backend goes before. \`0s\`: never; so it is where \`timeout.request\` is set and this is not.`,
       otherwise: seconds(DEFAULT_TIMEOUT),
     },
   ),

@@ -7,6 +7,7 @@ import type { BackendRef } from '../model/route.ts'
 import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
+import { attemptTime } from '../policies/timeout/compile.ts'
 import { backendOf, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type Layer, reaching } from './layers.ts'
@@ -94,7 +95,7 @@ function compileBackend(
   if (cluster === undefined) return INVALID_BACKEND
   const { steps, run, readsBody, readsBeginning, decider } = sections.compile(around, 'backend')
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
-  const requestTimeout = http?.requestTimeout ?? 0
+  const requestTimeout = attemptTime(http?.requestTimeout)
   const program: BackendProgram = {
     name: backend.name,
     cluster,

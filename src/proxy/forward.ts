@@ -211,7 +211,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#upstream = undefined
     if (this.#isOver) return
     // An idle connection may be closed by the upstream in the moment that it is used again.
-    if (isUntouched && !this.#isFresh && this.downstream.head.framing === 'none') this.#open()
+    const { framing, method } = this.downstream.head
+    const isRepeatable = framing === 'none' && (IDEMPOTENT.has(method) || isUnseen(reason))
+    if (isUntouched && !this.#isFresh && isRepeatable) this.#open()
     else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
   }
 
@@ -221,6 +223,24 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (this.downstream.isResponding) this.#events.cut(this, reason)
     else this.#events.unanswered(this, status, reason, isUntouched)
   }
+}
+
+/**
+ * RFC 9110 §9.2.2: what an upstream may have begun to do is not asked for again by a proxy, unless
+ * doing it twice is the same as doing it once.
+ */
+const IDEMPOTENT: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'TRACE',
+  'PUT',
+  'DELETE',
+])
+
+/** HTTP/2 tells which requests were not even looked at. */
+function isUnseen(reason: string): boolean {
+  return reason === 'goaway' || reason === 'refused-stream'
 }
 
 /** -1 where it is no answer of gRPC. */

@@ -19,7 +19,11 @@ export const http = z
       .describe(
         'HTTP1 or HTTP2; absent: that of the request where TLS settles on it, else HTTP1. WebSocket needs HTTP1: over HTTP2 it is answered with 502.',
       ),
-    requestTimeout: duration().optional().describe('How long one attempt may take.'),
+    requestTimeout: duration()
+      .optional()
+      .describe(
+        'How long one attempt may take, as `timeout.backendRequest`, which it goes before.',
+      ),
   })
   .describe('How to speak HTTP to the backend.')
 

@@ -6,8 +6,14 @@ export const timeout = aliased(
   {
     request: duration()
       .optional()
-      .describe('From the request to the end of the answer, policies and retries included.'),
-    backendRequest: duration().optional().describe('The same for each attempt at a backend.'),
+      .describe(
+        'From the request to the end of the answer, policies and retries included; 0s: no limit.',
+      ),
+    backendRequest: duration()
+      .optional()
+      .describe(
+        'For each attempt at a backend: from the end of the request to the head of the answer; 0s: no limit. 60s where neither is written.',
+      ),
   },
   { requestTimeout: 'request', backendRequestTimeout: 'backendRequest' },
 ).describe('How long things may take before the answer is 504.')

@@ -33,6 +33,8 @@ export class ClientConnection implements UpstreamConnection, Timed {
   #isPaused = false
   #isReading = false
   #isClosed = false
+  /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
+  #timeout = Number.POSITIVE_INFINITY
 
   constructor(socket: Socket, deadlines: Deadlines, limits: HeadLimits = HEAD_LIMITS) {
     this.socket = socket
@@ -41,7 +43,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     deadlines.add(this)
     socket.on('data', (bytes: Buffer) => this.#receive(bytes))
     socket.on('end', () => this.#onEnd())
-    socket.on('drain', () => this.#events?.drained())
+    socket.on('drain', () => this.#onDrain())
     socket.on('error', (error: NodeJS.ErrnoException) => this.#onClose(error.code ?? 'error'))
     socket.on('close', () => this.#onClose('closed'))
   }
@@ -65,21 +67,34 @@ export class ClientConnection implements UpstreamConnection, Timed {
     this.#isAnswered = false
     this.#isUntouched = true
     this.#isPaused = false
-    this.deadline = performance.now() + timeout
+    this.#timeout = timeout
+    this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     return this.socket.write(head, 'latin1')
   }
 
   write(bytes: Buffer): boolean {
-    return this.socket.write(bytes)
+    return this.#took(this.socket.write(bytes))
   }
 
   writeText(text: string): boolean {
-    return this.socket.write(text, 'latin1')
+    return this.#took(this.socket.write(text, 'latin1'))
+  }
+
+  /** A body may come for as long as the client sends it, if only the upstream takes it. */
+  #took(more: boolean): boolean {
+    if (!more) this.deadline = performance.now() + this.#timeout
+    return more
+  }
+
+  #onDrain(): void {
+    if (!this.#isSent) this.deadline = Number.POSITIVE_INFINITY
+    this.#events?.drained()
   }
 
   /** The request is whole. */
   end(): void {
     this.#isSent = true
+    this.deadline = performance.now() + this.#timeout
     this.#maybeFree()
   }
 
@@ -167,6 +182,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
       return next
     }
     this.deadline = Number.POSITIVE_INFINITY
+    this.#timeout = Number.POSITIVE_INFINITY
     const asWire = this.#events?.response(head) ?? false
     if (this.#isTunnel || this.#events === undefined) return next
     beginBody(this.#body, head.framing, head.length, asWire)

@@ -42,6 +42,8 @@ export class ClientStream implements UpstreamConnection, Timed {
   #received = 0
   #trailers: Fields | undefined = undefined
   #isLeft = false
+  /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
+  #timeout = Number.POSITIVE_INFINITY
   #arrival: Arrival | undefined = undefined
 
   constructor(home: StreamHome, deadlines: Deadlines, limits: HeadLimits) {
@@ -68,7 +70,8 @@ export class ClientStream implements UpstreamConnection, Timed {
       process.nextTick(() => this.#fail('upgrade-over-http2', false))
       return true
     }
-    this.deadline = performance.now() + timeout
+    this.#timeout = timeout
+    this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     this.#deadlines.add(this)
     const stream = session.request(request.headers, {
       endStream: !hasBody,
@@ -80,7 +83,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     stream.on('headers', (_headers, _flags, raw) => this.#onInterim(raw as never))
     stream.on('trailers', (_headers, _flags, raw) => this.#onTrailers(raw as never))
     stream.on('wantTrailers', () => this.#sendTrailers())
-    stream.on('drain', () => this.#events?.drained())
+    stream.on('drain', () => this.#onDrain())
     stream.on('end', () => this.#onEnd())
     stream.on('error', () => {})
     stream.on('close', () => this.#onClose())
@@ -90,7 +93,10 @@ export class ClientStream implements UpstreamConnection, Timed {
   write(bytes: Buffer): boolean {
     const stream = this.#stream
     if (stream === undefined || stream.destroyed || stream.closed || this.#isSent) return true
-    return this.#isChunked ? this.#writeChunks(stream, bytes) : stream.write(bytes)
+    const more = this.#isChunked ? this.#writeChunks(stream, bytes) : stream.write(bytes)
+    // A body may come for as long as the client sends it, if only the upstream takes it.
+    if (!more) this.deadline = performance.now() + this.#timeout
+    return more
   }
 
   writeText(text: string): boolean {
@@ -99,6 +105,7 @@ export class ClientStream implements UpstreamConnection, Timed {
 
   end(): void {
     this.#isSent = true
+    this.deadline = performance.now() + this.#timeout
     if (this.#isChunked && !this.#body.isDone) this.#fail('truncated-body', false)
     else this.#stream?.end()
   }
@@ -145,6 +152,11 @@ export class ClientStream implements UpstreamConnection, Timed {
     return takesMore
   }
 
+  #onDrain(): void {
+    if (!this.#isSent) this.deadline = Number.POSITIVE_INFINITY
+    this.#events?.drained()
+  }
+
   #sendTrailers(): void {
     const stream = this.#stream
     if (stream === undefined || stream.destroyed || stream.closed) return
@@ -172,6 +184,7 @@ export class ClientStream implements UpstreamConnection, Timed {
       return
     }
     this.deadline = Number.POSITIVE_INFINITY
+    this.#timeout = Number.POSITIVE_INFINITY
     this.#isAnswering = true
     this.#events.response(head)
     if (this.#events === undefined) return

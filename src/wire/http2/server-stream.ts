@@ -129,6 +129,7 @@ export class ServerStream implements Downstream, Timed {
 
   resumeBody(): void {
     this.#stream.resume()
+    if (!this.#isOver) this.#awaitClient()
   }
 
   interim(head: ResponseHead, dropped: NameSet): void {
@@ -144,6 +145,7 @@ export class ServerStream implements Downstream, Timed {
     this.#hasBody = framing !== 'none' && status !== 205
     this.#isOpenEnded = framing === 'chunked' || framing === 'close'
     this.#held = responseHeaders(head, dropped, lines)
+    this.#awaitClient()
     // The head goes out with the first octets, or by itself where there are none at once.
     process.nextTick(() => this.#flush(false))
     return true
@@ -289,11 +291,22 @@ export class ServerStream implements Downstream, Timed {
       this.#unreadable('body-too-large')
       return
     }
-    this.deadline = performance.now() + this.#limits.bodyTimeout
-    if (bytes.length === 0 || sink.write(this.#asWire ? chunkOf(bytes) : bytes)) return
-    // Whom we wait for is the upstream, which has its own deadline.
-    this.deadline = Number.POSITIVE_INFINITY
-    this.#stream.pause()
+    const takesMore = bytes.length === 0 || sink.write(this.#asWire ? chunkOf(bytes) : bytes)
+    if (!takesMore) this.#stream.pause()
+    if (!this.#isOver) this.#awaitClient()
+  }
+
+  /**
+   * Gives the client time for what is its turn; the upstream has its own deadlines. A stream both
+   * ways may be quiet for as long as it likes: whether the client is there is asked with PING.
+   */
+  #awaitClient(): void {
+    const { bodyTimeout, writeTimeout } = this.#limits
+    const isBothWays = this.#isBegun && this.head.framing === 'chunked'
+    const isOurTurn = this.#isWhole || this.#sink === undefined || this.#stream.isPaused()
+    if (this.#stream.writableNeedDrain) this.deadline = performance.now() + writeTimeout
+    else if (isOurTurn || isBothWays) this.deadline = Number.POSITIVE_INFINITY
+    else this.deadline = performance.now() + bodyTimeout
   }
 
   #onEnd(): void {
@@ -307,7 +320,7 @@ export class ServerStream implements Downstream, Timed {
       return
     }
     this.#isWhole = true
-    this.deadline = Number.POSITIVE_INFINITY
+    this.#awaitClient()
     const trailers = this.#trailers
     if (this.#asWire) sink.write(Buffer.from(trailers === undefined ? LAST_CHUNK : '0\r\n'))
     sink.end(trailers)
@@ -321,10 +334,12 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #onDrain(): void {
-    this.deadline = this.#isOver
-      ? performance.now() + this.#limits.writeTimeout
-      : Number.POSITIVE_INFINITY
-    if (!this.#isOver) this.#events.drained(this)
+    if (this.#isOver) {
+      this.deadline = performance.now() + this.#limits.writeTimeout
+      return
+    }
+    this.#awaitClient()
+    this.#events.drained(this)
   }
 
   #onClose(): void {
