@@ -154,10 +154,13 @@ function skipList(cursor: Cursor, parent: number): ItemPlaces | undefined {
   const { indent } = cursor
   const starts: number[] = []
   let isReadable = isBelow && indent >= parent && isDash(cursor)
-  while (isReadable && (cursor.indent > indent || (cursor.indent === indent && isDash(cursor)))) {
-    // What is indented further belongs to the item above it, whatever it is.
-    if (cursor.indent === indent) starts.push(cursor.at)
-    cursor.at++
+  // What is indented further belongs to the item above it, whatever it is.
+  const next = new RegExp(`\\n {0,${Math.max(indent, 0)}}(?=[^ #\\n])`, 'g')
+  while (isReadable && cursor.indent === indent && isDash(cursor)) {
+    starts.push(cursor.at)
+    next.lastIndex = cursor.at
+    const line = next.exec(text)
+    cursor.at = line === null ? text.length : line.index + 1
     isReadable = toContent(cursor)
   }
   if (isReadable) return { indent, starts, end: cursor.at }
