@@ -79,9 +79,15 @@ function verifierOf(policy: ValidPolicy): string {
  * Which credentials it takes and where it looks for them, in one word; whether it must find some
  * is another matter. A service that is asked may say anything.
  */
-export function acceptanceOf({ kind, value }: ValidPolicy): string {
-  const { mode, ...rest } = value as { readonly mode?: string }
-  return hashOf([kind, mode === 'Permissive', rest])
+export function credentialsOf({ kind, value }: ValidPolicy): string {
+  const { mode: _, ...rest } = value as { readonly mode?: string }
+  return hashOf([kind, rest])
+}
+
+/** The same, with what becomes of bad ones. */
+export function acceptanceOf(policy: ValidPolicy): string {
+  const { mode } = policy.value as { readonly mode?: string }
+  return `${credentialsOf(policy)} ${mode === 'Permissive'}`
 }
 
 const VERIFIERS = new WeakMap<ValidPolicy, string>()

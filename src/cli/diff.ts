@@ -60,8 +60,8 @@ function compare(before: Model, after: Model): SemanticDiff {
   const [old, now] = [openVerdicts(before), openVerdicts(after)]
   try {
     return compareModels(before, after, {
-      old: (request) => old.decide(supposedOf(request)),
-      now: (request) => now.decide(supposedOf(request)),
+      old: (request) => old.decide(supposedOf(request), request.isConnection),
+      now: (request) => now.decide(supposedOf(request), request.isConnection),
     })
   } finally {
     old.close()
@@ -138,9 +138,9 @@ function placeOf({
 
 export function exampleLines(example: ExampleRequest): readonly string[] {
   const { method, path, query, host, headers, source, sni, certificate, identity } = example
+  const asked = [`${method} ${path}${query === '' ? '' : `?${query}`}`, `host: ${host}`]
   return [
-    `${method} ${path}${query === '' ? '' : `?${query}`}`,
-    `host: ${host}`,
+    ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...Object.entries(identity).map(([variable, value]) => `${variable} ${JSON.stringify(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),

@@ -32,6 +32,11 @@ ${list}    backends: [{ host: 'a:80' }]
 `
 }
 
+/** The same without the authentication, and with one that nobody needs to pass. */
+const open = (policy: string) =>
+  OLD.replace(/ +jwtAuthentication[\s\S]*(?= {4}backends)/, `      ${policy}\n`)
+const optional = (rule: string) => config(rule).replace('issuer:', 'mode: Optional, issuer:')
+
 const OLD = config("allow: jwt.group == 'eng'", "deny: request.path.startsWith('/admin')")
 
 /** Records of a gateway that served these requests. */
@@ -149,6 +154,74 @@ describe('portcullis replay', () => {
   it('does not know whether another issuer would have taken the token', async () => {
     const now = OLD.replace('https://i.example', 'https://j.example')
     assert.match((await replay(shown, now)).out, /not judged: \d: it depends on jwt\b/)
+  })
+
+  const missing = (more: object = {}) =>
+    recordOf({
+      ...{ gateway: 'default', listener: 'default', route: 'api' },
+      ...{ method: 'GET', host: 'a.example', path: '/x', status: 401, attributes: [] },
+      ...{ kind: 'authentication', cause: 'credentials', reason: 'missing' },
+      credentials: {
+        ...{ method: 'jwt', policy: 'route:api', section: 'traffic', level: 'route' },
+        kind: 'jwtAuthentication',
+      },
+      ...more,
+    })
+
+  for (const [what, record, now, expected] of [
+    ['none, and nobody asks any more', missing(), open('timeout: {}'), /1 newly admitted/],
+    [
+      'bad ones, and nobody asks',
+      missing({ reason: 'expired' }),
+      open('timeout: {}'),
+      /1 newly adm/,
+    ],
+    [
+      'none, and none is fine',
+      missing(),
+      optional("deny: request.path == '/y'"),
+      /1 newly admitted/,
+    ],
+    [
+      'none, and rules ask',
+      missing(),
+      optional("allow: jwt.group == 'eng'"),
+      /0 newly .* 1 unchanged/,
+    ],
+    [
+      'bad ones, and none is fine',
+      missing({ reason: 'expired' }),
+      optional("deny: request.path == '/y'"),
+      /not judged: 1: credentials that were not accepted then/,
+    ],
+    [
+      'none, and a header decides',
+      missing(),
+      optional("deny: request.headers['x-a'] == '1'"),
+      /not judged: 1: it depends on request\.headers\['x-a'\]/,
+    ],
+  ] as const) {
+    it(`of credentials: ${what}`, async () => {
+      assert.match((await replay([record], now)).out, expected)
+    })
+  }
+
+  it('judges a connection by the rules for connections alone', async () => {
+    const record = recordOf({
+      ...{ gateway: 'default', listener: 'default', stage: 'connection', source: '10.0.0.7:9' },
+      attributes: [],
+    })
+    const closed = (network: string) =>
+      `${OLD}frontendPolicies: { networkAuthorization: { rules: [{ require: "cidr('${network}').containsIP(source.address)" }] } }\n`
+    assert.match((await replay([record], closed('10.1.0.0/16'))).out, / 1 unchanged, 0 not judged/)
+    const { out } = await replay([record], closed('10.0.0.0/8'))
+    assert.match(out, /denied then, admitted now: 1 at no route.*\n.*\n {4}a connection\n {4}from/)
+  })
+
+  it('passes over what the gateway writes about the file itself', async () => {
+    const about = { seq: 0, prev: '0', entry: 'begin', time: 'x', format: 1 }
+    const { out } = await replay([about as never], OLD)
+    assert.match(out, /not read: 1 lines[\s\S]*0 requests/)
   })
 
   it('writes JSON, and needs its options', async () => {

@@ -43,8 +43,14 @@ understood.`,
     if (old === undefined || now === undefined) return 1
     const [was, is] = [openVerdicts(old), openVerdicts(now)]
     const found = replayDecisions(records, {
-      old: { model: old, decide: (request) => was.decide(supposedOf(request)) },
-      now: { model: now, decide: (request) => is.decide(supposedOf(request)) },
+      old: {
+        model: old,
+        decide: (request) => was.decide(supposedOf(request), request.isConnection),
+      },
+      now: {
+        model: now,
+        decide: (request) => is.decide(supposedOf(request), request.isConnection),
+      },
     })
     was.close()
     is.close()

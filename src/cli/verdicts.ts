@@ -11,8 +11,8 @@ import { idleServices } from './idle-services.ts'
 
 /** A configuration that decides about requests that nobody sent. */
 export interface Verdicts {
-  /** By the functions that decide in the gateway. */
-  decide(supposed: Supposed): Verdict
+  /** By the functions that decide in the gateway; of a connection alone, at its rules alone. */
+  decide(supposed: Supposed, isConnection?: boolean): Verdict
   close(): void
 }
 
@@ -20,13 +20,14 @@ export function openVerdicts(model: Model): Verdicts {
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice))
   return {
-    decide(supposed) {
+    decide(supposed, isConnection = false) {
       const explained = explainRequest(program, supposed, dice)
       if (typeof explained === 'string') return refused('', explained)
       const { route, authentications, stages } = explained
       const [connection, ...others] = stages
       const closed = connection && denialOf(connection.decision)
       if (closed !== undefined) return refused('', closed)
+      if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
       const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
       if (unknown !== undefined) return refused(route, unknown)
       for (const { decision } of others) {

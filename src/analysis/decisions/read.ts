@@ -23,6 +23,8 @@ const decision = z.object({
   verdict: z.enum(['allowed', 'denied']),
   enforced: z.boolean(),
   cause: z.string(),
+  reason: z.string().optional(),
+  credentials: z.object({ policy: z.string(), kind: z.string() }).optional(),
   rule: rule.optional(),
   variable: z.string().optional(),
   present: z.array(z.string()).optional(),
@@ -50,9 +52,19 @@ export function readDecisions(text: string): ReadDecisions {
   const others: number[] = []
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
-    const { data } = decision.safeParse(readJson(line))
+    const value = readJson(line)
+    if (isAboutFile(value)) continue
+    const { data } = decision.safeParse(value)
     if (data === undefined) others.push(index + 1)
     else decisions.push(data as RecordedDecision)
   }
   return { decisions, others }
+}
+
+const ABOUT_FILE: ReadonlySet<unknown> = new Set(['begin', 'gap', 'resume', 'end'])
+
+/** A line that the gateway writes about the file itself. */
+function isAboutFile(value: unknown): boolean {
+  const { seq, entry } = (value ?? {}) as { readonly seq?: unknown; readonly entry?: unknown }
+  return seq !== undefined && ABOUT_FILE.has(entry)
 }

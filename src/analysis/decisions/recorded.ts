@@ -10,6 +10,9 @@ export interface RecordedDecision {
   readonly enforced: boolean
   readonly kind: string
   readonly cause: string
+  /** Of credentials, what was wrong with them. */
+  readonly reason?: string
+  readonly credentials?: { readonly policy: string; readonly kind: string }
   readonly rule?: RecordedRule
   readonly gateway: string
   readonly listener?: string

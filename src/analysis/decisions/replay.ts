@@ -3,14 +3,15 @@ import type { Value } from '../../cel/values/value.ts'
 import type { Model } from '../../model/model.ts'
 import { admits, learnEntry } from '../diff/admission.ts'
 import type { Decide, Verdict } from '../diff/compare.ts'
-import { type Entry, type Ways, waysThrough } from '../diff/entries.ts'
+import { authenticationsOf, type Entry, type Ways, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
+import { credentialsOf } from '../scopes.ts'
 import type { Fact, Facts } from '../symbolic/attribute-tree.ts'
 import { negation } from '../symbolic/formula.ts'
 import { solve } from '../symbolic/solve.ts'
 import { Space } from '../symbolic/space.ts'
 import type { RecordedDecision } from './recorded.ts'
-import { type RecordedRequest, requestsIn } from './requests.ts'
+import { IDENTITIES, type RecordedRequest, requestsIn } from './requests.ts'
 
 /** A recorded request that the new configuration would decide otherwise. */
 export interface Changed {
@@ -77,12 +78,17 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
 /** A request, and the authentications that it passed when it was recorded. */
 interface Authenticated extends RecordedRequest {
   readonly passed: ReadonlySet<string>
+  /** Credentials that it is known not to have. */
+  readonly absent: ReadonlySet<string>
 }
+
+const NOBODY = { passed: new Set<string>(), absent: new Set<string>() } as const
 
 /** Whoever came as far as rules had passed what the old configuration asks for. */
 function withCredentials(recorded: RecordedRequest, ways: Ways): Authenticated {
   const { isAuthentication, isUnidentified, route, request } = recorded
-  if (isAuthentication || isUnidentified) return { ...recorded, passed: new Set() }
+  if (isAuthentication) return { ...recorded, passed: new Set(), absent: absentIn(recorded, ways) }
+  if (isUnidentified || request.isConnection) return { ...recorded, ...NOBODY }
   const entries = entriesFor(ways, recorded, route)
   const passed = entries.flatMap(({ points }) => points.flatMap(({ required }) => required))
   const found = passed.map((name) => {
@@ -90,7 +96,15 @@ function withCredentials(recorded: RecordedRequest, ways: Ways): Authenticated {
     return [variable, request.identity[variable] ?? {}] as const
   })
   const identity = { ...request.identity, ...Object.fromEntries(found) }
-  return { ...recorded, passed: new Set(passed), request: { ...request, identity } }
+  return { ...recorded, ...NOBODY, passed: new Set(passed), request: { ...request, identity } }
+}
+
+/** What the authentication that found nothing would have taken. */
+function absentIn(recorded: RecordedRequest, ways: Ways): ReadonlySet<string> {
+  const { missed, route } = recorded
+  const asked = entriesFor(ways, recorded, route).flatMap(authenticationsOf)
+  const own = asked.filter(({ policy, kind }) => policy === missed?.policy && kind === missed.kind)
+  return new Set(own.map(credentialsOf))
 }
 
 /** The verdict, or why there is none. */
@@ -104,7 +118,10 @@ function judgeOf(ways: Ways, decide: Decide): Judge {
     if (verdict === undefined) return 'the request cannot be decided here'
     const entries = entriesFor(ways, recorded, verdict.route)
     const hidden = hiddenOf(entries, recorded)
-    if (recorded.isAuthentication) return judgeCredentials(entries, verdict)
+    if (recorded.isAuthentication) {
+      const refused = judgeCredentials(entries, recorded, verdict)
+      if (refused !== undefined) return refused
+    }
     if (hidden.length === 0) return verdict
     const key = JSON.stringify([entries.map((entry) => entry.key), [...recorded.known], request])
     const found = known.get(key) ?? judgeUnknown(entries, recorded, verdict, hidden)
@@ -118,18 +135,33 @@ function entriesFor(
   { request, backend }: RecordedRequest,
   route: string,
 ): readonly Entry[] {
+  if (request.isConnection) {
+    const [any] = entries.filter((one) => one.listener === request.listener)
+    const points = any?.points.filter(({ stage }) => stage === 'connection')
+    return any === undefined || points === undefined ? [] : [{ ...any, points }]
+  }
   const here = entries.filter((one) => one.listener === request.listener && one.route === route)
   const same = here.filter((one) => backend !== undefined && one.backend === backend)
   return same.length > 0 ? same : here
 }
 
-/** Nobody knows what credentials would have been found in: they are refused as long as asked for. */
-function judgeCredentials(entries: readonly Entry[], verdict: Verdict): Verdict | string {
+/**
+ * Nobody knows what would have been found in credentials: they are refused as long as asked for.
+ * Undefined where rules alone decide, since nobody looks for any, or for those that were not there.
+ */
+function judgeCredentials(
+  entries: readonly Entry[],
+  { absent }: Authenticated,
+  verdict: Verdict,
+): Verdict | string | undefined {
   if (!verdict.isAdmitted && verdict.reason.startsWith('401')) return verdict
   const asks = entries.some(({ points }) => points.some(({ required }) => required.length > 0))
   if (asks)
     return { ...verdict, isAdmitted: false, reason: '401: the credentials were not accepted' }
-  return 'credentials that were not accepted then are not in the record'
+  const isNobody = entries
+    .flatMap(authenticationsOf)
+    .every((policy) => absent.has(credentialsOf(policy)))
+  return isNobody ? undefined : 'credentials that were not accepted then are not in the record'
 }
 
 /** Names of what the rules read and the record does not show. */
@@ -144,7 +176,10 @@ function hiddenOf(entries: readonly Entry[], recorded: Authenticated): readonly 
   const others = asked
     .filter((name) => !passed.has(name))
     .map((name) => name.split('#')[0] as string)
-  const hidden = [...names].filter((name) => !known.has(name) && !isPlace(name))
+  // Whoever is judged though its credentials were refused then is nobody now.
+  const isKnown = (name: string) =>
+    known.has(name) || isPlace(name) || (recorded.isAuthentication && IDENTITIES.test(name))
+  const hidden = [...names].filter((name) => !isKnown(name))
   return [...new Set([...hidden, ...others])].sort()
 }
 
@@ -181,7 +216,8 @@ function judgeUnknown(
 }
 
 /** What the record shows, under the names by which the rules of this entry know it. */
-function factsFrom({ points }: Entry, { known, passed }: Authenticated): Facts {
+function factsFrom({ points }: Entry, recorded: Authenticated): Facts {
+  const { known, passed, isAuthentication } = recorded
   const facts = new Map<string, Fact>(points.flatMap((point) => [...point.facts]))
   const scopes = points.flatMap(({ rules, required }) => [
     ...required,
@@ -190,6 +226,10 @@ function factsFrom({ points }: Entry, { known, passed }: Authenticated): Facts {
   // What the entry takes for granted is for it to ask, unless it was passed then.
   for (const name of points.flatMap(({ required }) => required)) facts.delete(name)
   for (const name of passed) facts.set(name, { kind: 'set' })
+  if (isAuthentication) {
+    for (const name of facts.keys()) if (name.includes('#')) facts.delete(name)
+    for (const name of scopes.filter((one) => one.includes('#'))) facts.set(name, { kind: 'unset' })
+  }
   for (const [name, value] of known) {
     const [variable = ''] = /^\w+/.exec(name) ?? []
     const own = [...new Set(scopes)].filter((scope) => scope.startsWith(`${variable}#`))

@@ -10,6 +10,8 @@ export interface RecordedRequest {
   readonly isAdmitted: boolean
   /** It came no further than its credentials. */
   readonly isAuthentication: boolean
+  /** The authentication that found no credentials at all, where one did. */
+  readonly missed: { readonly policy: string; readonly kind: string } | undefined
   /** Nobody looked at its credentials: an invalid policy denies before who asks is found out. */
   readonly isUnidentified: boolean
   /** Why it was refused. */
@@ -42,6 +44,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     time: last.time,
     isAdmitted: denied === undefined,
     isAuthentication: denied?.kind === 'authentication',
+    missed: last.reason === 'missing' ? last.credentials : undefined,
     isUnidentified: denied?.cause === 'invalid-policy' && denied.stage === 'traffic',
     reason: reasonOf(last),
     route: last.route ?? '',
@@ -50,6 +53,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     request: {
       listener: `${last.gateway}/${last.listener ?? ''}`,
       backend: last.backend,
+      isConnection: records.every(({ stage }) => stage === 'connection'),
       method: last.method ?? 'GET',
       path: last.path ?? '/',
       query: textOf(known.get('request.query')),
@@ -129,7 +133,8 @@ function certificateIn(known: Known): JsonObject | undefined {
   return Object.keys(found).length === 0 ? undefined : found
 }
 
-const IDENTITIES = /^(jwt|apiKey|basicAuth|extauthz)(?:$|[.[])/
+/** Names of what says who asks, and of its parts. */
+export const IDENTITIES = /^(jwt|apiKey|basicAuth|extauthz)(?:$|[.[])/
 
 /** A variable of which something was known to be there, or any part of it asked for. */
 function identitiesIn(known: Known): Readonly<Record<string, JsonObject>> {

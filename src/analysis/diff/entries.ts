@@ -94,7 +94,7 @@ export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidP
   return authenticationsOf(one).filter((policy) => !known.has(acceptanceOf(policy)))
 }
 
-function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
+export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
   return [...new Set(points.flatMap(({ authentications }) => authentications))]
 }
 

@@ -9,6 +9,8 @@ export interface ExampleRequest {
   /** `gateway/listener` */
   readonly listener: string
   readonly backend: string | undefined
+  /** Nothing is asked: it is the connection alone. */
+  readonly isConnection: boolean
   readonly method: string
   readonly path: string
   /** Without its question mark. */
@@ -37,6 +39,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
   return {
     listener: entry.listener,
     backend: entry.backend,
+    isConnection: entry.match === undefined,
     method: text(request['method'], 'GET'),
     path: text(request['path'], '/'),
     query: text(request['query'], ''),
