@@ -206,6 +206,38 @@ describe('portcullis replay', () => {
     })
   }
 
+  const allowed = recordOf({
+    ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+    ...{ method: 'GET', host: 'a.example', path: '/x', status: 200, cause: 'no-rules' },
+  })
+  const ANY = open(
+    `authentication: { anyOf: [{ apiKey: { keys: [{ keyHash: 'sha256:${'0'.repeat(64)}' }] } }] }`,
+  )
+  const SERVICE = open(`extAuthz: { host: 'a:1' }`)
+  for (const [what, old, now, expected] of [
+    ['the same choice', ANY, ANY, / 1 unchanged/],
+    ['the same service', SERVICE, SERVICE, / 1 unchanged/],
+    [
+      'a choice that was not there',
+      open('timeout: {}'),
+      ANY,
+      /not judged: 1: what `authentication` /,
+    ],
+    [
+      'a service that was not there',
+      open('timeout: {}'),
+      SERVICE,
+      /not judged: 1: what `extAuthz` /,
+    ],
+    ['a service that is gone', SERVICE, open('timeout: {}'), / 1 unchanged/],
+  ] as const) {
+    it(`of whoever passed: ${what}`, async () => {
+      const { out } = await replay([allowed], now, '--old', file('other.yaml', old))
+      assert.match(out, expected)
+      assert.doesNotMatch(out, /otherwise than recorded/)
+    })
+  }
+
   it('judges a connection by the rules for connections alone', async () => {
     const record = recordOf({
       ...{ gateway: 'default', listener: 'default', stage: 'connection', source: '10.0.0.7:9' },

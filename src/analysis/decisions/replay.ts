@@ -1,11 +1,12 @@
 import { STAGES } from '../../cel/index.ts'
 import type { Value } from '../../cel/values/value.ts'
 import type { Model } from '../../model/model.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
 import { admits, learnEntry } from '../diff/admission.ts'
 import type { Decide, Verdict } from '../diff/compare.ts'
 import { authenticationsOf, type Entry, type Ways, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
-import { credentialsOf } from '../scopes.ts'
+import { acceptanceOf, credentialsOf } from '../scopes.ts'
 import type { Fact, Facts } from '../symbolic/attribute-tree.ts'
 import { negation } from '../symbolic/formula.ts'
 import { solve } from '../symbolic/solve.ts'
@@ -78,16 +79,22 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
 /** A request, and the authentications that it passed when it was recorded. */
 interface Authenticated extends RecordedRequest {
   readonly passed: ReadonlySet<string>
+  /** Those that leave no variable that must be set: services that were asked, one of several. */
+  readonly admittedBy: ReadonlySet<string>
   /** Credentials that it is known not to have. */
   readonly absent: ReadonlySet<string>
 }
 
-const NOBODY = { passed: new Set<string>(), absent: new Set<string>() } as const
+const NOBODY = {
+  passed: new Set<string>(),
+  admittedBy: new Set<string>(),
+  absent: new Set<string>(),
+} as const
 
 /** Whoever came as far as rules had passed what the old configuration asks for. */
 function withCredentials(recorded: RecordedRequest, ways: Ways): Authenticated {
   const { isAuthentication, isUnidentified, route, request } = recorded
-  if (isAuthentication) return { ...recorded, passed: new Set(), absent: absentIn(recorded, ways) }
+  if (isAuthentication) return { ...recorded, ...NOBODY, absent: absentIn(recorded, ways) }
   if (isUnidentified || request.isConnection) return { ...recorded, ...NOBODY }
   const entries = entriesFor(ways, recorded, route)
   const passed = entries.flatMap(({ points }) => points.flatMap(({ required }) => required))
@@ -95,8 +102,25 @@ function withCredentials(recorded: RecordedRequest, ways: Ways): Authenticated {
     const [variable = ''] = name.split('#')
     return [variable, request.identity[variable] ?? {}] as const
   })
-  const identity = { ...request.identity, ...Object.fromEntries(found) }
-  return { ...recorded, ...NOBODY, passed: new Set(passed), request: { ...request, identity } }
+  const known = { ...request.identity, ...Object.fromEntries(found) }
+  const asked = entries.flatMap(authenticationsOf).filter(isOpaque)
+  // One of several was there, and which it was makes no difference to whoever asks for that alone.
+  const isSomebody = Object.keys(known).length === 0 && asked.some(({ kind }) => kind === ANY_OF)
+  const identity = isSomebody ? { jwt: {} } : known
+  return {
+    ...recorded,
+    ...NOBODY,
+    passed: new Set(passed),
+    admittedBy: new Set(asked.map(acceptanceOf)),
+    request: { ...request, identity },
+  }
+}
+
+const ANY_OF = 'authentication'
+
+/** What it says cannot be told by a variable. */
+function isOpaque({ kind }: ValidPolicy): boolean {
+  return kind === ANY_OF || kind === 'extAuthz'
 }
 
 /** What the authentication that found nothing would have taken. */
@@ -122,12 +146,26 @@ function judgeOf(ways: Ways, decide: Decide): Judge {
       const refused = judgeCredentials(entries, recorded, verdict)
       if (refused !== undefined) return refused
     }
+    const unasked = unaskedIn(entries, recorded)
+    if (unasked !== undefined && (verdict.isAdmitted || verdict.reason.startsWith('401'))) {
+      return `what \`${unasked}\` would have said is not in the record`
+    }
     if (hidden.length === 0) return verdict
     const key = JSON.stringify([entries.map((entry) => entry.key), [...recorded.known], request])
     const found = known.get(key) ?? judgeUnknown(entries, recorded, verdict, hidden)
     known.set(key, found)
     return found
   }
+}
+
+/** An authentication that nobody asked then, and whose answer nobody knows. */
+function unaskedIn(entries: readonly Entry[], recorded: Authenticated): string | undefined {
+  const { admittedBy, absent } = recorded
+  const unasked = entries
+    .flatMap(authenticationsOf)
+    .filter(isOpaque)
+    .find((one) => !admittedBy.has(acceptanceOf(one)) && !absent.has(credentialsOf(one)))
+  return unasked?.kind
 }
 
 function entriesFor(
