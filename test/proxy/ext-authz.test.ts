@@ -261,6 +261,24 @@ authorization:
     service.close()
   })
 
+  for (const [what, status, more] of [
+    ['says nothing', 204, ''],
+    ['is not to be asked', 500, '  failureMode: Allow\n'],
+  ] as const) {
+    it(`lets no client speak in the name of a service that ${what}`, async () => {
+      const service = await startServer((_, response) => response.writeHead(status).end())
+      const gateway = await govern(
+        `extAuthz:\n  host: 127.0.0.1:${service.port}\n${more}  protocol: { http: { includeResponseHeaders: [x-user] } }\n`,
+      )
+      const init = { headers: { 'X-User': 'mallory', 'x-other': '1' } }
+      const { status: answered, got } = await gateway.send('/a', init)
+      assert.equal(answered, 200)
+      assert.deepEqual([got?.headers['x-user'], got?.headers['x-other']], [undefined, '1'])
+      await gateway.close()
+      service.close()
+    })
+  }
+
   it('sends whoever is refused to sign in', async () => {
     const service = await startServer((_, response) => response.writeHead(401).end())
     const gateway = await govern(

@@ -10,7 +10,7 @@ import { Answers } from './answers.ts'
 import { grpcQuestion, readGrpcAnswer } from './grpc.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
 import type { ExtAuthz } from './schema.ts'
-import { applyChanges, type Header, type Verdict } from './verdict.ts'
+import { applyChanges, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
 
 /** Every service that reaches the place must admit the request. */
 export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: Site): Part {
@@ -40,6 +40,8 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
   const keyOf = compileKey(policy, site)
   const unavailable = refusalOf(policy)
   const { now } = site
+  const remove = http?.includeResponseHeaders ?? []
+  const unsaid = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, remove }
 
   const settle = (exchange: Exchange, verdict: Verdict): Outcome => {
     switch (verdict.kind) {
@@ -50,7 +52,12 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
       case 'denied':
         return refuse(exchange, policy, 'denied', verdict.detail, verdict.reply)
       case 'failed':
-        return unavailable && refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
+        if (unavailable !== undefined) {
+          return refuse(exchange, policy, 'unavailable', verdict.detail, unavailable)
+        }
+        // Nobody said anything, and a client must not say it in the name of the service.
+        applyChanges(exchange, unsaid)
+        return undefined
     }
   }
 

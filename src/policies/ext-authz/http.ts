@@ -84,7 +84,9 @@ export function compileHttp(
         const value = headers.get(name)
         return value === undefined ? [] : [[name.toLowerCase(), value]]
       })
-      const changes = wanted.length === 0 ? NO_CHANGES : { ...NO_CHANGES, set: wanted }
+      const { includeResponseHeaders: remove } = protocol
+      // The backend takes these for the word of the service: what a client sent must not stay.
+      const changes = remove.length === 0 ? NO_CHANGES : { ...NO_CHANGES, set: wanted, remove }
       return { kind: 'allowed', changes, metadata: metadataOf(exchange, answer) }
     },
   }

@@ -27,7 +27,7 @@ const http = z
       .array(headerName())
       .max(64)
       .prefault([])
-      .describe('Headers of the answer that go to the backend.'),
+      .describe('Headers of the answer that go to the backend; those of a client never do.'),
     addRequestHeaders: z
       .record(headerOrPseudo(), expression('string'))
       .prefault({})
