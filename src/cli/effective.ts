@@ -24,8 +24,10 @@ in the order in which they are asked, wherever they are attached.
 
 A route is guarded where an authentication must be content or an Allow or Require rule
 must hold before a request gets to a backend. With Deny rules alone it is open by
-default, which counts as unprotected: what they do not name gets through. Blocks in audit mode, and authentications that let everybody through
-(Optional, Permissive), guard nothing.
+default, which counts as unprotected: what they do not name gets through. Blocks in
+audit mode, authentications that let everybody through (Optional, Permissive) and rules
+that are always true guard nothing. A route without a backend, as a redirect, needs no
+guard.
 
   -f, --file FILE         the configuration
       --fail-on-unprotected
@@ -54,7 +56,7 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
 function unprotected({ listeners }: Effective): readonly string[] {
   return listeners.flatMap(({ gateway, listener, routes }) =>
     routes
-      .filter(({ protection }) => protection !== 'guarded')
+      .filter(({ protection }) => protection !== 'guarded' && protection !== 'no-backend')
       .map(({ route, protection }) => `${gateway}/${listener} ${route}: ${wordsOf(protection)}`),
   )
 }
@@ -82,6 +84,7 @@ const PROTECTION = {
   guarded: 'good',
   'open-by-default': 'warn',
   unprotected: 'bad',
+  'no-backend': 'faint',
 } as const
 
 function wordsOf(protection: EffectiveRoute['protection']): string {

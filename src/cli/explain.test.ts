@@ -270,4 +270,33 @@ routes:
     assert.match(failed.out, /unprotected: 1\n {2}default\/default open: unprotected\n/)
     assert.equal((await run(['effective', '-f', bare])).code, 0)
   })
+
+  it('sees through rules that admit everybody, and asks nothing of what has no backend', async () => {
+    const path = join(folder, 'moot.yaml')
+    const route = (name: string, policies: string, backends = '[{ host: "a:1" }]') =>
+      `- { name: ${name}, policies: { ${policies} }, backends: ${backends} }\n`
+    const rules = (...all: readonly string[]) => `authorization: { rules: [${all.join(', ')}] }`
+    writeFileSync(
+      path,
+      `gateways: { default: { port: 8080 } }
+routes:
+${route('all', rules('{ allow: "true" }', `{ allow: "request.method == 'GET'" }`))}${route(
+  'equal',
+  rules('{ require: "1 == 1" }', `{ deny: "request.path == '/x'" }`),
+)}${route('some', rules('{ allow: "true" }', `{ require: "request.method == 'GET'" }`))}${route(
+  'moved',
+  'requestRedirect: { scheme: https }',
+  '[]',
+)}`,
+    )
+    const { out } = await run(['effective', '-f', path])
+    for (const state of [
+      'all .*unprotected',
+      'equal .*open by default',
+      'some .*guarded',
+      'moved .*no backend',
+    ])
+      assert.match(out, new RegExp(`route ${state}\n`))
+    assert.match(out, /unprotected: 2\n/)
+  })
 })

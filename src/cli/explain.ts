@@ -38,7 +38,8 @@ trustedHops and the PROXY protocol are not applied.
       --source IP        the address of the client, as rules see it (default 127.0.0.1)
       --sni NAME         the server name that the client sends
       --identity ID      the SPIFFE id in the client's certificate
-      --listener NAME    the listener, or gateway/listener, where the host does not tell
+      --listener NAME    the gateway, the listener or gateway/listener, where the host does
+                         not tell
       --backend NAME     the backend, where the route has several
       --decision ID      the request of a decision of a running gateway, as far as its
                          record shows values

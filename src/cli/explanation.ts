@@ -139,11 +139,15 @@ const ACTIONS = [
   ['Allow', 'denies unless one is true'],
 ] as const
 
+const REQUIRED = 'comes first: without it 401'
+const OPTIONAL = 'comes first, and takes whoever has no credentials'
+const ASKED = 'comes first: what the service says is not known here'
+
 export function renderExplained(explained: Explained, paint: Paint): string {
   const { gateway, listener, route, authentications, notes, stages } = explained
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
   const before = authentications.map(({ policy, kind, isRequired }) => {
-    const rest = isRequired ? 'comes first: without it 401' : 'comes first, and takes everybody'
+    const rest = kind === 'extAuthz' ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
   const said = notes.map((note) => `  ${paint('warn', note)}`)

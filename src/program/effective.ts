@@ -1,3 +1,4 @@
+import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
@@ -46,8 +47,9 @@ export interface EffectiveBackend {
 /**
  * `guarded`: some authentication must be content, or a rule must be true, before a request gets
  * through. `open-by-default`: there are Deny rules alone, and what they do not name gets through.
+ * `no-backend`: nothing stands before it, and nothing behind it: a redirect, an answer of our own.
  */
-export type Protection = 'guarded' | 'open-by-default' | 'unprotected'
+export type Protection = 'guarded' | 'open-by-default' | 'unprotected' | 'no-backend'
 
 export interface Guard {
   readonly kind: string
@@ -57,7 +59,12 @@ export interface Guard {
   /** Whether anything is turned away by it; blocks in audit mode turn nothing away. */
   readonly isEnforced: boolean
   readonly isInvalid: boolean
-  readonly rules: readonly { readonly action: string; readonly expression: string }[]
+  readonly rules: readonly GuardRule[]
+}
+
+export interface GuardRule {
+  readonly action: string
+  readonly expression: string
 }
 
 /** By the same layers as the Program, which is not compiled for it. */
@@ -128,7 +135,6 @@ function routeOf(
     const own = compilation.layers.at(`ref ${route.name}/${index}/${number}`, ref.policies)
     return { backend: ref.backend, guards: guardsOf([...layers, named, own], 'backend') }
   })
-  // What reaches no backend, as a redirect, is protected by what stands before it alone.
   const behind = backends.map((backend) => protectionOf(backend.guards))
   const before = strongest([protectionOf(network), protectionOf(guards)])
   return {
@@ -138,7 +144,7 @@ function routeOf(
     matches: rule.matches.map(showMatch),
     guards,
     backends,
-    protection: behind.length === 0 ? before : strongest([before, weakest(behind)]),
+    protection: behind.length === 0 ? withoutBackend(before) : strongest([before, weakest(behind)]),
   }
 }
 
@@ -165,12 +171,29 @@ function weakest(all: readonly Protection[]): Protection {
   return STRENGTH[Math.min(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
 }
 
+function withoutBackend(before: Protection): Protection {
+  return before === 'unprotected' ? 'no-backend' : before
+}
+
+/** By the rules of all of them together: one that admits everybody makes the other Allows moot. */
 function protectionOf(guards: readonly Guard[]): Protection {
   const enforced = guards.filter(({ isEnforced }) => isEnforced)
-  const isOpen = ({ isInvalid, rules }: Guard) =>
-    !isInvalid && rules.length > 0 && rules.every(({ action }) => action === 'Deny')
-  if (enforced.length === 0) return 'unprotected'
-  return enforced.every(isOpen) ? 'open-by-default' : 'guarded'
+  // Authentications, and what is invalid and denies everything.
+  if (enforced.some(({ rules }) => rules.length === 0)) return 'guarded'
+  const of = (wanted: string) =>
+    enforced.flatMap(({ rules }) => rules).filter(({ action }) => action === wanted)
+  const isAsking = ({ expression }: GuardRule) => !isAlwaysTrue(expression)
+  const allows = of('Allow')
+  if (of('Require').some(isAsking)) return 'guarded'
+  if (allows.length > 0 && allows.every(isAsking)) return 'guarded'
+  return of('Deny').length > 0 ? 'open-by-default' : 'unprotected'
+}
+
+/** What reads anything of a request has a dot in it, and need not be compiled to see that. */
+function isAlwaysTrue(expression: string): boolean {
+  if (expression.includes('.')) return false
+  const term = compile(expression, STAGES.backend).expression?.term
+  return term?.kind === 'constant' && term.value === true
 }
 
 const GUARDING: ReadonlySet<string> = new Set([

@@ -57,7 +57,11 @@ export function explainRequest(
   dice: { value: number },
 ): ExplainedRequest | string {
   const listener = listenerFor(program, supposed)
-  if (listener === undefined) return 'no listener serves this host'
+  if (listener === undefined) {
+    const { listener: wanted } = supposed
+    const called = wanted === undefined ? '' : `, or is called \`${wanted}\``
+    return `no listener serves this host${called}`
+  }
   const connection = connectionOf(listener, supposed)
   if (connection === undefined) return 'this is no IP address'
   const place = { gateway: listener.gateway, listener: listener.listener.name }
@@ -86,7 +90,8 @@ function listenerFor(
 ): ListenerProgram | undefined {
   const named = listeners.filter(
     ({ gateway, listener }) =>
-      wanted === undefined || wanted === listener.name || wanted === `${gateway}/${listener.name}`,
+      wanted === undefined ||
+      [gateway, listener.name, `${gateway}/${listener.name}`].includes(wanted),
   )
   const rank = ({ listener }: ListenerProgram) => {
     const { hostname } = listener
