@@ -83,6 +83,18 @@ describe('portcullis explain', () => {
       /traffic {2}denied \(unset\)[\s\S]*jwt is not set/,
     ],
     [
+      'that no rule is asked without one',
+      ['-r', 'GET /orders'],
+      1,
+      /denied \(401: jwtAuthentication finds no credentials\); no rule of the request is asked/,
+    ],
+    [
+      'a token of somebody else',
+      ['-r', 'GET /orders', '--claims', '{"iss":"https://x","sub":"alice","group":"eng"}'],
+      1,
+      /denied \(401: tokens of https:\/\/x are not taken\)[\s\S]*traffic {2}allowed/,
+    ],
+    [
       'a Deny rule',
       ['-r', 'GET /orders/admin', '--claims', CLAIMS],
       1,

@@ -16,6 +16,7 @@ import { idleServices } from './idle-services.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { supposedFrom, supposedFromRecord } from './supposed.ts'
+import { refusalBy } from './verdicts.ts'
 
 export const explain = defineCommand({
   name: 'explain',
@@ -25,7 +26,8 @@ portcullis explain -f FILE --decision ID [--admin URL | --decisions FILE...]
 
 Evaluates every rule that the request would reach, in the order of evaluation, with the
 value of each condition, by the same functions as the gateway. Tokens are not checked:
-claims are what you say they are, for every policy that verifies tokens there. The
+claims are what you say they are, for every policy that verifies tokens there; without
+any, an authentication that needs some refuses the request. The
 source is taken as given, for the connection and the request alike: X-Forwarded-For,
 trustedHops and the PROXY protocol are not applied.
 
@@ -54,8 +56,9 @@ command is not understood.`,
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
     const model = load(resolve(options.file), terminal)
     if (model === undefined) return 1
-    const supposed = await supposedBy(options, terminal)
-    if (supposed === undefined) return 1
+    const given = await supposedBy(options, terminal)
+    if (given === undefined) return 1
+    const { supposed, hasPassed } = given
     const dice = { value: 0 }
     const program = compileProgram(model, undefined, idleServices(dice))
     if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
@@ -65,10 +68,13 @@ command is not understood.`,
       terminal.err(`portcullis explain: ${explained}\n`)
       return 1
     }
-    const report = reportExplained(explained, unseen(supposed, explained))
+    const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
+    const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
+    const report = reportExplained(explained, unseen(supposed, explained), refused)
     if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
-    return report.stages.some(({ verdict }) => verdict === 'denied') ? 1 : 0
+    const isDenied = report.stages.some(({ verdict }) => verdict === 'denied')
+    return isDenied || refused !== undefined ? 1 : 0
   },
 })
 
@@ -100,12 +106,18 @@ function refuse(
   return 1
 }
 
+interface Given {
+  readonly supposed: Supposed
+  /** Its credentials were accepted then, though the record may not show them. */
+  readonly hasPassed: boolean
+}
+
 async function supposedBy(
   options: ReturnType<typeof parse>,
   { err, colour }: Terminal,
-): Promise<Supposed | undefined> {
+): Promise<Given | undefined> {
   const { decision, decisions } = options
-  if (decision === undefined) return supposedFrom(options)
+  if (decision === undefined) return { supposed: supposedFrom(options), hasPassed: false }
   const found = await findDecision(decision, options.admin, decisions)
   const [record] = typeof found === 'string' ? [] : found
   if (record === undefined) {
@@ -118,7 +130,7 @@ async function supposedBy(
     const hint = 'they count as not set here; config.decisions.show has them shown'
     err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
   }
-  return supposed
+  return { supposed, hasPassed: record.kind !== 'authentication' }
 }
 
 function parse(args: readonly string[]) {

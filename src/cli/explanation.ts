@@ -10,6 +10,8 @@ export interface Explained {
   readonly listener: string
   readonly route: string
   readonly authentications: readonly AuthenticationReport[]
+  /** Why an authentication refuses it, so that no rule is asked. */
+  readonly refused?: string
   /** What may not be as it seems. */
   readonly notes: readonly string[]
   readonly stages: readonly StageReport[]
@@ -49,6 +51,7 @@ interface ConditionReport {
 export function reportExplained(
   explained: ExplainedRequest,
   notes: readonly string[] = [],
+  refused?: string,
 ): Explained {
   const { gateway, listener, route, authentications, stages } = explained
   return {
@@ -56,6 +59,7 @@ export function reportExplained(
     listener,
     route,
     authentications: authentications.map(authenticationReport),
+    ...(refused === undefined ? {} : { refused }),
     notes,
     stages: stages.map(stageReport),
   }
@@ -144,12 +148,16 @@ const OPTIONAL = 'comes first, and takes whoever has no credentials'
 const ASKED = 'comes first: what the service says is not known here'
 
 export function renderExplained(explained: Explained, paint: Paint): string {
-  const { gateway, listener, route, authentications, notes, stages } = explained
+  const { gateway, listener, route, authentications, refused, notes, stages } = explained
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
   const before = authentications.map(({ policy, kind, isRequired }) => {
     const rest = kind === 'extAuthz' ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
+  if (refused !== undefined) {
+    before.push(`  ${paint('bad', `denied (${refused})`)}; no rule of the request is asked:`)
+    before.push('  below is what they would say to it all the same')
+  }
   const said = notes.map((note) => `  ${paint('warn', note)}`)
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
   return `${[paint('plain', where), ...before, ...said, ...lines].join('\n')}\n`

@@ -60,7 +60,7 @@ function denialOf(decision: Decision | undefined): string | undefined {
 }
 
 /** Why the credentials that are supposed would not pass; undefined: they would. */
-function refusalBy(policy: Attached, { identity }: Supposed): string | undefined {
+export function refusalBy(policy: Attached, { identity }: Supposed): string | undefined {
   if (policy.state !== 'valid') return 'an authentication is invalid'
   const variables = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)?.identifies ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
