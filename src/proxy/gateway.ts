@@ -23,7 +23,7 @@ import { ConnectionCounts } from './connection-counts.ts'
 import { Decisions } from './decisions.ts'
 import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
-import { Listeners } from './listen.ts'
+import { Listeners, type ListenFailure } from './listen.ts'
 import { Load } from './load.ts'
 import { Observing } from './observe.ts'
 import { authenticationWorld, tellKept } from './observe-authentication.ts'
@@ -171,36 +171,30 @@ export class Gateway {
     const previous = this.#program
     const next = await compileProgramInSlices(model, previous, this.#services)
     const { diagnostics } = next
-    if (diagnostics.some(({ severity }) => severity === 'error')) {
-      for (const cluster of previous === undefined
-        ? next.clusters.values()
-        : retiredClusters(next, previous)) {
-        cluster.close()
-      }
-      closeKept(retiredKept(next, previous))
-      return { isApplied: false, diagnostics }
-    }
-    this.#program = next
-    this.#streams = new Streams(model, this.#services, this.#streams)
-    const failures = await this.#listeners.swap(next)
-    const unbound = failures.map((failure): Diagnostic => {
-      const { severity, message, hint, origin } = failure
-      return {
-        code: failure.word === 'certificate' ? 'PC0402' : 'PC0401',
-        severity,
-        message,
-        hint,
-        origin,
-      }
+    if (diagnostics.some(({ severity }) => severity === 'error'))
+      return this.#giveUp(next, diagnostics)
+    const failures = await this.#listeners.swap(next, () => {
+      this.#program = next
+      this.#streams = new Streams(model, this.#services, this.#streams)
     })
+    if (failures.length > 0) return this.#giveUp(next, [...diagnostics, ...failures.map(told)])
     if (previous !== undefined) {
       for (const cluster of retiredClusters(previous, next)) cluster.close()
       closeKept(retiredKept(previous, next))
     }
-    this.#forgetting.swapped(next, this.#streams)
+    this.#forgetting.swapped(next, this.#streams as Streams)
     this.#observing.swapped()
     this.#collectors.swapped(next)
-    return { isApplied: unbound.length === 0, diagnostics: [...diagnostics, ...unbound] }
+    return { isApplied: true, diagnostics }
+  }
+
+  /** Of a Program that will not be served goes what the one before does not have, too. */
+  #giveUp(next: Program, diagnostics: readonly Diagnostic[]): Applied {
+    const previous = this.#program
+    const unused = previous === undefined ? next.clusters.values() : retiredClusters(next, previous)
+    for (const cluster of unused) cluster.close()
+    closeKept(retiredKept(next, previous))
+    return { isApplied: false, diagnostics }
   }
 
   /** Takes no more connections, and answers when the last one is over or the time is. */
@@ -214,4 +208,8 @@ export class Gateway {
     this.#load.stop()
     return cut
   }
+}
+
+function told({ word, severity, message, hint, origin }: ListenFailure): Diagnostic {
+  return { code: word === 'certificate' ? 'PC0402' : 'PC0401', severity, message, hint, origin }
 }

@@ -43,21 +43,24 @@ describe('ports', () => {
     await assert.rejects(once(connect(two, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
   })
 
-  it('a port that is taken is said with its place, and the others are in effect', async () => {
+  it('a port that is taken is said with its place, and nothing changes', async () => {
     const { listeners, upstream } = await start()
     const other = createServer()
     const taken = await listen(other)
     opened.push({ close: () => other.close() })
-    const port = await free()
+    const [before, port] = await Promise.all([free(), free()])
+    await listeners.swap(programOf([httpListener(before, upstream)]))
     const swap = programOf([httpListener(taken, upstream), httpListener(port, upstream)])
     const [failure, ...rest] = await listeners.swap(swap)
     assert.equal(rest.length, 0)
     assert.equal(failure?.word, 'EADDRINUSE')
     assert.equal(failure?.message, `port ${taken} is in use already`)
     assert.equal(failure?.origin.kind, 'file')
-    assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
+    await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
+    assert.match(await exchange(before, GET, 'hello'), /^HTTP\/1.1 200/)
     other.close()
     assert.deepEqual(await listeners.swap(swap), [])
+    assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
     assert.match(await exchange(taken, GET, 'hello'), /^HTTP\/1.1 200/)
   })
 

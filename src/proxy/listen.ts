@@ -61,28 +61,40 @@ export class Listeners {
 
   /**
    * Ports that stay keep their sockets and connections and go on by the new Program; new ones are
-   * opened, the others closed. Answers what could not be opened: all else is in effect.
+   * opened, the others closed. Answers what stands in the way: then nothing is done.
+   * `taken`: called between the last doubt and the first deed.
    */
-  swap(program: Program): Promise<readonly ListenFailure[]> {
-    const swapped = this.#swapping.then(() => this.#swap(program))
+  swap(program: Program, taken = () => {}): Promise<readonly ListenFailure[]> {
+    const swapped = this.#swapping.then(() => this.#swap(program, taken))
     this.#swapping = swapped
     return swapped
   }
 
-  async #swap(program: Program): Promise<readonly ListenFailure[]> {
-    if (this.#isDraining) return []
+  async #swap(program: Program, taken: () => void): Promise<readonly ListenFailure[]> {
+    if (this.#isDraining) {
+      taken()
+      return []
+    }
     const { terminators, http2 } = this.#acceptance
     const plans = planPorts(program, (own) => terminators.get(own), http2 !== undefined)
-    terminators.turn()
-    for (const [port, open] of this.#ports) {
-      const plan = plans.get(port)
-      if (plan === undefined) this.#leave(port, open)
-      else open.doorway.replan(plan, this.#options.grace)
-    }
+    const insecure = [...plans.values()].flatMap(certificateFailures)
     const added = [...plans.values()].filter(({ port }) => !this.#ports.has(port))
-    const failures = await Promise.all(added.map((plan) => this.#open(plan)))
-    const unbound = failures.filter((failure) => failure !== undefined)
-    return [...unbound, ...[...plans.values()].flatMap(certificateFailures)]
+    const opened = await Promise.all(added.map((plan) => this.#open(plan)))
+    const unbound = opened.filter((own) => 'word' in own)
+    const open = opened.filter((own) => 'server' in own)
+    if (insecure.length > 0 || unbound.length > 0) {
+      for (const { server } of open) server.close()
+      return [...unbound, ...insecure]
+    }
+    terminators.turn()
+    taken()
+    for (const [port, own] of this.#ports) {
+      const plan = plans.get(port)
+      if (plan === undefined) this.#leave(port, own)
+      else own.doorway.replan(plan, this.#options.grace)
+    }
+    for (const own of open) this.#ports.set(own.doorway.plan.port, own)
+    return []
   }
 
   /**
@@ -112,7 +124,7 @@ export class Listeners {
     })
   }
 
-  async #open(plan: PortPlan): Promise<ListenFailure | undefined> {
+  async #open(plan: PortPlan): Promise<OpenPort | ListenFailure> {
     const doorway = new Doorway(plan, this.#acceptance)
     const accept = (socket: Socket) => doorway.accept(socket)
     const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
@@ -122,8 +134,7 @@ export class Listeners {
     // that it keeps for this, and closes what was in it; the next client finds things as they are
     // then. What else accept(2) may say is about one client alone. Nothing of it ends the process.
     server.on('error', () => {})
-    this.#ports.set(plan.port, { server, doorway })
-    return undefined
+    return { server, doorway }
   }
 }
 
@@ -158,7 +169,6 @@ const WHY: Readonly<Record<string, readonly [string, string]>> = {
   EADDRNOTAVAIL: ['has no such address here', 'check the address that is listened on'],
 }
 
-/** What cannot be used leaves its listener closed, and the others as they are. */
 function certificateFailures({ port, terminators }: PortPlan): readonly ListenFailure[] {
   const hint = 'check certificates, keys, suites and groups of `tls`'
   return [...terminators].flatMap(([{ listener }, made]) => {

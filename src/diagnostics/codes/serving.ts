@@ -9,8 +9,8 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     title: 'a port cannot be listened on',
     explanation:
       'The operating system refused the port: another process has it, or this user may not use ' +
-      'it. At the start nothing is served then; while the gateway runs, all else of the new ' +
-      'configuration is in effect, and the listeners of that port are closed.',
+      'it. At the start nothing is served then; while the gateway runs, it goes on with the ' +
+      'configuration that it has.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}    port: 80 # as a user without rights`,
@@ -24,8 +24,9 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
     title: 'the TLS of a listener cannot be set up',
     explanation:
       'A certificate, its key, a cipher suite or a group was not accepted by the TLS library: the ' +
-      'key does not belong to the certificate, or a name is not known. The listener stays closed ' +
-      'rather than serve in another way than was asked for.',
+      'key does not belong to the certificate, or a name is not known. At the start nothing is ' +
+      'served then; while the gateway runs, it goes on with the configuration that it has, the ' +
+      'certificates included.',
     example: {
       language: 'yaml',
       wrong: `${GATEWAY}    port: 443\n    tls: { cert: { file: a.crt }, key: { file: b.key } }`,
