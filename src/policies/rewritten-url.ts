@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { pathText, scalar } from './scalars.ts'
 import { oneOfKeys } from './shapes.ts'
+import { sentPath } from './written-path.ts'
 
 export type Authority = 'auto' | 'none' | { readonly host?: string; readonly port?: number }
 
@@ -52,8 +53,8 @@ export const authority = () =>
 export const newPath = () =>
   oneOfKeys(
     z.strictObject({
-      full: pathText().optional().describe('The whole path.'),
-      prefix: pathText().optional().describe('What takes the place of the matched prefix.'),
+      full: sentPath().optional().describe('The whole path.'),
+      prefix: sentPath().optional().describe('What takes the place of the matched prefix.'),
     }),
     ['full', 'prefix'],
   ).transform(({ full, prefix }): NewPath => {

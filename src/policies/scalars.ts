@@ -133,14 +133,6 @@ export const name = () =>
     maxLength: 253,
   })
 
-/** Of a request, without its query. */
-export const pathText = () =>
-  checked({
-    what: 'a path',
-    hint: 'begin with a slash; leave out ? and #',
-    pattern: /^\/[^\s?#]*$/,
-  })
-
 export const headerName = () =>
   checked({
     what: 'the name of a header',

@@ -94,8 +94,12 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
 
   function aliased(node: unknown, start: number, end: number): Node {
     if (node === undefined || open.has(node)) {
-      const message = 'this alias stands for something that contains it'
-      report({ code: 'PC0206', message, hint: 'write out what is meant', start, end })
+      const isUnknown = node === undefined
+      const message = isUnknown
+        ? 'no anchor before this alias has its name'
+        : 'this alias stands for something that contains it'
+      const hint = isUnknown ? 'write `&name` before what it stands for' : 'write out what is meant'
+      report({ code: 'PC0206', message, hint, start, end })
       return scalarNode(null, 'plain', start, end)
     }
     open.add(node)

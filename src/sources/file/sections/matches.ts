@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import type { PathMatch, ValueMatch } from '../../../model/route.ts'
-import { oneOfKeys, pathText, regex } from '../../../policies/schema.ts'
+import { oneOfKeys, regex, requestPath } from '../../../policies/schema.ts'
 
 export const pathMatch = () =>
   oneOfKeys(
     z.strictObject({
-      exact: pathText().optional().describe('This path and no other.'),
-      pathPrefix: pathText().optional().describe('This path and all below it.'),
+      exact: requestPath().optional().describe('This path and no other.'),
+      pathPrefix: requestPath().optional().describe('This path and all below it.'),
       regex: regex().optional().describe('Paths that the expression matches from end to end.'),
     }),
     ['exact', 'pathPrefix', 'regex'],

@@ -35,7 +35,7 @@ const LONGEST_PATH = 2_048
 /** Each narrower than what the schema takes. */
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,200}[A-Za-z0-9])?$/
 const HOSTNAME = /^(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,29}[a-z0-9])?\.){0,5}[a-z0-9]{1,30}$/
-const PATH = /^\/(?:[!$-.0-9:;=@-Z_a-z~/]*[^/\s?#])?$/
+const PATH = /^\/(?:[\w~-][\w.~-]*(?:\/[\w~-][\w.~-]*)*)?$/
 
 interface PlainMatch {
   readonly path: { readonly pathPrefix: string } | { readonly exact: string }

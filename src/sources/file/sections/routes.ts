@@ -36,6 +36,23 @@ const attachment = {
     .describe('The gateways, or `gateway/listener`, that it belongs to; `default` by default.'),
 }
 
+const METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+])
+
+/** RFC 9110 §9.1: methods have a case, and nobody means one called `get`. */
+function methodOf(written: string): string {
+  const upper = written.toUpperCase()
+  return METHODS.has(upper) ? upper : written
+}
+
 const match = z
   .strictObject({
     path: pathMatch().optional().describe('The path; absent: any.'),
@@ -43,6 +60,7 @@ const match = z
       .string()
       .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
       .max(64)
+      .transform(methodOf)
       .optional()
       .describe('The method.'),
     headers: z.array(valueMatch(headerName())).max(64).optional().describe('Headers.'),

@@ -1,0 +1,37 @@
+import { scalar } from './scalars.ts'
+
+/** A path that requests can have, as the gateway has it once it is normalised. */
+export const requestPath = () =>
+  scalar<string>({
+    what: 'a path',
+    hint: 'begin with a slash; leave out ? and #, and what no request has: . and .., \\ and %2F',
+    pattern: /^\/[^\s?#]*$/,
+    parse: requestPathOf,
+  })
+
+/** A path that is sent. */
+export const sentPath = () =>
+  scalar<string>({
+    what: 'a path',
+    hint: 'begin with a slash; leave out ? and #',
+    pattern: /^\/[^\s?#]*$/,
+    parse: encoded,
+  })
+
+/** Undefined where a request with this path is refused, or has another one when it is matched. */
+function requestPathOf(written: string): string | undefined {
+  if (/^\/[^%\\.\u007f-\uffff]*$/.test(written)) return written
+  const path = encoded(written)
+  if (path === undefined || /\\|%(?![0-9A-Fa-f]{2})|%(?:2F|5C|00)/i.test(path)) return undefined
+  const decoded = path.replace(/%[0-9A-Fa-f]{2}/g, (octet) => {
+    const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16))
+    return /[A-Za-z0-9._~-]/.test(character) ? character : octet.toUpperCase()
+  })
+  return /\/\.\.?(?:;|%3B|\/|$)/.test(decoded) ? undefined : decoded
+}
+
+/** As clients write it: what is not of ASCII in UTF-8 and with percent signs. */
+function encoded(written: string): string | undefined {
+  if (!written.isWellFormed()) return undefined
+  return written.replace(/[\u0080-\uffff]+/g, encodeURIComponent).replace(/\u007f/g, '%7F')
+}
