@@ -223,8 +223,9 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     explanation:
       'The section or the kind of backend is part of the configuration and is checked like all ' +
       'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
-      'route that leads to such a backend answers 500. A setting of `config` does nothing. The rest ' +
-      'of the file is served.',
+      'route that leads to such a backend answers 500. A `service` of Kubernetes is not looked up ' +
+      'for a file, and routes to it answer 503. A setting of `config` does nothing. The rest of the ' +
+      'file is served.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',

@@ -1,3 +1,4 @@
+import type { ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { RouteAction } from '../../model/route.ts'
 import { hasPath, type Path } from './document.ts'
@@ -27,7 +28,30 @@ export function checkReachability(reading: Reading, draft: Draft): Draft {
       'key',
     )
   }
+  for (const { thing, path } of draft.backends) {
+    if (thing.kind === 'service') checkService(reading, path, thing)
+  }
   return draft
+}
+
+/** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */
+function checkService(
+  reading: Reading,
+  path: Path,
+  { service, namespace, port }: ServiceBackend,
+): void {
+  const name = `${service}.${namespace}.svc.cluster.local:${port}`
+  complain(
+    reading,
+    [...path, 'service'],
+    {
+      code: 'PC0220',
+      severity: 'warning',
+      message: 'endpoints of a `service` are not looked up for a file: routes to it answer 503',
+      hint: `inside a cluster write \`host: ${name}\``,
+    },
+    'key',
+  )
 }
 
 const ANSWERS = ['requestRedirect', 'directResponse']
