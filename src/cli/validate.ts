@@ -4,6 +4,7 @@ import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { compileProgram } from '../program/compile.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
+import { checkKeys } from './check-keys.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { idleServices } from './idle-services.ts'
 import { readArgs } from './read-args.ts'
@@ -49,10 +50,11 @@ function check(file: string, { environment, readInput }: Terminal): readonly Dia
     file === '-'
       ? loadText(readInput(), 'standard-input', { environment }).result
       : loadFile(file, { environment }).result
+  // Files that could not be read have been told of; what they hold is not known.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
   const { diagnostics: later } = compileProgram(model, undefined, idleServices({ value: 0 }))
-  for (const diagnostic of [...diagnostics, ...later]) all.report(diagnostic)
+  for (const diagnostic of [...diagnostics, ...checkKeys(model), ...later]) all.report(diagnostic)
   return all.diagnostics()
 }
 

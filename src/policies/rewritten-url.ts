@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { pathText, scalar } from './scalars.ts'
+import { scalar } from './scalars.ts'
 import { oneOfKeys } from './shapes.ts'
 import { sentPath } from './written-path.ts'
 

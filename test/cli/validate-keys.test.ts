@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { runWith } from '../../src/cli/fixtures/run.ts'
+import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
+
+describe('portcullis validate, keys and certificates', { skip: WITHOUT_OPENSSL }, () => {
+  const authority = makeAuthority('validate')
+  const one = authority.issue({ names: ['DNS:a.test'] })
+  const other = authority.issue({ names: ['DNS:a.test'] })
+  const inline = (text: string) => `{ inline: ${JSON.stringify(text)} }`
+  const route = 'routes: [{ backends: [{ host: "127.0.0.1:1" }] }]'
+  const listener = (cert: string, key: string) =>
+    `gateways: { default: { port: 4000, tls: { cert: ${inline(cert)}, key: ${inline(key)} } } }\n${route}`
+  const backend = (tls: string) => `gateways: { default: { port: 4000 } }
+routes: [{ backends: [{ host: "https://127.0.0.1:1", policies: { backendTLS: { ${tls} } } }] }]`
+
+  for (const [title, text, message] of [
+    ['a pair', listener(one.cert, one.key), undefined],
+    ['the key of another', listener(one.cert, other.key), 'the key is not that of the certificate'],
+    ['the two swapped', listener(one.key, one.cert), 'the certificate is none'],
+    [
+      'a certificate as the key',
+      listener(one.cert, one.cert),
+      'the key is none, or has a password',
+    ],
+    ['an authority of a backend', backend(`root: ${inline(authority.cert)}`), undefined],
+    [
+      'an authority that is none',
+      backend(`root: ${inline(one.key)}`),
+      'there is no certificate of an authority in `root`',
+    ],
+    [
+      'the key of another, towards a backend',
+      backend(`cert: ${inline(one.cert)}, key: ${inline(other.key)}`),
+      'the key is not that of the certificate',
+    ],
+  ] as const) {
+    it(`${title}: ${message ?? 'fine'}`, async () => {
+      const { code, out } = await runWith(['validate', '-'], { readInput: () => text })
+      assert.equal(code, message === undefined ? 0 : 1, out)
+      if (message !== undefined)
+        assert.match(out, new RegExp(`PC0402.*cannot be set up: ${message}`))
+    })
+  }
+})
