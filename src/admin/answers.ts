@@ -64,7 +64,8 @@ export function adminAnswers(
       '/config_dump',
       (_, response) => {
         const { model, diagnostics } = status()
-        json(response, 200, { model: model === undefined ? null : redact(model), diagnostics })
+        const dump = { model: model ?? null, diagnostics }
+        json(response, 200, redact(dump, model?.settings.sensitiveHeaders))
       },
     ],
     [
@@ -72,7 +73,7 @@ export function adminAnswers(
       (_, response) => {
         const { findings } = status()
         if (findings === undefined) text(response, 503, 'the policies are still being looked at\n')
-        else json(response, 200, { findings })
+        else json(response, 200, redact({ findings }))
       },
     ],
   ])

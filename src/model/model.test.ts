@@ -107,6 +107,32 @@ describe('redaction', () => {
       n: 1,
     })
   })
+
+  it('takes what headers of credentials are set to and matched with, whatever they are called', () => {
+    const fields = (value: string) => [
+      { name: 'Authorization', value },
+      { name: 'x-api-key', kind: 'exact', value },
+      { name: 'Set-Cookie', value },
+      { name: 'x-own', value },
+    ]
+    const all = {
+      set: [...fields('s3cret'), { name: 'x-team', value: 'eng' }],
+      http: { addRequestHeaders: { authorization: "'s3cret'", 'x-team': "'eng'" } },
+      location: { name: 'authorization', prefix: 'Bearer ' },
+      keys: [{ keyHash: 'sha256:s3cret', metadata: { user: 'ann' } }],
+    }
+    assert.deepEqual(redact(all, ['X-Own']), {
+      set: [...fields('(secret)'), { name: 'x-team', value: 'eng' }],
+      http: { addRequestHeaders: { authorization: '(secret)', 'x-team': "'eng'" } },
+      location: { name: 'authorization', prefix: 'Bearer ' },
+      keys: [{ keyHash: '(secret)', metadata: { user: 'ann' } }],
+    })
+  })
+
+  it('takes lines of files, which may hold anything', () => {
+    const finding = { code: 'PC0220', excerpt: { text: 'key: s3cret', start: 0, end: 3 } }
+    assert.deepEqual(redact([finding]), [{ code: 'PC0220' }])
+  })
 })
 
 describe('the difference of two Models', () => {
