@@ -21,7 +21,7 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
   {
     code: 'PC0402',
     severity: 'error',
-    title: 'TLS cannot be set up',
+    title: 'certificates or keys for TLS cannot be used',
     explanation:
       'A certificate, its key, a cipher suite or a group was not accepted by the TLS library: the ' +
       'key does not belong to the certificate, or a name is not known. At the start nothing is ' +
