@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
 import { type Change, diffModels } from './diff.ts'
-import { freeze } from './freeze.ts'
+import { freeze, freezeModel } from './freeze.ts'
 import { hashModel, hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
@@ -91,6 +91,17 @@ describe('freezing', () => {
     const value = { list: [{ deep: true }] }
     assert.equal(freeze(value), value)
     assert.ok(Object.isFrozen(value.list[0]))
+  })
+
+  it('of a Model goes route by route, and leaves nothing out', () => {
+    const routes = [{ rules: [{ matches: [] }] }, { rules: [] }]
+    const model = { routes, backends: [{ name: 'a' }] } as unknown as Model
+    let steps = 0
+    for (const _ of freezeModel(model)) steps++
+    assert.equal(steps, routes.length)
+    for (const part of [model, routes[0]?.rules[0], routes[1], model.backends[0]]) {
+      assert.ok(Object.isFrozen(part))
+    }
   })
 })
 

@@ -34,13 +34,12 @@ describe('a configuration that is read in a thread', () => {
     ['one with a mistake', WRONG],
     ['one that is no YAML', `${PLAIN}"`],
   ] as const) {
-    it(`${name} is what it is without one, frozen`, async () => {
+    it(`${name} is what it is without one`, async () => {
       const file = written('gateway.yaml', text)
       const { result, files } = await loadInThread(file, environment, { entry: ENTRY })
       const expected = loadFile(file, { environment })
       assert.deepEqual(result, expected.result)
       assert.deepEqual(files, expected.files)
-      assert.ok(result.value === undefined || Object.isFrozen(result.value.routes[0]?.rules))
     })
   }
 
