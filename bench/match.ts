@@ -178,6 +178,8 @@ function compileTime(): number {
   const services = {
     openCluster: ({ name }: { readonly name: string }) => ({
       name,
+      isHealthy: true,
+      active: 0,
       choose: () => 'no-endpoint',
       close: () => {},
     }),

@@ -109,6 +109,11 @@ const llm = struct('llm', {
   cost: [T.DOUBLE, 'in answers, when the model is in the catalog', 'dollars'],
 })
 
+/** What is known where requests are passed on as they are. */
+const chosen = struct('llm', {
+  provider: [T.STRING, 'once a provider was chosen', 'the name of the provider'],
+})
+
 const CONNECTION = [
   variable('source', source, 'always', 'the client'),
   variable('destination', destination, 'always', 'the address that was connected to'),
@@ -134,9 +139,11 @@ const TRAFFIC = [
   variable('proxy', place, 'always', 'where in the gateway the request is'),
 ]
 
-const BACKEND = [...TRAFFIC, variable('backend', backend, 'always', 'the backend that was chosen')]
-const MCP = [...BACKEND, variable('mcp', mcp, 'always', 'the MCP message')]
-const LLM = [...BACKEND, variable('llm', llm, 'always', 'the model request')]
+const CHOSEN = [...TRAFFIC, variable('backend', backend, 'always', 'the backend that was chosen')]
+
+const BACKEND = [...CHOSEN, variable('llm', chosen, 'on AI backends', 'the model request')]
+const MCP = [...CHOSEN, variable('mcp', mcp, 'always', 'the MCP message')]
+const LLM = [...CHOSEN, variable('llm', llm, 'always', 'the model request')]
 
 const LOG = [
   ...TRAFFIC,

@@ -3,7 +3,13 @@ import type { Services } from '../program/services.ts'
 /** For a Program that decides and forwards nothing; `dice` choose among backends. */
 export function idleServices(dice: { readonly value: number }): Services {
   return {
-    openCluster: ({ name }) => ({ name, choose: () => 'no-endpoint', close: () => {} }),
+    openCluster: ({ name }) => ({
+      name,
+      isHealthy: true,
+      active: 0,
+      choose: () => 'no-endpoint',
+      close: () => {},
+    }),
     now: () => performance.now(),
     random: () => dice.value,
     // Tokens are not checked here, so no keys are needed.

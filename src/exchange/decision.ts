@@ -32,6 +32,10 @@ export interface Decision extends Judgement {
   readonly audited: Judgement | undefined
   /** Of `invalid-policy`: the first of those that deny. */
   readonly invalid: InvalidPlace | undefined
+  /** The provider that it is about; undefined where it is about none. */
+  readonly provider: string | undefined
+  /** The provider was passed over for another one, and the request went on. */
+  readonly isSkipped: boolean
   /** What the rules read, as it was then. */
   readonly attributes: readonly Attribute[]
 }

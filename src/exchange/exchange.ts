@@ -203,6 +203,16 @@ export class Exchange {
     this[variable] = value
   }
 
+  /** Who asks is what it was known to be at some time before. */
+  identifyAs(identity: Identity | undefined): void {
+    this.identity = identity
+    this.scope = undefined
+    this.jwt = newestValue('jwt', identity)
+    this.apiKey = newestValue('apiKey', identity)
+    this.basicAuth = newestValue('basicAuth', identity)
+    this.extauthz = newestValue('extauthz', identity)
+  }
+
   /**
    * What is evaluated from here on sees who asks as this scope does. Whoever evaluates an
    * expression of a policy enters its scope before; nothing has to be left.

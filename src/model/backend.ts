@@ -64,6 +64,8 @@ export interface AiProvider {
   readonly origin: Origin
   /** `openAI`, `anthropic`, …: protocols/llm knows them. */
   readonly provider: string
+  /** What it is asked at, and asked for. */
+  readonly endpoint: Endpoint
   readonly options: JsonObject
   readonly policies: readonly Attached[]
 }

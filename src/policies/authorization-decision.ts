@@ -34,10 +34,10 @@ import { STAGE_OF_SECTION } from './expressions.ts'
 export function compileDecision(
   policies: readonly [ValidPolicy<Authorization>, ...ValidPolicy<Authorization>[]],
   site: Site,
+  stage = STAGE_OF_SECTION[policies[0].section] as Decision['stage'],
 ): Decider {
-  const stage = STAGE_OF_SECTION[policies[0].section] as Decision['stage']
   const sets = byLevel(policies, site).flatMap(({ scope, members }) =>
-    site.shared(members, () => compileLevel(members, scope, site)),
+    site.shared(members, () => compileLevel(members, scope, site, stage)),
   )
   const enforced = groupsOf(sets, 'Enforce')
   const isAudited = sets.some(({ mode }) => mode === 'Audit')
@@ -161,6 +161,8 @@ class RuleDecider implements Decider {
       isEnforced,
       audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
       invalid: undefined,
+      provider: undefined,
+      isSkipped: false,
       attributes: attributesOf(named, this.#all, variables),
     }
   }
@@ -204,11 +206,12 @@ function compileLevel(
   policies: readonly ValidPolicy<Authorization>[],
   scope: Scope | undefined,
   site: Site,
+  stage: Decision['stage'],
 ): readonly CompiledRules[] {
   const level: CompiledRules[] = []
-  for (const { action, mode } of kindsOf(policies)) {
-    const rules = compileRules(rulesOf(policies, action, mode, site))
-    if (rules.rules.length > 0) level.push({ action, mode, rules, scope, tallies: [] })
+  for (const kind of kindsOf(policies)) {
+    const rules = compileRules(rulesOf(policies, { ...kind, stage }, site))
+    if (rules.rules.length > 0) level.push({ ...kind, rules, scope, tallies: [] })
   }
   return level
 }
@@ -228,8 +231,7 @@ function kindsOf(policies: readonly ValidPolicy<Authorization>[]): readonly Kind
 
 function* rulesOf(
   policies: readonly ValidPolicy<Authorization>[],
-  action: Rule['action'],
-  mode: Mode,
+  { action, mode, stage }: Kind & Pick<Decision, 'stage'>,
   site: Site,
 ): Generator<PlacedRule> {
   for (const policy of policies) {
@@ -241,6 +243,7 @@ function* rulesOf(
         policy,
         field,
         origin,
+        stage,
         result: 'bool',
       })
       if (expression !== undefined) yield { action, expression, policy, index }

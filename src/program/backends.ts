@@ -2,20 +2,20 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
-import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
-import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
-import { backendOf, unhealthyExpressionOf } from './clusters.ts'
+import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { type Layer, reaching } from './layers.ts'
+import { compileMcp } from './mcp.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
+import { compileProviders } from './providers.ts'
 
 const NO_BACKEND = reply(500, 'no-backend')
 const INVALID_BACKEND = reply(500, 'invalid-backend')
-const UNSERVED_BACKEND = reply(500, 'unsupported-backend')
 
 export interface Choosing {
   readonly choose: RouteProgram['choose']
@@ -79,8 +79,7 @@ function compileBackend(
   layers: readonly Layer[],
   ref: Layer,
 ): BackendProgram | Reply {
-  const refusal = refusalOf(backend)
-  if (backend === undefined || refusal !== undefined) return refusal ?? INVALID_BACKEND
+  if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
   const { sites, sections, clusters, backendPrograms } = compilation
   const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
   // A reference is the most specific: it is this backend on this route.
@@ -91,9 +90,19 @@ function compileBackend(
   const key = sites.identity([backend, ...policies, ...reached.invalid, ...sources])
   const known = backendPrograms.get(key)
   if (known !== undefined) return known
+  if (backend.kind === 'ai' || backend.kind === 'mcp') {
+    const made =
+      backend.kind === 'ai'
+        ? compileProviders(compilation, backend, around)
+        : compileMcp(compilation, backend, around)
+    if (made === undefined) return INVALID_BACKEND
+    backendPrograms.set(key, made)
+    return made
+  }
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const { steps, run, readsBody, readsBeginning, decider } = sections.compile(around, 'backend')
+  const section = sections.compile(around, 'backend', isUnderstood)
+  const { steps, run, readsBody, readsBeginning, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
   const program: BackendProgram = {
@@ -109,15 +118,6 @@ function compileBackend(
   }
   backendPrograms.set(key, program)
   return program
-}
-
-export function refusalOf(backend: Backend | undefined): Reply | undefined {
-  if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
-  return backend.kind === 'ai' || backend.kind === 'mcp' ? UNSERVED_BACKEND : undefined
-}
-
-export function clusterPolicies(policies: readonly ValidPolicy[]): readonly ValidPolicy[] {
-  return policies.filter(({ kind }) => CLUSTER_KINDS.has(kind))
 }
 
 /** `backend` in expressions. */
@@ -145,7 +145,7 @@ export function compileMirrors(
   return mirrors.flatMap(({ target, fraction }): Mirror[] => {
     const isNamed = target.kind === 'backend'
     const backend = isNamed ? compilation.backends.get(target.backend) : backendOf(target, origin)
-    if (backend === undefined || refusalOf(backend) !== undefined) return []
+    if (!isAskable(backend)) return []
     const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
     const reached = reaching(isNamed ? [...layers, own] : [], 'backend')
     const policies = clusterPolicies([...reached.byKind.values()].flat())

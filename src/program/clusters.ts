@@ -26,18 +26,15 @@ export class Clusters {
     this.#sites = sites
   }
 
+  /** What ConsistentHash goes by where it chooses among clusters. */
+  hashKey(policies: readonly ValidPolicy[]): TextOf | undefined {
+    return hashKeyOf(policies, this.#textFrom(this.#sites.open()))
+  }
+
   /** Undefined where an expression of it has an error. */
   open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
     const site = this.#sites.open()
-    const textFrom: TextFrom = (text, place) => {
-      const evaluate = site.compile(text, place)?.evaluate()
-      if (evaluate === undefined) return undefined
-      return (exchange) => {
-        // A cluster outlives the policies around it: it sees the most specific of who asks.
-        exchange.enter(undefined)
-        return textOf(evaluate(variablesOf(exchange)))
-      }
-    }
+    const textFrom = this.#textFrom(site)
     const key = keyOf(backend, policies)
     const known = this.opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
@@ -51,6 +48,18 @@ export class Clusters {
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.opened.set(key, cluster)
     return cluster
+  }
+
+  #textFrom(site: ReturnType<Sites['open']>): TextFrom {
+    return (text, place) => {
+      const evaluate = site.compile(text, place)?.evaluate()
+      if (evaluate === undefined) return undefined
+      return (exchange) => {
+        // A cluster outlives the policies around it: it sees the most specific of who asks.
+        exchange.enter(undefined)
+        return textOf(evaluate(variablesOf(exchange)))
+      }
+    }
   }
 }
 
@@ -125,4 +134,9 @@ export function backendOf(target: Exclude<Target, { kind: 'backend' }>, origin: 
       return { ...identity, ...target, name } satisfies Backend
     }
   }
+}
+
+/** Whether the gateway itself can ask it: it has addresses, and no choice to make among rules. */
+export function isAskable(backend: Backend | undefined): backend is Backend {
+  return backend !== undefined && !['invalid', 'ai', 'mcp'].includes(backend.kind)
 }

@@ -2,8 +2,8 @@ import type { Ask } from '../exchange/ask.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { asker } from '../upstream/ask.ts'
-import { clusterPolicies, refusalOf } from './backends.ts'
-import { backendOf } from './clusters.ts'
+import { clusterPolicies } from './backend-policies.ts'
+import { backendOf, isAskable } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { reaching } from './layers.ts'
 
@@ -20,7 +20,7 @@ export function connectTo(
   const backend = isNamed
     ? compilation.backends.get(target.backend)
     : backendOf(target, policy.origin)
-  if (backend === undefined || refusalOf(backend) !== undefined) return NOBODY
+  if (!isAskable(backend)) return NOBODY
   const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
   const { byKind, invalid } = reaching([own], 'backend')
   if (invalid.length > 0) return NOBODY

@@ -51,6 +51,8 @@ function decisionOf({ policy, diagnostic }: Fault): Decision {
     search: undefined,
     audited: undefined,
     invalid: { policy: name, section, level, kind, origin: renderOrigin(origin) },
+    provider: undefined,
+    isSkipped: false,
     attributes: [],
   }
 }

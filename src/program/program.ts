@@ -1,9 +1,10 @@
+import type { JsonObject } from '../cel/values/value.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Decider, Decision, ExplainedRule } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
-import type { Step } from '../exchange/step.ts'
+import type { Outcome, Step } from '../exchange/step.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
@@ -12,6 +13,7 @@ import type { Retry } from '../policies/retry/compile.ts'
 import type { Timeouts } from '../policies/timeout/compile.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+import type { McpProgram } from './mcp.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry } from '../policies/retry/compile.ts'
@@ -113,6 +115,34 @@ export interface BackendProgram {
   readonly judgesAnswers?: boolean
   /** As RouteProgram.decider. */
   readonly decider?: Decider | undefined
+  /** Of an AI backend, in the order of its groups; each has rules and a cluster of its own. */
+  readonly providers?: readonly ProviderProgram[]
+  /** Of an AI backend: after `run`, a provider is chosen for each attempt. */
+  readonly select?: (exchange: Exchange) => Selection
+  /** Of an MCP backend: what its rules say of a message. */
+  readonly mcp?: McpProgram
+}
+
+/** One provider of an AI backend. Its steps are those of the backend, and its own. */
+export interface ProviderProgram extends BackendProgram {
+  readonly provider: string
+  /** `backend` in expressions, once it is chosen. */
+  readonly attributes: JsonObject
+  /** `llm` in expressions, as far as it is known of requests that nobody looks into. */
+  readonly llm: JsonObject
+}
+
+/** The choice of a provider for one request. */
+export interface Selection {
+  /** Undefined until one may be asked. */
+  readonly chosen: ProviderProgram | undefined
+  /** There is one that was neither asked nor denied yet. */
+  readonly hasOther: boolean
+  /**
+   * Runs the steps of the next provider, and of those after it where it is denied; an answer where
+   * none is left. Before it, all is as it was before the steps of the one before ran.
+   */
+  next(): Outcome | Promise<Outcome>
 }
 
 export interface Mirror {

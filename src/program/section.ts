@@ -42,6 +42,8 @@ const EMPTY: CompiledSection = {
   decider: undefined,
 }
 
+export type IsOwn = (policy: Attached) => boolean
+
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
   readonly #sites: Sites
@@ -53,10 +55,11 @@ export class SectionCompiler {
     this.#services = services
   }
 
-  /** Of all layers around a point, the gateway's first. */
-  compile(layers: readonly Layer[], section: Section): CompiledSection {
-    const reached = reaching(layers, section)
-    if (reached === NOTHING) return EMPTY
+  /** Of all layers around a point, the gateway's first; `isOwn`: those that others do not see to. */
+  compile(layers: readonly Layer[], section: Section, isOwn?: IsOwn): CompiledSection {
+    const all = reaching(layers, section)
+    if (all === NOTHING) return EMPTY
+    const reached = isOwn === undefined ? all : only(all, isOwn)
     const { byKind, invalid } = reached
     const scopes = this.#sites.scopesAt(layers, section)
     const parts = [[...byKind.values()].flat(), invalid, scopes.sources]
@@ -101,6 +104,15 @@ export class SectionCompiler {
     for (const { diagnostic } of faults) this.#sites.report(diagnostic)
     return faults
   }
+}
+
+function only({ byKind, invalid }: Reaching, isOwn: IsOwn): Reaching {
+  const own = new Map<string, readonly [ValidPolicy, ...ValidPolicy[]]>()
+  for (const [kind, policies] of byKind) {
+    const [first, ...rest] = policies.filter(isOwn)
+    if (first !== undefined) own.set(kind, [first, ...rest])
+  }
+  return { byKind: own, invalid: invalid.filter(isOwn) }
 }
 
 function compileOne(

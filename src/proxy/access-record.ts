@@ -91,6 +91,7 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
     listener: run.listener.listener.name,
     route: run.route?.name || undefined,
     backend: run.backend?.name,
+    provider: run.selection?.chosen?.provider,
     endpoint: run.endpoint === '' ? undefined : run.endpoint,
     'src.addr': sourceOf(exchange),
     'src.identity': exchange.source.identity,

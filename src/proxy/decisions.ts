@@ -73,7 +73,7 @@ export class Decisions {
   }
 
   #decided(id: string, decision: Decision, place: Place): void {
-    const { stage, isAllowed, isEnforced, audited, invalid, attributes } = decision
+    const { stage, isAllowed, isEnforced, audited, invalid, provider, isSkipped } = decision
     this.#count(decision)
     const record: DecisionRecord = {
       id,
@@ -83,10 +83,11 @@ export class Decisions {
       verdict: isAllowed ? 'allowed' : 'denied',
       enforced: isEnforced,
       ...judgementOf(decision),
-      ...given({ invalid }),
+      ...given({ invalid, provider }),
+      ...(isSkipped ? { skipped: true as const } : {}),
       ...(audited === undefined ? {} : { audited: auditedOf(audited) }),
       ...place,
-      attributes: attributes.map((attribute) => this.#shown(attribute)),
+      attributes: decision.attributes.map((attribute) => this.#shown(attribute)),
     }
     this.#keep(record)
     if (!isAllowed && !isEnforced && this.#options.log.isOn('info')) {
@@ -127,7 +128,7 @@ export class Decisions {
     this.#options.write?.(record)
   }
 
-  #count({ isAllowed, isEnforced, rule, invalid, cause }: Decision): void {
+  #count({ isAllowed, isEnforced, isSkipped, rule, invalid, cause }: Decision): void {
     // What was allowed is counted where it is decided, sampled or not.
     if (isAllowed) return
     const { metrics } = this.#options
@@ -136,7 +137,8 @@ export class Decisions {
     const action = rule?.action ?? (cause === 'no-allow-match' ? 'Allow' : 'none')
     const word = cause === 'no-rules' ? 'none' : cause
     if (isEnforced) {
-      metrics.counter(authorizationDecisions).of(labels).at('denied', action, word).inc()
+      const verdict = isSkipped ? 'skipped' : 'denied'
+      metrics.counter(authorizationDecisions).of(labels).at(verdict, action, word).inc()
     } else metrics.counter(authorizationAuditDenials).of(labels).at(action, word).inc()
   }
 

@@ -1,5 +1,5 @@
 import { ResponseAttributes } from '../exchange/exchange.ts'
-import type { Retry } from '../program/program.ts'
+import type { Retry, Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
@@ -24,6 +24,8 @@ export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeou
 /** Who gives the answer where no backend did. */
 export interface DeliveryEvents {
   undelivered(run: Run, status: number, reason: string): void
+  /** Goes on once another provider may be asked; answers where none may. */
+  select(run: Run, selection: Selection, next: () => void): void
   attempted(backend: string, attempted: Attempted): void
   retried(backend: string, reason: RetryReason): void
 }
@@ -51,7 +53,7 @@ export class Delivery implements ForwardEvents {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   /** No policy said which host the backend is asked for, so each endpoint says its own. */
-  readonly #takesHost: boolean
+  #takesHost: boolean
   /** Undefined where it is not to be tried again, whatever comes. */
   readonly #retry: Retry | undefined
 
@@ -86,6 +88,20 @@ export class Delivery implements ForwardEvents {
     this.#attempt()
   }
 
+  /** With the provider that may be asked next, of a backend that has any. */
+  #attemptNext(): void {
+    const { selection, exchange } = this.#run
+    if (selection === undefined) {
+      this.#attempt()
+      return
+    }
+    this.#events.select(this.#run, selection, () => {
+      if (this.#isOver) return
+      this.#takesHost = exchange.host === ''
+      this.#attempt()
+    })
+  }
+
   stop(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -109,6 +125,10 @@ export class Delivery implements ForwardEvents {
     const { backend, route, exchange, downstream } = run
     const choice = backend?.cluster.choose(exchange, this.#tried) ?? 'no-endpoint'
     if (typeof choice === 'string') {
+      if (this.#mayFailOver()) {
+        this.#attemptNext()
+        return
+      }
       this.#isOver = true
       this.#events.undelivered(run, 503, choice)
       return
@@ -190,8 +210,21 @@ export class Delivery implements ForwardEvents {
       this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }
+    if (isConnect && this.#mayFailOver()) {
+      this.#run.retries++
+      this.#events.retried(this.#run.backend?.cluster.name ?? '', 'connect')
+      this.#attemptNext()
+      return
+    }
     this.#isOver = true
     this.#events.undelivered(this.#run, status, reason)
+  }
+
+  /** Nothing was sent to the provider that was chosen, and there is another one. */
+  #mayFailOver(): boolean {
+    if (this.#isOver || this.#run.selection?.hasOther !== true) return false
+    const isUnread = this.#run.downstream.head.framing === 'none' || !this.#isBodyBegun
+    return isUnread || this.#body?.isReplayable === true
   }
 
   cut(forward: Forward, reason: string): void {
@@ -210,9 +243,9 @@ export class Delivery implements ForwardEvents {
   /** Doubled each time, and never all at once. */
   #again(retry: Retry, reason: RetryReason): void {
     this.#run.retries++
-    this.#events.retried(this.#run.backend?.name ?? '', reason)
+    this.#events.retried(this.#run.backend?.cluster.name ?? '', reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
-    this.#timer = setTimeout(() => this.#attempt(), delay)
+    this.#timer = setTimeout(() => this.#attemptNext(), delay)
   }
 
   #settle(outcome: Attempt['outcome'], word: AttemptOutcome): void {
@@ -225,7 +258,7 @@ export class Delivery implements ForwardEvents {
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
     run.trace?.attempted(run, word)
     const firstByte = this.#firstByte
-    this.#events.attempted(run.backend?.name ?? '', { outcome: word, purpose, firstByte })
+    this.#events.attempted(run.backend?.cluster.name ?? '', { outcome: word, purpose, firstByte })
   }
 }
 

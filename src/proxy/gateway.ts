@@ -11,6 +11,7 @@ import { dnsLookups } from '../telemetry/definitions/upstream.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
+import type { Cluster } from '../upstream/cluster.ts'
 import { type OpenCluster, openCluster, type Surroundings } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
 import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
@@ -35,6 +36,21 @@ import { streamRouter } from './stream-router.ts'
 /** Where name servers are named, nobody else is asked. */
 function namesOf({ servers }: Settings['dns']): SystemNamesOptions {
   return servers === undefined ? {} : { servers, lookup: async () => [] }
+}
+
+/** The cluster, closed in another way. */
+function governed(opened: OpenCluster, close: () => void): Cluster {
+  return {
+    name: opened.name,
+    get isHealthy() {
+      return opened.isHealthy
+    },
+    get active() {
+      return opened.active
+    },
+    choose: (exchange, tried) => opened.choose(exchange, tried),
+    close,
+  }
 }
 
 type Diagnostic = Program['diagnostics'][number]
@@ -106,7 +122,7 @@ export class Gateway {
           this.#open.delete(opened)
           opened.close()
         }
-        return { name: opened.name, choose: (own, tried) => opened.choose(own, tried), close }
+        return governed(opened, close)
       },
       watchStep: (policy) => rateLimitCounter(metrics, policy),
       scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed),

@@ -6,7 +6,7 @@ import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { HeaderEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
-import { isReply, type RouteProgram } from '../program/program.ts'
+import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { ClosingWord, Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
@@ -195,8 +195,23 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     }
     run.backend = backend
     this.#when(run, backend.run(run.exchange), () => {
-      run.delivery = new Delivery(run, this, run.body)
-      run.delivery.start()
+      if (backend.select === undefined) this.#deliver(run)
+      else {
+        run.selection = backend.select(run.exchange)
+        this.select(run, run.selection, () => this.#deliver(run))
+      }
+    })
+  }
+
+  #deliver(run: Run): void {
+    run.delivery = new Delivery(run, this, run.body)
+    run.delivery.start()
+  }
+
+  select(run: Run, selection: Selection, next: () => void): void {
+    this.#when(run, selection.next(), () => {
+      run.backend = selection.chosen
+      next()
     })
   }
 

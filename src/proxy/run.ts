@@ -1,6 +1,11 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
-import type { BackendProgram, ListenerProgram, RouteProgram } from '../program/program.ts'
+import type {
+  BackendProgram,
+  ListenerProgram,
+  RouteProgram,
+  Selection,
+} from '../program/program.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import type { Delivery } from './delivery.ts'
@@ -38,7 +43,9 @@ export class Run implements Timed {
   readonly exchange: Exchange
   readonly listener: ListenerProgram
   route: RouteProgram | undefined = undefined
+  /** Of an AI backend, the provider that was chosen. */
   backend: BackendProgram | undefined = undefined
+  selection: Selection | undefined = undefined
   delivery: Delivery | undefined = undefined
   /** Read before its time, for an expression. */
   body: KeptBody | undefined = undefined

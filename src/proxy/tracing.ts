@@ -32,7 +32,8 @@ export class RequestTrace implements RunTrace {
   #client: Span | undefined = undefined
   /** What policies made of the headers, before the trace is told. */
   #edit: HeaderEdit = NO_EDIT
-  #isPassed = false
+  /** The same with it, as the attempt before sent them. */
+  #traced: HeaderEdit | undefined = undefined
   /** Held until it is known whether any of it is wanted. */
   readonly #ended: Span[] = []
 
@@ -62,17 +63,18 @@ export class RequestTrace implements RunTrace {
 
   attempting(run: Run): void {
     const { exchange } = run
-    if (!this.#isPassed) this.#edit = exchange.requestEdit
-    this.#isPassed = true
+    // Another provider has headers of its own: those of the one before are not sent to it.
+    if (exchange.requestEdit !== this.#traced) this.#edit = exchange.requestEdit
     if (this.#server !== undefined) {
       this.#client = this.#tracer.beginWithin(this.#server, 'client', exchange.request.method)
     }
     const traceparent = writeTraceparent(this.#client ?? this.#joined)
-    exchange.requestEdit = withTrace(this.#edit, traceparent, this.#tracestate)
+    this.#traced = withTrace(this.#edit, traceparent, this.#tracestate)
+    exchange.requestEdit = this.#traced
   }
 
   mirroring({ exchange }: Run): HeaderEdit {
-    const edit = this.#isPassed ? this.#edit : exchange.requestEdit
+    const edit = exchange.requestEdit === this.#traced ? this.#edit : exchange.requestEdit
     return withTrace(edit, writeTraceparent(this.#server ?? this.#joined), this.#tracestate)
   }
 

@@ -25,6 +25,8 @@ const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   listener: true,
   route: true,
   backend: true,
+  provider: true,
+  skipped: true,
   method: true,
   host: true,
   path: true,

@@ -23,6 +23,10 @@ export interface DecisionRecord {
   readonly listener?: string
   readonly route?: string
   readonly backend?: string
+  /** Of an AI backend. */
+  readonly provider?: string
+  /** It was denied for this provider, and another one was looked at. */
+  readonly skipped?: true
   readonly method?: string
   readonly host?: string
   readonly path?: string
@@ -202,6 +206,11 @@ export const DECISION_FIELDS = [
   { name: 'listener', meaning: 'the listener' },
   { name: 'route', meaning: 'the route, where one matched' },
   { name: 'backend', meaning: 'the backend, where one was chosen' },
+  { name: 'provider', meaning: 'of an AI backend: the provider that it is about' },
+  {
+    name: 'skipped',
+    meaning: '`true`: it is denied for this provider alone, and the next one was looked at',
+  },
   { name: 'method', meaning: 'the method' },
   { name: 'host', meaning: 'the host' },
   { name: 'path', meaning: 'the path, without the query' },

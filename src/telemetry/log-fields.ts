@@ -11,6 +11,7 @@ export const LOG_FIELDS = [
   { name: 'listener', meaning: 'the listener', example: 'https' },
   { name: 'route', meaning: 'the route that matched', example: 'shop/orders' },
   { name: 'backend', meaning: 'the backend that was chosen', example: 'orders' },
+  { name: 'provider', meaning: 'of an AI backend, the provider that was chosen', example: 'main' },
   {
     name: 'endpoint',
     meaning: 'address that the backend was reached at',

@@ -57,7 +57,7 @@ export function clusterPolicies(policies: readonly Attached[]): readonly Attache
   return policies.filter(({ kind, section }) => section === 'backend' && KINDS.has(kind))
 }
 
-const DEFAULT_EVICTION: Eviction = {
+export const DEFAULT_EVICTION: Eviction = {
   duration: 3_000,
   consecutiveFailures: 5,
   restoreHealth: 1,

@@ -41,6 +41,10 @@ export interface Choice {
 /** The endpoints of one backend. Lives on across reloads as long as its part of the Model is equal. */
 export interface Cluster {
   readonly name: string
+  /** Some endpoint of it is well, as far as its checks and its answers tell. */
+  readonly isHealthy: boolean
+  /** Requests that its endpoints are at work on. */
+  readonly active: number
   /**
    * An endpoint for this request (undefined: for a connection that carries octets, by way of
    * `pool.connect`); a word where there is none: `no-endpoint`, `unhealthy`, `overloaded`.

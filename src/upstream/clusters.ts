@@ -109,5 +109,6 @@ const NOTHING: ClusterCounts = {
 }
 
 function closedCluster(name: string, key: string, word: string): OpenCluster {
-  return { name, key, choose: () => word, close: () => {}, counts: () => NOTHING }
+  const state = { isHealthy: false, active: 0 }
+  return { name, key, ...state, choose: () => word, close: () => {}, counts: () => NOTHING }
 }

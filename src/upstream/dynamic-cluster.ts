@@ -24,6 +24,9 @@ interface Target {
 export class DynamicCluster implements OpenCluster {
   readonly name: string
   readonly key: string
+  /** Each request names another target: what became of one says nothing of the next. */
+  readonly isHealthy = true
+  readonly active = 0
   readonly #plan: ClusterPlan
   readonly #expressions: ClusterExpressions
   readonly #surroundings: Surroundings

@@ -102,6 +102,14 @@ export class FixedCluster implements OpenCluster {
           })
   }
 
+  get isHealthy(): boolean {
+    return this.#members.some(({ isUsable }) => isUsable)
+  }
+
+  get active(): number {
+    return this.#members.reduce((total, { active }) => total + active, 0)
+  }
+
   choose(exchange: Exchange | undefined, tried: readonly string[]): Choice | string {
     const member = this.#balancer.pick(exchange, tried)
     if (member === undefined) return this.#members.length === 0 ? 'no-endpoint' : 'unhealthy'

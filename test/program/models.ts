@@ -145,7 +145,8 @@ export class TestServices implements Services {
     this.opened.push(backend.name)
     const all = [...backend.policies, ...own] as readonly ValidPolicy[]
     this.reached.push(Object.fromEntries(all.map(({ kind, value }) => [kind, value])))
-    return { name: backend.name, choose: () => 'no-endpoint', close: () => {} }
+    const state = { isHealthy: true, active: 0 }
+    return { name: backend.name, ...state, choose: () => 'no-endpoint', close: () => {} }
   }
 }
 

@@ -96,6 +96,8 @@ describe('mirrors', () => {
     const pool = new Pool(tcpSocket('127.0.0.1', mirror.port), options, deadlines)
     const cluster = {
       name: 'mirror',
+      isHealthy: true,
+      active: 0,
       choose: () => ({ pool, endpoint: 'mirror', host: '', done: () => {} }),
       close: () => pool.close(),
     }
@@ -121,7 +123,8 @@ describe('mirrors', () => {
     const options = { connectTimeout: 500, idleTimeout: 500, most: 10 }
     const pool = new Pool(tcpSocket('127.0.0.1', gone.port), options, new Deadlines())
     const choose = () => ({ pool, endpoint: 'mirror', host: '', done: () => {} })
-    const cluster = { name: 'mirror', choose, close: () => pool.close() }
+    const state = { isHealthy: true, active: 0 }
+    const cluster = { name: 'mirror', ...state, choose, close: () => pool.close() }
     const gateway = await startGateway(upstream.port, {
       route: { mirrors: [{ cluster, fraction: 1 }] },
     })

@@ -40,6 +40,8 @@ export function networkDecision(
     search: undefined,
     audited: undefined,
     invalid: undefined,
+    provider: undefined,
+    isSkipped: false,
     attributes: [],
   }
   return {
@@ -191,6 +193,8 @@ export function httpListener(
   )
   const cluster = {
     name: 'test',
+    isHealthy: true,
+    active: 0,
     choose: () => ({ pool, endpoint: 'test', host: '', done: () => {} }),
     close: () => pool.close(),
   }

@@ -54,6 +54,8 @@ export async function startGateway(
   const attempts: Attempt[] = []
   const cluster = {
     name: 'test',
+    isHealthy: true,
+    active: 0,
     choose: () => ({
       pool,
       endpoint: 'test',

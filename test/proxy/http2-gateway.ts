@@ -45,7 +45,13 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
   const choice = { pool: pool as Pool, endpoint: 'test', host: '', done: () => {} }
   const backend: BackendProgram = {
     name: 'test',
-    cluster: { name: 'test', choose: () => choice, close: () => pool.close() },
+    cluster: {
+      name: 'test',
+      isHealthy: true,
+      active: 0,
+      choose: () => choice,
+      close: () => pool.close(),
+    },
     steps: [],
     run: () => undefined,
     readsBody: false,

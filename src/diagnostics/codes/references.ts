@@ -235,4 +235,35 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       right: `${GATEWAY}routes:\n- name: closed\n  matches: [{ path: { pathPrefix: /old } }]\n  policies:\n    directResponse: { status: 410 }`,
     },
   },
+  {
+    code: 'PC0316',
+    severity: 'error',
+    title: 'a provider whose address is not known',
+    explanation:
+      'Requests to a provider go to its public host, where that follows from what is said of it: ' +
+      '`openAI` is at api.openai.com, `bedrock` at a host of its region. Of a `custom` provider ' +
+      'nothing follows, of `vertex` nothing without a region, of `azure` nothing unless ' +
+      '`resourceType` is `openAI` or `foundry`. The gateway does not guess where to send requests ' +
+      'that carry keys and prompts. Until it is mended the backend answers 500.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: gpt\n    provider: { azure: { resourceName: shop } }`,
+      right: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: gpt\n    provider: { azure: { resourceName: shop, resourceType: openAI } }`,
+    },
+  },
+  {
+    code: 'PC0317',
+    severity: 'error',
+    title: 'a backend that policies cannot ask',
+    explanation:
+      'A policy names a backend of the kind `ai` or `mcp` as the service to ask, or as the one ' +
+      'that gets copies of requests. Which provider may be asked is decided for each request of a ' +
+      'route, by rules that a copy or a question of the gateway itself would go around. Name a ' +
+      'backend with addresses of its own, or the address itself with `host`.',
+    example: {
+      language: 'yaml',
+      wrong: `${GATEWAY}backends:\n- name: models\n  ai:\n    name: claude\n    provider: { anthropic: {} }\nroutes:\n- policies:\n    requestMirror: { backend: { backend: models } }\n  backends: [{ host: "api:80" }]`,
+      right: `${GATEWAY}backends:\n- name: copies\n  host: copies:8080\nroutes:\n- policies:\n    requestMirror: { backend: { backend: copies } }\n  backends: [{ host: "api:80" }]`,
+    },
+  },
 ])

@@ -13,17 +13,17 @@ export function checkReachability(reading: Reading, draft: Draft): Draft {
     }
   }
   for (const { thing, path } of draft.tcpRoutes) checkAction(reading, path, thing.action, [])
-  for (const kind of ['ai', 'mcp'] as const) {
-    const first = draft.backends.find(({ thing }) => thing.kind === kind)
-    if (first === undefined) continue
+  const unserved = draft.backends.find(({ thing }) => thing.kind === 'mcp')
+  if (unserved !== undefined) {
     complain(
       reading,
-      [...first.path, kind],
+      [...unserved.path, 'mcp'],
       {
         code: 'PC0220',
         severity: 'warning',
-        message: `backends of the kind \`${kind}\` are checked, but not served by this version`,
-        hint: 'routes that lead to them answer 500',
+        message:
+          'MCP is not served by this version: backends of the kind `mcp` and their rules are checked',
+        hint: 'requests that their rules admit are answered with 500, and reach no server',
       },
       'key',
     )

@@ -16,7 +16,10 @@ export function resolveBackends(reading: Reading, draft: Draft): Draft {
     .map(({ thing }) => thing.name)
   const missing = new Map<string, Placed<Backend>>()
   for (const { backend, path } of reading.references) {
-    if (names.has(backend)) continue
+    if (names.has(backend)) {
+      if (!isRouted(path)) checkAskable(reading, path, draft, backend)
+      continue
+    }
     const said = complain(reading, path, {
       code: 'PC0302',
       message: `no backend is called \`${backend}\``,
@@ -32,6 +35,21 @@ export function resolveBackends(reading: Reading, draft: Draft): Draft {
     if (!missing.has(backend)) missing.set(backend, { thing, path })
   }
   return { ...draft, backends: [...draft.backends, ...missing.values()] }
+}
+
+/** Named by a route, or by a server of MCP that is asked there; the others are policies. */
+function isRouted(path: Path): boolean {
+  return path.at(-3) === 'backends' || path.includes('targets')
+}
+
+function checkAskable(reading: Reading, path: Path, { backends }: Draft, name: string): void {
+  const kind = backends.find(({ thing }) => thing.name === name)?.thing.kind
+  if (kind !== 'ai' && kind !== 'mcp') return
+  complain(reading, path, {
+    code: 'PC0317',
+    message: `\`${name}\` is of the kind \`${kind}\`, which only routes can lead to`,
+    hint: 'name a backend with addresses of its own, or the address with `host`',
+  })
 }
 
 function backendHint(name: string, known: readonly string[]): string {

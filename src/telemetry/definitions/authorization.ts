@@ -7,7 +7,17 @@ import { ACTION, CAUSE, POLICY, RULE } from './labels.ts'
 export const authorizationDecisions = defineCounter({
   name: 'portcullis_authorization_decisions_total',
   help: 'Decisions by the rule that decided, or `none` where no rule did.',
-  labels: [POLICY, RULE, label('verdict', 'of the decision', ['allowed', 'denied']), ACTION, CAUSE],
+  labels: [
+    POLICY,
+    RULE,
+    label('verdict', 'of the decision; `skipped`: another provider was asked', [
+      'allowed',
+      'denied',
+      'skipped',
+    ]),
+    ACTION,
+    CAUSE,
+  ],
 })
 
 export const authorizationRuleErrors = defineCounter({

@@ -1,53 +1,27 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
-import type { AiGroup, AiProvider } from '../../../model/backend.ts'
+import { hasErrors } from '../../../diagnostics/result.ts'
+import type { AiGroup, AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
-import { name, oneOfKeys } from '../../../policies/schema.ts'
+import { host, name, oneOfKeys } from '../../../policies/schema.ts'
+import { PROVIDERS, type Provider } from '../../../protocols/llm/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
-import { parseAt, type Reading } from '../reading.ts'
+import { complain, parseAt, type Reading } from '../reading.ts'
 
-const model = z.string().min(1).max(256).optional().describe('The model, whatever was asked for.')
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
-const options = (shape: z.ZodRawShape = {}) => z.strictObject({ model, ...shape }).optional()
 
-/** The providers and what each must be told. */
-const providers = {
-  openAI: options().describe('OpenAI, and what speaks its language.'),
-  anthropic: options().describe('Anthropic.'),
-  gemini: options().describe('Google Gemini.'),
-  vertex: options({
-    projectId: text('The project.'),
-    region: text('The region.').optional(),
-  }).describe('Google Vertex AI.'),
-  bedrock: options({
-    region: text('The region.'),
-    guardrailIdentifier: text('A guardrail.').optional(),
-    guardrailVersion: text('Its version.').optional(),
-  }).describe('Amazon Bedrock.'),
-  azure: options({
-    resourceName: text('The resource.'),
-    resourceType: text('Its type.').optional(),
-    apiVersion: text('The version of the API.').optional(),
-    projectName: text('The project.').optional(),
-  }).describe('Azure OpenAI and Foundry.'),
-  copilot: options().describe('GitHub Copilot.'),
-  custom: options({
-    providerOverride: text('What metrics call it.').optional(),
-    formats: z
-      .array(z.strictObject({ type: text('The format.'), path: text('Its path.').optional() }))
-      .min(1)
-      .max(16)
-      .describe('The formats that it speaks.'),
-  }).describe('Any other endpoint.'),
-}
-
-const KINDS = Object.keys(providers)
+const KINDS = PROVIDERS.map((provider) => provider.name)
+const kinds = z.strictObject(
+  Object.fromEntries(PROVIDERS.map((provider) => [provider.name, provider.options])),
+)
 
 const head = {
   name: name().describe('What metrics and rules call it.'),
-  provider: oneOfKeys(z.strictObject(providers), KINDS).describe('Whom to ask; one of these.'),
-  hostOverride: text('host:port to use instead.').optional(),
+  provider: oneOfKeys(kinds, KINDS).describe('Whom to ask; one of these.'),
+  hostOverride: host()
+    .optional()
+    .describe('host:port or a URL, to use instead of the public host of the provider.'),
   pathOverride: text('The path to use instead.').optional(),
   pathPrefix: text('What goes before the path.').optional(),
   tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
@@ -89,36 +63,154 @@ type ReadAi =
 
 /** `ai:` of a backend: one provider, or groups. */
 export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
-  const isGrouped = valueAt(reading.document, [...path, 'groups']) !== undefined
   const problems: Diagnostic[] = []
-  const readProvider = (at: Path): readonly AiProvider[] => {
-    const { value, diagnostics } = parseAt(reading, providerHead, at, {
-      stage: 'backend',
-      except: ['policies'],
-    })
-    problems.push(...diagnostics)
-    if (value === undefined) return []
-    const { name, provider, ...rest } = value
-    const kind = KINDS.find((kind) => provider[kind as keyof typeof provider] !== undefined) ?? ''
-    const policies = readPolicies(reading, [...at, 'policies'], {
-      sections: ['backend'],
-      level: 'provider',
-      policy: `provider:${backend}/${name}`,
-    })
-    const own = provider[kind as keyof typeof provider] as JsonObject
-    const options = { ...own, ...rest } as JsonObject
-    return [{ name, origin: originOf(reading.document, at), provider: kind, options, policies }]
-  }
-  if (!isGrouped) {
-    const groups = [{ providers: readProvider(path) }]
-    return problems.length > 0 ? { diagnostics: problems } : { kind: 'ai', groups }
-  }
-  const outline = parseAt(reading, groupsOutline, path)
-  const groups = (outline.value?.groups ?? []).map(({ providers }, group) => ({
-    providers: providers.flatMap((_, index) =>
-      readProvider([...path, 'groups', group, 'providers', index]),
-    ),
+  const outline = outlineOf(reading, path, problems)
+  const known = new Map<string, Path>()
+  const groups = outline.map((paths) => ({
+    providers: paths.flatMap((at) => {
+      const provider = readProvider(reading, at, backend, problems)
+      if (provider === undefined) return []
+      if (known.has(provider.name)) problems.push(complainOfName(reading, at, provider.name))
+      known.set(provider.name, at)
+      return [provider]
+    }),
   }))
-  problems.push(...outline.diagnostics)
-  return problems.length > 0 ? { diagnostics: problems } : { kind: 'ai', groups }
+  if (hasErrors(problems)) return { diagnostics: problems }
+  tellOfDialects(reading, groups, known)
+  return { kind: 'ai', groups }
+}
+
+/** Where its providers are written, by group. */
+function outlineOf(
+  reading: Reading,
+  path: Path,
+  problems: Diagnostic[],
+): readonly (readonly Path[])[] {
+  if (valueAt(reading.document, [...path, 'groups']) === undefined) return [[path]]
+  const { value, diagnostics } = parseAt(reading, groupsOutline, path)
+  problems.push(...diagnostics)
+  return (value?.groups ?? []).map(({ providers }, group) =>
+    providers.map((_, index) => [...path, 'groups', group, 'providers', index]),
+  )
+}
+
+function readProvider(
+  reading: Reading,
+  at: Path,
+  backend: string,
+  problems: Diagnostic[],
+): AiProvider | undefined {
+  const { value, diagnostics } = parseAt(reading, providerHead, at, {
+    stage: 'backend',
+    except: ['policies'],
+  })
+  problems.push(...diagnostics)
+  if (value === undefined) return undefined
+  const { name, provider, hostOverride, ...rest } = value
+  const kind = PROVIDERS.find((one) => provider[one.name] !== undefined) as Provider
+  const own = provider[kind.name] as JsonObject
+  problems.push(...tellOfUnread(reading, at, kind.name))
+  const endpoint = endpointOf(reading, at, kind, own, hostOverride)
+  if ('code' in endpoint) {
+    problems.push(endpoint)
+    return undefined
+  }
+  const policies = readPolicies(reading, [...at, 'policies'], {
+    sections: ['backend'],
+    level: 'provider',
+    policy: `provider:${backend}/${name}`,
+  })
+  const origin = originOf(reading.document, at)
+  const options = { ...own, ...rest } as JsonObject
+  return { name, origin, provider: kind.name, endpoint, options, policies }
+}
+
+function endpointOf(
+  reading: Reading,
+  at: Path,
+  kind: Provider,
+  options: JsonObject,
+  override: z.output<typeof head.hostOverride>,
+): Endpoint | Diagnostic {
+  if (override?.kind === 'host') {
+    const { kind: _, ...endpoint } = override
+    return endpoint
+  }
+  if (override !== undefined) {
+    return complain(reading, [...at, 'hostOverride'], {
+      code: 'PC0316',
+      message: 'a provider is a host, not a socket of this machine',
+      hint: 'write host:port or a URL',
+    })
+  }
+  const host = kind.host(options)
+  if (host !== undefined) return { host: host.toLowerCase(), port: 443, scheme: 'https' }
+  return complain(reading, [...at, 'provider', kind.name], {
+    code: 'PC0316',
+    message: `the address of this provider does not follow from what is said of \`${kind.name}\``,
+    hint: 'name it with `hostOverride`',
+  })
+}
+
+/** These would change or restrict what is sent: to pass them over would be to do something else. */
+const REFUSED = ['model', 'pathOverride', 'pathPrefix', 'guardrailIdentifier', 'guardrailVersion']
+/** These would say more about what is sent, which passes as it is. */
+const WAITING = [
+  'tokenize',
+  'providerOverride',
+  'formats',
+  'apiVersion',
+  'projectId',
+  'projectName',
+]
+
+function tellOfUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
+  const written = (key: string) =>
+    [
+      [...at, key],
+      [...at, 'provider', kind, key],
+    ].filter((path) => ![undefined, false].includes(valueAt(reading.document, path) as undefined))
+  const refused = REFUSED.flatMap(written).map((path) => {
+    const hint = 'requests are passed on as they are, so it is refused rather than ignored'
+    const message = `\`${String(path.at(-1))}\` of a provider is not supported`
+    return complain(reading, path, { code: 'PC0219', message, hint }, 'key')
+  })
+  for (const path of WAITING.flatMap(written)) {
+    const message = `\`${String(path.at(-1))}\` is checked, but this version does nothing with it`
+    const hint = 'requests are passed on as they are'
+    complain(reading, path, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
+  }
+  return refused
+}
+
+function complainOfName(reading: Reading, at: Path, name: string): Diagnostic {
+  return complain(reading, [...at, 'name'], {
+    code: 'PC0303',
+    message: `another provider of this backend is called \`${name}\` already`,
+    hint: 'give each a name of its own',
+  })
+}
+
+/** What one of them understands the other may not, and nothing translates. */
+function tellOfDialects(
+  reading: Reading,
+  groups: readonly AiGroup[],
+  places: ReadonlyMap<string, Path>,
+): void {
+  const all = groups.flatMap(({ providers }) => providers)
+  const spoken = all.filter(({ provider }) => provider !== 'custom')
+  const other = spoken.find(({ provider }) => provider !== spoken[0]?.provider)
+  const path = other && places.get(other.name)
+  if (other === undefined || path === undefined) return
+  complain(
+    reading,
+    [...path, 'provider'],
+    {
+      code: 'PC0220',
+      severity: 'warning',
+      message: `requests are not translated by this version: what \`${spoken[0]?.provider}\` understands \`${other.provider}\` may not`,
+      hint: 'put providers of one kind together, each kind in a backend of its own',
+    },
+    'key',
+  )
 }

@@ -1,0 +1,107 @@
+import type { Decider, Decision } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { reply } from '../exchange/reply.ts'
+import type { Step } from '../exchange/step.ts'
+import type { McpBackend } from '../model/backend.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+import type { Authorization } from '../policies/authorization-rules.ts'
+import { variablesOf } from '../policies/define.ts'
+import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
+import type { Compilation } from './compilation.ts'
+import { faultOf, invalidDecider } from './invalid.ts'
+import { type Layer, reaching } from './layers.ts'
+import { linkSteps } from './link.ts'
+import type { BackendProgram } from './program.ts'
+
+/** `mcp` in expressions. What is not known of a message is left out, and no rule reads it as true. */
+export interface McpMessage {
+  readonly methodName: string
+  readonly sessionId?: string
+  readonly tool?: McpPart & { readonly arguments?: Readonly<Record<string, unknown>> }
+  readonly prompt?: McpPart
+  readonly resource?: McpPart
+}
+
+/** Something that a server offers, by its name on that server. */
+export interface McpPart {
+  readonly target: string
+  readonly name: string
+}
+
+export interface McpVerdict {
+  readonly isAllowed: boolean
+  /** Why, where there is something to tell; it is kept with the exchange for its record, too. */
+  readonly decision: Decision | undefined
+}
+
+/** The MCP rules of one backend: those attached around it, its own, and those of each server. */
+export interface McpProgram {
+  /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
+  decide(exchange: Exchange, message: McpMessage): McpVerdict
+}
+
+const NOT_SERVED = { ...reply(500, 'unsupported-backend'), detail: 'MCP is not served' }
+const notServed: Step = () => NOT_SERVED
+
+/** Rules run; what they let pass is answered with 500, since nothing here speaks MCP yet. */
+export function compileMcp(
+  compilation: Compilation,
+  backend: McpBackend,
+  around: readonly Layer[],
+): BackendProgram {
+  const { layers, sections } = compilation
+  const { name } = backend
+  const section = sections.compile(around, 'backend', ({ kind }) => kind !== 'mcpAuthorization')
+  const steps = [...section.steps, notServed]
+  const targets = new Map(
+    backend.targets.map(({ name: target, policies }) => {
+      const own = layers.at(`target ${name}/${target}`, policies)
+      return [target, deciderAt(compilation, [...around, own])]
+    }),
+  )
+  return {
+    name,
+    cluster: { name, isHealthy: false, active: 0, choose: () => 'no-endpoint', close: () => {} },
+    steps,
+    run: linkSteps(steps),
+    readsBody: section.readsBody,
+    readsBeginning: section.readsBeginning,
+    requestTimeout: 0,
+    decider: section.decider,
+    mcp: mcpProgram(deciderAt(compilation, around), targets),
+  }
+}
+
+function mcpProgram(
+  decider: Decider | undefined,
+  targets: ReadonlyMap<string, Decider | undefined>,
+): McpProgram {
+  return {
+    decide(exchange, message) {
+      const { target } = message.tool ?? message.prompt ?? message.resource ?? NOTHING
+      const rules = target === undefined || !targets.has(target) ? decider : targets.get(target)
+      exchange.mcp = message as unknown as Exchange['mcp']
+      const decision = rules?.decide(variablesOf(exchange))
+      if (decision === undefined) return ALLOWED
+      exchange.decisions = [...exchange.decisions, decision]
+      return { isAllowed: decision.isAllowed || !decision.isEnforced, decision }
+    },
+  }
+}
+
+const NOTHING: Partial<McpPart> = {}
+const ALLOWED: McpVerdict = { isAllowed: true, decision: undefined }
+
+/** Undefined where no rule is about MCP. */
+function deciderAt({ sites }: Compilation, layers: readonly Layer[]): Decider | undefined {
+  const { byKind, invalid } = reaching(layers, 'backend')
+  const [broken] = invalid.filter(({ kind }) => kind === 'mcpAuthorization')
+  if (broken !== undefined) return invalidDecider(faultOf(broken))
+  const [first, ...rest] = (byKind.get('mcpAuthorization') ??
+    []) as readonly ValidPolicy<Authorization>[]
+  if (first === undefined) return undefined
+  const site = sites.open(sites.scopesAt(layers, 'backend'))
+  const decider = compileMcpAuthorization([first, ...rest], site)
+  const { failed } = site.findings
+  return failed === undefined ? decider : invalidDecider(failed)
+}

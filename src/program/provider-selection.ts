@@ -1,0 +1,155 @@
+import type { Decision } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { Outcome } from '../exchange/step.ts'
+import type { Balanced, Balancer } from '../upstream/balance.ts'
+import type { ProviderProgram, Selection } from './program.ts'
+
+/** A provider among others that serve the same. */
+export class ProviderMember implements Balanced {
+  readonly name: string
+  readonly program: ProviderProgram
+  readonly weight = 1
+  /** Who is ill is passed over by whoever picks, since that may change with every answer. */
+  readonly isUsable = true
+
+  constructor(program: ProviderProgram) {
+    this.name = program.provider
+    this.program = program
+  }
+
+  get active(): number {
+    return this.program.cluster.active
+  }
+
+  get isHealthy(): boolean {
+    return this.program.cluster.isHealthy
+  }
+}
+
+/** What steps may change, as it was before those of a provider ran. */
+interface Before {
+  readonly path: string
+  readonly search: string
+  readonly host: string
+  readonly requestEdit: Exchange['requestEdit']
+  readonly responseEdit: Exchange['responseEdit']
+  readonly identity: Exchange['identity']
+}
+
+/** Which providers were asked for one request, which may not be, and which is next. */
+export class ProviderSelection implements Selection {
+  chosen: ProviderProgram | undefined
+  readonly #exchange: Exchange
+  readonly #groups: readonly (readonly ProviderMember[])[]
+  readonly #balancers: readonly Balancer<ProviderMember>[]
+  readonly #before: Before
+  readonly #tried = new Set<string>()
+  readonly #denied = new Set<string>()
+  /** How many decisions there were before the provider at hand. */
+  #told = 0
+
+  constructor(
+    exchange: Exchange,
+    groups: readonly (readonly ProviderMember[])[],
+    balancers: readonly Balancer<ProviderMember>[],
+  ) {
+    const { path, search, host, requestEdit, responseEdit, identity } = exchange
+    this.#exchange = exchange
+    this.#groups = groups
+    this.#balancers = balancers
+    this.#before = { path, search, host, requestEdit, responseEdit, identity }
+  }
+
+  get hasOther(): boolean {
+    return this.#groups.some((members) => members.some(({ name }) => this.#isNew(name)))
+  }
+
+  next(): Outcome | Promise<Outcome> {
+    this.chosen = undefined
+    for (;;) {
+      const member = this.#pick()
+      if (member === undefined) return NO_PROVIDER
+      const outcome = this.#enter(member)
+      if (outcome instanceof Promise) {
+        return outcome.then((reply) => {
+          const said = this.#settle(member, reply)
+          return said === 'next' ? this.next() : said
+        })
+      }
+      const said = this.#settle(member, outcome)
+      if (said !== 'next') return said
+    }
+  }
+
+  #enter({ program }: ProviderMember): Outcome | Promise<Outcome> {
+    const exchange = this.#exchange
+    const { identity, ...rest } = this.#before
+    Object.assign(exchange, rest)
+    exchange.refusal = undefined
+    if (exchange.identity !== identity) exchange.identifyAs(identity)
+    exchange.backend = program.attributes
+    exchange.llm = program.llm
+    this.#told = exchange.decisions.length
+    return program.run(exchange)
+  }
+
+  /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
+  #settle({ name, program }: ProviderMember, reply: Reply | undefined): Outcome | 'next' {
+    const { decisions } = this.#exchange
+    const own = decisions.slice(this.#told)
+    if (reply === undefined) {
+      this.#tried.add(name)
+      this.chosen = program
+    } else this.#denied.add(name)
+    const isSkipped = reply !== undefined && !own.some(isForAll) && this.#pick() !== undefined
+    if (own.length > 0) {
+      const named = own.map((one) => ({
+        ...one,
+        provider: name,
+        isSkipped: isSkipped && isDenial(one),
+      }))
+      this.#exchange.decisions = [...decisions.slice(0, this.#told), ...named]
+    }
+    return isSkipped ? 'next' : reply
+  }
+
+  /** Who is well before who is ill, in the order of groups; those that were asked come last. */
+  #pick(): ProviderMember | undefined {
+    return (
+      this.#pickWhere(({ name, isHealthy }) => isHealthy && this.#isNew(name)) ??
+      this.#pickWhere(({ name }) => this.#isNew(name)) ??
+      this.#pickWhere(({ name }) => !this.#denied.has(name))
+    )
+  }
+
+  #pickWhere(isFit: (member: ProviderMember) => boolean): ProviderMember | undefined {
+    for (const [index, members] of this.#groups.entries()) {
+      const unfit = members.filter((member) => !isFit(member)).map(({ name }) => name)
+      if (unfit.length < members.length) return this.#balancers[index]?.pick(this.#exchange, unfit)
+    }
+    return undefined
+  }
+
+  #isNew(name: string): boolean {
+    return !this.#tried.has(name) && !this.#denied.has(name)
+  }
+}
+
+const NO_PROVIDER = reply(500, 'no-backend')
+
+function isDenial({ isAllowed, isEnforced }: Decision): boolean {
+  return isEnforced && !isAllowed
+}
+
+/** Whether it is denied by something that has nothing to do with the provider, and so for all. */
+function isForAll(decision: Decision): boolean {
+  const by = decision.rule ?? decision.invalid
+  if (!isDenial(decision) || by === undefined || by.level === 'provider') return false
+  return decision.rule === undefined || !mayReadProvider(decision.rule.expression)
+}
+
+/** A quick look: where it is wrong, others are asked about in vain. */
+function mayReadProvider(expression: string): boolean {
+  return /provider|\\|\bllm\b|\bbackend\b(?!\s*\.)/.test(expression)
+}

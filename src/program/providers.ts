@@ -1,0 +1,128 @@
+import type { JsonObject } from '../cel/values/value.ts'
+import type { AiBackend, AiProvider } from '../model/backend.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { Http } from '../policies/http/schema.ts'
+import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
+import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
+import { attemptTime } from '../policies/timeout/compile.ts'
+import { type Balancer, balancer } from '../upstream/balance.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
+import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { unhealthyExpressionOf } from './clusters.ts'
+import type { Compilation } from './compilation.ts'
+import { type Layer, reaching } from './layers.ts'
+import type { BackendProgram, ProviderProgram } from './program.ts'
+import { ProviderMember, ProviderSelection } from './provider-selection.ts'
+
+/**
+ * A backend of several providers. What is asked of its policies once, a service above all, is
+ * asked before a provider is chosen; its rules are one set with those of the provider, and decide
+ * about each that is chosen.
+ */
+export function compileProviders(
+  compilation: Compilation,
+  backend: AiBackend,
+  around: readonly Layer[],
+): BackendProgram | undefined {
+  const { sections, services } = compilation
+  const { name } = backend
+  const once = sections.compile(around, 'backend', (one) => isUnderstood(one) && isAskedOnce(one))
+  const groups: ProviderMember[][] = []
+  for (const { providers } of backend.groups) {
+    const members = providers.map((one) => compileProvider(compilation, backend, one, around))
+    if (!members.every((one) => one !== undefined)) return undefined
+    groups.push(members)
+  }
+  const programs = groups.flat().map(({ program }) => program)
+  const balancers = groups.map((members) =>
+    groupBalancer(compilation, members, around, services.random),
+  )
+  return {
+    name,
+    cluster: unchosen(name),
+    steps: once.steps,
+    run: once.run,
+    readsBody: once.readsBody || programs.some(({ readsBody }) => readsBody),
+    readsBeginning: once.readsBeginning || programs.some((one) => one.readsBeginning === true),
+    requestTimeout: 0,
+    decider: undefined,
+    providers: programs,
+    select: (exchange) => new ProviderSelection(exchange, groups, balancers),
+  }
+}
+
+/** Of several providers each is asked about by itself, and the service behind extAuthz by none. */
+function isAskedOnce({ kind, state, level }: Attached): boolean {
+  return level !== 'provider' && (state === 'invalid' || kind === 'extAuthz')
+}
+
+/** Whoever does not choose a provider reaches nobody. */
+function unchosen(name: string): Cluster {
+  return { name, isHealthy: false, active: 0, choose: () => 'no-endpoint', close: () => {} }
+}
+
+function compileProvider(
+  compilation: Compilation,
+  backend: AiBackend,
+  provider: AiProvider,
+  around: readonly Layer[],
+): ProviderMember | undefined {
+  const { layers, sections, clusters } = compilation
+  const { origin } = provider
+  const name = `${backend.name}/${provider.name}`
+  const own = [...around, layers.at(`provider ${name}`, provider.policies)]
+  const { byKind } = reaching(own, 'backend')
+  const policies = [...byKind.values()].flat()
+  const endpoint = { ...provider.endpoint, scheme: schemeOf(provider, policies) }
+  const address = { kind: 'host', name, origin, policies: [], endpoints: [endpoint] } as const
+  const cluster = clusters.open(address, clusterPolicies(policies).map(forOneEndpoint))
+  if (cluster === undefined) return undefined
+  const section = sections.compile(own, 'backend', (one) => isUnderstood(one) && !isAskedOnce(one))
+  const http = byKind.get('http')?.[0].value as Http | undefined
+  const program: ProviderProgram = {
+    name: backend.name,
+    provider: provider.name,
+    cluster,
+    steps: section.steps,
+    run: section.run,
+    readsBody: section.readsBody,
+    readsBeginning: section.readsBeginning,
+    requestTimeout: attemptTime(http?.requestTimeout),
+    judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
+    decider: section.decider,
+    attributes: attributesOf(backend.name, provider.name),
+    llm: { provider: provider.name },
+  }
+  return new ProviderMember(program)
+}
+
+/** A provider is asked for by its own name, whichever way its address was written. */
+function schemeOf({ endpoint }: AiProvider, policies: readonly ValidPolicy[]): 'http' | 'https' {
+  const isSecured = policies.some(({ kind }) => kind === 'backendTLS')
+  return isSecured ? 'https' : (endpoint.scheme ?? 'http')
+}
+
+/** The only endpoint may be taken out: others serve then, or none does and it is asked all the same. */
+function forOneEndpoint(policy: ValidPolicy): ValidPolicy {
+  if (policy.kind !== 'outlierDetection') return policy
+  const value = policy.value as OutlierDetection
+  const eviction = { ...(value.eviction ?? DEFAULT_EVICTION), maxEvicted: 1 }
+  return { ...policy, value: { ...value, eviction } }
+}
+
+/** `backend` in expressions, once a provider is chosen. */
+function attributesOf(name: string, provider: string): JsonObject {
+  return { name, type: 'ai', protocol: 'llm', provider }
+}
+
+function groupBalancer(
+  { clusters }: Compilation,
+  members: readonly ProviderMember[],
+  around: readonly Layer[],
+  random: () => number,
+): Balancer<ProviderMember> {
+  const policies = reaching(around, 'backend').byKind.get('loadBalancer') ?? []
+  const { algorithm = 'LeastRequest' } = (policies[0]?.value ?? {}) as Partial<LoadBalancer>
+  return balancer(algorithm, members, { hashKey: clusters.hashKey(policies), random })
+}

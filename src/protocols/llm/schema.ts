@@ -1,0 +1,95 @@
+import * as z from 'zod'
+
+/** Who offers models: what must be told of it, and the host that follows from that. */
+export interface Provider {
+  /** As the configuration calls it. */
+  readonly name: string
+  readonly options: z.ZodOptional<z.ZodObject>
+  /** Its public host; undefined where the options do not tell. */
+  host(options: ProviderOptions): string | undefined
+}
+
+export type ProviderOptions = Readonly<Record<string, unknown>>
+
+const model = z.string().min(1).max(256).optional().describe('The model, whatever was asked for.')
+const text = (what: string) => z.string().min(1).max(1024).describe(what)
+
+/** In the order of the reference. */
+export const PROVIDERS: readonly Provider[] = [
+  define('openAI', 'OpenAI, and what speaks its language.', {}, () => 'api.openai.com'),
+  define('anthropic', 'Anthropic.', {}, () => 'api.anthropic.com'),
+  define('gemini', 'Google Gemini.', {}, () => 'generativelanguage.googleapis.com'),
+  define(
+    'vertex',
+    'Google Vertex AI.',
+    { projectId: text('The project.'), region: text('The region.').optional() },
+    ({ region }) => {
+      if (region === 'global') return 'aiplatform.googleapis.com'
+      // Places that are no regions, as `eu`, have hosts of another form.
+      return /^[a-z]+-[a-z]+\d+$/.test(String(region))
+        ? `${region}-aiplatform.googleapis.com`
+        : undefined
+    },
+  ),
+  define(
+    'bedrock',
+    'Amazon Bedrock.',
+    {
+      region: text('The region.'),
+      guardrailIdentifier: text('A guardrail.').optional(),
+      guardrailVersion: text('Its version.').optional(),
+    },
+    // Regions of China and of governments have hosts of another form.
+    ({ region }) =>
+      /^(?!cn-)[a-z]{2}-[a-z]+-\d+$/.test(String(region))
+        ? `bedrock-runtime.${region}.amazonaws.com`
+        : undefined,
+  ),
+  define(
+    'azure',
+    'Azure OpenAI and Foundry.',
+    {
+      resourceName: text('The resource.'),
+      resourceType: text('Its type: `openAI` or `foundry`.').optional(),
+      apiVersion: text('The version of the API.').optional(),
+      projectName: text('The project.').optional(),
+    },
+    ({ resourceName, resourceType }) => {
+      const domain = AZURE_DOMAINS[String(resourceType).toLowerCase()]
+      const isName = /^[a-z0-9][a-z0-9-]{0,62}$/i.test(String(resourceName))
+      return domain !== undefined && isName ? `${resourceName}.${domain}` : undefined
+    },
+  ),
+  define('copilot', 'GitHub Copilot.', {}, () => 'api.githubcopilot.com'),
+  define(
+    'custom',
+    'Any other endpoint.',
+    {
+      providerOverride: text('What metrics call it.').optional(),
+      formats: z
+        .array(z.strictObject({ type: text('The format.'), path: text('Its path.').optional() }))
+        .min(1)
+        .max(16)
+        .describe('The formats that it speaks.'),
+    },
+    () => undefined,
+  ),
+]
+
+const AZURE_DOMAINS: Readonly<Record<string, string | undefined>> = {
+  openai: 'openai.azure.com',
+  foundry: 'services.ai.azure.com',
+}
+
+function define(
+  name: string,
+  what: string,
+  shape: z.ZodRawShape,
+  host: Provider['host'],
+): Provider {
+  const options = z
+    .strictObject({ model, ...shape })
+    .optional()
+    .describe(what)
+  return { name, options, host }
+}
