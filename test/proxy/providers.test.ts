@@ -217,7 +217,7 @@ describe('the rules of a provider', () => {
     assert.equal(count('denied'), before[1])
     const line = gateway.lines
       .map((own) => JSON.parse(own))
-      .findLast((own) => own.msg === 'request')
+      .findLast((own) => own.scope === 'request')
     assert.deepEqual([line.backend, line.provider], ['models', 'b'])
   })
 })
