@@ -23,6 +23,8 @@ export function* placeFacts(stage: RuleStage, where: Where): Generator<[string, 
   yield ['backend.type', is(type)]
   yield ['backend.protocol', is(protocol)]
   yield ['backend.provider', provider === undefined ? { kind: 'unset' } : is(provider)]
+  if (stage === 'mcp') return
+  yield provider === undefined ? ['llm', { kind: 'unset' }] : ['llm.provider', is(provider)]
 }
 
 function is(value: string): Fact {

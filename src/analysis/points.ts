@@ -33,6 +33,8 @@ export interface Where {
   readonly ref?: BackendRef
   readonly backend?: Backend
   readonly provider?: string
+  /** One server of an MCP backend. */
+  readonly target?: string
 }
 
 /** Every place of the Model where rules can decide, in the order of the file. */
@@ -73,13 +75,19 @@ function* backendPoints(
 ): Generator<Point> {
   const { backend, ref } = where
   const layers = [...around, { policies: backend.policies }, { policies: ref.policies }]
-  yield point(read, 'backend', where, layers)
-  if (backend.kind === 'mcp') yield point(read, 'mcp', where, layers)
-  if (backend.kind !== 'ai') return
-  for (const { providers } of backend.groups) {
-    for (const { name, policies } of providers) {
+  if (backend.kind === 'ai') {
+    // Rules decide once a provider is chosen, and about each by itself.
+    for (const { name, policies } of backend.groups.flatMap(({ providers }) => providers)) {
       yield point(read, 'backend', { ...where, provider: name }, [...layers, { policies }])
     }
+    return
+  }
+  yield point(read, 'backend', where, layers)
+  if (backend.kind !== 'mcp') return
+  yield point(read, 'mcp', where, layers)
+  for (const { name, policies } of backend.targets) {
+    if (!policies.some(({ kind }) => kind === KINDS.mcp)) continue
+    yield point(read, 'mcp', { ...where, target: name }, [...layers, { policies }])
   }
 }
 

@@ -87,6 +87,7 @@ export function supposedOf(request: ExampleRequest): Supposed {
     identity,
     listener: request.listener,
     backend: request.backend,
+    provider: request.provider,
   }
 }
 
@@ -125,14 +126,17 @@ function placeOf({
   listener,
   route,
   backend,
+  provider,
 }: {
   readonly listener: string
   readonly route: string
   readonly backend?: string | undefined
+  readonly provider?: string | undefined
 }): string {
   const parts = [`listener ${listener}`]
   if (route !== '') parts.push(`route ${route}`)
   if (backend !== undefined) parts.push(`backend ${backend}`)
+  if (provider !== undefined) parts.push(`provider ${provider}`)
   return parts.map(visible).join(', ')
 }
 

@@ -3,7 +3,9 @@ import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import {
   type Effective,
+  type EffectiveBackend,
   type EffectiveListener,
+  type EffectivePart,
   type EffectiveRoute,
   effectivePolicies,
   type Guard,
@@ -23,11 +25,11 @@ Lists for each listener, route and backend the authentications and rules that gu
 in the order in which they are asked, wherever they are attached.
 
 A route is guarded where an authentication must be content or an Allow or Require rule
-must hold before a request gets to a backend. With Deny rules alone it is open by
-default, which counts as unprotected: what they do not name gets through. Blocks in
-audit mode, authentications that let everybody through (Optional, Permissive) and rules
-that are always true guard nothing. A route without a backend, as a redirect, needs no
-guard.
+must hold before a request gets to a backend, and to each provider of an AI backend.
+With Deny rules alone it is open by default, which counts as unprotected: what they do
+not name gets through. Blocks in audit mode, authentications that let everybody through
+(Optional, Permissive) and rules that are always true guard nothing. A route without a
+backend, as a redirect, needs no guard.
 
   -f, --file FILE         the configuration
       --fail-on-unprotected
@@ -98,10 +100,21 @@ function routeLines(one: EffectiveRoute, paint: Paint): readonly string[] {
   return [
     `  ${paint('title', `route ${route}`)}  ${paint('faint', what)}  ${state}`,
     ...guards.flatMap((guard) => guardLines(guard, '    ', paint)),
-    ...backends.flatMap(({ backend, guards: own }) => [
-      `    ${paint('plain', `backend ${backend}`)}`,
-      ...own.flatMap((guard) => guardLines(guard, '      ', paint)),
-    ]),
+    ...backends.flatMap((backend) => backendLines(backend, paint)),
+  ]
+}
+
+function backendLines(one: EffectiveBackend, paint: Paint): readonly string[] {
+  const { backend, guards, providers = [], targets = [] } = one
+  const partLines = (noun: string, part: EffectivePart) => [
+    `      ${paint('plain', `${noun} ${part.name}`)}${noun === 'provider' ? `  ${paint(PROTECTION[part.protection], wordsOf(part.protection))}` : ''}`,
+    ...part.guards.flatMap((guard) => guardLines(guard, '        ', paint)),
+  ]
+  return [
+    `    ${paint('plain', `backend ${backend}`)}`,
+    ...guards.flatMap((guard) => guardLines(guard, '      ', paint)),
+    ...providers.flatMap((provider) => partLines('provider', provider)),
+    ...targets.flatMap((target) => partLines('server', target)),
   ]
 }
 

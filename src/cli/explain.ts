@@ -5,7 +5,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
-import { explainRequest, type Supposed } from '../program/explain.ts'
+import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
@@ -43,6 +43,7 @@ trustedHops and the PROXY protocol are not applied.
       --listener NAME    the gateway, the listener or gateway/listener, where the host does
                          not tell
       --backend NAME     the backend, where the route has several
+      --provider NAME    one provider of an AI backend; otherwise each is told of
       --decision ID      the request of a decision of a running gateway, as far as its
                          record shows values
       --admin URL        its admin API (default ${DEFAULT_ADMIN})
@@ -73,7 +74,7 @@ command is not understood.`,
     const report = reportExplained(explained, unseen(supposed, explained), refused)
     if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
-    const isDenied = report.stages.some(({ verdict }) => verdict === 'denied')
+    const isDenied = denialOf(explained.stages) !== undefined
     return isDenied || refused !== undefined ? 1 : 0
   },
 })
@@ -148,6 +149,7 @@ function parse(args: readonly string[]) {
       identity: { type: 'string' },
       listener: { type: 'string' },
       backend: { type: 'string' },
+      provider: { type: 'string' },
       decision: { type: 'string' },
       admin: { type: 'string' },
       decisions: { type: 'string', multiple: true },

@@ -1,7 +1,12 @@
 import { type Condition, conditionsOf } from '../cel/index.ts'
 import type { Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
 import type { Attached } from '../model/policy.ts'
-import type { ExplainedRequest, ExplainedStage } from '../program/explain.ts'
+import {
+  denialOf,
+  type ExplainedRequest,
+  type ExplainedStage,
+  isDenied,
+} from '../program/explain.ts'
 import type { Paint } from './paint.ts'
 
 /** What `portcullis explain` says, as JSON. */
@@ -27,7 +32,9 @@ interface AuthenticationReport {
 interface StageReport {
   readonly stage: string
   readonly backend?: string
-  readonly verdict: 'allowed' | 'denied' | 'would-deny'
+  readonly provider?: string
+  /** Of providers, `skipped`: it is denied for this one, and another one may be asked. */
+  readonly verdict: 'allowed' | 'denied' | 'skipped' | 'would-deny'
   readonly cause: string
   /** By its place in `rules`; -1: no rule of its own decided. */
   readonly deciding: number
@@ -61,7 +68,7 @@ export function reportExplained(
     authentications: authentications.map(authenticationReport),
     ...(refused === undefined ? {} : { refused }),
     notes,
-    stages: stages.map(stageReport),
+    stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
   }
 }
 
@@ -71,7 +78,8 @@ function authenticationReport(policy: Attached): AuthenticationReport {
   return { policy: policy.policy, kind: policy.kind, isRequired }
 }
 
-function stageReport({ stage, name, decision, rules }: ExplainedStage): StageReport {
+function stageReport(explained: ExplainedStage, isAllowed: boolean): StageReport {
+  const { stage, name, provider, decision, rules } = explained
   // Where nothing was told, it was allowed: by the first Allow rule that is true, or by none.
   const admitting = rules.find(
     ({ rule, explanation }) =>
@@ -81,7 +89,8 @@ function stageReport({ stage, name, decision, rules }: ExplainedStage): StageRep
   return {
     stage,
     ...(name === '' ? {} : { backend: name }),
-    verdict: verdictOf(decision),
+    ...(provider === undefined ? {} : { provider }),
+    verdict: isAllowed && isDenied(explained) ? 'skipped' : verdictOf(decision),
     cause: decision?.cause ?? (admitting === undefined ? 'no-rules' : 'matched'),
     deciding: rules.findIndex(({ rule }) => isSame(rule, deciding)),
     rules: rules.map(ruleReport),
@@ -164,8 +173,9 @@ export function renderExplained(explained: Explained, paint: Paint): string {
 }
 
 function stageLines(stage: StageReport, paint: Paint): readonly string[] {
-  const { verdict, cause, rules, backend } = stage
-  const title = backend === undefined ? stage.stage : `${stage.stage} ${backend}`
+  const { verdict, cause, rules, backend, provider } = stage
+  const place = backend === undefined ? stage.stage : `${stage.stage} ${backend}`
+  const title = provider === undefined ? place : `${place}, provider ${provider}`
   const word = verdict === 'would-deny' ? 'allowed, but audit mode would deny it' : verdict
   const head = `${paint('title', title)}  ${paint(verdict === 'allowed' ? 'good' : 'bad', word)} ${paint('faint', `(${cause})`)}`
   const groups = ACTIONS.flatMap(([action, meaning]) => {

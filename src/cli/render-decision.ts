@@ -38,7 +38,8 @@ function headline(record: DecisionRecord, paint: Paint): string {
   return `${verdict}  ${paint('title', subjectOf(record))}${paint('title', status)}`
 }
 
-function verdictOf({ verdict, enforced }: DecisionRecord): string {
+function verdictOf({ verdict, enforced, skipped }: DecisionRecord): string {
+  if (skipped === true) return 'skipped'
   return verdict === 'denied' && !enforced ? 'would deny' : verdict
 }
 
@@ -55,11 +56,13 @@ function placeOfClient({ source, sni }: DecisionRecord): string {
   return sni === undefined ? source : `${source}, server name ${sni}`
 }
 
-function whereabouts({ gateway, listener, route, backend, stage }: DecisionRecord): string {
+function whereabouts(record: DecisionRecord): string {
+  const { gateway, listener, route, backend, provider, stage } = record
   const parts = [`gateway ${gateway}`]
   if (listener !== undefined) parts.push(`listener ${listener}`)
   if (route !== undefined) parts.push(`route ${route}`)
   if (backend !== undefined) parts.push(`backend ${backend}`)
+  if (provider !== undefined) parts.push(`provider ${provider}`)
   return `${parts.join(', ')} (${stage})`
 }
 

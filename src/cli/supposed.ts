@@ -16,6 +16,7 @@ export interface SupposedOptions {
   readonly identity?: string
   readonly listener?: string
   readonly backend?: string
+  readonly provider?: string
 }
 
 /** The request that the options describe. */
@@ -25,7 +26,7 @@ export function supposedFrom(options: SupposedOptions): Supposed {
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? url.host
   const path = normalisePath(url.pathname)
   if (typeof path === 'number') throw new UsageError('the gateway refuses this path')
-  const { claims, user, source = '127.0.0.1', sni, identity, listener, backend } = options
+  const { claims, user, source = '127.0.0.1', sni, identity, listener } = options
   const apiKey = options['api-key']
   return {
     method,
@@ -43,7 +44,8 @@ export function supposedFrom(options: SupposedOptions): Supposed {
       ...(user === undefined ? {} : { basicAuth: { username: user } }),
     },
     listener,
-    backend,
+    backend: options.backend,
+    provider: options.provider,
   }
 }
 

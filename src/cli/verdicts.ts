@@ -5,7 +5,7 @@ import type { Attached } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
-import { explainRequest, type Supposed } from '../program/explain.ts'
+import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { idleServices } from './idle-services.ts'
 
@@ -25,15 +25,13 @@ export function openVerdicts(model: Model): Verdicts {
       if (typeof explained === 'string') return refused('', explained)
       const { route, authentications, stages } = explained
       const [connection, ...others] = stages
-      const closed = connection && denialOf(connection.decision)
+      const closed = connection && reasonOf(denialOf([connection]))
       if (closed !== undefined) return refused('', closed)
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
       const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
       if (unknown !== undefined) return refused(route, unknown)
-      for (const { decision } of others) {
-        const denial = denialOf(decision)
-        if (denial !== undefined) return refused(route, denial)
-      }
+      const denial = reasonOf(denialOf(others))
+      if (denial !== undefined) return refused(route, denial)
       if (others.length > 0 && route === '') return refused('', 'no route takes it')
       return { isAdmitted: true, route, reason: 'admitted' }
     },
@@ -52,8 +50,8 @@ const CAME_TO: Readonly<Record<string, string>> = {
   unset: 'reads what is unset',
 }
 
-function denialOf(decision: Decision | undefined): string | undefined {
-  if (decision === undefined || decision.isAllowed || !decision.isEnforced) return undefined
+function reasonOf(decision: Decision | undefined): string | undefined {
+  if (decision === undefined) return undefined
   const { rule, cause } = decision
   if (rule === undefined) return cause === 'no-allow-match' ? 'no Allow rule matches' : cause
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`

@@ -90,6 +90,12 @@ export interface InvalidBackend extends BackendIdentity {
   readonly diagnostics: readonly Diagnostic[]
 }
 
+/** What has policies of its own within a backend: providers, or MCP servers. */
+export function partsOf(backend: Backend): readonly (AiProvider | McpTarget)[] {
+  if (backend.kind === 'ai') return backend.groups.flatMap(({ providers }) => providers)
+  return backend.kind === 'mcp' ? backend.targets : []
+}
+
 /** What a policy calls: a backend by name, or an address of its own. */
 export type Target =
   | { readonly kind: 'backend'; readonly backend: string }

@@ -1,5 +1,6 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
+import type { AiProvider, McpTarget } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
@@ -41,7 +42,20 @@ export interface EffectiveRoute {
 
 export interface EffectiveBackend {
   readonly backend: string
+  /** Of an AI backend those that hold for all its providers. */
   readonly guards: readonly Guard[]
+  /** Of an AI backend, in the order of its groups. */
+  readonly providers?: readonly EffectivePart[]
+  /** The servers of an MCP backend that have rules of their own. */
+  readonly targets?: readonly EffectivePart[]
+}
+
+/** One provider of an AI backend, or one server of an MCP backend. */
+export interface EffectivePart {
+  readonly name: string
+  /** Beside those of the backend. */
+  readonly guards: readonly Guard[]
+  readonly protection: Protection
 }
 
 /**
@@ -133,9 +147,13 @@ function routeOf(
     const backend = compilation.backends.get(ref.backend)
     const named = compilation.layers.at(`backend ${ref.backend}`, backend?.policies ?? [])
     const own = compilation.layers.at(`ref ${route.name}/${index}/${number}`, ref.policies)
-    return { backend: ref.backend, guards: guardsOf([...layers, named, own], 'backend') }
+    return backendOf(compilation, ref.backend, [...layers, named, own])
   })
-  const behind = backends.map((backend) => protectionOf(backend.guards))
+  const behind = backends.map((backend) =>
+    backend.providers === undefined
+      ? protectionOf(backend.guards)
+      : weakest(backend.providers.map(({ protection }) => protection)),
+  )
   const before = strongest([protectionOf(network), protectionOf(guards)])
   return {
     route: route.name,
@@ -146,6 +164,32 @@ function routeOf(
     backends,
     protection: behind.length === 0 ? withoutBackend(before) : strongest([before, weakest(behind)]),
   }
+}
+
+function backendOf(
+  { backends, layers }: Compilation,
+  name: string,
+  around: readonly Layer[],
+): EffectiveBackend {
+  const backend = backends.get(name)
+  // Rules about MCP guard what speaks it.
+  const guardsIn = (all: readonly Layer[]) =>
+    guardsOf(all, 'backend').filter(
+      ({ kind }) => kind !== 'mcpAuthorization' || backend?.kind === 'mcp',
+    )
+  const guards = guardsIn(around)
+  const partOf = (noun: string, part: AiProvider | McpTarget): EffectivePart => {
+    const own = layers.at(`${noun} ${name}/${part.name}`, part.policies)
+    const all = guardsIn([...around, own])
+    return { name: part.name, guards: guardsIn([own]), protection: protectionOf(all) }
+  }
+  if (backend?.kind === 'ai') {
+    const providers = backend.groups.flatMap((group) => group.providers)
+    return { backend: name, guards, providers: providers.map((one) => partOf('provider', one)) }
+  }
+  if (backend?.kind !== 'mcp') return { backend: name, guards }
+  const targets = backend.targets.map((one) => partOf('target', one))
+  return { backend: name, guards, targets: targets.filter((one) => one.guards.length > 0) }
 }
 
 function streamOf(route: TcpRoute, network: readonly Guard[]): EffectiveRoute {

@@ -29,12 +29,16 @@ export interface Supposed {
   /** Which listener, where the host does not tell: its name, or `gateway/listener`. */
   readonly listener?: string | undefined
   readonly backend?: string | undefined
+  /** Of an AI backend: the one that is asked; all, where it has none of this name. */
+  readonly provider?: string | undefined
 }
 
 export interface ExplainedStage {
   readonly stage: 'connection' | 'traffic' | 'backend'
   /** The backend, at that stage. */
   readonly name: string
+  /** Of an AI backend there is a stage for each provider: it is enough that one of them allows it. */
+  readonly provider?: string
   /** By the same function as in the proxy; undefined: allowed. */
   readonly decision: Decision | undefined
   readonly rules: readonly ExplainedRule[]
@@ -79,9 +83,34 @@ export function explainRequest(
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
   const backend = backendOf(() => route.choose(exchange), supposed.backend, dice)
-  const last = backend && stageOf('backend', backend.name, backend.decider, exchange)
-  const stages = last === undefined ? [first, traffic] : [first, traffic, last]
-  return { ...place, route: route.name, authentications, stages }
+  const last = backend === undefined ? [] : backendStages(backend, exchange, supposed.provider)
+  return { ...place, route: route.name, authentications, stages: [first, traffic, ...last] }
+}
+
+function backendStages(
+  { name, decider, providers }: BackendProgram,
+  exchange: Exchange,
+  wanted: string | undefined,
+): readonly ExplainedStage[] {
+  if (providers === undefined) return [stageOf('backend', name, decider, exchange)]
+  const named = providers.filter(({ provider }) => provider === wanted)
+  return (named.length === 0 ? providers : named).map((one) => {
+    exchange.backend = one.attributes
+    exchange.llm = one.llm
+    return { ...stageOf('backend', name, one.decider, exchange), provider: one.provider }
+  })
+}
+
+/** What stands against the request at its backend; of several providers, where none may be asked. */
+export function denialOf(stages: readonly ExplainedStage[]): Decision | undefined {
+  const before = stages.filter(({ provider }) => provider === undefined).find(isDenied)
+  const providers = stages.filter(({ provider }) => provider !== undefined)
+  const isRefused = providers.length > 0 && providers.every(isDenied)
+  return before?.decision ?? (isRefused ? providers.at(-1)?.decision : undefined)
+}
+
+export function isDenied({ decision }: ExplainedStage): boolean {
+  return decision?.isEnforced === true && !decision.isAllowed
 }
 
 function listenerFor(

@@ -1,3 +1,4 @@
+import { partsOf } from '../model/backend.ts'
 import { issuersOf } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
@@ -47,5 +48,6 @@ function attachedTo({ frontend, gateways, routes, backends }: Program['model']) 
   const refs = rules.flatMap(({ action }) => (action.kind === 'forward' ? action.backends : []))
   const listeners = gateways.flatMap((gateway) => gateway.listeners)
   const places = [...gateways, ...listeners, ...routes, ...rules, ...refs, ...backends]
-  return [...frontend, ...places.flatMap(({ policies }) => policies)]
+  const parts = backends.flatMap(partsOf)
+  return [...frontend, ...[...places, ...parts].flatMap(({ policies }) => policies)]
 }

@@ -8,6 +8,8 @@ export interface RecordedDecision {
   readonly stage: string
   readonly verdict: 'allowed' | 'denied'
   readonly enforced: boolean
+  /** Denied for one provider, while the request went on to another. */
+  readonly skipped?: boolean
   readonly kind: string
   readonly cause: string
   /** Of credentials, what was wrong with them. */

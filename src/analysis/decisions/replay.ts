@@ -223,7 +223,7 @@ function hiddenOf(entries: readonly Entry[], recorded: Authenticated): readonly 
 
 /** Known by where the request is. */
 function isPlace(name: string): boolean {
-  return /^(?:proxy|backend)(?:\.|$)|^request\.scheme$|^destination\./.test(name)
+  return /^(?:proxy|backend|llm)(?:\.|$)|^request\.scheme$|^destination\./.test(name)
 }
 
 /** Whatever the hidden values were, does it come to the same? */
@@ -233,7 +233,7 @@ function judgeUnknown(
   { route }: Verdict,
   hidden: readonly string[],
 ): Verdict | string {
-  const verdicts = entries.map((entry): boolean | undefined => {
+  const told = entries.map((entry): readonly [way: string, boolean | undefined] => {
     const facts = factsFrom(entry, recorded)
     const space = new Space(STAGES.backend, facts, 'proof')
     learnEntry(space, entry)
@@ -241,8 +241,9 @@ function judgeUnknown(
     const isPossible = (formula: typeof admitted) =>
       solve([formula, ...space.axioms]).kind !== 'impossible'
     const [can, cannot] = [isPossible(admitted), isPossible(negation(admitted))]
-    return can === cannot ? undefined : can
+    return [entry.way, can === cannot ? undefined : can]
   })
+  const verdicts = [...Map.groupBy(told, ([way]) => way).values()].map(anyOf)
   const [first] = verdicts
   if (first === undefined || verdicts.some((one) => one !== first)) {
     return `it depends on ${hidden.join(', ')}, which the record does not show`
@@ -251,6 +252,12 @@ function judgeUnknown(
     ? 'admitted'
     : 'refused, whatever the values were that the record does not show'
   return { isAdmitted: first, route, reason }
+}
+
+/** Of several providers one that may be asked is enough. */
+function anyOf(told: readonly (readonly [string, boolean | undefined])[]): boolean | undefined {
+  if (told.some(([, isAdmitted]) => isAdmitted === true)) return true
+  return told.every(([, isAdmitted]) => isAdmitted === false) ? false : undefined
 }
 
 /** What the record shows, under the names by which the rules of this entry know it. */
@@ -270,6 +277,8 @@ function factsFrom({ points }: Entry, recorded: Authenticated): Facts {
   }
   for (const [name, value] of known) {
     const [variable = ''] = /^\w+/.exec(name) ?? []
+    // Where a request is the entry says; what was recorded may be of another provider.
+    if (OF_PLACE.has(variable)) continue
     const own = [...new Set(scopes)].filter((scope) => scope.startsWith(`${variable}#`))
     const names = own.length === 0 ? [variable] : own
     for (const one of names) {
@@ -280,6 +289,8 @@ function factsFrom({ points }: Entry, recorded: Authenticated): Facts {
   }
   return facts
 }
+
+const OF_PLACE: ReadonlySet<string> = new Set(['proxy', 'backend', 'llm'])
 
 function factOf(value: Value | undefined): Fact {
   return value === undefined ? { kind: 'unset' } : { kind: 'values', values: [value], isSet: true }

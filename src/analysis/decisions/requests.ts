@@ -36,7 +36,9 @@ export function* requestsIn(records: Iterable<RecordedDecision>): Generator<Reco
 }
 
 function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
-  const denied = records.find(({ verdict, enforced }) => verdict === 'denied' && enforced)
+  const denied = records.find(
+    ({ verdict, enforced, skipped }) => verdict === 'denied' && enforced && skipped !== true,
+  )
   const last = (denied ?? records.at(-1)) as RecordedDecision
   const known = knownOf(records, last)
   return {
@@ -54,6 +56,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
       listener: `${last.gateway}/${last.listener ?? ''}`,
       backend: last.backend,
       isConnection: records.every(({ stage }) => stage === 'connection'),
+      provider: undefined,
       method: last.method ?? 'GET',
       path: last.path ?? '/',
       query: textOf(known.get('request.query')),

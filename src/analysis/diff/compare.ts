@@ -34,6 +34,7 @@ export interface Difference {
   readonly listener: string
   readonly route: string
   readonly backend: string | undefined
+  readonly provider: string | undefined
   readonly example: ExampleRequest
   readonly old: Verdict
   readonly now: Verdict
@@ -88,7 +89,7 @@ function oneWay(
   const untold: Untold[] = []
   let pairs = 0
   for (const entry of to.entries) {
-    const { listener, route, backend } = entry
+    const { listener, route, backend, provider } = entry
     const place = { kind, listener, route }
     const others = counterparts(entry, from, to)
     let isUntold: string | undefined
@@ -102,7 +103,7 @@ function oneWay(
       for (const { example, refusing, admitting } of found.examples) {
         const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
         if (isTold(differences, entry, refusing)) continue
-        differences.push({ ...place, backend, example, old, now })
+        differences.push({ ...place, backend, provider, example, old, now })
       }
     }
     if (isUntold !== undefined) untold.push({ ...place, why: isUntold })
@@ -111,11 +112,11 @@ function oneWay(
 }
 
 /** One example for each way through and each reason is enough. */
-function isTold(differences: readonly Difference[], { key }: Entry, refusing: Verdict): boolean {
+function isTold(differences: readonly Difference[], { way }: Entry, refusing: Verdict): boolean {
   return differences.some(
     ({ listener, route, backend, old, now }) =>
-      key.startsWith(`${listener} ${route}`) &&
-      key.endsWith(` ${backend ?? ''}`) &&
+      way.startsWith(`${listener} ${route}`) &&
+      way.endsWith(` ${backend ?? ''}`) &&
       [old.reason, now.reason].includes(refusing.reason),
   )
 }
@@ -269,4 +270,7 @@ const PLACE_NAMES: readonly string[] = [
   'backend.name',
   'backend.type',
   'backend.protocol',
+  'backend.provider',
+  'llm',
+  'llm.provider',
 ]

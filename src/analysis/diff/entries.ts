@@ -6,15 +6,19 @@ import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition } from './route-conditions.ts'
 
-/** One way through a gateway: a listener, a match of a route, a backend; and what guards it. */
+/** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
 export interface Entry {
   /** The same in two configurations where it is the same way. */
   readonly key: string
+  /** The same for all providers of one backend: whoever may ask one of them is let through. */
+  readonly way: string
   readonly where: Where
   /** `gateway/listener` */
   readonly listener: string
   readonly route: string
   readonly backend: string | undefined
+  /** Of an AI backend. */
+  readonly provider: string | undefined
   /** Undefined on listeners without routes. */
   readonly match: RouteMatch | undefined
   readonly points: readonly Point[]
@@ -46,8 +50,8 @@ export function waysThrough(model: Model): Ways {
       if (!isHttp) entries.push(streamEntry(point, door))
       continue
     }
-    // Stages of their own, which no request passes yet.
-    if (point.stage === 'mcp' || provider !== undefined) continue
+    // A stage of its own, which no request passes yet.
+    if (point.stage === 'mcp') continue
     if (point.stage === 'traffic') traffic = point
     if (route === undefined || rule === undefined || connection === undefined) continue
     const isLast = rule.action.kind !== 'forward' || rule.action.backends.length === 0
@@ -62,12 +66,15 @@ export function waysThrough(model: Model): Ways {
         order: known.length,
       }
       if (!known.includes(own)) known.push(own)
+      const way = [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? '']
       entries.push({
-        key: [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? ''].join(' '),
+        key: [...way, provider ?? ''].join(' '),
+        way: way.join(' '),
         where: point.where,
         listener: door,
         route: route.name,
         backend: backend?.name,
+        provider,
         match: own,
         points: [...before, point],
       })
@@ -79,10 +86,12 @@ export function waysThrough(model: Model): Ways {
 function streamEntry(point: Point, door: string): Entry {
   return {
     key: door,
+    way: door,
     where: point.where,
     listener: door,
     route: '',
     backend: undefined,
+    provider: undefined,
     match: undefined,
     points: [point],
   }

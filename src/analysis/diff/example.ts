@@ -11,6 +11,8 @@ export interface ExampleRequest {
   readonly backend: string | undefined
   /** Nothing is asked: it is the connection alone. */
   readonly isConnection: boolean
+  /** Of an AI backend: the one that is asked; any that may be, where it is not said. */
+  readonly provider: string | undefined
   readonly method: string
   readonly path: string
   /** Without its question mark. */
@@ -40,6 +42,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     listener: entry.listener,
     backend: entry.backend,
     isConnection: entry.match === undefined,
+    provider: entry.provider,
     method: text(request['method'], 'GET'),
     path: text(request['path'], '/'),
     query: text(request['query'], ''),

@@ -84,7 +84,9 @@ const DENIALS: ReadonlySet<number> = new Set([401, 403, 407])
 /** The denial that was enforced; without one the last that let it pass. */
 function decidingOf(decisions: readonly DecisionRecord[]): DecisionRecord | undefined {
   return (
-    decisions.find(({ verdict, enforced }) => verdict === 'denied' && enforced) ?? decisions.at(-1)
+    decisions.find(
+      ({ verdict, enforced, skipped }) => verdict === 'denied' && enforced && skipped !== true,
+    ) ?? decisions.at(-1)
   )
 }
 

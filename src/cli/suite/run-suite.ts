@@ -18,7 +18,7 @@ import { type Case, expectedOf, type Suite } from './format.ts'
 import { judge } from './judge.ts'
 import { StandIns } from './stand-ins.ts'
 import { TokenMaker } from './tokens.ts'
-import { putUnderTest, type UnderTest } from './under-test.ts'
+import { putUnderTest, standInsFor, type UnderTest } from './under-test.ts'
 
 export interface SuiteResult {
   readonly file: string
@@ -51,7 +51,7 @@ export async function runSuite(
   const standIns = new StandIns(suite.backends)
   const tokens = new TokenMaker()
   const authority = makeAuthority('portcullis test')
-  const backends = await standIns.open(model.backends.map(({ name }) => name))
+  const backends = await standIns.open(model.backends.flatMap(standInsFor))
   const underTest = await putUnderTest(model, {
     backends,
     keySet: tokens.keySet,

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import type { Backend } from '../../model/backend.ts'
+import type { AiProvider, Backend } from '../../model/backend.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
@@ -74,7 +74,7 @@ export async function putUnderTest(model: Model, around: Surroundings): Promise<
         })),
       })),
       backends: model.backends.map((backend) => ({
-        ...backendFor(backend, around.backends),
+        ...backendFor(backend, around.backends, policies),
         policies: policies(backend.policies),
       })),
     },
@@ -155,9 +155,31 @@ function listenerFor(
   return { ...listener, port, tls }
 }
 
-function backendFor(backend: Backend, ports: ReadonlyMap<string, number>): Backend {
+/** Who stands in for a backend: one for each provider of an AI backend, called after both. */
+export function standInsFor(backend: Backend): readonly string[] {
+  if (backend.kind !== 'ai') return [backend.name]
+  const providers = backend.groups.flatMap((group) => group.providers)
+  return providers.map((provider) => `${backend.name}/${provider.name}`)
+}
+
+function backendFor(
+  backend: Backend,
+  ports: ReadonlyMap<string, number>,
+  policiesFor: (own: readonly Attached[]) => readonly Attached[],
+): Backend {
+  if (backend.kind === 'ai') {
+    const providerFor = (provider: AiProvider): AiProvider => {
+      const port = ports.get(`${backend.name}/${provider.name}`) ?? 0
+      const endpoint = { host: '127.0.0.1', port }
+      return { ...provider, endpoint, policies: policiesFor(provider.policies) }
+    }
+    const groups = backend.groups.map(({ providers }) => ({
+      providers: providers.map(providerFor),
+    }))
+    return { ...backend, groups }
+  }
   const port = ports.get(backend.name)
-  if (port === undefined || backend.kind === 'ai' || backend.kind === 'mcp') return backend
+  if (port === undefined || backend.kind === 'mcp') return backend
   const { name, origin, policies } = backend
   return { kind: 'host', name, origin, policies, endpoints: [{ host: '127.0.0.1', port }] }
 }

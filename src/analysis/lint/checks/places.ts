@@ -1,5 +1,6 @@
 import type { Cidr } from '../../../cel/values/cidr.ts'
 import type { Diagnostic, Origin } from '../../../diagnostics/diagnostic.ts'
+import { partsOf } from '../../../model/backend.ts'
 import type { Model } from '../../../model/model.ts'
 import type { Attached } from '../../../model/policy.ts'
 import type { JwtAuthentication } from '../../../policies/jwt-authentication/schema.ts'
@@ -31,8 +32,11 @@ export const unusedTargets: Check = function* ({ model }) {
       ),
     ),
   )
-  for (const { name, policies } of model.backends) {
-    const guard = policies.find(({ kind }) => GUARDS.has(kind))
+  for (const backend of model.backends) {
+    const { name } = backend
+    const guard = [backend, ...partsOf(backend)]
+      .flatMap(({ policies }) => policies)
+      .find(({ kind }) => GUARDS.has(kind))
     if (guard === undefined || used.has(name)) continue
     const message = `no route leads to the backend \`${name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'name it in a route, or remove it') }
