@@ -37,13 +37,26 @@ function variablesPage(): string {
 }
 
 function variableSection(name: string, stages: readonly Stage[]): string {
-  const found = stages.flatMap((stage) => STAGES[stage].variables.get(name) ?? [])
-  const [variable] = found
-  if (variable === undefined) return ''
-  const head = `## \`${name}\`\n\n${sentence(variable.doc)} Set ${variable.set}.`
-  const rows = fieldRows(name, variable.type)
+  const found = stages.flatMap((stage) => {
+    const variable = STAGES[stage].variables.get(name)
+    return variable === undefined ? [] : [{ stage, variable, rows: fieldRows(name, variable.type) }]
+  })
+  const [first] = found
+  if (first === undefined) return ''
+  const { variable } = first
+  const rows = found.map((one) => one.rows).reduce((a, b) => (b.length > a.length ? b : a))
+  const few = found.filter((one) => one.rows.length < rows.length)
+  const less = few.map(
+    ({ stage, rows: own }) => ` In \`${stage}\` there is only ${own.map(nameOf).join(', ')}.`,
+  )
+  const head = `## \`${name}\`\n\n${sentence(variable.doc)} Set ${variable.set}.${less.join('')}`
   if (rows.length === 0) return `${head} Its type is \`${showType(variable.type)}\`.`
   return `${head}\n\n| field | type | set | meaning |\n|---|---|---|---|\n${rows.join('\n')}`
+}
+
+/** The first cell of a row. */
+function nameOf(row: string): string {
+  return row.split(' | ')[0]?.slice(2) ?? ''
 }
 
 function fieldRows(path: string, type: Type): readonly string[] {

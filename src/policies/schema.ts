@@ -40,7 +40,7 @@ export interface PolicySchema {
   readonly kind: string
   /** The key in a file, where it is not the kind itself. */
   readonly key: string
-  /** Other spellings of the key. */
+  /** Other spellings of the key; `a.b` is the key `b` in a mapping `a`. */
   readonly aliases: readonly string[]
   /** The sections that it may stand in, and the levels that it may be attached at there. */
   readonly sections: Sections
@@ -90,7 +90,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('requestMirror', TRAFFIC, requestMirror),
   define('retry', TRAFFIC, retry),
 
-  define('mcpAuthorization', BACKEND, mcpAuthorization, { stage: 'mcp', composes: true }),
+  define('mcpAuthorization', BACKEND, mcpAuthorization, {
+    aliases: ['mcp.authorization'],
+    stage: 'mcp',
+    composes: true,
+  }),
   define('loadBalancer', BACKEND, loadBalancer),
   define('healthCheck', BACKEND, healthCheck),
   define('outlierDetection', BACKEND, outlierDetection, { aliases: ['health'] }),
@@ -137,6 +141,7 @@ export { withoutEffectOnDynamic } from './dynamic-policies.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
+export { withoutEffectOnProviders, withoutMcp } from './part-policies.ts'
 export * from './scalars.ts'
 export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
 export { unenforcedOnStreams } from './stream-policies.ts'

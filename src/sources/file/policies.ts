@@ -32,10 +32,13 @@ export function readPolicies(
     const { diagnostics } = parseAt(reading, anyMapping, path)
     return [invalid(reading, path, 'policies', place, diagnostics)]
   }
-  const keys = Object.keys(value).filter((key) => place.keys?.includes(key) ?? true)
+  const keys = Object.keys(value)
+    .filter((key) => place.keys?.includes(key) ?? true)
+    .flatMap((key) => keysBehind(key, (value as Readonly<Record<string, unknown>>)[key]))
   const seen = new Map<string, string>()
-  const attached = keys.flatMap((key): readonly (readonly [number, Attached])[] => {
-    const at = [...path, key]
+  const attached = keys.flatMap((steps): readonly (readonly [number, Attached])[] => {
+    const at = [...path, ...steps]
+    const key = steps.join('.')
     const found = lookUp(key, place)
     if (found === undefined) {
       if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return []
@@ -54,6 +57,17 @@ export function readPolicies(
     return [[POLICY_SCHEMAS.indexOf(schema), readOne(reading, at, schema, section, place)]]
   })
   return attached.toSorted(([a], [b]) => a - b).map(([, policy]) => policy)
+}
+
+/** The key of a policy; of a mapping that only groups policies, its own and each within. */
+function keysBehind(key: string, value: unknown): readonly (readonly string[])[] {
+  const isGroup = POLICY_SCHEMAS.some(({ aliases }) =>
+    aliases.some((alias) => alias.startsWith(`${key}.`)),
+  )
+  if (!isGroup || typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return [[key]]
+  }
+  return Object.keys(value).map((inner) => [key, inner])
 }
 
 function readOne(
@@ -221,7 +235,9 @@ export function policyShape(sections: readonly Section[], level: Level, kinds?: 
       if (kinds !== undefined && !kinds.includes(kind)) continue
       shape[key] = schema.optional()
       for (const alias of aliases) {
-        shape[alias] = schema.optional().describe(`The same as \`${key}\`.`)
+        const [outer = alias, inner] = alias.split('.')
+        const same = schema.optional().describe(`The same as \`${key}\`.`)
+        shape[outer] = inner === undefined ? same : z.strictObject({ [inner]: same }).optional()
       }
     }
   }

@@ -4,7 +4,13 @@ import { type Result, refusal } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
-import { name, unenforcedOnStreams, withoutEffectOnDynamic } from '../../policies/schema.ts'
+import {
+  name,
+  unenforcedOnStreams,
+  withoutEffectOnDynamic,
+  withoutEffectOnProviders,
+  withoutMcp,
+} from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
 import { type Document, type Path, valueAt } from './document.ts'
@@ -103,7 +109,9 @@ function* readModel(reading: Reading): Generator<void, Model> {
     backends: backends.map(thingOf),
   }
   for (const diagnostic of unenforcedOnStreams(model)) reading.report(diagnostic)
-  for (const diagnostic of withoutEffectOnDynamic(model)) reading.report(diagnostic)
+  for (const check of [withoutEffectOnDynamic, withoutEffectOnProviders, withoutMcp]) {
+    for (const diagnostic of check(model)) reading.report(diagnostic)
+  }
   return model
 }
 

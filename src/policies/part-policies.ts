@@ -1,0 +1,65 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Backend } from '../model/backend.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+
+/*
+ * Policies about parts of a backend that the backend does not have. Rules about MCP guard messages
+ * of MCP; a backend that is only known to speak HTTP would be open behind them. At a gateway they
+ * are for those behind it that do speak MCP.
+ */
+
+/** Rules about MCP at what leads to something else: it looks guarded, and is not. */
+export function* withoutMcp(model: Model): Generator<Diagnostic> {
+  const told = new Set<Attached>()
+  for (const policy of reachingOthers(model)) {
+    const { kind, state, origin } = policy
+    if (kind !== 'mcpAuthorization' || state !== 'valid' || told.has(policy)) continue
+    told.add(policy)
+    yield {
+      code: 'PC0219',
+      severity: 'error',
+      message: 'nothing enforces `mcpAuthorization` for a backend that is not of the kind `mcp`',
+      origin,
+      hint: 'write rules about requests with `authorization`, or remove it',
+    }
+  }
+}
+
+function* reachingOthers({ backends, routes }: Model): Generator<Attached> {
+  const isOther = ({ kind }: Backend) => kind !== 'mcp' && kind !== 'invalid'
+  const others = new Set(backends.filter(isOther).map(({ name }) => name))
+  for (const backend of backends) {
+    if (isOther(backend)) yield* backend.policies
+    if (backend.kind !== 'ai') continue
+    for (const { providers } of backend.groups) {
+      for (const { policies } of providers) yield* policies
+    }
+  }
+  for (const { policies, rules } of routes) {
+    for (const rule of rules) {
+      const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+      const reached = refs.filter(({ backend }) => others.has(backend))
+      for (const ref of reached) yield* ref.policies
+      if (reached.length > 0) yield* [...policies, ...rule.policies]
+    }
+  }
+}
+
+/** A provider has one address: there is nothing to choose among. */
+export function* withoutEffectOnProviders({ backends }: Model): Generator<Diagnostic> {
+  for (const backend of backends) {
+    if (backend.kind !== 'ai') continue
+    const providers = backend.groups.flatMap((group) => group.providers)
+    for (const { kind, state, origin } of providers.flatMap(({ policies }) => policies)) {
+      if (kind !== 'loadBalancer' || state !== 'valid') continue
+      yield {
+        code: 'PC0221',
+        severity: 'warning',
+        message: '`loadBalancer` has no effect on one provider, which has one address',
+        origin,
+        hint: 'write it at the backend, where it says how the providers of a group share the load',
+      }
+    }
+  }
+}

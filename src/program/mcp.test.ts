@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { decide, modelOf, policies, programOf, TestServices } from '../../test/program/models.ts'
+import type { Attached, Level } from '../model/policy.ts'
+import { compileProgram } from './compile.ts'
+import type { McpMessage } from './mcp.ts'
+import type { Program } from './program.ts'
+
+const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
+
+type Rules = Readonly<Record<string, unknown>> | null
+
+function rules(level: Level, policy: string, written: Rules): readonly Attached[] {
+  return policies({ mcpAuthorization: written }, level, 'backend', policy)
+}
+
+interface Written {
+  readonly gateway?: readonly Attached[]
+  readonly route?: readonly Attached[]
+  readonly backend?: readonly Attached[]
+  readonly files?: readonly Attached[]
+}
+
+function toolsOf({ gateway = [], route = [], backend = [], files = [] }: Written): Program {
+  const target = { origin: ORIGIN, transport: 'mcp', options: {} } as const
+  const targets = [
+    { ...target, name: 'files', policies: files },
+    { ...target, name: 'search', policies: [] },
+  ]
+  const tools = { kind: 'mcp', name: 'tools', origin: ORIGIN, policies: backend, targets } as const
+  return programOf({
+    gateway,
+    routes: [{ policies: route, backends: ['tools'] }],
+    backends: [{ ...tools, options: {} }],
+  })
+}
+
+async function ask(program: Program, message: McpMessage, headers = {}) {
+  const { exchange, backend } = await decide(program, { headers })
+  const verdict = backend?.mcp?.decide(exchange, message) ?? assert.fail('no MCP rules')
+  return { ...verdict, told: exchange.decisions }
+}
+
+const call = (name: string, target = 'search'): McpMessage => ({
+  methodName: 'tools/call',
+  tool: { target, name },
+})
+const LIST: McpMessage = { methodName: 'tools/list' }
+
+describe('rules about MCP', () => {
+  const allowEcho = { rules: [{ allow: "mcp.tool.name == 'echo'" }] }
+
+  it('admit all where there are none', async () => {
+    assert.deepEqual((await ask(toolsOf({}), call('echo'))).isAllowed, true)
+  })
+
+  it('decide by method and tool, and say which rule did', async () => {
+    const program = toolsOf({ backend: rules('backend', 'backend:tools', allowEcho) })
+    assert.equal((await ask(program, call('echo'))).isAllowed, true)
+    const { isAllowed, decision, told } = await ask(program, call('delete'))
+    assert.equal(isAllowed, false)
+    assert.deepEqual(told, [decision])
+    assert.deepEqual([decision?.stage, decision?.cause], ['mcp', 'no-allow-match'])
+    const { rule, misses } = decision?.nearest ?? assert.fail()
+    assert.deepEqual(
+      [rule.policy, rule.kind, rule.section, rule.action, rule.index],
+      ['backend:tools', 'mcpAuthorization', 'backend', 'Allow', 0],
+    )
+    assert.equal(misses[0]?.cause, 'false')
+    assert.deepEqual(
+      decision?.attributes.map(({ name, value }) => [name, value]),
+      [['mcp.tool.name', 'delete']],
+    )
+  })
+
+  it('read what is not there as nothing, so that Allow and Require do not match', async () => {
+    const allowing = toolsOf({ backend: rules('backend', 'own', allowEcho) })
+    const { isAllowed, decision } = await ask(allowing, LIST)
+    assert.equal(isAllowed, false)
+    assert.equal(decision?.nearest?.misses[0]?.failure?.variable, 'mcp.tool')
+    for (const [action, expected] of [
+      ['require', false],
+      ['deny', true],
+    ] as const) {
+      const own = { rules: [{ [action]: "mcp.tool.arguments.path == '/'" }] }
+      const program = toolsOf({ backend: rules('backend', 'own', own) })
+      assert.equal((await ask(program, call('echo'))).isAllowed, expected, action)
+    }
+  })
+
+  it('take an error for no match', async () => {
+    const own = { rules: [{ require: "mcp.tool.arguments.size > 1 && mcp.tool.name == 'echo'" }] }
+    const program = toolsOf({ backend: rules('backend', 'own', own) })
+    const message = {
+      methodName: 'tools/call',
+      tool: { target: 'files', name: 'echo', arguments: { size: 'x' } },
+    }
+    const { isAllowed, decision } = await ask(program, message)
+    assert.deepEqual([isAllowed, decision?.cause], [false, 'error'])
+  })
+
+  it('of the gateway, the route, the backend and the server are one set', async () => {
+    const program = toolsOf({
+      gateway: rules('gateway', 'g', { rules: [{ deny: "mcp.tool.name == 'delete'" }] }),
+      route: rules('route', 'r', { rules: [{ require: "request.headers['x-team'] == 'blue'" }] }),
+      backend: rules('backend', 'b', {
+        action: 'Allow',
+        policy: { matchExpressions: ["mcp.methodName == 'tools/list'", "mcp.tool.name == 'echo'"] },
+      }),
+      files: rules('backend', 't', { rules: [{ allow: "mcp.tool.name.startsWith('read')" }] }),
+    })
+    const blue = { 'x-team': 'blue' }
+    for (const [message, headers, isAllowed] of [
+      [LIST, blue, true],
+      [LIST, {}, false],
+      [call('echo'), blue, true],
+      [call('echo', 'files'), blue, true],
+      [call('read_file', 'files'), blue, true],
+      [call('read_file', 'search'), blue, false],
+      [call('read_file', 'elsewhere'), blue, false],
+      [call('delete', 'files'), blue, false],
+      [call('other', 'files'), blue, false],
+    ] as const) {
+      const said = await ask(program, message, headers)
+      assert.equal(said.isAllowed, isAllowed, JSON.stringify([message, headers]))
+    }
+  })
+
+  it('in audit mode are told and never done', async () => {
+    const own = { mode: 'Audit', ...allowEcho }
+    const program = toolsOf({ backend: rules('backend', 'own', own) })
+    const { isAllowed, decision, told } = await ask(program, call('delete'))
+    assert.equal(isAllowed, true)
+    assert.deepEqual([decision?.isAllowed, decision?.isEnforced], [false, false])
+    assert.equal(told.length, 1)
+  })
+
+  it('that are invalid deny everything', async () => {
+    for (const where of ['gateway', 'backend', 'files'] as const) {
+      const level = where === 'gateway' ? 'gateway' : 'backend'
+      const program = toolsOf({ [where]: rules(level, 'broken', null) })
+      const { isAllowed, decision } = await ask(program, call('echo', 'files'))
+      assert.deepEqual([isAllowed, decision?.cause], [false, 'invalid-policy'], where)
+    }
+    const broken = rules('backend', 'own', { rules: [{ allow: 'mcp.nothing == 1' }] })
+    const program = toolsOf({ backend: broken })
+    assert.equal((await ask(program, call('echo'))).isAllowed, false)
+    assert.ok(program.diagnostics.some(({ severity }) => severity === 'error'))
+  })
+})
+
+describe('an MCP backend', () => {
+  const authorization = (rule: object, section: 'traffic' | 'backend', level: Level) =>
+    policies({ authorization: { rules: [rule] } }, level, section)
+
+  it('is not served, and says so after its rules', async () => {
+    const { reply } = await decide(toolsOf({}))
+    assert.deepEqual(
+      [reply?.status, reply?.reason, reply?.detail],
+      [500, 'unsupported-backend', 'MCP is not served'],
+    )
+  })
+
+  it('is guarded by traffic rules before, and by those of the backend', async () => {
+    const deny = { deny: "'x' in request.headers" }
+    for (const [written, stage] of [
+      [{ route: authorization(deny, 'traffic', 'route') }, 'traffic'],
+      [{ backend: authorization(deny, 'backend', 'backend') }, 'backend'],
+    ] as const) {
+      const { reply, exchange } = await decide(toolsOf(written), { headers: { x: '1' } })
+      assert.equal(reply?.status, 403)
+      assert.equal(exchange.decisions[0]?.stage, stage)
+    }
+  })
+})
+
+describe('rules about MCP at what speaks none', () => {
+  const own = { rules: [{ allow: "mcp.tool.name == 'echo'" }] }
+
+  it('of a gateway leave other backends as they are', async () => {
+    const program = programOf({ gateway: rules('gateway', 'g', own) })
+    const { reply, backend } = await decide(program)
+    assert.deepEqual([reply, backend?.name, backend?.mcp], [undefined, 'up', undefined])
+    assert.deepEqual(program.diagnostics, [])
+  })
+
+  for (const level of ['route', 'backend'] as const) {
+    it(`of a ${level} deny, since nothing enforces them`, async () => {
+      const attached = rules(level, 'own', own)
+      const refs = level === 'backend' ? [{ backend: 'up', policies: attached }] : ['up']
+      const route = { policies: level === 'route' ? attached : [], backends: refs }
+      const model = modelOf({ routes: [route] })
+      const program = compileProgram(model, undefined, new TestServices())
+      assert.equal((await decide(program)).reply?.reason, 'invalid-policy')
+    })
+  }
+})
