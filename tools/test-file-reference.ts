@@ -66,7 +66,7 @@ ${reasons.join('\n')}
 - Tokens get \`iss\` and \`aud\` of the first provider of the configuration, \`iat\` and \`exp\`, where \`as\` does not say otherwise.
 - An address outside of 127.0.0.0/8 in \`from\` is told by PROXY protocol, which all listeners then take.
 - Requests are sent one after the other, each on a connection of its own, by HTTP/1.1.
-- Model and MCP backends are not stood in for.
+- Each provider of an AI backend has a stand-in of its own, called after both: \`models/main\`. MCP backends are not stood in for.
 `
 }
 

@@ -7,7 +7,7 @@ export type FindDecisions = (query: DecisionQuery) => Promise<readonly DecisionR
 
 const LIMIT = 100
 const MOST = 10_000
-const VERDICTS = ['allowed', 'denied', 'would-deny'] as const
+const VERDICTS = ['allowed', 'denied', 'skipped', 'would-deny'] as const
 const PATH = '/api/decisions'
 
 /** Records of decisions: the newest, and those of one id. */

@@ -18,7 +18,8 @@ denials.
   --admin URL        the admin API (default ${DEFAULT_ADMIN})
   --decisions FILE   the file of decisions to look in instead; repeat it for more
   --policy NAME      of the list: decisions of this policy alone
-  --verdict VERDICT  of the list: denied (default), would-deny, allowed or any
+  --verdict VERDICT  of the list: denied (default), skipped (of providers),
+                     would-deny, allowed or any
   --since TIME       of the list: not before this time, as 2026-02-03T04:05:06Z
   --limit N          of the list: at most so many (default 20)
   --json             the records themselves

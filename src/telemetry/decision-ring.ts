@@ -4,7 +4,7 @@ import type { DecisionRecord } from './decision-record.ts'
 export interface DecisionQuery {
   readonly id?: string
   readonly policy?: string
-  readonly verdict?: 'allowed' | 'denied' | 'would-deny'
+  readonly verdict?: 'allowed' | 'denied' | 'skipped' | 'would-deny'
   readonly stage?: string
   /** RFC 3339; not older than. */
   readonly since?: string
@@ -55,6 +55,9 @@ function isWanted(record: DecisionRecord, query: DecisionQuery): boolean {
   if (since !== undefined && Date.parse(record.time) < Date.parse(since)) return false
   if (verdict === undefined) return true
   if (verdict === 'allowed') return record.verdict === 'allowed'
+  if (verdict === 'skipped' || record.skipped === true) {
+    return verdict === 'skipped' && record.skipped === true
+  }
   return record.verdict === 'denied' && record.enforced === (verdict === 'denied')
 }
 

@@ -22,6 +22,7 @@ const decision = z.object({
   stage: z.string(),
   verdict: z.enum(['allowed', 'denied']),
   enforced: z.boolean(),
+  skipped: z.boolean().optional(),
   cause: z.string(),
   reason: z.string().optional(),
   credentials: z.object({ policy: z.string(), kind: z.string() }).optional(),

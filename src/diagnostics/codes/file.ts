@@ -224,8 +224,10 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'The section or the kind of backend is part of the configuration and is checked like all ' +
       'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
       'route that leads to such a backend answers 500. A `service` of Kubernetes is not looked up ' +
-      'for a file, and routes to it answer 503. A setting of `config` does nothing. The rest of the ' +
-      'file is served.',
+      'for a file, and routes to it answer 503. A setting of `config` or of an AI provider does ' +
+      'nothing. Requests to AI providers are passed on as they are, so that providers of different ' +
+      'kinds in one backend are told of, too: nothing translates for them. The rest of the file is ' +
+      'served.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',
@@ -242,7 +244,8 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'it, so that nobody relies on it. A policy of a gateway with listeners of several protocols ' +
       'is told of in the same way where it holds for some of them alone, and so is a policy about ' +
       'the endpoints of a backend (`loadBalancer`, `healthCheck`, `outlierDetection`) on a ' +
-      '`dynamic` one, which has none: each request names its own target.',
+      '`dynamic` one, which has none: each request names its own target. One provider of an AI ' +
+      'backend has one address, and nothing to balance.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  hbone: { windowSize: 4194304 }',

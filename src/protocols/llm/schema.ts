@@ -11,7 +11,14 @@ export interface Provider {
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const model = z.string().min(1).max(256).optional().describe('The model, whatever was asked for.')
+const REFUSED = 'Refused: requests are passed on as they are.'
+
+const model = z
+  .string()
+  .min(1)
+  .max(256)
+  .optional()
+  .describe(`The model, whatever was asked for. ${REFUSED}`)
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
 
 /** In the order of the reference. */
@@ -36,8 +43,8 @@ export const PROVIDERS: readonly Provider[] = [
     'Amazon Bedrock.',
     {
       region: text('The region.'),
-      guardrailIdentifier: text('A guardrail.').optional(),
-      guardrailVersion: text('Its version.').optional(),
+      guardrailIdentifier: text(`A guardrail. ${REFUSED}`).optional(),
+      guardrailVersion: text(`Its version. ${REFUSED}`).optional(),
     },
     // Regions of China and of governments have hosts of another form.
     ({ region }) =>

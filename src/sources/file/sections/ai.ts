@@ -22,8 +22,12 @@ const head = {
   hostOverride: host()
     .optional()
     .describe('host:port or a URL, to use instead of the public host of the provider.'),
-  pathOverride: text('The path to use instead.').optional(),
-  pathPrefix: text('What goes before the path.').optional(),
+  pathOverride: text(
+    'The path to use instead. Refused: requests are passed on as they are.',
+  ).optional(),
+  pathPrefix: text(
+    'What goes before the path. Refused: requests are passed on as they are.',
+  ).optional(),
   tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
 }
 

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { recordOf } from '../telemetry/fixtures/decision-records.ts'
+import { runWith } from './fixtures/run.ts'
+import { painter } from './paint.ts'
+import { renderDecision, renderDecisionLine } from './render-decision.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'providers-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
+  return path
+}
+
+interface Rules {
+  readonly backend?: string
+  readonly first?: string
+  readonly second?: string
+}
+
+const rule = (text: string | undefined) =>
+  text === undefined ? '{}' : `{ authorization: { rules: [{ ${text} }] } }`
+
+const config = ({ backend, first, second }: Rules) => `gateways: { default: { port: 8080 } }
+routes: [{ name: chat, backends: [{ backend: models }] }]
+backends:
+- name: models
+  policies: ${rule(backend)}
+  ai:
+    groups:
+    - providers:
+      - { name: first, provider: { openAI: {} }, policies: ${rule(first)} }
+    - providers:
+      - { name: second, provider: { openAI: {} }, policies: ${rule(second)} }
+`
+const team = (name: string) => `require: "request.headers['x-team'] == '${name}'"`
+const RED = 'x-team: red'
+
+describe('portcullis explain with providers', () => {
+  const path = file('explain.yaml', config({ first: team('blue'), second: team('red') }))
+  const explain = (...args: readonly string[]) => runWith(['explain', '-f', path, ...args])
+
+  it('tells of each provider, and is content with one', async () => {
+    const { out, code } = await explain('-H', RED)
+    assert.match(out, /backend models, provider first {2}skipped \(false\)/)
+    assert.match(out, /backend models, provider second {2}allowed/)
+    assert.equal(code, 0)
+  })
+
+  it('denies where none is left', async () => {
+    const { out, code } = await explain('-H', 'x-team: green', '--json')
+    assert.deepEqual(
+      JSON.parse(out)
+        .stages.filter(({ stage }: { stage: string }) => stage === 'backend')
+        .map(({ provider, verdict }: Record<string, string>) => [provider, verdict]),
+      [
+        ['first', 'denied'],
+        ['second', 'denied'],
+      ],
+    )
+    assert.equal(code, 1)
+  })
+
+  it('tells of one provider alone', async () => {
+    const { out, code } = await explain('-H', RED, '--provider', 'first')
+    assert.match(out, /provider first {2}denied/)
+    assert.doesNotMatch(out, /provider second/)
+    assert.equal(code, 1)
+  })
+})
+
+describe('portcullis effective with providers', () => {
+  it('shows what guards each of them, and that the weakest counts', async () => {
+    const path = file('effective.yaml', config({ first: team('blue') }))
+    const { out } = await runWith(['effective', '-f', path])
+    assert.match(out, /route chat .* unprotected\n/)
+    assert.match(
+      out,
+      / {6}provider first {2}guarded\n {8}authorization provider:models\/first .*\n {10}Require request/,
+    )
+    assert.match(out, / {6}provider second {2}unprotected\n/)
+  })
+
+  it('does not take rules about MCP for a guard of what speaks none', async () => {
+    const mcp = `{ port: 8080, policies: { mcpAuthorization: { rules: [{ allow: "mcp.tool.name == 'a'" }] } } }`
+    const servers = `- name: tools\n  mcp:\n    targets:\n    - name: files\n      stdio: { cmd: files }\n      policies: { mcpAuthorization: { rules: [{ deny: "mcp.tool.name == 'b'" }] } }\n`
+    const text = config({})
+      .replace('{ port: 8080 }', mcp)
+      .replace('{ backend: models }', '{ backend: models }, { backend: tools }')
+    const { out, err } = await runWith(['effective', '-f', file('mcp.yaml', `${text}${servers}`)])
+    assert.equal(err, '')
+    assert.match(out, /backend models\n {6}provider first {2}unprotected\n/)
+    assert.match(out, /backend tools\n {6}mcpAuthorization gateway:default .*\n {8}Allow/)
+    assert.match(out, / {6}server files\n {8}mcpAuthorization target:tools\/files/)
+  })
+})
+
+describe('portcullis lint with providers', () => {
+  const lint = async (rules: Rules) =>
+    (await runWith(['lint', file('lint.yaml', config(rules))])).out
+
+  it('knows which provider a rule is asked about', async () => {
+    assert.match(await lint({ first: `require: "backend.provider == 'second'"` }), /AZ010/)
+    assert.match(await lint({ first: `require: "llm.provider == 'second'"` }), /AZ010/)
+    assert.doesNotMatch(await lint({ backend: `deny: "backend.provider == 'second'"` }), /AZ010/)
+  })
+
+  it('refuses what is not known yet of model requests', async () => {
+    const { out, code } = await runWith([
+      'validate',
+      file('llm.yaml', config({ first: `allow: "llm.requestModel == 'm'"` })),
+    ])
+    assert.match(out, /requestModel/)
+    assert.equal(code, 1)
+  })
+
+  it('finds rules of providers that nothing leads to', async () => {
+    const text = config({ first: team('blue') }).replace(
+      '[{ backend: models }]',
+      '[{ host: "a:80" }]',
+    )
+    assert.match((await runWith(['lint', file('unused.yaml', text)])).out, /AZ008/)
+  })
+})
+
+describe('portcullis diff with providers', () => {
+  const diff = async (old: Rules, now: Rules) =>
+    (await runWith(['diff', file('old.yaml', config(old)), file('new.yaml', config(now))])).out
+
+  it('tells at which provider something changes', async () => {
+    const out = await diff(
+      { first: team('blue'), second: team('red') },
+      { first: team('blue'), second: team('green') },
+    )
+    assert.match(out, /newly admitted at .*backend models, provider second\n[^]*x-team: green/)
+    assert.match(out, /newly refused at .*backend models, provider second\n[^]*x-team: red/)
+    assert.doesNotMatch(out, /provider first/)
+  })
+
+  it('proves that nothing does', async () => {
+    const same = { first: team('blue') }
+    assert.match(await diff(same, same), /nothing changes: proven/)
+  })
+})
+
+describe('portcullis replay with providers', () => {
+  const place = { gateway: 'default', listener: 'default', route: 'chat', backend: 'models' }
+  const shown = (value: string) => [
+    { name: "request.headers['x-team']", state: 'shown', value } as const,
+    { name: 'backend.provider', state: 'shown', value: 'first' } as const,
+  ]
+  const request = { ...place, stage: 'backend', method: 'GET', host: 'a', path: '/' } as const
+  const records: readonly DecisionRecord[] = [
+    recordOf({ ...request, id: '1', provider: 'first', skipped: true, attributes: shown('red') }),
+    recordOf({ ...request, id: '2', provider: 'first', skipped: true, attributes: shown('green') }),
+    recordOf({ ...request, id: '2', provider: 'second', attributes: shown('green') }),
+  ]
+  const OLD = { first: team('blue'), second: team('red') }
+  const replay = async (now: Rules) => {
+    const lines = records.map((record) => JSON.stringify(record)).join('\n')
+    const files = [
+      '--decisions',
+      file('decisions.jsonl', lines),
+      '--old',
+      file('old.yaml', config(OLD)),
+    ]
+    return (await runWith(['replay', ...files, '--new', file('new.yaml', config(now))])).out
+  }
+
+  it('takes who was passed on for admitted', async () => {
+    const out = await replay(OLD)
+    assert.match(out, /2 requests: 0 newly admitted, 0 newly refused, 2 unchanged/)
+    assert.doesNotMatch(out, /otherwise than recorded/)
+  })
+
+  it('tells what another rule of a provider would have done', async () => {
+    assert.match(
+      await replay({ first: team('blue'), second: team('green') }),
+      /1 newly admitted, 1 newly refused/,
+    )
+    assert.match(
+      await replay({ first: team('red'), second: team('green') }),
+      /1 newly admitted, 0 newly refused/,
+    )
+  })
+})
+
+describe('a decision about a provider', () => {
+  it('says which, and that the request went on', () => {
+    const record = recordOf({
+      backend: 'models',
+      provider: 'first',
+      skipped: true,
+      stage: 'backend',
+    })
+    const text = renderDecision(record, painter(false))
+    assert.match(text, /^skipped /)
+    assert.match(text, /backend models, provider first \(backend\)/)
+    assert.match(renderDecisionLine(record, painter(false)), / skipped /)
+  })
+})
