@@ -151,6 +151,7 @@ export class Delivery implements ForwardEvents {
     const { downstream } = this.#run
     const retry = this.#retry
     if (this.#body === undefined && retry === undefined && this.#mirrors.length === 0) {
+      this.#isBodyBegun = true
       downstream.readBody(forward, true)
       return
     }

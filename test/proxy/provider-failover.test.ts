@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
+import { createServer as createHttp2Server } from 'node:http2'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { after, beforeEach, describe, it } from 'node:test'
@@ -215,6 +216,46 @@ describe('a stream of a provider', () => {
     assert.equal(await read(), 'data: 2\n\n')
     open[0]?.end()
     assert.equal((await reader.read()).done, true)
+  })
+})
+
+describe('a provider that speaks HTTP/2', () => {
+  it('is asked in it, by clients of HTTP/1.1', async () => {
+    const seen: (string | undefined)[] = []
+    const server = createHttp2Server((request, response) => {
+      seen.push(request.httpVersion, request.headers[':authority'])
+      response.end('two')
+    })
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+    const own = { port: (server.address() as AddressInfo).port }
+    const http = { http: { version: '2' } }
+    await serve(aiConfig(port, [[provider('a', two, deny('true'))], [provider('b', own, http)]]))
+    assert.deepEqual(await ask('hello'), { status: 200, text: 'two' })
+    assert.deepEqual(seen, ['2.0', `127.0.0.1:${own.port}`])
+    server.close()
+  })
+})
+
+describe('rules of a provider about the body', () => {
+  it('read it before any provider gets it', async () => {
+    const big = deny("string(request.body).contains('gpt-huge')")
+    await serve(aiConfig(port, [[provider('a', one, big)], [provider('b', two)]]))
+    assert.equal((await ask('{"model":"small"}')).text, 'one')
+    assert.equal((await ask('{"model":"gpt-huge"}')).text, 'two')
+    assert.equal(two.arrived[0]?.body, '{"model":"gpt-huge"}')
+    assert.equal(one.arrived.length, 1)
+  })
+})
+
+describe('mirrors of requests to providers', () => {
+  it('get what goes on, and nothing of what no provider may be asked', async () => {
+    const mirror = { requestMirror: { backend: { host: `127.0.0.1:${service.port}` } } }
+    const groups = [[provider('a', one, deny("'x-no' in request.headers"))]]
+    await serve(aiConfig(port, groups, { route: mirror }))
+    assert.equal((await ask('x', { 'x-no': '1' })).status, 403)
+    assert.equal((await ask('x')).status, 200)
+    await until('the copy', () => service.arrived.length === 1)
+    assert.equal(service.arrived[0]?.headers['x-no'], undefined)
   })
 })
 

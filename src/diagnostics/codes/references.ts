@@ -254,10 +254,10 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
   {
     code: 'PC0317',
     severity: 'error',
-    title: 'a backend that policies cannot ask',
+    title: 'a backend that only routes of HTTP can lead to',
     explanation:
-      'A policy names a backend of the kind `ai` or `mcp` as the service to ask, or as the one ' +
-      'that gets copies of requests. Which provider may be asked is decided for each request of a ' +
+      'A TCP route leads to a backend of the kind `ai` or `mcp`, or a policy names one as the ' +
+      'service to ask, or as the one that gets copies of requests. Which provider may be asked is decided for each request of a ' +
       'route, by rules that a copy or a question of the gateway itself would go around. Name a ' +
       'backend with addresses of its own, or the address itself with `host`.',
     example: {

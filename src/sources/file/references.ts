@@ -37,9 +37,9 @@ export function resolveBackends(reading: Reading, draft: Draft): Draft {
   return { ...draft, backends: [...draft.backends, ...missing.values()] }
 }
 
-/** Named by a route, or by a server of MCP that is asked there; the others are policies. */
+/** Named by a route of HTTP, or by a server of MCP; the others are policies, and TCP routes. */
 function isRouted(path: Path): boolean {
-  return path.at(-3) === 'backends' || path.includes('targets')
+  return (path.at(-3) === 'backends' && !path.includes('tcpRoutes')) || path.includes('targets')
 }
 
 function checkAskable(reading: Reading, path: Path, { backends }: Draft, name: string): void {
@@ -47,8 +47,8 @@ function checkAskable(reading: Reading, path: Path, { backends }: Draft, name: s
   if (kind !== 'ai' && kind !== 'mcp') return
   complain(reading, path, {
     code: 'PC0317',
-    message: `\`${name}\` is of the kind \`${kind}\`, which only routes can lead to`,
-    hint: 'name a backend with addresses of its own, or the address with `host`',
+    message: `\`${name}\` is of the kind \`${kind}\`, which only routes of HTTP can lead to`,
+    hint: 'name a backend with addresses of its own, or an address with `host`',
   })
 }
 
