@@ -162,8 +162,8 @@ describe('portcullis replay with providers', () => {
     recordOf({ ...request, id: '2', provider: 'second', attributes: shown('green') }),
   ]
   const OLD = { first: team('blue'), second: team('red') }
-  const replay = async (now: Rules) => {
-    const lines = records.map((record) => JSON.stringify(record)).join('\n')
+  const replay = async (now: Rules, of = records) => {
+    const lines = of.map((record) => JSON.stringify(record)).join('\n')
     const files = [
       '--decisions',
       file('decisions.jsonl', lines),
@@ -187,6 +187,18 @@ describe('portcullis replay with providers', () => {
     assert.match(
       await replay({ first: team('red'), second: team('green') }),
       /1 newly admitted, 0 newly refused/,
+    )
+  })
+
+  it('is content with one provider that takes whatever the record does not show', async () => {
+    const hidden = records.map((record) => ({ ...record, attributes: [] }))
+    assert.match(
+      await replay({ first: team('blue') }, hidden),
+      /2 requests: 1 newly admitted, 0 newly refused, 1 unchanged, 0 not judged/,
+    )
+    assert.match(
+      await replay({ first: team('blue'), second: team('green') }, hidden),
+      /2 not judged/,
     )
   })
 })

@@ -53,7 +53,7 @@ export class Delivery implements ForwardEvents {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   /** No policy said which host the backend is asked for, so each endpoint says its own. */
-  #takesHost: boolean
+  readonly #takesHost: boolean
   /** Undefined where it is not to be tried again, whatever comes. */
   readonly #retry: Retry | undefined
 
@@ -90,15 +90,13 @@ export class Delivery implements ForwardEvents {
 
   /** With the provider that may be asked next, of a backend that has any. */
   #attemptNext(): void {
-    const { selection, exchange } = this.#run
+    const { selection } = this.#run
     if (selection === undefined) {
       this.#attempt()
       return
     }
     this.#events.select(this.#run, selection, () => {
-      if (this.#isOver) return
-      this.#takesHost = exchange.host === ''
-      this.#attempt()
+      if (!this.#isOver) this.#attempt()
     })
   }
 

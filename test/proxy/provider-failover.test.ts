@@ -189,11 +189,60 @@ describe('external authorization', () => {
 
   it('of a provider sends to the next one', async () => {
     service.answer = 403
-    await serve(aiConfig(port, [[provider('a', one, asking())], [provider('b', two)]]))
+    const audit = { authorization: { ...deny('true').authorization, mode: 'Audit' } }
+    const gateway = await serve(
+      aiConfig(port, [[provider('a', one, asking())], [provider('watched', two, audit)]]),
+    )
     assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
+    const isRefused = () =>
+      gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
+    await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
+    assert.equal(isRefused(), false, 'it was answered by another one')
     await serve(aiConfig(port, [[provider('a', one, asking())]]))
     assert.equal((await ask('x')).status, 403)
     assert.deepEqual(arrivals(), [0, 1, 0])
+    assert.equal(isRefused(), true)
+  })
+
+  it('of a provider lends what it says to no other one', async () => {
+    const told = asking({ protocol: { http: { metadata: { level: 'string(response.code)' } } } })
+    const rule = "extauthz.level == '200'"
+    const groups = [
+      [provider('a', one, { ...told, ...deny(rule) })],
+      [provider('b', two, deny(rule)), provider('c', two, deny(rule))],
+    ]
+    await serve(aiConfig(port, groups))
+    assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
+  })
+})
+
+describe('providers of one group', () => {
+  it('are asked by how much each has to do', async () => {
+    let finish = () => {}
+    one.answer = (_, response) => {
+      finish = () => void response.end('one')
+    }
+    await serve(aiConfig(port, [[provider('a', one), provider('b', two)]]))
+    const slow = (async () => {
+      for (;;) {
+        const { text } = await ask()
+        if (text === 'one') return
+      }
+    })()
+    await until('one to be at work', () => one.arrived.length === 1)
+    for (let i = 0; i < 8; i++) assert.equal((await ask()).text, 'two')
+    finish()
+    await slow
+  })
+
+  it('are forgotten by the metrics once they are gone', async () => {
+    const gateway = await serve(aiConfig(port, [[provider('brief', one, deny('true'))]]))
+    await ask()
+    const series =
+      'portcullis_authorization_decisions_total{policy="provider:models/brief",rule="authorization[0]",verdict="denied",action="Deny",cause="matched"}'
+    assert.equal(gateway.metric(series), 1)
+    for (let i = 0; i < 3; i++) await serve(aiConfig(port, [[provider('b', two)]]))
+    assert.equal(gateway.metric(series), undefined)
   })
 })
 
