@@ -138,8 +138,8 @@ describe('portcullis diff with providers', () => {
       { first: team('blue'), second: team('red') },
       { first: team('blue'), second: team('green') },
     )
-    assert.match(out, /newly admitted at .*backend models, provider second\n[^]*x-team: green/)
-    assert.match(out, /newly refused at .*backend models, provider second\n[^]*x-team: red/)
+    assert.match(out, /newly admitted at .*backend models, provider second\n[\s\S]*x-team: green/)
+    assert.match(out, /newly refused at .*backend models, provider second\n[\s\S]*x-team: red/)
     assert.doesNotMatch(out, /provider first/)
   })
 
