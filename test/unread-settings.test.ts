@@ -3,6 +3,8 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
+import { PROVIDERS } from '../src/protocols/llm/schema.ts'
+import { REFUSED_OF_PROVIDERS, WAITING_OF_PROVIDERS } from '../src/sources/file/sections/ai.ts'
 import { defaultSettings, SETTINGS_THAT_WAIT } from '../src/sources/file/sections/config.ts'
 
 const ROOT = join(import.meta.dirname, '..')
@@ -49,6 +51,19 @@ describe('every setting is read by something', () => {
     )
     assert.deepEqual(unread, [])
   })
+
+  for (const { name, options, host } of PROVIDERS) {
+    it(`the provider ${name}`, () => {
+      const known = new Set<PropertyKey>([...REFUSED_OF_PROVIDERS, ...WAITING_OF_PROVIDERS])
+      // Its host is found by these, whatever they are.
+      host(new Proxy({}, { get: (_, key) => void known.add(key) }))
+      const keys = Object.keys(options.unwrap().shape)
+      assert.deepEqual(
+        keys.filter((key) => !known.has(key)),
+        [],
+      )
+    })
+  }
 
   it('finds what is not', () => {
     const planted = { properties: { attempts: {}, neverRead: { properties: { norThis: {} } } } }

@@ -67,6 +67,13 @@ describe('portcullis explain with providers', () => {
     assert.equal(code, 1)
   })
 
+  it('asks rules of the backend about each provider', async () => {
+    const rules = { backend: `deny: "backend.provider == 'first' || llm.provider == 'none'"` }
+    const { out } = await runWith(['explain', '-f', file('each.yaml', config(rules))])
+    assert.match(out, /provider first {2}skipped \(matched\)/)
+    assert.match(out, /provider second {2}allowed/)
+  })
+
   it('tells of one provider alone', async () => {
     const { out, code } = await explain('-H', RED, '--provider', 'first')
     assert.match(out, /provider first {2}denied/)
@@ -187,6 +194,20 @@ describe('portcullis replay with providers', () => {
     assert.match(
       await replay({ first: team('red'), second: team('green') }),
       /1 newly admitted, 0 newly refused/,
+    )
+  })
+
+  it('does not take the provider of a record for that of the others', async () => {
+    const rules = {
+      first: team('blue'),
+      second: `require: "backend.provider == 'second' && !('x-odd' in request.headers)"`,
+    }
+    const odd = { name: "'x-odd' in request.headers", state: 'unset' } as const
+    const known = records.map((one) => ({ ...one, attributes: [...one.attributes, odd] }))
+    // Whatever x-odd was, nobody but the first knows; of it the team is known.
+    assert.match(
+      await replay(rules, known),
+      /2 requests: 0 newly admitted, 0 newly refused, 0 unchanged, 2 not judged/,
     )
   })
 

@@ -157,9 +157,15 @@ function endpointOf(
 }
 
 /** These would change or restrict what is sent: to pass them over would be to do something else. */
-const REFUSED = ['model', 'pathOverride', 'pathPrefix', 'guardrailIdentifier', 'guardrailVersion']
+export const REFUSED_OF_PROVIDERS = [
+  'model',
+  'pathOverride',
+  'pathPrefix',
+  'guardrailIdentifier',
+  'guardrailVersion',
+]
 /** These would say more about what is sent, which passes as it is. */
-const WAITING = [
+export const WAITING_OF_PROVIDERS = [
   'tokenize',
   'providerOverride',
   'formats',
@@ -174,12 +180,12 @@ function tellOfUnread(reading: Reading, at: Path, kind: string): readonly Diagno
       [...at, key],
       [...at, 'provider', kind, key],
     ].filter((path) => ![undefined, false].includes(valueAt(reading.document, path) as undefined))
-  const refused = REFUSED.flatMap(written).map((path) => {
+  const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((path) => {
     const hint = 'requests are passed on as they are, so it is refused rather than ignored'
     const message = `\`${String(path.at(-1))}\` of a provider is not supported`
     return complain(reading, path, { code: 'PC0219', message, hint }, 'key')
   })
-  for (const path of WAITING.flatMap(written)) {
+  for (const path of WAITING_OF_PROVIDERS.flatMap(written)) {
     const message = `\`${String(path.at(-1))}\` is checked, but this version does nothing with it`
     const hint = 'requests are passed on as they are'
     complain(reading, path, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
