@@ -3,32 +3,26 @@ import type { ServerResponse } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { after, beforeEach, describe, it } from 'node:test'
+import { after, before, beforeEach, describe, it } from 'node:test'
 import { certify } from '../../src/upstream/fixtures/certificates.ts'
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
-import { aiConfig, deny, type Provider, startProvider, type WrittenProvider } from './providers.ts'
+import {
+  aiConfig,
+  deny,
+  NOBODY,
+  type Provider,
+  startProvider,
+  type WrittenProvider,
+} from './providers.ts'
 import { until } from './whole-gateway.ts'
 
-const one = await startProvider('one')
-const two = await startProvider('two')
-const three = await startProvider('three')
-const service = await startProvider('service')
-const all = [one, two, three, service]
-const port = await freePort()
-const gone = { port: await freePort() }
+let one: Provider
+let two: Provider
+let three: Provider
+let service: Provider
+let port = 0
 let running: Deciding | undefined
-
-after(async () => {
-  await running?.stop()
-  for (const provider of all) await provider.close()
-})
-
-beforeEach(() => {
-  for (const provider of all) {
-    provider.arrived.length = 0
-    provider.answer = 200
-  }
-})
+const all = () => [one, two, three, service]
 
 function provider(name: string, { port }: Pick<Provider, 'port'>, policies = {}): WrittenProvider {
   return { name, port, policies }
@@ -49,282 +43,316 @@ async function ask(body?: string, headers: Readonly<Record<string, string>> = {}
 const arrivals = () => [one, two, three].map(({ arrived }) => arrived.length)
 const RETRY = { retry: { attempts: 3, codes: [429, 503], backoff: '1ms' } }
 
-describe('failover within a request', () => {
-  it('goes to the next provider where one cannot be reached, with the whole body', async () => {
-    await serve(aiConfig(port, [[provider('a', gone)], [provider('b', two)]]))
-    assert.equal((await ask('hello')).text, 'two')
-    assert.equal(two.arrived[0]?.body, 'hello')
-    assert.equal(two.arrived[0]?.host, `127.0.0.1:${two.port}`)
+describe('AI providers in turn', () => {
+  // As late as can be: whoever else is tested meanwhile may take a port that is free now.
+  before(async () => {
+    ;[one, two, three, service] = await Promise.all([
+      startProvider('one'),
+      startProvider('two'),
+      startProvider('three'),
+      startProvider('service'),
+    ])
+    port = await freePort()
   })
 
-  it('never goes to one that is denied', async () => {
-    await serve(
-      aiConfig(port, [
-        [provider('a', gone)],
-        [provider('b', two, deny('true')), provider('c', three)],
-      ]),
-    )
-    for (let i = 0; i < 5; i++) assert.equal((await ask('x')).text, 'three')
-    assert.deepEqual(arrivals(), [0, 0, 5])
+  after(async () => {
+    await running?.stop()
+    for (const provider of all()) await provider.close()
   })
 
-  it('answers 503 where all that may be asked are gone, though others are denied', async () => {
-    await serve(aiConfig(port, [[provider('a', gone)], [provider('b', two, deny('true'))]]))
-    assert.equal((await ask('x')).status, 503)
-    assert.deepEqual(arrivals(), [0, 0, 0])
-  })
-
-  it('after an answer to try again after goes to another one, and not to who is denied', async () => {
-    one.answer = 429
-    const groups = [[provider('a', one)], [provider('b', two, deny('true')), provider('c', three)]]
-    await serve(aiConfig(port, groups, { route: RETRY }))
-    assert.deepEqual(await ask('again'), { status: 200, text: 'three' })
-    assert.deepEqual(arrivals(), [1, 0, 1])
-    assert.equal(three.arrived[0]?.body, 'again')
-  })
-
-  it('asks the same one again where there is no other', async () => {
-    one.answer = (_, response) => {
-      one.answer = 200
-      response.writeHead(503).end()
+  beforeEach(() => {
+    for (const provider of all()) {
+      provider.arrived.length = 0
+      provider.answer = 200
     }
-    await serve(
-      aiConfig(port, [[provider('a', one), provider('b', two, deny('true'))]], { route: RETRY }),
-    )
-    assert.deepEqual(await ask('again'), { status: 200, text: 'one' })
-    assert.deepEqual(arrivals(), [2, 0, 0])
   })
 
-  it('without a retry policy an answer is the answer', async () => {
-    one.answer = 503
-    await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]]))
-    assert.equal((await ask('x')).status, 503)
-    assert.deepEqual(arrivals(), [1, 0, 0])
-  })
+  describe('failover within a request', () => {
+    it('goes to the next provider where one cannot be reached, with the whole body', async () => {
+      await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two)]]))
+      assert.equal((await ask('hello')).text, 'two')
+      assert.equal(two.arrived[0]?.body, 'hello')
+      assert.equal(two.arrived[0]?.host, `127.0.0.1:${two.port}`)
+    })
 
-  it('takes no header of one provider to the next, traced or not', async () => {
-    one.answer = 503
-    const key = (value: string) => ({ requestHeaders: { set: { 'x-key': value } } })
-    const groups = [[provider('a', one, key('secret of a'))], [provider('b', two)]]
-    const text = JSON.parse(aiConfig(port, groups, { route: RETRY }))
-    const tracing = { host: `127.0.0.1:${service.port}`, protocol: 'http', randomSampling: 1 }
-    for (const frontendPolicies of [{}, { tracing }]) {
-      for (const provider of all) provider.arrived.length = 0
-      await serve(JSON.stringify({ ...text, frontendPolicies }))
-      assert.equal((await ask('x')).text, 'two')
-      assert.equal(one.arrived[0]?.headers['x-key'], 'secret of a')
-      assert.equal(two.arrived[0]?.headers['x-key'], undefined)
-      assert.equal(
-        two.arrived[0]?.headers['traceparent'] !== undefined,
-        'tracing' in frontendPolicies,
+    it('never goes to one that is denied', async () => {
+      await serve(
+        aiConfig(port, [
+          [provider('a', NOBODY)],
+          [provider('b', two, deny('true')), provider('c', three)],
+        ]),
       )
-    }
-  })
-})
+      for (let i = 0; i < 5; i++) assert.equal((await ask('x')).text, 'three')
+      assert.deepEqual(arrivals(), [0, 0, 5])
+    })
 
-describe('health', () => {
-  it('sends requests to the next group, and back to the first when it is well again', async () => {
-    let isWell = true
-    one.answer = (request, response) => {
-      const status = request.url === '/health' && !isWell ? 500 : 200
-      response.writeHead(status).end('one')
-    }
-    const check = {
-      healthCheck: {
-        http: { path: '/health' },
-        interval: '20ms',
-        timeout: '1s',
-        unhealthyThreshold: 1,
-      },
-    }
-    await serve(
-      aiConfig(port, [
-        [provider('a', one, check)],
+    it('answers 503 where all that may be asked are gone, though others are denied', async () => {
+      await serve(aiConfig(port, [[provider('a', NOBODY)], [provider('b', two, deny('true'))]]))
+      assert.equal((await ask('x')).status, 503)
+      assert.deepEqual(arrivals(), [0, 0, 0])
+    })
+
+    it('after an answer to try again after goes to another one, and not to who is denied', async () => {
+      one.answer = 429
+      const groups = [
+        [provider('a', one)],
         [provider('b', two, deny('true')), provider('c', three)],
-      ]),
-    )
-    assert.equal((await ask()).text, 'one')
-    isWell = false
-    await until('another to answer', async () => (await ask()).text === 'three')
-    assert.equal(two.arrived.length, 0)
-    isWell = true
-    await until('the first to answer', async () => (await ask()).text === 'one')
-  })
+      ]
+      await serve(aiConfig(port, groups, { route: RETRY }))
+      assert.deepEqual(await ask('again'), { status: 200, text: 'three' })
+      assert.deepEqual(arrivals(), [1, 0, 1])
+      assert.equal(three.arrived[0]?.body, 'again')
+    })
 
-  it('takes out the only endpoint of a provider whose answers fail', async () => {
-    one.answer = 500
-    const outlier = { outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 2 } } }
-    await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]], { backend: outlier }))
-    assert.deepEqual([(await ask()).status, (await ask()).status], [500, 500])
-    await until('another to answer', async () => (await ask()).text === 'two')
-  })
-
-  it('does not matter where nobody else may be asked', async () => {
-    one.answer = 500
-    const outlier = { outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 1 } } }
-    const groups = [[provider('a', one)], [provider('b', two, deny('true'))]]
-    await serve(aiConfig(port, groups, { backend: outlier }))
-    for (let i = 0; i < 4; i++) assert.equal((await ask()).status, 500)
-    assert.deepEqual(arrivals(), [4, 0, 0])
-  })
-})
-
-describe('external authorization', () => {
-  const asking = (more = {}) => ({
-    extAuthz: { host: `127.0.0.1:${service.port}`, protocol: { http: {} }, ...more },
-  })
-
-  it('of the backend is asked once, however many providers are looked at', async () => {
-    const groups = [
-      [provider('a', one, deny('true'))],
-      [provider('b', two, deny('true')), provider('c', three)],
-    ]
-    await serve(aiConfig(port, groups, { backend: asking() }))
-    assert.equal((await ask()).text, 'three')
-    assert.equal(service.arrived.length, 1)
-    service.answer = 403
-    assert.equal((await ask()).status, 403)
-    assert.equal(service.arrived.length, 2)
-  })
-
-  it('of a provider sends to the next one', async () => {
-    service.answer = 403
-    const audit = { authorization: { ...deny('true').authorization, mode: 'Audit' } }
-    const gateway = await serve(
-      aiConfig(port, [[provider('a', one, asking())], [provider('watched', two, audit)]]),
-    )
-    assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
-    const isRefused = () =>
-      gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
-    await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
-    assert.equal(isRefused(), false, 'it was answered by another one')
-    await serve(aiConfig(port, [[provider('a', one, asking())]]))
-    assert.equal((await ask('x')).status, 403)
-    assert.deepEqual(arrivals(), [0, 1, 0])
-    assert.equal(isRefused(), true)
-  })
-
-  it('of a provider lends what it says to no other one', async () => {
-    const told = asking({ protocol: { http: { metadata: { level: 'string(response.code)' } } } })
-    const rule = "extauthz.level == '200'"
-    const groups = [
-      [provider('a', one, { ...told, ...deny(rule) })],
-      [provider('b', two, deny(rule)), provider('c', two, deny(rule))],
-    ]
-    await serve(aiConfig(port, groups))
-    assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
-  })
-})
-
-describe('providers of one group', () => {
-  it('are asked by how much each has to do', async () => {
-    let finish = () => {}
-    one.answer = (_, response) => {
-      finish = () => void response.end('one')
-    }
-    await serve(aiConfig(port, [[provider('a', one), provider('b', two)]]))
-    const slow = (async () => {
-      for (;;) {
-        const { text } = await ask()
-        if (text === 'one') return
+    it('asks the same one again where there is no other', async () => {
+      one.answer = (_, response) => {
+        one.answer = 200
+        response.writeHead(503).end()
       }
-    })()
-    await until('one to be at work', () => one.arrived.length === 1)
-    for (let i = 0; i < 8; i++) assert.equal((await ask()).text, 'two')
-    finish()
-    await slow
-  })
-
-  it('are forgotten by the metrics once they are gone', async () => {
-    const gateway = await serve(aiConfig(port, [[provider('brief', one, deny('true'))]]))
-    await ask()
-    const series =
-      'portcullis_authorization_decisions_total{policy="provider:models/brief",rule="authorization[0]",verdict="denied",action="Deny",cause="matched"}'
-    assert.equal(gateway.metric(series), 1)
-    for (let i = 0; i < 3; i++) await serve(aiConfig(port, [[provider('b', two)]]))
-    assert.equal(gateway.metric(series), undefined)
-  })
-})
-
-describe('a stream of a provider', () => {
-  it('goes on when its provider is denied by a reload, and the next request is refused', async () => {
-    const open: ServerResponse[] = []
-    one.answer = (_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' })
-      response.write('data: 1\n\n')
-      open.push(response)
-    }
-    await serve(aiConfig(port, [[provider('a', one)]]))
-    const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`)
-    const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
-    const read = async () => Buffer.from((await reader.read()).value ?? []).toString()
-    assert.equal(await read(), 'data: 1\n\n')
-    await serve(aiConfig(port, [[provider('a', one, deny('true'))]]))
-    assert.equal((await ask()).status, 403)
-    open[0]?.write('data: 2\n\n')
-    assert.equal(await read(), 'data: 2\n\n')
-    open[0]?.end()
-    assert.equal((await reader.read()).done, true)
-  })
-})
-
-describe('a provider that speaks HTTP/2', () => {
-  it('is asked in it, by clients of HTTP/1.1', async () => {
-    const seen: (string | undefined)[] = []
-    const server = createHttp2Server((request, response) => {
-      seen.push(request.httpVersion, request.headers[':authority'])
-      response.end('two')
+      await serve(
+        aiConfig(port, [[provider('a', one), provider('b', two, deny('true'))]], { route: RETRY }),
+      )
+      assert.deepEqual(await ask('again'), { status: 200, text: 'one' })
+      assert.deepEqual(arrivals(), [2, 0, 0])
     })
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-    const own = { port: (server.address() as AddressInfo).port }
-    const http = { http: { version: '2' } }
-    await serve(aiConfig(port, [[provider('a', two, deny('true'))], [provider('b', own, http)]]))
-    assert.deepEqual(await ask('hello'), { status: 200, text: 'two' })
-    assert.deepEqual(seen, ['2.0', `127.0.0.1:${own.port}`])
-    server.close()
-  })
-})
 
-describe('rules of a provider about the body', () => {
-  it('read it before any provider gets it', async () => {
-    const big = deny("string(request.body).contains('gpt-huge')")
-    await serve(aiConfig(port, [[provider('a', one, big)], [provider('b', two)]]))
-    assert.equal((await ask('{"model":"small"}')).text, 'one')
-    assert.equal((await ask('{"model":"gpt-huge"}')).text, 'two')
-    assert.equal(two.arrived[0]?.body, '{"model":"gpt-huge"}')
-    assert.equal(one.arrived.length, 1)
-  })
-})
-
-describe('mirrors of requests to providers', () => {
-  it('get what goes on, and nothing of what no provider may be asked', async () => {
-    const mirror = { requestMirror: { backend: { host: `127.0.0.1:${service.port}` } } }
-    const groups = [[provider('a', one, deny("'x-no' in request.headers"))]]
-    await serve(aiConfig(port, groups, { route: mirror }))
-    assert.equal((await ask('x', { 'x-no': '1' })).status, 403)
-    assert.equal((await ask('x')).status, 200)
-    await until('the copy', () => service.arrived.length === 1)
-    assert.equal(service.arrived[0]?.headers['x-no'], undefined)
-  })
-})
-
-describe('a provider behind TLS', () => {
-  it('is asked for by its own name, in the handshake and in the request', async () => {
-    const ca = certify({ name: 'ca' })
-    const own = certify({ name: 'models.test', names: ['DNS:localhost'], issuer: ca })
-    const seen: (string | undefined | false)[] = []
-    const server = createSecureServer({ cert: own.cert, key: own.key }, (request, response) => {
-      seen.push(request.headers.host, (request.socket as { servername?: string }).servername)
-      response.end('secured')
+    it('without a retry policy an answer is the answer', async () => {
+      one.answer = 503
+      await serve(aiConfig(port, [[provider('a', one)], [provider('b', two)]]))
+      assert.equal((await ask('x')).status, 503)
+      assert.deepEqual(arrivals(), [1, 0, 0])
     })
-    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-    const { port: securePort } = server.address() as AddressInfo
-    const tls = { backendTLS: { root: { inline: ca.cert } } }
-    const text = aiConfig(port, [[provider('a', { port: securePort }, tls)]])
-    await serve(text.replace(`127.0.0.1:${securePort}`, `https://localhost:${securePort}`))
-    assert.equal((await ask()).text, 'secured')
-    assert.deepEqual(seen, [`localhost:${securePort}`, 'localhost'])
-    server.close()
-    server.closeAllConnections()
+
+    it('takes no header of one provider to the next, traced or not', async () => {
+      one.answer = 503
+      const key = (value: string) => ({ requestHeaders: { set: { 'x-key': value } } })
+      const groups = [[provider('a', one, key('secret of a'))], [provider('b', two)]]
+      const text = JSON.parse(aiConfig(port, groups, { route: RETRY }))
+      const tracing = { host: `127.0.0.1:${service.port}`, protocol: 'http', randomSampling: 1 }
+      for (const frontendPolicies of [{}, { tracing }]) {
+        for (const provider of all()) provider.arrived.length = 0
+        await serve(JSON.stringify({ ...text, frontendPolicies }))
+        assert.equal((await ask('x')).text, 'two')
+        assert.equal(one.arrived[0]?.headers['x-key'], 'secret of a')
+        assert.equal(two.arrived[0]?.headers['x-key'], undefined)
+        assert.equal(
+          two.arrived[0]?.headers['traceparent'] !== undefined,
+          'tracing' in frontendPolicies,
+        )
+      }
+    })
+  })
+
+  describe('health', () => {
+    it('sends requests to the next group, and back to the first when it is well again', async () => {
+      let isWell = true
+      one.answer = (request, response) => {
+        const status = request.url === '/health' && !isWell ? 500 : 200
+        response.writeHead(status).end('one')
+      }
+      const check = {
+        healthCheck: {
+          http: { path: '/health' },
+          interval: '20ms',
+          timeout: '1s',
+          unhealthyThreshold: 1,
+        },
+      }
+      await serve(
+        aiConfig(port, [
+          [provider('a', one, check)],
+          [provider('b', two, deny('true')), provider('c', three)],
+        ]),
+      )
+      assert.equal((await ask()).text, 'one')
+      isWell = false
+      await until('another to answer', async () => (await ask()).text === 'three')
+      assert.equal(two.arrived.length, 0)
+      isWell = true
+      await until('the first to answer', async () => (await ask()).text === 'one')
+    })
+
+    it('takes out the only endpoint of a provider whose answers fail', async () => {
+      one.answer = 500
+      const outlier = {
+        outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 2 } },
+      }
+      await serve(
+        aiConfig(port, [[provider('a', one)], [provider('b', two)]], { backend: outlier }),
+      )
+      assert.deepEqual([(await ask()).status, (await ask()).status], [500, 500])
+      await until('another to answer', async () => (await ask()).text === 'two')
+    })
+
+    it('does not matter where nobody else may be asked', async () => {
+      one.answer = 500
+      const outlier = {
+        outlierDetection: { eviction: { duration: '60s', consecutiveFailures: 1 } },
+      }
+      const groups = [[provider('a', one)], [provider('b', two, deny('true'))]]
+      await serve(aiConfig(port, groups, { backend: outlier }))
+      for (let i = 0; i < 4; i++) assert.equal((await ask()).status, 500)
+      assert.deepEqual(arrivals(), [4, 0, 0])
+    })
+  })
+
+  describe('external authorization', () => {
+    const asking = (more = {}) => ({
+      extAuthz: { host: `127.0.0.1:${service.port}`, protocol: { http: {} }, ...more },
+    })
+
+    it('of the backend is asked once, however many providers are looked at', async () => {
+      const groups = [
+        [provider('a', one, deny('true'))],
+        [provider('b', two, deny('true')), provider('c', three)],
+      ]
+      await serve(aiConfig(port, groups, { backend: asking() }))
+      assert.equal((await ask()).text, 'three')
+      assert.equal(service.arrived.length, 1)
+      service.answer = 403
+      assert.equal((await ask()).status, 403)
+      assert.equal(service.arrived.length, 2)
+    })
+
+    it('of a provider sends to the next one', async () => {
+      service.answer = 403
+      const audit = { authorization: { ...deny('true').authorization, mode: 'Audit' } }
+      const gateway = await serve(
+        aiConfig(port, [[provider('a', one, asking())], [provider('watched', two, audit)]]),
+      )
+      assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
+      const isRefused = () =>
+        gateway.decisions().some(({ credentials }) => credentials?.level === 'provider')
+      await until('the record', () => gateway.decisions().some((one) => one.provider === 'watched'))
+      assert.equal(isRefused(), false, 'it was answered by another one')
+      await serve(aiConfig(port, [[provider('a', one, asking())]]))
+      assert.equal((await ask('x')).status, 403)
+      assert.deepEqual(arrivals(), [0, 1, 0])
+      assert.equal(isRefused(), true)
+    })
+
+    it('of a provider lends what it says to no other one', async () => {
+      const told = asking({ protocol: { http: { metadata: { level: 'string(response.code)' } } } })
+      const rule = "extauthz.level == '200'"
+      const groups = [
+        [provider('a', one, { ...told, ...deny(rule) })],
+        [provider('b', two, deny(rule)), provider('c', two, deny(rule))],
+      ]
+      await serve(aiConfig(port, groups))
+      assert.deepEqual(await ask('x'), { status: 200, text: 'two' })
+    })
+  })
+
+  describe('providers of one group', () => {
+    it('are asked by how much each has to do', async () => {
+      let finish = () => {}
+      one.answer = (_, response) => {
+        finish = () => void response.end('one')
+      }
+      await serve(aiConfig(port, [[provider('a', one), provider('b', two)]]))
+      const slow = (async () => {
+        for (;;) {
+          const { text } = await ask()
+          if (text === 'one') return
+        }
+      })()
+      await until('one to be at work', () => one.arrived.length === 1)
+      for (let i = 0; i < 8; i++) assert.equal((await ask()).text, 'two')
+      finish()
+      await slow
+    })
+
+    it('are forgotten by the metrics once they are gone', async () => {
+      const gateway = await serve(aiConfig(port, [[provider('brief', one, deny('true'))]]))
+      await ask()
+      const series =
+        'portcullis_authorization_decisions_total{policy="provider:models/brief",rule="authorization[0]",verdict="denied",action="Deny",cause="matched"}'
+      assert.equal(gateway.metric(series), 1)
+      for (let i = 0; i < 3; i++) await serve(aiConfig(port, [[provider('b', two)]]))
+      assert.equal(gateway.metric(series), undefined)
+    })
+  })
+
+  describe('a stream of a provider', () => {
+    it('goes on when its provider is denied by a reload, and the next request is refused', async () => {
+      const open: ServerResponse[] = []
+      one.answer = (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('data: 1\n\n')
+        open.push(response)
+      }
+      await serve(aiConfig(port, [[provider('a', one)]]))
+      const answer = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`)
+      const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+      const read = async () => Buffer.from((await reader.read()).value ?? []).toString()
+      assert.equal(await read(), 'data: 1\n\n')
+      await serve(aiConfig(port, [[provider('a', one, deny('true'))]]))
+      assert.equal((await ask()).status, 403)
+      open[0]?.write('data: 2\n\n')
+      assert.equal(await read(), 'data: 2\n\n')
+      open[0]?.end()
+      assert.equal((await reader.read()).done, true)
+    })
+  })
+
+  describe('a provider that speaks HTTP/2', () => {
+    it('is asked in it, by clients of HTTP/1.1', async () => {
+      const seen: (string | undefined)[] = []
+      const server = createHttp2Server((request, response) => {
+        seen.push(request.httpVersion, request.headers[':authority'])
+        response.end('two')
+      })
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      const own = { port: (server.address() as AddressInfo).port }
+      const http = { http: { version: '2' } }
+      await serve(aiConfig(port, [[provider('a', two, deny('true'))], [provider('b', own, http)]]))
+      assert.deepEqual(await ask('hello'), { status: 200, text: 'two' })
+      assert.deepEqual(seen, ['2.0', `127.0.0.1:${own.port}`])
+      server.close()
+    })
+  })
+
+  describe('rules of a provider about the body', () => {
+    it('read it before any provider gets it', async () => {
+      const big = deny("string(request.body).contains('gpt-huge')")
+      await serve(aiConfig(port, [[provider('a', one, big)], [provider('b', two)]]))
+      assert.equal((await ask('{"model":"small"}')).text, 'one')
+      assert.equal((await ask('{"model":"gpt-huge"}')).text, 'two')
+      assert.equal(two.arrived[0]?.body, '{"model":"gpt-huge"}')
+      assert.equal(one.arrived.length, 1)
+    })
+  })
+
+  describe('mirrors of requests to providers', () => {
+    it('get what goes on, and nothing of what no provider may be asked', async () => {
+      const mirror = { requestMirror: { backend: { host: `127.0.0.1:${service.port}` } } }
+      const groups = [[provider('a', one, deny("'x-no' in request.headers"))]]
+      await serve(aiConfig(port, groups, { route: mirror }))
+      assert.equal((await ask('x', { 'x-no': '1' })).status, 403)
+      assert.equal((await ask('x')).status, 200)
+      await until('the copy', () => service.arrived.length === 1)
+      assert.equal(service.arrived[0]?.headers['x-no'], undefined)
+    })
+  })
+
+  describe('a provider behind TLS', () => {
+    it('is asked for by its own name, in the handshake and in the request', async () => {
+      const ca = certify({ name: 'ca' })
+      const own = certify({ name: 'models.test', names: ['DNS:localhost'], issuer: ca })
+      const seen: (string | undefined | false)[] = []
+      const server = createSecureServer({ cert: own.cert, key: own.key }, (request, response) => {
+        seen.push(request.headers.host, (request.socket as { servername?: string }).servername)
+        response.end('secured')
+      })
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      const { port: securePort } = server.address() as AddressInfo
+      const tls = { backendTLS: { root: { inline: ca.cert } } }
+      const text = aiConfig(port, [[provider('a', { port: securePort }, tls)]])
+      await serve(text.replace(`127.0.0.1:${securePort}`, `https://localhost:${securePort}`))
+      assert.equal((await ask()).text, 'secured')
+      assert.deepEqual(seen, [`localhost:${securePort}`, 'localhost'])
+      server.close()
+      server.closeAllConnections()
+    })
   })
 })

@@ -45,6 +45,9 @@ export async function startProvider(name: string): Promise<Provider> {
   return provider
 }
 
+/** Where nobody listens: a port that only root could take, and that nobody has a use for. */
+export const NOBODY = { port: 1 }
+
 /** One entry of `providers`, as YAML. */
 export interface WrittenProvider {
   readonly name: string
