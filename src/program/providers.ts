@@ -16,9 +16,8 @@ import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember, ProviderSelection } from './provider-selection.ts'
 
 /**
- * A backend of several providers. What is asked of its policies once, a service above all, is
- * asked before a provider is chosen; its rules are one set with those of the provider, and decide
- * about each that is chosen.
+ * A backend of several providers. Services that policies around it ask are asked once, before a
+ * provider is chosen; its rules are one set with those of the provider, and decide about each.
  */
 export function compileProviders(
   compilation: Compilation,
@@ -52,7 +51,7 @@ export function compileProviders(
   }
 }
 
-/** Of several providers each is asked about by itself, and the service behind extAuthz by none. */
+/** A service is asked about a request, not about each provider; what is invalid denies for all. */
 function isAskedOnce({ kind, state, level }: Attached): boolean {
   return level !== 'provider' && (state === 'invalid' || kind === 'extAuthz')
 }

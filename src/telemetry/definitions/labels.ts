@@ -4,7 +4,10 @@ import { label } from '../label.ts'
 
 export const LISTENER = label('listener', 'gateway and listener, as `gateway/listener`')
 export const ROUTE = label('route', 'the route; `none` where no route matched')
-export const BACKEND = label('backend', 'the backend, not each of its endpoints')
+export const BACKEND = label(
+  'backend',
+  'the backend, not each of its endpoints; each provider of an AI backend, as `backend/provider`',
+)
 export const POLICY = label('policy', 'the policy that said so; `inline` with its place if unnamed')
 export const RULE = label('rule', 'section and index of the rule, as `authorization[0]`')
 export const WORKER = label('worker', 'number of the worker; `main` is the process that owns them')
