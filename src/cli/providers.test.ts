@@ -136,6 +136,28 @@ describe('portcullis lint with providers', () => {
   })
 })
 
+describe('portcullis lint with rules about MCP', () => {
+  it('finds the same mistakes in those of a backend and of one server', async () => {
+    const text = `gateways: { default: { port: 8080 } }
+routes: [{ name: tools, backends: [{ backend: tools }] }]
+backends:
+- name: tools
+  policies: { mcp: { authorization: { rules: [{ allow: "jwt.sub == 'a'" }] } } }
+  mcp:
+    targets:
+    - name: files
+      stdio: { cmd: files }
+      policies:
+        mcpAuthorization: { rules: [{ require: "mcp.tool.name == 'a' && mcp.tool.name == 'b'" }] }
+`
+    const { out, code } = await runWith(['lint', file('tools.yaml', text)])
+    assert.match(out, /error\[AZ001\]: `jwt` is never set here/)
+    assert.match(out, /warning\[AZ010\]: no request can make this true/)
+    assert.match(out, /warning\[PC0220\]: MCP is not served by this version/)
+    assert.equal(code, 1)
+  })
+})
+
 describe('portcullis diff with providers', () => {
   const diff = async (old: Rules, now: Rules) =>
     (await runWith(['diff', file('old.yaml', config(old)), file('new.yaml', config(now))])).out

@@ -216,7 +216,9 @@ describe('AI providers', () => {
 
     it('that skip are counted as such', async () => {
       const groups = [[provider('a', one, deny('true'))], [provider('b', two)]]
-      const gateway = await gatewayOf(aiConfig(port, groups))
+      const text = JSON.parse(aiConfig(port, groups))
+      const accessLog = { add: { asked: 'llm.provider' } }
+      const gateway = await gatewayOf(JSON.stringify({ ...text, frontendPolicies: { accessLog } }))
       const labels = 'policy="provider:models/a",rule="authorization[0]"'
       const count = (verdict: string) =>
         gateway.metric(
@@ -236,7 +238,7 @@ describe('AI providers', () => {
       const line = gateway.lines
         .map((own) => JSON.parse(own))
         .findLast((own) => own.scope === 'request')
-      assert.deepEqual([line.backend, line.provider], ['models', 'b'])
+      assert.deepEqual([line.backend, line.provider, line.asked], ['models', 'b', 'b'])
     })
   })
 })
