@@ -149,10 +149,14 @@ class ChainCheck {
         } else this.#unreadable(file, torn.line)
         torn = undefined
       }
+      if (last === undefined && line.entry !== 'begin') {
+        this.#fault(file, number, 'missing', 'lines are gone before this one: no file begins so')
+      }
       this.#line(file, number, line, bytes)
       last = line
     }
-    if (torn !== undefined) this.#ended(file, torn.line, isLast)
+    if (number === 0) this.#fault(file, 0, 'truncated', 'the file is empty, and none begins so')
+    else if (torn !== undefined) this.#ended(file, torn.line, isLast)
     else if (last?.entry !== 'end') this.#ended(file, number, isLast)
   }
 

@@ -215,6 +215,30 @@ describe('the check of a chain', () => {
     })
   }
 
+  it('finds lines that are gone at the very beginning of a file', async () => {
+    for (const count of [1, 2]) {
+      const own = await written()
+      const [first] = own.files().filter((file) => file !== own.path)
+      edit(first as string, (lines) => lines.splice(0, count))
+      const { faults } = await verifyChain(own.files())
+      assert.deepEqual(
+        faults.map(({ kind, line }) => [kind, line]),
+        [['missing', 1]],
+      )
+    }
+  })
+
+  it('finds a file that was emptied', async () => {
+    const own = place()
+    await own.write(0, 3)
+    truncateSync(own.path, 0)
+    const { faults } = await verifyChain(own.files())
+    assert.deepEqual(
+      faults.map(({ kind }) => kind),
+      ['truncated'],
+    )
+  })
+
   it('finds a file that is missing', async () => {
     const own = await written()
     const full = own.files().filter((file) => file !== own.path)
