@@ -231,6 +231,23 @@ describe('lint', () => {
       ['warning AZ012'],
     ],
     [
+      'a token for anybody, as one of several credentials',
+      { route: [`authentication: { anyOf: [{ ${TOKEN().replace('audiences: [a], ', '')} }] }`] },
+      ['info AZ017'],
+    ],
+    [
+      'a Deny of whoever is not marked as something',
+      { route: [TOKEN(), rules(`deny: "!jwt.verified"`, `allow: "request.method == 'GET'"`)] },
+      ['error AZ002', 'warning AZ011'],
+    ],
+    [
+      'a Deny of whoever is marked',
+      {
+        route: [TOKEN(), rules(`deny: "jwt.blocked == true"`, `allow: "request.method == 'GET'"`)],
+      },
+      [],
+    ],
+    [
       'an exact path in a Deny that names what is below it, too',
       {
         route: [

@@ -1,7 +1,7 @@
 import type { Term } from '../../../cel/check/term.ts'
 import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { negation } from '../../symbolic/formula.ts'
-import type { Attribute } from '../../symbolic/leaves.ts'
+import { type Attribute, attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding } from '../finding.ts'
 import type { RuleUse, SurveyedPoint } from '../survey.ts'
@@ -43,8 +43,9 @@ function absentInDeny(use: RuleUse): Finding | undefined {
   return undefined
 }
 
-/** A condition that wants something not to be so: `x != 'a'`, `!(x in […])`. */
+/** A condition that wants something not to be so: `x != 'a'`, `!(x in […])`, `!x`. */
 function isNegative(term: Term, wanted: boolean): boolean {
+  if (isBare(term)) return !wanted
   if (term.kind === 'equal') return term.negated === wanted
   if (term.kind === 'member' || term.kind === 'call' || term.kind === 'loop') return !wanted
   return false
@@ -69,8 +70,14 @@ function testedNames(term: Term): readonly string[] {
   return attribute.steps.map((_, index) => nameOf(attribute.steps.slice(0, index + 1)))
 }
 
+/** An attribute that is a condition by itself. */
+function isBare(term: Term): boolean {
+  return testedBy(term) === undefined && attributeOf(term) !== undefined
+}
+
 function positive(text: string, term: Term): string {
   const own = text.slice(term.start, term.end)
+  if (isBare(term)) return `${own} == true`
   return term.kind === 'equal' && term.negated ? own.replace('!=', '==') : own
 }
 

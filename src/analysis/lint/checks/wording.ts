@@ -22,7 +22,7 @@ export const maybeNotBoolean: Check = function* ({ rules }) {
         {
           code: 'AZ011',
           severity: 'warning',
-          message: `\`${text}\` is whatever the token says: unless it is a boolean, the rule does not match`,
+          message: `\`${text}\` may be anything: unless it is a boolean, the rule does not match`,
           hint: `compare it: \`${text} == true\``,
         },
         placed,
