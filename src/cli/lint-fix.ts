@@ -38,7 +38,11 @@ export function fixFile(
     model = after
     fixed++
   }
-  if (text !== original) writeFileSync(file, text)
+  try {
+    if (text !== original) writeFileSync(file, text)
+  } catch (error) {
+    return `${file}: nothing mended: ${(error as Error).message}\n`
+  }
   const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
   return `${file}: ${fixed} mended${left}\n`
 }

@@ -124,6 +124,13 @@ describe('portcullis test', () => {
     )
   })
 
+  it('fails where the results cannot be written', async () => {
+    const file = suite('unwritten', '- { expect: 201 }\n')
+    const { code, err } = await run(file, '--junit', join(FOLDER, 'none', 'junit.xml'))
+    assert.match(err, /the results cannot be written: ENOENT/)
+    assert.equal(code, 1)
+  })
+
   it('does not run an invalid configuration', async () => {
     const file = join(FOLDER, 'invalid.yaml')
     writeFileSync(

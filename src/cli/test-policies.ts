@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderJunit, renderResults, renderResultsJson } from './suite/render.ts'
@@ -35,12 +35,23 @@ understood.`,
     }
     if (values.json === true) terminal.out(`${renderResultsJson(results)}\n`)
     else terminal.out(renderResults(results, terminal))
-    if (values.junit !== undefined) writeFileSync(values.junit, renderJunit(results))
+    const isWritten = values.junit === undefined || write(values.junit, results, terminal)
     const { failed, notRun, uncovered } = countCases(results)
     const isUncovered = values['fail-on-uncovered'] === true && uncovered > 0
-    return failed + notRun > 0 || isUncovered ? 1 : 0
+    return failed + notRun > 0 || isUncovered || !isWritten ? 1 : 0
   },
 })
+
+/** Whoever waits for the file must not take its absence for success. */
+function write(file: string, results: readonly SuiteResult[], { err }: Terminal): boolean {
+  try {
+    writeFileSync(file, renderJunit(results))
+    return true
+  } catch (error) {
+    err(`portcullis test: the results cannot be written: ${(error as Error).message}\n`)
+    return false
+  }
+}
 
 function parse(args: readonly string[]) {
   return readArgs({
