@@ -3,7 +3,7 @@ import { sha256 } from '../../cel/library/hash-sha256.ts'
 import { annotate } from '../annotations.ts'
 import { credentialLocation } from '../credential-location.ts'
 import { anything, choice, scalar } from '../scalars.ts'
-import { oneOfKeys } from '../shapes.ts'
+import { issue, oneOfKeys } from '../shapes.ts'
 
 const HINT =
   'write `keyHash: sha256:` and what `printf %s KEY | sha256sum` prints in its place, or take it ' +
@@ -59,11 +59,28 @@ export const apiKey = z
           'an unknown one is ignored.',
       ),
     location: credentialLocation('Bearer '),
-    keys: z.array(key()).min(1).max(100_000).describe('The keys that are known.'),
+    keys: z
+      .array(key())
+      .min(1)
+      .max(100_000)
+      .check(({ value, issues }) => {
+        const known = new Set<string>()
+        for (const [index, { keyHash }] of value.entries()) {
+          if (known.has(keyHash)) issues.push(repeated(value, index))
+          known.add(keyHash)
+        }
+      })
+      .describe('The keys that are known.'),
   })
   .describe('Accepts API keys; the metadata of the key is `apiKey` in expressions.')
 
 export type ApiKey = z.output<typeof apiKey>
+
+/** Whose it is, and until when, could be read in two ways. */
+function repeated(keys: readonly unknown[], index: number) {
+  const params = { rule: 'malformed', hint: 'keep one of the two' } as const
+  return issue(keys, 'the same key is listed before', params, [index])
+}
 
 function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
