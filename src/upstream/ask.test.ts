@@ -98,6 +98,19 @@ describe('a question to a service', () => {
     assert.ok('failure' in (await broken()))
   })
 
+  it('is asked again where the service gave up a connection that it had kept', async () => {
+    const used = new WeakSet<object>()
+    const ask = await open((request, response) => {
+      if (used.has(request.socket)) request.socket.destroy()
+      else response.end('ok')
+      used.add(request.socket)
+    })
+    for (let i = 0; i < 4; i++) {
+      const answer = await ask({ method: 'POST', body: Buffer.from('body') })
+      assert.ok(!('failure' in answer), JSON.stringify(answer))
+    }
+  })
+
   it('what is more than may be under way is not held', async () => {
     const ask = await open(() => {})
     const all = await Promise.all(Array.from({ length: 1_100 }, () => ask({ timeout: 300 })))

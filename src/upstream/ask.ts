@@ -11,7 +11,7 @@ import type { Waiting } from './pool.ts'
 /** Questions under way at once; what comes beyond is not held, so that a slow service costs little. */
 const MOST_ASKING = 1_024
 
-/** Questions to the service behind a cluster, one attempt each. */
+/** Questions to the service behind a cluster, one attempt each on a connection that is open. */
 export function asker(cluster: Cluster): Ask {
   let asking = 0
   return async (exchange, question) => {
@@ -52,6 +52,8 @@ class Asking implements Waiting, ResponseEvents {
   readonly #timer: NodeJS.Timeout
   #settle: (answer: Answer | NoAnswer) => void = () => {}
   #connection: UpstreamConnection | undefined
+  /** Its connection was not used before. */
+  #isFresh = false
   #status = 0
   #fields: readonly (readonly [string, string])[] = []
   #pieces: Buffer[] = []
@@ -67,7 +69,7 @@ class Asking implements Waiting, ResponseEvents {
     })
     this.#timer = setTimeout(() => this.#give('timeout'), question.timeout)
     const connection = choice.pool.take()
-    if (connection === undefined) choice.pool.request(this)
+    if (connection === undefined) this.#open()
     else this.connected(connection)
   }
 
@@ -117,11 +119,20 @@ class Asking implements Waiting, ResponseEvents {
     this.#over(answer, 'answered')
   }
 
-  failed(reason: string): void {
-    this.#over({ failure: reason }, 'reset')
+  failed(reason: string, isUntouched: boolean): void {
+    this.#connection = undefined
+    if (this.#isOver) return
+    // An idle connection may be closed by the service in the moment that it is used again.
+    if (isUntouched && !this.#isFresh) this.#open()
+    else this.#over({ failure: reason }, 'reset')
   }
 
   drained(): void {}
+
+  #open(): void {
+    this.#isFresh = true
+    this.#choice.pool.request(this)
+  }
 
   /** Nobody waits any longer. */
   #give(failure: 'timeout' | 'too-large'): void {
