@@ -235,6 +235,19 @@ describe('lint', () => {
       { route: [`authentication: { anyOf: [{ ${TOKEN().replace('audiences: [a], ', '')} }] }`] },
       ['info AZ017'],
     ],
+    ...['has(jwt.group) ? jwt.group == 1 : true', '!has(jwt.group) ? true : jwt.group == 1'].map(
+      (rule) =>
+        [
+          `a Require that says what to do without: ${rule}`,
+          { route: [TOKEN(), rules(`require: "${rule}"`)] },
+          ['warning AZ006'],
+        ] as const,
+    ),
+    [
+      'a Require that denies without',
+      { route: [TOKEN(), rules(`require: "has(jwt.group) ? jwt.group == 1 : false"`)] },
+      [],
+    ],
     [
       'a Deny of whoever is not marked as something',
       { route: [TOKEN(), rules(`deny: "!jwt.verified"`, `allow: "request.method == 'GET'"`)] },

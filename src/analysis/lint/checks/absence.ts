@@ -86,9 +86,9 @@ export const openGrant: Check = function* ({ rules }) {
   for (const use of rules) {
     if (use.placed.rule.action === 'Deny') continue
     const { term } = use.placed.condition
-    for (const leaf of signedLeaves(term)) {
-      const attribute = testedBy(leaf.term)
-      if (attribute === undefined || leaf.wanted || !isAlternative(term, leaf.term)) continue
+    for (const test of absencesIn(term)) {
+      const attribute = testedBy(test)
+      if (attribute === undefined) continue
       const isOpen = use.at.some(({ placed, reasoning, isWhole }) => {
         if (!isWhole) return false
         const lacks = negation(reasoning.isThere(attribute, placed))
@@ -108,12 +108,29 @@ export const openGrant: Check = function* ({ rules }) {
             hint: 'leave out this part, unless they are meant to pass: a missing value then does not match',
           },
           use.placed,
-          leaf.term,
+          test,
         ),
       }
       break
     }
   }
+}
+
+/** Tests of something that are fine where it is absent: `!has(x) || …`, `has(x) ? … : true`. */
+function* absencesIn(term: Term): Generator<Term> {
+  for (const { term: test, wanted } of signedLeaves(term)) {
+    if (!wanted && isAlternative(term, test)) yield test
+  }
+  for (const one of termsOf(term)) {
+    if (one.kind !== 'conditional') continue
+    const { condition } = one
+    if (isTrue(one.whenFalse)) yield condition
+    if (condition.kind === 'not' && isTrue(one.whenTrue)) yield condition.operand
+  }
+}
+
+function isTrue(term: Term): boolean {
+  return term.kind === 'constant' && term.value === true
 }
 
 /** Whether the term is one way among others: below an `||`. */
