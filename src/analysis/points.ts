@@ -1,5 +1,6 @@
 import type { Backend } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
+import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, InvalidPolicy, Section, ValidPolicy } from '../model/policy.ts'
 import type { BackendRef, Route, RouteRule } from '../model/route.ts'
@@ -23,6 +24,8 @@ export interface Point {
   readonly authentications: readonly ValidPolicy[]
   /** Names of variables that they set for whoever passes. */
   readonly required: readonly string[]
+  /** Of a connection, in one text: whom the gateway believes about who it comes from. */
+  readonly believes: string
 }
 
 export interface Where {
@@ -123,7 +126,22 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     facts: factsOf(stage, where, scoping),
     authentications: stage === 'connection' ? [] : scoping.authentications,
     required: stage === 'connection' ? [] : scoping.required,
+    believes: stage === 'connection' ? beliefsOf(where, reached) : '',
   }
+}
+
+/** Proxies in front, and authorities of client certificates. */
+function beliefsOf({ listener }: Where, reached: readonly (readonly Attached[])[]): string {
+  const valueOf = (kind: string) => {
+    // The most specific level counts, and of one level the first.
+    const found = reached.findLast((policies) => policies.some((one) => one.kind === kind))
+    const policy = found?.find((one) => one.kind === kind)
+    return policy?.state === 'valid' ? policy.value : undefined
+  }
+  const http = valueOf('frontendHttp') as { readonly trustedHops?: number } | undefined
+  const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
+  const tls = isEncrypted && listener.tls.mode === 'Terminate' ? listener.tls : undefined
+  return hashOf([valueOf('proxyProtocol'), http?.trustedHops ?? 0, tls?.clients])
 }
 
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {

@@ -156,6 +156,16 @@ describe('portcullis diff', () => {
     })
   }
 
+  it('does not call proven what depends on whom it believes about the source', async () => {
+    const hops = 'frontendPolicies: { http: { trustedHops: 1 } }\n'
+    const office = rules(`require: "cidr('10.0.0.0/8').containsIP(source.address)"`)
+    const { out } = await diffOf(config(office), config(office, hops))
+    assert.match(out, /newly admitted at .*: whom the gateway believes about the source is not/)
+    const other = rules(`require: "request.method == 'GET'"`)
+    const { out: unread } = await diffOf(config(other), config(other, hops))
+    assert.equal(unread, 'nothing changes: proven for every request\n')
+  })
+
   it('fails as asked for', async () => {
     const [narrow, wide] = [rules(`allow: "request.method == 'GET'"`), '    timeout: {}\n'].map(
       (policies) => config(policies),

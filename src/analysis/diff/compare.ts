@@ -10,6 +10,7 @@ import { admits, learnEntry, refusals, takes } from './admission.ts'
 import {
   authenticationsBeyond,
   type Entry,
+  hasOtherSources,
   isSameEntry,
   type RouteMatch,
   type Ways,
@@ -161,9 +162,11 @@ interface Searched {
 function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
   const beyond = other === 'none' ? [] : authenticationsBeyond(other, entry)
-  const mayMeet = beyond.length > 0 && solve(proof.given).kind !== 'impossible'
+  const isMoved = other !== 'none' && hasOtherSources(entry, other)
+  const mayMeet = solve(proof.given).kind !== 'impossible'
   const byRules = searchRules(entry, other, sides, proof)
-  if (!mayMeet) return byRules
+  if (isMoved && mayMeet) return { ...byRules, untold: OTHER_SOURCES }
+  if (beyond.length === 0 || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
   const bare = example(given, entry, proof.facts, sides, 'bare')
   const examples = bare === undefined ? byRules.examples : [...byRules.examples, bare]
@@ -171,6 +174,9 @@ function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const kinds = [...new Set(beyond.map(({ kind }) => `\`${kind}\``))].join(' and ')
   return { examples, untold: `what ${kinds} accepts is not the same, and is not looked into` }
 }
+
+const OTHER_SOURCES =
+  'whom the gateway believes about the source is not the same, and rules read it'
 
 /** By what routes and rules say, and whether there are credentials at all. */
 function searchRules(

@@ -107,6 +107,22 @@ export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
   return [...new Set(points.flatMap(({ authentications }) => authentications))]
 }
 
+/** Whom the gateway believes about the source, where a rule of the one or the other reads it. */
+export function hasOtherSources(one: Entry, other: Entry): boolean {
+  const isRead = [one, other].some(readsSource)
+  return isRead && beliefsOf(one) !== beliefsOf(other)
+}
+
+function readsSource({ points }: Entry): boolean {
+  return points.some(({ rules }) =>
+    rules.some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
+  )
+}
+
+function beliefsOf({ points }: Entry): string {
+  return points.map(({ believes }) => believes).join('')
+}
+
 /** Whether nothing that decides differs: then there is nothing to look for. */
 export function isSameEntry(a: Entry, b: Entry): boolean {
   return identityOf(a) === identityOf(b)
@@ -117,6 +133,7 @@ function identityOf(entry: Entry): string {
   return JSON.stringify([
     match?.condition.text,
     authenticationsOf(entry).map(acceptanceOf),
+    readsSource(entry) ? beliefsOf(entry) : '',
     points.map(({ rules, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
