@@ -157,7 +157,11 @@ function isInvalid(policy: Attached): policy is InvalidPolicy {
   return policy.state === 'invalid'
 }
 
-function isAttached({ parents }: Route, gateway: Gateway, { name }: Listener): boolean {
+export function isAttached(
+  { parents }: Pick<Route, 'parents'>,
+  gateway: Gateway,
+  { name }: Listener,
+): boolean {
   return parents.some(
     (parent) =>
       parent.gateway === gateway.name &&

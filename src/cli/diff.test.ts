@@ -106,6 +106,17 @@ describe('portcullis diff', () => {
     assert.match(out, /newly admitted[\s\S]*SNI b\.test[\s\S]*newly refused[\s\S]*SNI a\.test/)
   })
 
+  it('routes of connections', async () => {
+    const tls = (routes: string) =>
+      `gateways: { default: { port: 8443, protocol: TLS } }\n${routes}`
+    const route = (name: string) =>
+      tls(`tcpRoutes:\n- { hostnames: [${name}], backends: [{ host: 'a:80' }] }\n`)
+    const unknown = /not known whether something is newly refused at .*: which server names/
+    assert.match((await diffOf(route('a.test'), route('b.test'))).out, unknown)
+    assert.match((await diffOf(route('a.test'), tls(''))).out, unknown)
+    assert.match((await diffOf(route('a.test'), route('a.test'))).out, /nothing changes/)
+  })
+
   it('says where it gave up', async () => {
     const { out, code } = await diffOf(
       config(rules('deny: "size(request.path) > 500"')),

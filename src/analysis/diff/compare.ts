@@ -166,6 +166,7 @@ function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const mayMeet = solve(proof.given).kind !== 'impossible'
   const byRules = searchRules(entry, other, sides, proof)
   if (isMoved && mayMeet) return { ...byRules, untold: OTHER_SOURCES }
+  if (other !== 'none' && other.names !== entry.names) return { ...byRules, untold: OTHER_NAMES }
   if (beyond.length === 0 || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
   const bare = example(given, entry, proof.facts, sides, 'bare')
@@ -177,6 +178,8 @@ function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
 
 const OTHER_SOURCES =
   'whom the gateway believes about the source is not the same, and rules read it'
+
+const OTHER_NAMES = 'which server names its routes take is not the same, and is not looked into'
 
 /** By what routes and rules say, and whether there are credentials at all. */
 function searchRules(

@@ -1,6 +1,6 @@
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { type Point, pointsOf, type Where } from '../points.ts'
+import { isAttached, type Point, pointsOf, type Where } from '../points.ts'
 import { acceptanceOf } from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
@@ -21,6 +21,8 @@ export interface Entry {
   readonly provider: string | undefined
   /** Undefined on listeners without routes. */
   readonly match: RouteMatch | undefined
+  /** On those: the names that their connections are taken for, in one text. */
+  readonly names: string
   readonly points: readonly Point[]
 }
 
@@ -47,7 +49,7 @@ export function waysThrough(model: Model): Ways {
       connection = point
       matches.set(door, [])
       const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
-      if (!isHttp) entries.push(streamEntry(point, door))
+      if (!isHttp) entries.push(streamEntry(model, point, door))
       continue
     }
     // A stage of its own, which no request passes yet.
@@ -76,6 +78,7 @@ export function waysThrough(model: Model): Ways {
         backend: backend?.name,
         provider,
         match: own,
+        names: '',
         points: [...before, point],
       })
     }
@@ -83,7 +86,11 @@ export function waysThrough(model: Model): Ways {
   return { entries, matches }
 }
 
-function streamEntry(point: Point, door: string): Entry {
+function streamEntry({ tcpRoutes }: Model, point: Point, door: string): Entry {
+  const { gateway, listener } = point.where
+  const own = tcpRoutes.filter((route) => isAttached(route, gateway, listener))
+  // Without names a route takes whatever comes.
+  const names = own.flatMap(({ hostnames }) => (hostnames.length === 0 ? ['*'] : hostnames))
   return {
     key: door,
     way: door,
@@ -93,6 +100,7 @@ function streamEntry(point: Point, door: string): Entry {
     backend: undefined,
     provider: undefined,
     match: undefined,
+    names: [...new Set(names)].sort().join(' '),
     points: [point],
   }
 }
@@ -129,9 +137,10 @@ export function isSameEntry(a: Entry, b: Entry): boolean {
 }
 
 function identityOf(entry: Entry): string {
-  const { match, points } = entry
+  const { match, names, points } = entry
   return JSON.stringify([
     match?.condition.text,
+    names,
     authenticationsOf(entry).map(acceptanceOf),
     readsSource(entry) ? beliefsOf(entry) : '',
     points.map(({ rules, invalid, required, facts }) => [
