@@ -17,7 +17,7 @@ export const http = z
     version: version()
       .optional()
       .describe(
-        'HTTP1 or HTTP2; absent: that of the request where TLS settles on it, else HTTP1. WebSocket needs HTTP1: over HTTP2 it is answered with 502.',
+        'HTTP1 or HTTP2; absent: HTTP1. gRPC needs HTTP2. WebSocket goes over HTTP2 where the backend offers it (RFC 8441), and is answered with 502 where not.',
       ),
     requestTimeout: duration()
       .optional()

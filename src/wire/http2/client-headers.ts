@@ -7,8 +7,8 @@ export interface Http2Request {
   readonly headers: HeaderList
   /** The body comes with chunk framing, which must be taken off again. */
   readonly isChunked: boolean
-  /** HTTP/2 has no such thing. */
-  readonly isUpgrade: boolean
+  /** What the request wants to switch to, in lower case; mostly nothing. */
+  readonly upgrade: string
 }
 
 /** A request head that ../http1/write.ts rendered, as HTTP/2 writes it. */
@@ -19,7 +19,7 @@ export function requestHeaders(head: string, scheme: string, authority: string):
   const fields: HeaderList = []
   let host = ''
   let isChunked = false
-  let isUpgrade = false
+  let upgrade = ''
   for (let at = lineEnd + 2; ; ) {
     const end = head.indexOf('\r\n', at)
     if (end <= at) break
@@ -29,7 +29,7 @@ export function requestHeaders(head: string, scheme: string, authority: string):
     at = end + 2
     if (name === 'host') host = value
     else if (name === 'transfer-encoding') isChunked = true
-    else if (name === 'upgrade') isUpgrade = true
+    else if (name === 'upgrade') upgrade = value.toLowerCase()
     // The one that is left is `te`, which says so by itself here.
     else if (name !== 'connection') fields.push(name, value)
   }
@@ -44,7 +44,7 @@ export function requestHeaders(head: string, scheme: string, authority: string):
     head.slice(methodEnd + 1, targetEnd),
     ...fields,
   ]
-  return { headers, isChunked, isUpgrade }
+  return { headers, isChunked, upgrade }
 }
 
 const OF_CONNECTION: ReadonlySet<string> = new Set([
@@ -58,12 +58,14 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
 /**
  * Reads an answer's HEADERS frame as HTTP/1.1 would. Answers 1 or a refusal. A body of unknown
  * length is one that ends with its connection: then nobody expects it to have chunks.
+ * `switching`: lines that make the 2xx of an extended CONNECT a 101.
  */
 export function readHttp2Response(
   raw: readonly string[],
   method: string,
   limits: HeadLimits,
   head: ResponseHead,
+  switching = '',
 ): number {
   const status = raw[1] ?? ''
   if (raw[0] !== ':status' || !/^[1-5][0-9][0-9]$/.test(status)) return refuse('bad-status-line')
@@ -73,7 +75,9 @@ export function readHttp2Response(
     if (OF_CONNECTION.has(raw[i] as string)) return refuse('bad-connection')
   const lines = renderFields(raw, 2)
   if (typeof lines === 'number') return lines
-  const bytes = Buffer.from(`HTTP/1.1 ${status} \r\n${lines}\r\n`, 'latin1')
+  const isSwitched = switching !== '' && status.startsWith('2')
+  const start = isSwitched ? `101 Switching Protocols\r\n${switching}` : `${status} \r\n`
+  const bytes = Buffer.from(`HTTP/1.1 ${start}${lines}\r\n`, 'latin1')
   const at = readResponseHead(bytes, 0, bytes.length, limits, method, head)
   if (at < 0) return at
   return at === bytes.length ? 1 : refuse('bad-header-value')

@@ -8,6 +8,7 @@ import { ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { type Arrival, watchArrival } from './arrival.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
+import { extendedConnect } from './extended-connect.ts'
 import { headerObject, readHttp2Trailers, trailerHeaders } from './headers.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
@@ -39,6 +40,9 @@ export class ClientStream implements UpstreamConnection, Timed {
   #isChunked = false
   #isSent = true
   #isAnswering = false
+  /** Of a request that asks for a tunnel: what makes its answer one of HTTP/1.1. */
+  #switching = ''
+  #isTunnel = false
   #received = 0
   #trailers: Fields | undefined = undefined
   #isLeft = false
@@ -66,15 +70,24 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#isSent = !hasBody
     this.#isChunked = request.isChunked
     if (request.isChunked) beginBody(this.#body, 'chunked', -1)
-    if (request.isUpgrade) {
-      process.nextTick(() => this.#fail('upgrade-over-http2', false))
-      return true
+    let { headers } = request
+    if (request.upgrade !== '') {
+      // RFC 8441 §3: only where the upstream says that it knows it.
+      const { enableConnectProtocol } = session.remoteSettings
+      if (request.upgrade !== 'websocket' || !enableConnectProtocol) {
+        process.nextTick(() => this.#fail('upgrade-over-http2', false))
+        return true
+      }
+      const connect = extendedConnect(headers)
+      headers = connect.headers
+      this.#switching = connect.switching
+      this.#isSent = false
     }
     this.#timeout = timeout
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     this.#deadlines.add(this)
-    const stream = session.request(request.headers, {
-      endStream: !hasBody,
+    const stream = session.request(headers, {
+      endStream: this.#isSent,
       waitForTrailers: hasBody && request.isChunked,
     })
     this.#stream = stream
@@ -118,10 +131,14 @@ export class ClientStream implements UpstreamConnection, Timed {
     if (this.#isAnswering) this.#stream?.resume()
   }
 
-  /** There is none: what asks for one is refused in `send`. */
-  tunnel(): void {}
+  tunnel(): void {
+    this.#isTunnel = true
+  }
 
-  endTunnel(): void {}
+  endTunnel(): void {
+    this.#isSent = true
+    this.#stream?.end()
+  }
 
   abort(): void {
     this.#events = undefined
@@ -176,7 +193,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#home.heard()
     if (this.#events === undefined) return
     const head = this.#head
-    const verdict = readHttp2Response(raw, this.#method, this.#limits, head)
+    const verdict = readHttp2Response(raw, this.#method, this.#limits, head, this.#switching)
     const isEnd = (flags & NGHTTP2_FLAG_END_STREAM) !== 0
     if (verdict < 0 || (isEnd && head.framing === 'length')) {
       const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
@@ -223,8 +240,9 @@ export class ClientStream implements UpstreamConnection, Timed {
   #finish(): void {
     const events = this.#events
     this.#events = undefined
+    if (this.#isTunnel) this.#stream?.end()
     // Nobody wants the rest of a request that is answered.
-    if (!this.#isSent) this.#reset(NGHTTP2_CANCEL)
+    else if (!this.#isSent) this.#reset(NGHTTP2_CANCEL)
     events?.ended(this.#trailers)
   }
 

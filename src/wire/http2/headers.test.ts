@@ -98,40 +98,40 @@ describe('trailers', () => {
 })
 
 describe('requests on their way to an upstream of HTTP/2', () => {
-  for (const [name, text, fields, isChunked, isUpgrade] of [
+  for (const [name, text, fields, isChunked, upgrade] of [
     [
       'a request',
       'GET /a?b HTTP/1.1\r\nHost: x\r\nX-A:  1 \r\n\r\n',
       [':method=GET', ':scheme=http', ':authority=x', ':path=/a?b', 'x-a=1'],
       false,
-      false,
+      '',
     ],
     [
       'trailers and chunks',
       'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: te\r\nte: trailers\r\n\r\n',
       [':method=POST', ':scheme=http', ':authority=x', ':path=/', 'te=trailers'],
       true,
-      false,
+      '',
     ],
     [
       'an upgrade',
       'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n',
       [':method=GET', ':scheme=http', ':authority=x', ':path=/'],
       false,
-      true,
+      'websocket',
     ],
     [
       'no host',
       'OPTIONS * HTTP/1.1\r\nhost: \r\n\r\n',
       [':method=OPTIONS', ':scheme=http', ':authority=backend', ':path=*'],
       false,
-      false,
+      '',
     ],
   ] as const) {
     it(name, () => {
       const request = requestHeaders(text, 'http', 'backend')
       assert.deepEqual(pairs(request.headers), fields)
-      assert.deepEqual([request.isChunked, request.isUpgrade], [isChunked, isUpgrade])
+      assert.deepEqual([request.isChunked, request.upgrade], [isChunked, upgrade])
     })
   }
 })
