@@ -210,7 +210,7 @@ async function serveUntilStopped(
 
   log.info('portcullis', {
     file,
-    ports: first.gateways.flatMap(({ listeners }) => listeners.flatMap(({ port }) => port ?? [])),
+    ports: portsOf(first),
     workers: fleet.size,
     message: 'serving',
   })
@@ -255,4 +255,10 @@ function stopAsked(reload: () => void): Promise<void> {
     process.on('SIGTERM', stop)
     process.on('SIGINT', stop)
   })
+}
+
+/** Several listeners may share one. */
+function portsOf({ gateways }: Model): readonly number[] {
+  const listeners = gateways.flatMap((gateway) => gateway.listeners)
+  return [...new Set(listeners.flatMap(({ port }) => port ?? []))]
 }

@@ -90,12 +90,15 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     }
   })
 
-  it('a name that no listener has is closed without a byte', async () => {
+  it('a name that no listener has is closed with the alert that says so', async () => {
     const own = await start([https('a.test', a)])
     assert.equal(await ask(own.port, { servername: 'b.test' }), '')
     assert.equal(await ask(own.port, {}), '')
     const hello = inRecords(helloMessage({ extensions: [serverName('b.test')] }))
-    assert.equal(await exchange(own.port, hello), '')
+    assert.equal(await exchange(own.port, hello), '\x15\x03\x03\x00\x02\x02\x70')
+    const options = { port: own.port, host: '127.0.0.1', servername: 'b.test' }
+    const [error] = await once(connect(options), 'error')
+    assert.equal(error.code, 'ERR_SSL_TLSV1_UNRECOGNIZED_NAME')
     assert.deepEqual(new Set(own.seen), new Set(['rejected no-route no-listener']))
   })
 

@@ -21,6 +21,9 @@ export interface TlsObserver {
   ): void
 }
 
+/** RFC 6066 §3: a fatal alert, so that the client can say what was wrong. */
+const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
+
 /** A socket on which a ClientHello comes first. */
 export function acceptTls(accepted: Accepted, connection: Connection): void {
   const { socket, plan, doorway } = accepted
@@ -55,8 +58,10 @@ function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
   const connection = accepted.connection(true, serverName, isStream ? serverName : undefined)
   if (listener === undefined) {
     // Whoever is denied is told from whoever asks for what is not there.
-    if (accepted.admittedBy === plan || accepted.isAdmitted(connection, plan.listeners))
+    if (accepted.admittedBy === plan || accepted.isAdmitted(connection, plan.listeners)) {
+      accepted.socket.write(UNRECOGNIZED_NAME)
       accepted.reject('no-route', 'no-listener', connection)
+    }
     return
   }
   if (accepted.admittedBy !== plan && admissionOf(listener) !== 'certificate') {
