@@ -155,7 +155,7 @@ const BACKENDS: readonly Setting[] = [
     otherwise: 'none; 8 where HTTP/2 is spoken',
   }),
   setting('connectionLimits', 'maxPendingRequests', 'requests that wait for a connection', {
-    happens: `${REFUSED} 503 at once.`,
+    happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
   }),
   setting('connectionLimits', 'maxRequestsPerConnection', 'requests on one connection', {
     happens: 'It is closed behind the last one.',

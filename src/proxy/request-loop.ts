@@ -3,7 +3,7 @@
 import type { Connection, Source } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
-import { HeaderEdit } from '../exchange/header-edit.ts'
+import { HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
@@ -248,7 +248,9 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   undelivered(run: Run, status: number, reason: string): void {
-    this.#reply(run, { ...reply(status, wordOf(status, reason)), detail: reason })
+    const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
+    const headers = isBusy ? RETRY_AFTER : NO_EDIT
+    this.#reply(run, { ...reply(status, wordOf(status, reason), '', headers), detail: reason })
   }
 
   attempted(backend: string, attempted: Attempted): void {
@@ -321,7 +323,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 function wordOf(status: number, reason: string): string {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
-  if (reason === 'overloaded') return 'overload'
+  if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'
   if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
   if (status === 504) return 'upstream-timeout'
   return reason === 'closed' || reason === 'ECONNRESET' ? 'upstream-reset' : 'upstream-invalid'

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -220,5 +220,31 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
         gateway.lines.some(({ reason, detail }) => reason === 'overload' && detail === 'delay'),
       )
     })
+  })
+
+  it('of requests that wait for a backend: one too many is a 503 with Retry-After', async () => {
+    const held: ServerResponse[] = []
+    const slow = createServer((_, response) => void held.push(response))
+    const [own, to] = await Promise.all([free(), listen(slow)])
+    const busy = await startWhole(`gateways: { default: { port: ${own} } }
+routes:
+- backends:
+  - host: 127.0.0.1:${to}
+    policies: { connectionLimits: { maxConnections: 1, maxPendingRequests: 1 } }
+`)
+    const get = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
+    const first = exchange(own, get, 'done')
+    await until('the first one to be under way', () => held.length === 1)
+    const answers = [exchange(own, get, /done|request /), exchange(own, get, /done|request /)]
+    const refused = await Promise.race(answers)
+    assert.match(refused, /^HTTP\/1.1 503 /)
+    assert.match(refused, /^retry-after: 1\r$/m)
+    assert.equal(busy.lines.at(-1)?.['reason'], 'overload')
+    held[0]?.end('done')
+    await until('the one that waited', () => held.length === 2)
+    held[1]?.end('done')
+    await Promise.all([first, ...answers])
+    await busy.stop()
+    slow.close()
   })
 })
