@@ -22,6 +22,13 @@ function wordsFor(
   if (isAtEnd && (code === 'BAD_INDENT' || code === 'MISSING_CHAR')) {
     return ['the text ends before a bracket, a brace or a quote is closed']
   }
+  const [, closing] = /^Flow .* end with a ([\]}])/.exec(message) ?? []
+  if (code === 'BAD_INDENT' && closing !== undefined) {
+    return [
+      `a \`${closing}\` is missing before this`,
+      'close what was opened, or indent what belongs to it',
+    ]
+  }
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
   return WORDS[code] ?? [message]
 }
