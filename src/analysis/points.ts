@@ -132,16 +132,16 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
 
 /** Proxies in front, and authorities of client certificates. */
 function beliefsOf({ listener }: Where, reached: readonly (readonly Attached[])[]): string {
-  const valueOf = (kind: string) => {
+  const settled = (kind: string) => {
     // The most specific level counts, and of one level the first.
     const found = reached.findLast((policies) => policies.some((one) => one.kind === kind))
     const policy = found?.find((one) => one.kind === kind)
     return policy?.state === 'valid' ? policy.value : undefined
   }
-  const http = valueOf('frontendHttp') as { readonly trustedHops?: number } | undefined
+  const http = settled('frontendHttp') as { readonly trustedHops?: number } | undefined
   const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
   const tls = isEncrypted && listener.tls.mode === 'Terminate' ? listener.tls : undefined
-  return hashOf([valueOf('proxyProtocol'), http?.trustedHops ?? 0, tls?.clients])
+  return hashOf([settled('proxyProtocol'), http?.trustedHops ?? 0, tls?.clients])
 }
 
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {
