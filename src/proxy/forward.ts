@@ -8,6 +8,7 @@ import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/
 import { NO_NAMES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -90,15 +91,15 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #send(connection: UpstreamConnection): void {
     const { exchange } = this
     const { head } = this.downstream
-    const { dropped, lines } = renderedEdit(exchange.requestEdit)
+    const edit = renderedEdit(exchange.requestEdit)
     const text = renderRequestHead(head, {
       path: exchange.path,
       query: exchange.search,
       host: exchange.host,
       framing: head.framing,
       length: head.length,
-      lines,
-      dropped,
+      lines: linesWithId(edit, head.fields, exchange.request.id),
+      dropped: edit.dropped,
       upgrade: head.upgrade,
       expectContinue: false,
     })

@@ -31,7 +31,7 @@ export function withTrace(edit: HeaderEdit, traceparent: string, tracestate: str
     lines = joinLines(lines, line('tracestate', tracestate))
   }
   const traced = new HeaderEdit(base.dropped.names, added)
-  traced.rendered = { dropped: base.dropped, lines } satisfies RenderedEdit
+  traced.rendered = { ...base, lines } satisfies RenderedEdit
   return traced
 }
 
@@ -49,10 +49,7 @@ const bare = new WeakMap<HeaderEdit, HeaderEdit>()
 
 function baseOf(edit: HeaderEdit): RenderedEdit | null {
   if (edit.added.some(([name]) => name.toLowerCase() === 'traceparent')) return null
-  return {
-    dropped: nameSet([...edit.removed, ...NAMES]),
-    lines: renderedEdit(edit).lines,
-  }
+  return { ...renderedEdit(edit), dropped: nameSet([...edit.removed, ...NAMES]) }
 }
 
 function line(name: string, value: string): FieldLines {

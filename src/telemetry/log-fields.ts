@@ -32,7 +32,8 @@ export const LOG_FIELDS = [
   { name: 'tls.sni', meaning: 'the name that the client asked for', example: 'shop.example' },
   {
     name: 'request.id',
-    meaning: 'id of the request; answers that the gateway gives itself have it as `x-request-id`',
+    meaning:
+      'id of the request; backends, and clients whom the gateway answers itself, have it as `x-request-id`',
     example: '01a1dd64-996a-76f8-bf3a-bf7a3c672491',
   },
   { name: 'trace.id', meaning: 'the trace', example: '4bf92f3577b34da6a3ce929d0e0e4736' },

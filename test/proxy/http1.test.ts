@@ -26,13 +26,17 @@ describe('requests and answers', () => {
     const request =
       'GET /a/../b%41?q=1 HTTP/1.1\r\nHost: x\r\nConnection: keep-alive, x-hop\r\nX-Hop: 1\r\nX-Other: 2\r\nKeep-Alive: 5\r\nProxy-Connection: close\r\n\r\n'
     await exchange(gateway.port, request, 'hello')
-    assert.equal(upstream.received[0], 'GET /bA?q=1 HTTP/1.1\r\nHost: x\r\nX-Other: 2\r\n\r\n')
+    assert.equal(
+      upstream.received[0],
+      'GET /bA?q=1 HTTP/1.1\r\nHost: x\r\nX-Other: 2\r\nx-request-id: id-1\r\n\r\n',
+    )
   })
 
   it('a request of HTTP/1.0 that names no host asks the upstream for itself', async () => {
     const { upstream, gateway } = await through(OK)
     await exchange(gateway.port, 'GET /a HTTP/1.0\r\n\r\n', 'hello')
-    assert.equal(upstream.received[0], 'GET /a HTTP/1.1\r\nhost: test\r\n\r\n')
+    const [text] = upstream.received
+    assert.equal(text, 'GET /a HTTP/1.1\r\nhost: test\r\nx-request-id: id-1\r\n\r\n')
   })
 
   it('keep-alive serves several requests on one connection, upstream too', async () => {
@@ -165,10 +169,10 @@ describe('requests and answers', () => {
       'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\nx-t: 1\r\n\r\n'
     await exchange(gateway.port, chunked, 'hello')
     const all = upstream.received.join('')
-    assert.ok(all.includes('content-length: 4\r\n\r\nbody'))
-    assert.ok(
-      all.includes('transfer-encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\nx-t: 1\r\n\r\n'),
+    assert.match(all, /content-length: 4\r\nx-request-id: id-1\r\n\r\nbody/)
+    assert.match(
       all,
+      /transfer-encoding: chunked\r\nx-request-id: id-2\r\n\r\n4\r\nbody\r\n0\r\nx-t: 1\r\n\r\n/,
     )
   })
 

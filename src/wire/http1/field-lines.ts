@@ -19,6 +19,11 @@ export function fieldLine(name: string, value: string): FieldLines | undefined {
   return `${name}: ${value}\r\n` as FieldLines
 }
 
+/** The line with the id of a request; nothing where it is not fit to be written. */
+export function requestIdLine(id: string): FieldLines {
+  return (isFieldText(id) ? `x-request-id: ${id}\r\n` : '') as FieldLines
+}
+
 export function joinLines(first: FieldLines, second: FieldLines): FieldLines {
   return (first + second) as FieldLines
 }

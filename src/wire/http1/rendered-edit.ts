@@ -11,6 +11,8 @@ import {
 export interface RenderedEdit {
   readonly dropped: NameSet
   readonly lines: FieldLines
+  /** Whether it sets, adds or removes the header with the id of a request. */
+  readonly namesId: boolean
 }
 
 /** What an edit is on the wire; made once for each edit. What cannot be written is left out. */
@@ -19,7 +21,9 @@ export function renderedEdit(edit: HeaderEdit): RenderedEdit {
   let lines = NO_LINES
   for (const [name, value] of edit.added)
     lines = joinLines(lines, fieldLine(name, value) ?? NO_LINES)
-  const rendered: RenderedEdit = { dropped: nameSet(edit.removed), lines }
+  const names = [...edit.removed, ...edit.added.map(([name]) => name)]
+  const namesId = names.some((name) => name.toLowerCase() === 'x-request-id')
+  const rendered: RenderedEdit = { dropped: nameSet(edit.removed), lines, namesId }
   edit.rendered = rendered
   return rendered
 }
