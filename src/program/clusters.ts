@@ -5,6 +5,7 @@ import type { ValidPolicy } from '../model/policy.ts'
 import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
+import { backendMaterialFaults } from '../policies/tls-materials.ts'
 import { textOf } from '../policies/value-text.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { Program } from './program.ts'
@@ -43,11 +44,20 @@ export class Clusters {
       isFailure: isFailureOf(policies, site),
     }
     if (site.findings.failed !== undefined) return undefined
+    if (known === undefined) this.#tellFaults(policies)
     // Its own policies are among those that hold, unless a more specific one replaced them.
     const bare = { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.opened.set(key, cluster)
     return cluster
+  }
+
+  /** Of what is new: keys that do not fit refuse the Model, rather than each request later. */
+  #tellFaults(policies: readonly ValidPolicy[]): void {
+    const tls = policies.find(({ kind }) => kind === 'backendTLS')
+    for (const fault of tls === undefined ? [] : backendMaterialFaults(tls)) {
+      this.#sites.report(fault)
+    }
   }
 
   #textFrom(site: ReturnType<Sites['open']>): TextFrom {

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runWith } from '../../src/cli/fixtures/run.ts'
+import { idleServices } from '../../src/cli/idle-services.ts'
+import { compileProgram } from '../../src/program/compile.ts'
+import { loadText } from '../../src/sources/file/load.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 
 describe('portcullis validate, keys and certificates', { skip: WITHOUT_OPENSSL }, () => {
@@ -39,7 +42,18 @@ routes: [{ backends: [{ host: "https://127.0.0.1:1", policies: { backendTLS: { $
       const { code, out } = await runWith(['validate', '-'], { readInput: () => text })
       assert.equal(code, message === undefined ? 0 : 1, out)
       if (message !== undefined)
-        assert.match(out, new RegExp(`PC0402.*cannot be set up: ${message}`))
+        assert.match(out, new RegExp(`PC0402.*cannot be set up: ${message}[^]*: 1 error`))
     })
   }
+
+  it('a gateway takes over no Model with a key that does not fit towards a backend', () => {
+    const text = backend(`cert: ${inline(one.cert)}, key: ${inline(other.key)}`)
+    const { value } = loadText(text, 'gateway.yaml', { environment: {} }).result
+    assert.ok(value)
+    const { diagnostics } = compileProgram(value, undefined, idleServices({ value: 0 }))
+    assert.deepEqual(
+      diagnostics.map(({ code, severity }) => [code, severity]),
+      [['PC0402', 'error']],
+    )
+  })
 })

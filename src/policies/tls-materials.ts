@@ -1,0 +1,46 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Material, Secret } from '../model/material.ts'
+import type { ValidPolicy } from '../model/policy.ts'
+
+/** What is wrong with the key of a certificate, or with either. */
+export function pairProblem({ text }: Material, { secret }: Secret): string | undefined {
+  const certificate = attempt(() => new X509Certificate(text))
+  if (certificate === undefined) return 'the certificate is none'
+  const key = attempt(() => createPrivateKey(secret))
+  if (key === undefined) return 'the key is none, or has a password'
+  return certificate.checkPrivateKey(key) ? undefined : 'the key is not that of the certificate'
+}
+
+export function rootProblem(root: Material | undefined): string | undefined {
+  if (root === undefined || attempt(() => new X509Certificate(root.text)) !== undefined) return
+  return 'there is no certificate of an authority in `root`'
+}
+
+function attempt<T>(make: () => T): T | undefined {
+  try {
+    return make()
+  } catch {
+    return undefined
+  }
+}
+
+/** Of `backendTLS`. */
+export function backendMaterialFaults({ value, origin }: ValidPolicy): readonly Diagnostic[] {
+  const { root, cert, key } = value as { root?: Material; cert?: Material; key?: Secret }
+  const pair = cert === undefined || key === undefined ? undefined : pairProblem(cert, key)
+  return materialFaults([pair, rootProblem(root)], 'towards the backend', origin)
+}
+
+export function materialFaults(
+  problems: readonly (string | undefined)[],
+  what: string,
+  origin: Diagnostic['origin'],
+): readonly Diagnostic[] {
+  return problems.flatMap((problem) => {
+    if (problem === undefined) return []
+    const message = `TLS ${what} cannot be set up: ${problem}`
+    const hint = 'check the certificate and the key: are they in PEM form, and of each other?'
+    return [{ code: 'PC0402', severity: 'error', message, hint, origin }]
+  })
+}
