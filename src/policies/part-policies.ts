@@ -13,8 +13,8 @@ import type { Attached } from '../model/policy.ts'
 export function* withoutMcp(model: Model): Generator<Diagnostic> {
   const told = new Set<Attached>()
   for (const policy of reachingOthers(model)) {
-    const { kind, state, origin } = policy
-    if (kind !== 'mcpAuthorization' || state !== 'valid' || told.has(policy)) continue
+    const { origin } = policy
+    if (!isAboutMcp(policy) || told.has(policy)) continue
     told.add(policy)
     yield {
       code: 'PC0219',
@@ -39,11 +39,18 @@ function* reachingOthers({ backends, routes }: Model): Generator<Attached> {
   for (const { policies, rules } of routes) {
     for (const rule of rules) {
       const refs = rule.action.kind === 'forward' ? rule.action.backends : []
+      const around = [...policies, ...rule.policies].filter(isAboutMcp)
+      // Nearly every one of thousands of routes has nothing to do with MCP.
+      if (around.length === 0 && !refs.some((ref) => ref.policies.some(isAboutMcp))) continue
       const reached = refs.filter(({ backend }) => others.has(backend))
       for (const ref of reached) yield* ref.policies
-      if (reached.length > 0) yield* [...policies, ...rule.policies]
+      if (reached.length > 0) yield* around
     }
   }
+}
+
+function isAboutMcp({ kind, state }: Attached): boolean {
+  return kind === 'mcpAuthorization' && state === 'valid'
 }
 
 /** A provider has one address: there is nothing to choose among. */

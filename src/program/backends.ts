@@ -9,10 +9,11 @@ import { attemptTime } from '../policies/timeout/compile.ts'
 import { clusterPolicies, isUnderstood } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { type Layer, reaching } from './layers.ts'
+import { type Layer, NOTHING, reaching } from './layers.ts'
 import { compileMcp } from './mcp.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
 import { compileProviders } from './providers.ts'
+import { NO_SCOPES } from './scopes.ts'
 
 const NO_BACKEND = reply(500, 'no-backend')
 const INVALID_BACKEND = reply(500, 'invalid-backend')
@@ -34,6 +35,35 @@ interface Share {
  * turns would only look exact. What is invalid keeps its share, and answers 500 for it.
  */
 export function compileChoice(
+  compilation: Compilation,
+  refs: readonly BackendRef[],
+  layers: readonly Layer[],
+  place: string,
+): Choosing {
+  const plain = plainChoice(compilation, refs, layers)
+  if (plain === undefined) return choiceOf(compilation, refs, layers, place)
+  const known = compilation.plainChoices.get(plain)
+  if (known !== undefined) return known
+  const made = choiceOf(compilation, refs, [], place)
+  compilation.plainChoices.set(plain, made)
+  return made
+}
+
+/** One backend that nothing around the route has a word about: thousands of routes share it. */
+function plainChoice(
+  { sites }: Compilation,
+  refs: readonly BackendRef[],
+  layers: readonly Layer[],
+): string | undefined {
+  const [only] = refs
+  if (only === undefined || refs.length > 1) return undefined
+  if (only.weight <= 0 || only.policies.length > 0) return undefined
+  const isTouched =
+    reaching(layers, 'backend') !== NOTHING || sites.scopesAt(layers, 'backend') !== NO_SCOPES
+  return isTouched ? undefined : only.backend
+}
+
+function choiceOf(
   compilation: Compilation,
   refs: readonly BackendRef[],
   layers: readonly Layer[],

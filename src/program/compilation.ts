@@ -4,6 +4,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route, RouteRule } from '../model/route.ts'
 import type { Site } from '../policies/define.ts'
+import type { Choosing } from './backends.ts'
 import { Clusters } from './clusters.ts'
 import { connectTo } from './connect.ts'
 import { type Layer, Layers } from './layers.ts'
@@ -22,6 +23,8 @@ export interface Compilation {
   readonly clusters: Clusters
   readonly backends: ReadonlyMap<string, Backend>
   readonly backendPrograms: Map<string, BackendProgram>
+  /** By the name of the backend. */
+  readonly plainChoices: Map<string, Choosing>
 }
 
 export function openCompilation(
@@ -44,6 +47,7 @@ export function openCompilation(
     clusters: new Clusters(services, previous, sites),
     backends: new Map(model.backends.map((backend) => [backend.name, backend])),
     backendPrograms: new Map(),
+    plainChoices: new Map(),
   }
   return compilation
 }

@@ -231,6 +231,15 @@ describe('sharing what is compiled', () => {
     assert.equal(await outcome(program, { url: '/a', ...tokens('a') }), '403 authorization')
     assert.equal(await outcome(program, { url: '/b', ...tokens('b') }), 'up')
   })
+
+  it('and whom a route found nobody for, though the gateway did', async () => {
+    const program = programOf({
+      gateway: at('gateway', 'g', jwtOf('a', 'Optional')),
+      routes: [{ policies: at('route', 'r', jwtOf('b', 'Optional')) }],
+      backends: [hostBackend('up', policies(requires('a'), 'backend', 'backend', 'backend:up'))],
+    })
+    assert.equal(await outcome(program, tokens('a')), '403 authorization')
+  })
 })
 
 describe('scopes of any policies at any levels', () => {

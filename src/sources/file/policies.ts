@@ -61,14 +61,17 @@ export function readPolicies(
 
 /** The key of a policy; of a mapping that only groups policies, its own and each within. */
 function keysBehind(key: string, value: unknown): readonly (readonly string[])[] {
-  const isGroup = POLICY_SCHEMAS.some(({ aliases }) =>
-    aliases.some((alias) => alias.startsWith(`${key}.`)),
-  )
-  if (!isGroup || typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!GROUPS.has(key) || typeof value !== 'object' || value === null || Array.isArray(value)) {
     return [[key]]
   }
   return Object.keys(value).map((inner) => [key, inner])
 }
+
+const GROUPS: ReadonlySet<string> = new Set(
+  POLICY_SCHEMAS.flatMap(({ aliases }) =>
+    aliases.flatMap((alias) => (alias.includes('.') ? [alias.slice(0, alias.indexOf('.'))] : [])),
+  ),
+)
 
 function readOne(
   reading: Reading,

@@ -108,9 +108,15 @@ function* readModel(reading: Reading): Generator<void, Model> {
     tcpRoutes: tcpRoutes.map(thingOf),
     backends: backends.map(thingOf),
   }
-  for (const diagnostic of unenforcedOnStreams(model)) reading.report(diagnostic)
-  for (const check of [withoutEffectOnDynamic, withoutEffectOnProviders, withoutMcp]) {
+  const checks = [
+    unenforcedOnStreams,
+    withoutEffectOnDynamic,
+    withoutEffectOnProviders,
+    withoutMcp,
+  ] as const
+  for (const check of checks) {
     for (const diagnostic of check(model)) reading.report(diagnostic)
+    yield
   }
   return model
 }
