@@ -9,8 +9,8 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
-import { inSlices } from '../model/steps.ts'
-import { type Loaded, loadFile } from '../sources/file/load.ts'
+import { inSlices, toEnd } from '../model/steps.ts'
+import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
 import { FileWatch, type FollowedFile } from '../sources/file/watch.ts'
 import {
@@ -57,7 +57,8 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const file = fileOf(args)
     prepareFor(file ?? QUICKSTART)
     const stamp = stampOf(file ?? QUICKSTART)
-    const loaded = loadFile(file ?? QUICKSTART, { environment: terminal.environment })
+    const { environment } = terminal
+    const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
     const { value: model, diagnostics } = loaded.result
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example =
@@ -147,7 +148,9 @@ async function serveUntilStopped(
     print(diagnostics, terminal)
     linting.ask()
   }
+  // Frozen when it serves: nobody waits for it then.
   const tellHash = async (model: Model) => {
+    await inSlices(freezeModel(model), now)
     const hash = await inSlices(hashModel(model), now)
     if (status.model !== model) return
     metrics.gauge(configInfo).clear()
@@ -191,7 +194,6 @@ async function serveUntilStopped(
       reloads.at({ outcome: 'applied' }).inc()
       tell(model, diagnostics)
       log.info('config', { file, outcome: 'applied' })
-      await inSlices(freezeModel(model), now)
       await tellHash(model)
     },
     rejected: (diagnostics) => {
