@@ -209,6 +209,25 @@ const TRAPS: readonly (readonly [
       ['has(destination.hostname)', false],
     ],
   ],
+  [
+    'what stands in for an absent value is not looked at where the value is there',
+    [
+      ["jwt.?team.orValue(jwt.group) == 'core'", true, claims('{"team": "core"}')],
+      ["jwt.?team.orValue(jwt.group) == 'ops'", true, claims('{"group": "ops"}')],
+      ["jwt.?team.orValue(jwt.group) == 'ops'", 'error', claims('{}')],
+      ["jwt.?team.orValue(jwt.group) == 'ops'", 'error', {}],
+      ["request.headers[?'x-internal'].orValue(jwt.sub) == 'true'", true, {}],
+      ["jwt.?a.or(jwt.?b).or(jwt.c.?d).orValue('none') == '2'", true, claims('{"b": "2"}')],
+      ["jwt.?a.or(jwt.?b).or(jwt.c.?d).orValue('none') == 'none'", 'error', claims('{}')],
+      [
+        "jwt.?a.or(jwt.?b).orValue(jwt.list.size() > 0 ? 'x' : 'y') == '1'",
+        true,
+        claims('{"a": "1"}'),
+      ],
+      ['dyn(request.path).orValue(1) == 1', 'error'],
+      ['jwt.?none.or(dyn(request.path)).hasValue()', 'error', claims('{}')],
+    ],
+  ],
 ]
 
 const REQUEST = {

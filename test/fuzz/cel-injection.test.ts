@@ -19,7 +19,7 @@ const LANGUAGE = new Set(
 )
 const RUNTIME = new Set(
   `getField optField testField getIndex optIndex isEqual isMember call makeList makeMap elementsOf
-   firstOf secondOf grow addEntry endMap some flat own equals add subtract multiply divide modulo
+   firstOf secondOf grow addEntries endMap some flat own equals add subtract multiply divide modulo
    negate less lessOrEqual greater greaterOrEqual sizeOf`.split(/\s+/),
 )
 const MEMBERS = new Set(

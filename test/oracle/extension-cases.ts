@@ -119,8 +119,12 @@ const STANDARD = `
   {'a': 1}.?a | {'a': 1}.?b | {'a': 1}.?b.?c.orValue(3) | [1][?0] | [1][?3] | [1][?-1] | {}[?'a'].or(optional.of(2))
   optional.of(2).optMap(x, x * 2) | optional.none().optMap(x, x) | optional.of(2).optFlatMap(x, optional.none()) | [?optional.none(), 1]
   {?'a': optional.of(1), ?'b': optional.none()} | optional.unwrap([optional.of(1), optional.none()]) | [optional.of(1)].unwrapOpt()
+  optional.of(1).orValue(1/0) | optional.none().orValue(1/0) | optional.of(1).or(optional.of(1/0)) | optional.none().or(optional.of(1/0))
+  {'a': 1}.?a.orValue({'b': 2}.c) | {'a': 1}.?b.or({'b': 2}.?b).orValue(1/0) | dyn(1).orValue(2)
   cel.bind(x, 2, x * x) | cel.bind(x, [1, 2], x.map(y, y + x.size())) | [1, 2].all(i, v, i < v) | {'a': 1}.exists(k, v, k == 'a' && v == 1)
   [3, 4].transformList(i, v, i * v) | [3, 4].transformMap(i, v, i * v) | {'a': 1}.transformMapEntry(k, v, {v: k}) | {'a': 1}.transformList(k, v, k)
+  {'a': 1}.transformMapEntry(k, v, {}) | ['a'].transformMapEntry(i, v, {v: i, v + v: i}) | [1, 2].transformMapEntry(i, v, {?v: i == 0 ? optional.of(i) : optional.none()})
+  ['a', 'b'].transformMapEntry(i, v, {v: i, 'a': i}) | [1].transformMapEntry(i, v, dyn(1))
   base64.encode(b'\\xff\\xfe') | base64.decode('__4=') | base64.decode('//4=') | base64.decode('//4') | base64.decode('/') | base64.encode(b'')
 `
 

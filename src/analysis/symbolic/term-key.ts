@@ -52,6 +52,8 @@ export function termKey(term: Term): string {
       return node(`bind ${term.local.slot}`, [term.value, term.body])
     case 'optMap':
       return node(`optMap ${term.local.slot} ${term.flat}`, [term.target, term.body])
+    case 'fallback':
+      return node(term.unwraps ? 'orValue' : 'or?', [term.optional, term.other])
   }
 }
 

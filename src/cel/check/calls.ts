@@ -35,7 +35,16 @@ export function checkCall(checker: Checker, call: Call): Term {
     start: call.start,
     end: call.end,
   }
-  return evaluated(checker, term)
+  return lazy(evaluated(checker, term))
+}
+
+/** What stands in for an absent value is evaluated only where it is absent, as a branch of `?:` is. */
+function lazy(term: Term): Term {
+  if (term.kind !== 'call' || !(term.name === 'or' || term.name === 'orValue')) return term
+  const [optional, other] = term.args
+  if (optional === undefined || other === undefined) return term
+  const { type, start, end } = term
+  return { kind: 'fallback', optional, other, unwraps: term.name === 'orValue', type, start, end }
 }
 
 interface Found {

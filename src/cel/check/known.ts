@@ -33,6 +33,8 @@ export function isKnown(term: Term): boolean {
       return isKnown(term.whenTrue) && isKnown(term.whenFalse)
     case 'bind':
       return isKnown(term.body)
+    case 'fallback':
+      return !term.unwraps
     case 'invalid':
       return false
   }

@@ -25,6 +25,7 @@ export type Term =
   | LoopTerm
   | BindTerm
   | OptMapTerm
+  | FallbackTerm
 
 interface Typed extends Span {
   readonly type: Type
@@ -158,6 +159,14 @@ export interface OptMapTerm extends Typed {
   readonly flat: boolean
 }
 
+/** `optional.or(other)` and, where it `unwraps`, `optional.orValue(other)`: `other` only where it is needed. */
+export interface FallbackTerm extends Typed {
+  readonly kind: 'fallback'
+  readonly optional: Term
+  readonly other: Term
+  readonly unwraps: boolean
+}
+
 /** The terms right below this one, in order of evaluation. */
 export function children(term: Term): readonly Term[] {
   switch (term.kind) {
@@ -193,6 +202,8 @@ export function children(term: Term): readonly Term[] {
       return [term.value, term.body]
     case 'optMap':
       return [term.target, term.body]
+    case 'fallback':
+      return [term.optional, term.other]
   }
 }
 

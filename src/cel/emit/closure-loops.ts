@@ -114,7 +114,7 @@ export function loopValue(term: LoopTerm, value: (term: Term) => Run): Run {
         range,
         filter,
         body,
-        (list, v) => runtime.addEntry(list as [Value, Value][], v),
+        (list, v) => runtime.addEntries(list as [Value, Value][], v),
         (list) => runtime.endMap(list as [Value, Value][]),
       )
   }

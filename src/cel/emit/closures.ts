@@ -1,4 +1,12 @@
-import type { BindTerm, CallTerm, EqualTerm, MemberTerm, OptMapTerm, Term } from '../check/term.ts'
+import type {
+  BindTerm,
+  CallTerm,
+  EqualTerm,
+  FallbackTerm,
+  MemberTerm,
+  OptMapTerm,
+  Term,
+} from '../check/term.ts'
 import * as operators from '../library/operators.ts'
 import { fuel } from '../values/fuel.ts'
 import { Optional } from '../values/optional.ts'
@@ -117,6 +125,8 @@ function value(term: Term): Run {
       return bindValue(term)
     case 'optMap':
       return optMapValue(term)
+    case 'fallback':
+      return fallbackValue(term)
   }
 }
 
@@ -280,5 +290,17 @@ function optMapValue(term: OptMapTerm): Run {
     if (optional.value === undefined) return Optional.none
     f[slot] = optional.value
     return wrap(body(c, f))
+  }
+}
+
+function fallbackValue(term: FallbackTerm): Run {
+  const [target, other] = [value(term.optional), value(term.other)]
+  const { unwraps } = term
+  return (c, f) => {
+    const optional = target(c, f)
+    if (!(optional instanceof Optional)) return undefined
+    if (optional.value !== undefined) return unwraps ? optional.value : optional
+    const instead = other(c, f)
+    return unwraps ? instead : runtime.flat(instead)
   }
 }

@@ -25,7 +25,7 @@ const RUNTIME: Record<string, unknown> = {
     'isMember',
   ]),
   ...pick(runtime, ['call', 'makeList', 'makeMap', 'elementsOf', 'firstOf', 'secondOf', 'grow']),
-  ...pick(runtime, ['addEntry', 'endMap', 'some', 'flat', 'own', 'equals']),
+  ...pick(runtime, ['addEntries', 'endMap', 'some', 'flat', 'own', 'equals']),
   ...pick(operators, ['add', 'subtract', 'multiply', 'divide', 'modulo', 'negate']),
   ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf']),
   Optional,

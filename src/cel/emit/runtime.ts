@@ -114,21 +114,17 @@ export function grow(list: Value[], value: Value): boolean {
   return true
 }
 
-/** The single entry of the map that transformMapEntry's body makes. */
-export function addEntry(entries: [Value, Value][], made: Maybe): boolean {
+/** The entries of the map that transformMapEntry's body makes: one as a rule, none or several as well. */
+export function addEntries(entries: [Value, Value][], made: Maybe): boolean {
   if (made === undefined) return false
-  const keys =
-    made instanceof CelMap
-      ? [...made.keys()]
-      : isPlainObject(made)
-        ? Object.keys(made as object)
-        : []
-  if (keys.length !== 1) {
-    fail('transformMapEntry needs a map of one entry')
+  if (!(made instanceof CelMap) && !isPlainObject(made)) {
+    fail('transformMapEntry needs a map')
     return false
   }
-  const key = keys[0] as Value
-  entries.push([key, operators.index(made, key) as Value])
+  const keys = made instanceof CelMap ? made.keys() : Object.keys(made)
+  for (const key of keys) {
+    if (!grow(entries as Value[], [key, operators.index(made, key) as Value])) return false
+  }
   return true
 }
 

@@ -66,7 +66,8 @@ function loopParts(s: Source, term: LoopTerm, mode: 'value' | 'truth' | 'falsity
       return { before: 'const l=[];', each, after: 'return endMap(l);' }
     }
     case 'transformMapEntry': {
-      const each = () => `${filtered(s, filter)}if(!addEntry(l,${s.value(body)}))return undefined;`
+      const each = () =>
+        `${filtered(s, filter)}if(!addEntries(l,${s.value(body)}))return undefined;`
       return { before: 'const l=[];', each, after: 'return endMap(l);' }
     }
   }

@@ -109,6 +109,12 @@ export class Source {
         const mapped = this.inner([local(term.local.slot)], () => `return ${body()}`)
         return `((${t}=${this.value(term.target)}) instanceof Optional?${t}.value===undefined?Optional.none:${mapped(`${t}.value`)}:undefined)`
       }
+      case 'fallback': {
+        const t = this.temporary()
+        const [own, other] = [term.unwraps ? `${t}.value` : t, this.value(term.other)]
+        const instead = term.unwraps ? other : `flat(${other})`
+        return `((${t}=${this.value(term.optional)}) instanceof Optional?${t}.value!==undefined?${own}:${instead}:undefined)`
+      }
     }
   }
 

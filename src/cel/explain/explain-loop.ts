@@ -104,7 +104,7 @@ class Outcome {
         return runtime.grow(this.#built, [first, value]) ? undefined : latestFailure(last)
       case 'transformMapEntry':
         if (value === undefined) return errorOf(last)
-        return runtime.addEntry(this.#built as [Value, Value][], value)
+        return runtime.addEntries(this.#built as [Value, Value][], value)
           ? undefined
           : latestFailure(last)
     }

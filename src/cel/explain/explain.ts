@@ -113,6 +113,8 @@ export class Explainer {
       }
       case 'optMap':
         return this.#optMap(term)
+      case 'fallback':
+        return this.#fallback(term)
     }
   }
 
@@ -183,6 +185,18 @@ export class Explainer {
     const body = this.explain(term.body)
     const wrap = term.flat ? runtime.flat : runtime.some
     return computed(term, [target, body], ([, value]) => wrap(value))
+  }
+
+  #fallback(term: Extract<Term, { kind: 'fallback' }>): Explanation {
+    const target = this.explain(term.optional)
+    if (target.value === undefined) return failed(term, [target])
+    if (!(target.value instanceof Optional)) return broken(term, 'not an optional', [target])
+    const { value } = target.value
+    if (value !== undefined) return answer(term, term.unwraps ? value : target.value, [target])
+    const other = this.explain(term.other)
+    return computed(term, [target, other], ([, instead]) =>
+      term.unwraps ? instead : runtime.flat(instead),
+    )
   }
 }
 
