@@ -173,7 +173,9 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
       'PC0109',
       'error',
       `expected ${showType(expect)}, but this is ${showType(term.type)}`,
-      'compare it with something: x == …',
+      term.kind === 'constant' && typeof term.value === 'string' && /[=<>(]/.test(term.value)
+        ? 'the whole expression stands in quotes: take them away'
+        : 'compare it with something: x == …',
     )
   } else if (expect?.kind === 'bool') {
     if (term.kind === 'constant') {

@@ -7,6 +7,7 @@ import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import type { Checker } from './check.ts'
 import { candidates, type Declared } from './environment.ts'
+import { functionHint, isLikeMacro, receiverHint } from './hints.ts'
 import { isKnown } from './known.ts'
 import { type CallTerm, invalid, type Term } from './term.ts'
 import { DYN, isDynamic, type Type } from './types.ts'
@@ -15,6 +16,10 @@ import { showType } from './unify.ts'
 /** A function or method call: overloads by static types, constants evaluated now. */
 export function checkCall(checker: Checker, call: Call): Term {
   const found = findFunction(checker, call)
+  if (found.overloads.length === 0 && isLikeMacro(call)) {
+    reportMismatch(checker, call, [], [])
+    return invalid(`no such function ${call.name}`, call)
+  }
   const args = found.args.map((arg) => checker.check(arg))
   const fitting = found.overloads.filter((overload) => takes(overload, args.length))
   const { overloads, result } = match(checker, fitting, args)
@@ -170,13 +175,14 @@ function reportMismatch(
   }
   const given = args.map((arg) => showType(checker.types.resolve(arg.type))).join(', ')
   const shapes = overloads.map((overload) => signature(name, overload))
-  const hint = `it takes ${[...new Set(shapes)].slice(0, 4).join(' or ')}`
+  const hint =
+    receiverHint(name, args[0]) ?? `it takes ${[...new Set(shapes)].slice(0, 4).join(' or ')}`
   checker.report('PC0106', call, `\`${name}\` does not take (${given})`, hint)
 }
 
 function nearName(checker: Checker, name: string): string | undefined {
   const near = nearest(name, checker.environment.functions.keys())
-  return near === undefined ? undefined : `did you mean \`${near}\`?`
+  return functionHint(name) ?? (near === undefined ? undefined : `did you mean \`${near}\`?`)
 }
 
 /** The function exists, but is called the other way: `size(x)` for `x.size()`. */

@@ -7,6 +7,7 @@ import { checkCall } from './calls.ts'
 import { candidates, type Environment } from './environment.ts'
 import { checkEqual, checkMember } from './equality.ts'
 import { fold } from './fold.ts'
+import { hyphenated, wordHint } from './hints.ts'
 import { isDeclared, isKnown } from './known.ts'
 import { checkLoop } from './loops.ts'
 import { fieldType, indexType } from './shapes.ts'
@@ -155,9 +156,12 @@ export class Checker {
   }
 
   #ident(expr: Ident): Term {
-    const local = this.#local(expr.name)
-    if (local !== undefined) return { ...local, start: expr.start, end: expr.end }
-    return this.#named(expr.name, expr) ?? this.#unknown(expr.name, expr)
+    return this.#known(expr) ?? this.#unknown(expr.name, expr, wordHint(expr.name))
+  }
+
+  #known({ name, start, end }: Ident): Term | undefined {
+    const local = this.#local(name)
+    return local === undefined ? this.#named(name, { start, end }) : { ...local, start, end }
   }
 
   #local(name: string): LocalTerm | undefined {
@@ -180,7 +184,8 @@ export class Checker {
     return undefined
   }
 
-  #unknown(name: string, at: Span): Term {
+  /** `own` is what to say where no variable is called alike. */
+  #unknown(name: string, at: Span, own?: string): Term {
     const elsewhere = this.environment.elsewhere.get(name)
     if (elsewhere !== undefined) {
       this.report('PC0104', at, `\`${name}\` is never set ${this.environment.name}`, elsewhere)
@@ -190,8 +195,8 @@ export class Checker {
         ...this.#scopes.map((l) => l.name),
       ])
       const known = [...this.environment.variables.keys()].join(', ')
-      const hint = near === undefined ? `known here: ${known}` : `did you mean \`${near}\`?`
-      this.report('PC0103', at, `unknown variable \`${name}\``, hint)
+      const hint = near === undefined ? own : `did you mean \`${near}\`?`
+      this.report('PC0103', at, `unknown variable \`${name}\``, hint ?? `known here: ${known}`)
     }
     return invalid(`unknown variable ${name}`, at)
   }
@@ -200,7 +205,12 @@ export class Checker {
     const qualified = expr.optional || expr.test ? undefined : this.#qualified(expr)
     if (qualified !== undefined) return qualified
     const access = expr.test ? 'test' : expr.optional ? 'optional' : 'get'
-    return this.#field(this.check(expr.operand), expr.field, access, expr)
+    const { operand } = expr
+    const checked =
+      operand.kind === 'ident'
+        ? (this.#known(operand) ?? this.#unknown(operand.name, operand))
+        : this.check(operand)
+    return this.#field(checked, expr.field, access, expr)
   }
 
   /** `operand.name`, and `operand['name']`, which is the same. */
@@ -243,7 +253,16 @@ export class Checker {
       const [element, container] = checkMember(this, ...sides, expr)
       return fold({ kind: 'member', element, container, type: T.BOOL, start, end })
     }
-    return checkCall(this, expr)
+    return this.#hyphenated(expr) ?? checkCall(this, expr)
+  }
+
+  /** `request.headers.x-internal`: one mistake, and not the difference of two things. */
+  #hyphenated(expr: Call): Term | undefined {
+    const meant = hyphenated(expr)
+    if (meant?.last.kind !== 'ident') return undefined
+    const { name } = meant.last
+    if (this.#local(name) !== undefined || this.#named(name, expr) !== undefined) return undefined
+    return this.#unknown(name, meant.last, meant.hint)
   }
 
   /** An operand of a logical operator or the test of a macro. */

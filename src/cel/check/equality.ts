@@ -3,6 +3,7 @@ import { parseCidr } from '../values/cidr.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import type { Checker } from './check.ts'
+import { article, rangeHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import { showType } from './unify.ts'
@@ -22,7 +23,7 @@ export function checkEqual(
     const hint = sides.some((side) => checker.types.shallow(side.type).kind === 'string')
       ? 'convert one side: string(x), int(x)'
       : undefined
-    checker.report('PC0108', at, `a ${a} never equals a ${b}`, hint)
+    checker.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
   }
   return sides
 }
@@ -43,14 +44,24 @@ export function checkMember(
   } else if (known.kind === 'map') {
     if (!comparable(checker, element.type, known.key)) mismatch(checker, element, known.key, at)
   } else if (!T.isDynamic(known) && known.kind !== 'param') {
-    checker.report('PC0106', container, `\`in\` needs a list or a map, not ${showType(known)}`)
+    const message = `\`in\` needs a list or a map, not ${showType(known)}`
+    checker.report('PC0106', container, message, containerHint(checker, element, container))
   }
   return [element, container]
 }
 
+function containerHint(checker: Checker, element: Term, container: Term): string | undefined {
+  if (checker.types.shallow(element.type).kind === 'ip') {
+    const isText = container.kind === 'constant' && typeof container.value === 'string'
+    return rangeHint(element, isText ? (container.value as string) : undefined)
+  }
+  const isText = checker.types.shallow(container.type).kind === 'string'
+  return isText ? "for a part of a text, write text.contains('x')" : undefined
+}
+
 function mismatch(checker: Checker, element: Term, wanted: T.Type, at: Span): void {
   const [a, b] = [element.type, wanted].map((type) => showType(checker.types.resolve(type)))
-  checker.report('PC0108', at, `a ${a} is never among ${b} values`)
+  checker.report('PC0108', at, `${article(`${a}`)} is never among ${b} values`)
 }
 
 function comparable(checker: Checker, a: T.Type, b: T.Type): boolean {
@@ -74,7 +85,7 @@ function asAddress(checker: Checker, side: Term, other: Term, at: Span): Term {
   if (side.kind !== 'constant' || typeof side.value !== 'string') return side
   const ip = parseIp(side.value)
   if (ip === undefined) {
-    reportText(checker, side.value, at)
+    reportText(checker, side.value, other, at)
     return side
   }
   return { ...side, value: ip, type: T.IP }
@@ -86,17 +97,17 @@ function addressList(checker: Checker, element: Term, container: Term, at: Span)
   const values = container.value as readonly Value[]
   const bad = values.find((value) => typeof value === 'string' && parseIp(value) === undefined)
   if (bad !== undefined) {
-    reportText(checker, bad as string, at)
+    reportText(checker, bad as string, element, at)
     return container
   }
   const ips = values.map((value) => (typeof value === 'string' ? (parseIp(value) as Value) : value))
   return { ...container, value: ips, type: T.listOf(T.IP) }
 }
 
-function reportText(checker: Checker, text: string, at: Span): void {
+function reportText(checker: Checker, text: string, address: Term, at: Span): void {
   const isRange = parseCidr(text) !== undefined
   const hint = isRange
-    ? `test the range with cidr('${text}').containsIP(source.address)`
+    ? rangeHint(address, text)
     : 'an address is written like 10.0.0.7 or 2001:db8::1'
   checker.report('PC0107', at, 'cannot compare an IP address with a string', hint)
 }

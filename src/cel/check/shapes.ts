@@ -1,6 +1,7 @@
 import { nearest } from '../../diagnostics/nearest.ts'
 import type { Span } from '../syntax/ast.ts'
 import type { Checker } from './check.ts'
+import { article, fieldHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import { showType } from './unify.ts'
@@ -36,7 +37,12 @@ export function fieldType(checker: Checker, operand: Term, field: string, at: Sp
       return T.DYN
     }
     default:
-      checker.report('PC0111', at, `a ${showType(known)} has no fields, and so no \`${field}\``)
+      checker.report(
+        'PC0111',
+        at,
+        `${article(showType(known))} has no fields, and so no \`${field}\``,
+        fieldHint(operand, field),
+      )
       return T.DYN
   }
 }
@@ -80,7 +86,7 @@ function elementType(checker: Checker, known: T.Type, index: Term, at: Span): T.
       }
       return known.value
     default:
-      checker.report('PC0106', at, `a ${showType(known)} has no elements`)
+      checker.report('PC0106', at, `${article(showType(known))} has no elements`)
       return T.DYN
   }
 }

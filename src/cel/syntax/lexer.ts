@@ -1,4 +1,5 @@
 import type { Value } from '../values/value.ts'
+import { characterHint } from './habits.ts'
 import { readNumber } from './number-literal.ts'
 import { readText } from './text-literal.ts'
 
@@ -93,7 +94,7 @@ export class Lexer {
     }
     const single = SINGLE.get(code)
     if (single === undefined) {
-      this.#unexpected(at, code)
+      this.#unexpected(at)
       return
     }
     this.kind = single
@@ -147,13 +148,8 @@ export class Lexer {
     }
   }
 
-  #unexpected(at: number, code: number): void {
-    const hints: Record<number, string> = {
-      61: 'compare with ==',
-      38: 'and is &&',
-      124: 'or is ||',
-    }
-    const hint = hints[code]
+  #unexpected(at: number): void {
+    const hint = characterHint(this.text, at)
     // The length is asked too: V8 may read a slice's last half of a pair with what lies behind it.
     const isPair = at + 1 < this.text.length && (this.text.codePointAt(at) ?? 0) > 0xffff
     const width = isPair ? 2 : 1

@@ -1,5 +1,6 @@
 import type { Expr, ListElement, MapEntry } from './ast.ts'
 import { balance, isSignable, negated, PRECEDENCE, qualifiedName, RESERVED } from './grammar.ts'
+import { reservedHint, tokenHint } from './habits.ts'
 import { Lexer, type Problem, type TokenKind } from './lexer.ts'
 import { expandMacro } from './macros.ts'
 import { LEAST_INT_MAGNITUDE } from './number-literal.ts'
@@ -230,7 +231,9 @@ class Parser {
     const { name, kind, start: at, end } = lexer
     if (kind !== 'ident') this.#unexpected('a name')
     else if (RESERVED.has(name)) {
-      lexer.fail(`\`${name}\` is a reserved word`, at, end, { hint: `as a key, write ['${name}']` })
+      lexer.fail(`\`${name}\` is a reserved word`, at, end, {
+        hint: reservedHint(lexer.text, name, at),
+      })
     }
     lexer.next()
     if (this.#lexer.kind === '(') {
@@ -347,7 +350,9 @@ class Parser {
   #unexpected(wanted: string): void {
     const { kind, start, end, text } = this.#lexer
     const found = kind === 'end' ? 'the expression ends' : `found ${text.slice(start, end)}`
-    this.#lexer.fail(`expected ${wanted}, but ${found}`, start, Math.max(end, start))
+    const hint = tokenHint(text, start, end, this.#lexer.before)
+    const more = hint === undefined ? {} : { hint }
+    this.#lexer.fail(`expected ${wanted}, but ${found}`, start, Math.max(end, start), more)
   }
 
   #raise(below: number): void {

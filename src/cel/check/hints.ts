@@ -1,0 +1,106 @@
+import type { Call, Expr } from '../syntax/ast.ts'
+import { qualifiedName } from '../syntax/grammar.ts'
+import { pathOf } from './path.ts'
+import type { Term } from './term.ts'
+
+/** What other languages call the same, for hints. */
+
+const WORDS: ReadonlyMap<string, string> = new Map([
+  ['true', 'write true'],
+  ['false', 'write false'],
+  ...['null', 'none', 'nil', 'undefined'].map(
+    (word) => [word, 'write null, or ask with has(x.y) whether it is there'] as const,
+  ),
+])
+
+/** A name by itself that is neither a variable nor like one: a constant of another language, or a text. */
+export function wordHint(name: string): string {
+  return WORDS.get(name.toLowerCase()) ?? `a text is written in quotes: '${name}'`
+}
+
+const FUNCTIONS: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    "write 'x' in list, or text.contains('x')": 'includes has containsElement',
+    'write list.exists(x, x == …)': 'any some exists',
+    'write list.all(x, x == …)': 'every all forAll',
+    'write list.filter(x, x == …)': 'filter where',
+    'write list.map(x, x + …)': 'map',
+    'write size(x)': 'len length count',
+    "write text.startsWith('…')": 'hasPrefix beginsWith',
+    "write text.endsWith('…')": 'hasSuffix',
+    "write text.matches('…')": 'match regex regexMatch test like',
+    'write text.lowerAscii()': 'lower toLower toLowerCase lowercase',
+    'write text.upperAscii()': 'upper toUpper toUpperCase uppercase',
+    'the time of the request is request.startTime': 'now',
+    "write map['key'], or map[?'key'].orValue('…')": 'get getOrDefault headers header',
+    'write string(x)': 'str toString',
+    'write int(x)': 'parseInt toInt Number',
+  }).flatMap(([hint, names]) => names.split(' ').map((name) => [name.toLowerCase(), hint])),
+)
+
+export function functionHint(name: string): string | undefined {
+  return FUNCTIONS.get(name.toLowerCase())
+}
+
+/** Calls whose arguments have variables of their own, which are not worth a complaint each. */
+const LOOPS = new Set(['any', 'some', 'every', 'forall', 'exists', 'all', 'filter', 'where', 'map'])
+
+export function isLikeMacro({ name, target }: Call): boolean {
+  return target !== undefined && LOOPS.has(name.toLowerCase())
+}
+
+/** A call that an address or a range has under another name, or not at all. */
+export function receiverHint(name: string, receiver: Term | undefined): string | undefined {
+  if (receiver?.type.kind === 'cidr' && name === 'contains') {
+    return 'write range.containsIP(address) or range.containsCIDR(range)'
+  }
+  return receiver?.type.kind === 'ip' ? rangeHint(receiver) : undefined
+}
+
+/** How to ask whether an address is in a range. */
+export function rangeHint(address: Term, range = '10.0.0.0/8'): string {
+  return `test the range with cidr('${range}').containsIP(${pathOf(address) ?? 'source.address'})`
+}
+
+/** `operand.field` of something without fields. */
+export function fieldHint(operand: Term, field: string): string | undefined {
+  if (['size', 'length', 'len', 'count'].includes(field.toLowerCase())) return 'write size(x)'
+  return pathOf(operand) === 'request.query'
+    ? `a parameter is one of request.uri.query('${field}')`
+    : undefined
+}
+
+/** `request.headers.x-internal` reads as a difference; the name that was meant, as it is written. */
+export function hyphenated(call: Call): { readonly last: Expr; readonly hint: string } | undefined {
+  const spelled = spell(call)
+  if (spelled === undefined || call.name !== '_-_') return undefined
+  const { operand, name, last } = spelled
+  const written = operand === '' ? `'${name}'` : `${operand}['${name}']`
+  return { last, hint: `a name with a hyphen is written ${written}` }
+}
+
+interface Spelled {
+  readonly operand: string
+  readonly name: string
+  readonly last: Expr
+}
+
+function spell(expr: Expr): Spelled | undefined {
+  if (expr.kind === 'ident') return { operand: '', name: expr.name, last: expr }
+  if (expr.kind === 'select') {
+    const operand = qualifiedName(expr.operand)
+    return operand === '' ? undefined : { operand, name: expr.field, last: expr }
+  }
+  if (expr.kind !== 'call' || expr.name !== '_-_') return undefined
+  const [left, right] = expr.args
+  // Nothing but the hyphen between the two.
+  if (left === undefined || right?.kind !== 'ident' || right.start - left.end !== 1) {
+    return undefined
+  }
+  const start = spell(left)
+  return start && { ...start, name: `${start.name}-${right.name}`, last: right }
+}
+
+export function article(type: string): string {
+  return /^[aeio]/.test(type) ? `an ${type}` : `a ${type}`
+}
