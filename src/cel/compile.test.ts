@@ -233,6 +233,43 @@ describe('cost', () => {
     assert.equal(expression?.explain(variables).value, undefined)
   })
 
+  it('a value that holds itself many times over is not walked to its end', () => {
+    const nested = (name: string, inner: string) =>
+      Array.from({ length: 40 }, (_, i) => 40 - i).reduce((body, i) => {
+        const below = i === 1 ? 'request.path' : `${name}${i - 1}`
+        return `cel.bind(${name}${i}, [${below}, ${below}], ${body})`
+      }, inner)
+    const texts = [
+      'a40 == b40',
+      'a40 in [b40]',
+      "{'x': a40} == {'x': b40}",
+      'sets.contains([a40], [b40])',
+    ]
+    const all = texts.map((text) => nested('a', nested('b', text)))
+    for (const text of [...all, 'jwt.groups.map(a, jwt.groups) == jwt.groups.map(a, jwt.groups)']) {
+      for (const backend of ['generated', 'closures'] as const) {
+        const { expression } = compile(text, STAGES.traffic, { backend })
+        assert.equal(expression?.evaluate()(variables), undefined)
+        assert.equal(expression?.explain(variables).value, undefined)
+      }
+    }
+    const plain = compile('jwt.groups == jwt.groups', STAGES.traffic)
+    assert.equal(plain.expression?.predicate()(variables), true, 'the next one is not cut short')
+  })
+
+  it('explain does not run out for what the others never look at', () => {
+    const costly = 'jwt.groups.exists(a, jwt.groups.exists(b, a + b == "x"))'
+    for (const [text, value] of [
+      [`request.path == '' && ${costly}`, false],
+      [`request.path != '' || ${costly}`, true],
+      ["jwt.groups.exists(x, x == 'g0' || jwt.groups.exists(b, x + b == 'x'))", true],
+    ] as const) {
+      const { expression } = compile(text, STAGES.traffic)
+      assert.equal(expression?.evaluate()(variables), value)
+      assert.equal(expression?.explain(variables).value, value)
+    }
+  })
+
   it('one expression over its bound leaves the next alone', () => {
     const costly = compile('jwt.groups.all(a, jwt.groups.all(b, a + b != "x"))', STAGES.traffic)
     const cheap = compile('jwt.groups.exists(a, a == "g7")', STAGES.traffic)

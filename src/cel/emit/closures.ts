@@ -8,7 +8,7 @@ import type {
   Term,
 } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
-import { fuel } from '../values/fuel.ts'
+import { counted, fuel } from '../values/fuel.ts'
 import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
 import { loopTruth, loopValue } from './closure-loops.ts'
@@ -32,8 +32,8 @@ export function closePredicate(term: Term, budget: number, metered: boolean): Pr
   const test = truth(term)
   if (!metered) return (variables) => test(variables, [])
   return (variables) => {
-    fuel.left = budget
-    return test(variables, []) && fuel.left >= 0
+    const isTrue = counted(budget, () => test(variables, []))
+    return isTrue && fuel.left >= 0
   }
 }
 
@@ -41,8 +41,7 @@ export function closeEvaluate(term: Term, budget: number, metered: boolean): Eva
   const run = value(term)
   if (!metered) return (variables) => run(variables, [])
   return (variables) => {
-    fuel.left = budget
-    const result = run(variables, [])
+    const result = counted(budget, () => run(variables, []))
     return fuel.left < 0 ? undefined : result
   }
 }

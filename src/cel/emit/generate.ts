@@ -54,7 +54,7 @@ export function generatePredicate(term: Term, budget: number): Predicate | undef
   const truth = source.truth(term)
   if (!source.metered) return instantiate(source, `return ${truth}`)
   const b = source.constant(budget)
-  return instantiate(source, `fuel.left=${b};return ${truth}&&fuel.left>=0`)
+  return instantiate(source, metered(b, `${truth}&&fuel.left>=0`))
 }
 
 export function generateEvaluate(term: Term, budget: number): Evaluate | undefined {
@@ -62,7 +62,12 @@ export function generateEvaluate(term: Term, budget: number): Evaluate | undefin
   const value = source.value(term)
   if (!source.metered) return instantiate(source, `return ${value}`)
   const b = source.constant(budget)
-  return instantiate(source, `fuel.left=${b};const v=${value};return fuel.left<0?undefined:v`)
+  return instantiate(source, metered(b, `${value}`, 'fuel.left<0?undefined:v'))
+}
+
+function metered(budget: string, value: string, result = 'v'): string {
+  const counted = `try{v=${value}}finally{fuel.counts=false}`
+  return `let v;fuel.left=${budget};fuel.counts=true;${counted}return ${result}`
 }
 
 /** The text that runs, for tests that look for what does not belong there. */

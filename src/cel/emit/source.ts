@@ -101,6 +101,7 @@ export class Source {
       case 'bind':
         return this.within(term.local.slot, term.value, () => this.value(term.body))
       case 'optMap': {
+        this.metered = true
         const body = () => {
           const inner = this.value(term.body)
           return term.flat ? `flat(${inner})` : `some(${inner})`
@@ -206,6 +207,7 @@ export class Source {
   }
 
   within(slot: number, value: Term, body: () => string): string {
+    this.metered = true
     return this.inner([local(slot)], () => `return ${body()}`)(this.value(value))
   }
 

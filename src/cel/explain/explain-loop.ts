@@ -5,7 +5,7 @@ import { fuel } from '../values/fuel.ts'
 import { show } from '../values/show.ts'
 import type { Value } from '../values/value.ts'
 import type { Explainer } from './explain.ts'
-import { answer, broken, type Explanation, failed } from './explanation.ts'
+import { answer, broken, type Explanation, failed, OVER_BOUND } from './explanation.ts'
 
 /** Elements beyond these are evaluated, but not kept. */
 const MOST_KEPT = 20
@@ -17,9 +17,13 @@ export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explana
   const kept: Explanation[] = [range]
   const outcome = new Outcome(term)
   for (let i = 0; i < elements.length; i++) {
-    if (--fuel.left < 0) return broken(term, 'the expression costs more than its bound', kept)
+    const isDecided = outcome.isDecided
+    if (isDecided && i >= MOST_KEPT) break
+    if (!isDecided && --fuel.left < 0) return broken(term, OVER_BOUND, kept)
     setVariables(explainer, term, range.value as Value, elements, i)
-    const parts = turn(explainer, term)
+    const parts = isDecided
+      ? [explainer.aside(() => explainer.explain(term.body))]
+      : turn(explainer, term)
     if (i < MOST_KEPT) {
       const element = `${term.first.name} = ${show(explainer.frame[term.first.slot] as Value)}`
       for (const part of parts) kept.push({ ...part, element })
@@ -72,6 +76,11 @@ class Outcome {
 
   constructor(term: LoopTerm) {
     this.#term = term
+  }
+
+  /** What is left of `all` or `exists` is not looked at but here. */
+  get isDecided(): boolean {
+    return this.#decided !== undefined
   }
 
   /** An explanation where this element makes the whole macro an error. */

@@ -5,13 +5,13 @@ import type { Variables } from '../emit/generate.ts'
 import * as runtime from '../emit/runtime.ts'
 import { dispatch } from '../library/dispatch.ts'
 import { failure } from '../values/failure.ts'
-import { fuel } from '../values/fuel.ts'
+import { counted, fuel } from '../values/fuel.ts'
 import { CelMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'
 import { explainLoop } from './explain-loop.ts'
-import { answer, broken, type Explanation, failed } from './explanation.ts'
+import { answer, broken, type Explanation, failed, OVER_BOUND } from './explanation.ts'
 
 type Maybe = Value | undefined
 
@@ -20,12 +20,11 @@ type Maybe = Value | undefined
  * runs for denials and in tools, and it is what the two fast back ends are compared with.
  */
 export function explain(term: Term, variables: Variables, budget: number): Explanation {
-  fuel.left = budget
-  const explanation = new Explainer(variables).explain(term)
+  const explanation = counted(budget, () => new Explainer(variables, budget).explain(term))
   if (fuel.left >= 0) return explanation
   const cause = {
     kind: 'error',
-    reason: 'the expression costs more than its bound',
+    reason: OVER_BOUND,
     detail: budget,
   } as const
   return { ...explanation, value: undefined, cause }
@@ -34,9 +33,12 @@ export function explain(term: Term, variables: Variables, budget: number): Expla
 export class Explainer {
   readonly #variables: Variables
   readonly frame: Maybe[] = []
+  #spare: number
+  #isAside = false
 
-  constructor(variables: Variables) {
+  constructor(variables: Variables, spare: number) {
     this.#variables = variables
+    this.#spare = spare
   }
 
   explain(term: Term): Explanation {
@@ -152,12 +154,33 @@ export class Explainer {
   }
 
   #logic(term: Extract<Term, { kind: 'and' | 'or' }>, decisive: boolean): Explanation {
-    const parts = [this.explain(term.left), this.explain(term.right)]
+    const left = this.explain(term.left)
+    const right =
+      left.value === decisive
+        ? this.aside(() => this.explain(term.right))
+        : this.explain(term.right)
+    const parts = [left, right]
     if (parts.some((part) => part.value === decisive)) return answer(term, decisive, parts)
     if (parts.every((part) => part.value === !decisive)) return answer(term, !decisive, parts)
     return parts.some((part) => part.value === undefined)
       ? failed(term, parts)
       : broken(term, 'not a condition', parts)
+  }
+
+  /**
+   * What a short-circuit skips is paid for from a budget of its own: the whole must not be an
+   * error here for what the fast back ends never look at.
+   */
+  aside(run: () => Explanation): Explanation {
+    if (this.#isAside) return run()
+    const { left } = fuel
+    this.#isAside = true
+    fuel.left = this.#spare
+    const explanation = run()
+    this.#spare = fuel.left
+    fuel.left = left
+    this.#isAside = false
+    return this.#spare < 0 ? broken(explanation.term, OVER_BOUND, []) : explanation
   }
 
   #conditional(term: Extract<Term, { kind: 'conditional' }>): Explanation {

@@ -35,3 +35,5 @@ export function broken(
 ): Explanation {
   return { term, value: undefined, cause: { kind: 'error', reason, detail }, parts }
 }
+
+export const OVER_BOUND = 'the expression costs more than its bound'

@@ -1,5 +1,5 @@
 import type { Variables } from '../emit/generate.ts'
-import type { Explanation } from '../explain/explanation.ts'
+import { type Explanation, OVER_BOUND } from '../explain/explanation.ts'
 import { type Miss, nearestMiss } from '../explain/miss.ts'
 import type { Action, Rule } from './rule-set.ts'
 
@@ -64,7 +64,7 @@ export function explainRule(
 
 /** A Deny rule that the request made too costly denies; see ./rule-set.ts. */
 export function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
-  return cause?.kind === 'error' && cause.reason === 'the expression costs more than its bound'
+  return cause?.kind === 'error' && cause.reason === OVER_BOUND
 }
 
 /** Why a rule did not match. */

@@ -1,6 +1,6 @@
 import { Cidr } from './cidr.ts'
 import { Duration } from './duration.ts'
-import { charge } from './fuel.ts'
+import { charge, isSpent } from './fuel.ts'
 import { Ip, parseIp } from './ip.ts'
 import { isMap } from './kind.ts'
 import { CelMap } from './map.ts'
@@ -78,7 +78,8 @@ function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 function areSameLists(a: readonly Value[], b: readonly Value[], depth: number): boolean {
   if (a.length !== b.length || depth === DEEPEST) return false
-  charge(a.length >> 1)
+  charge(1 + (a.length >> 1))
+  if (isSpent()) return false
   for (let i = 0; i < a.length; i++) {
     if (!equalsAt(a[i] as Value, b[i] as Value, depth + 1)) return false
   }
@@ -93,7 +94,8 @@ function areSameOptionals(a: Optional, b: Optional, depth: number): boolean {
 function areSameMaps(a: JsonObject | CelMap, b: JsonObject | CelMap, depth: number): boolean {
   const keys = keysOf(a)
   if (keys.length !== sizeOf(b) || depth === DEEPEST) return false
-  charge(keys.length)
+  charge(1 + keys.length)
+  if (isSpent()) return false
   for (const key of keys) {
     const own = valueAt(a, key)
     const other = valueAt(b, key)
