@@ -19,6 +19,12 @@ const MISTAKES = [
   ["jwt?.sub == 'x'", 'PC0101', '', 'what may be absent is read with .?: jwt.?sub'],
   ["jwt.a ?? 'x' == 'x'", 'PC0101', '?', "for a default, write jwt.?team.orValue('none')"],
   ['jwt.sub == “x”', 'PC0101', '“', 'a text stands in straight quotes: \'x\' or "x"'],
+  [
+    'jwt.sub\u00a0== 1',
+    'PC0101',
+    '\u00a0',
+    'U+00A0 is not a plain space: take it away, or put a space',
+  ],
   ['jwt.sub == `x`', 'PC0101', '`x`', 'a text stands in straight quotes: \'x\' or "x"'],
   ["'it's'", 'PC0101', 's', "a quote within a text is written \\', or put other quotes around it"],
   ['source.address == 10.0.0.7', 'PC0101', '.0', "an address is a text: '10.0.0.7'"],

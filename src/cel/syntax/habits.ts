@@ -28,8 +28,15 @@ export function characterHint(text: string, at: number): string | undefined {
     case '”':
       return STRAIGHT
     default:
-      return undefined
+      return invisibleHint(text.codePointAt(at) ?? 0)
   }
+}
+
+/** Blanks and marks that came along when a text was copied look like nothing at all. */
+function invisibleHint(code: number): string | undefined {
+  if (!/[\p{White_Space}\p{Cf}]/u.test(String.fromCodePoint(code))) return undefined
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
+  return `${name} is not a plain space: take it away, or put a space`
 }
 
 function equalsHint(before: string, next: string): string {
