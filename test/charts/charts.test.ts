@@ -28,9 +28,10 @@ describe('every chart', options, () => {
     for (const chart of CHARTS) renderText(chart, { global: { registry: 'x' } })
   })
 
-  it('both make services of the same template', () => {
-    const file = 'templates/_service.tpl'
-    assert.equal(read('portcullis', file), read('portcullis-standalone', file))
+  it('both make services of the same templates', () => {
+    for (const file of ['templates/_service.tpl', 'templates/_scalars.tpl']) {
+      assert.equal(read('portcullis', file), read('portcullis-standalone', file))
+    }
   })
 })
 

@@ -37,6 +37,35 @@ export function serviceCases(prefix: string): readonly LandingCase[] {
         'spec.allocateLoadBalancerNodePorts',
       ],
     ),
+    // The specification calls these two text.
+    [
+      `${prefix}.allocateLoadBalancerNodePorts`,
+      'false',
+      'Service',
+      'spec.allocateLoadBalancerNodePorts',
+      { expect: false },
+    ],
+    [
+      `${prefix}.allocateLoadBalancerNodePorts`,
+      '',
+      'Service',
+      'spec.allocateLoadBalancerNodePorts',
+      { expect: ABSENT },
+    ],
+    [
+      `${prefix}.healthCheckNodePort`,
+      '31500',
+      'Service',
+      'spec.healthCheckNodePort',
+      { expect: 31_500 },
+    ],
+    [
+      `${prefix}.healthCheckNodePort`,
+      '',
+      'Service',
+      'spec.healthCheckNodePort',
+      { expect: ABSENT },
+    ],
     ...own.map(
       (name): LandingCase => [
         `${prefix}.enabled`,

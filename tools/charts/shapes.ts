@@ -21,6 +21,16 @@ export function orNull(shape: Shape): Shape {
   return { ...shape, type: [shape['type'], 'null'].flat() }
 }
 
+/** Unset, or written as text as well, which the specification calls it. */
+export function orText(shape: Shape, pattern: string): Shape {
+  return { ...shape, type: [shape['type'], 'string', 'null'].flat(), pattern }
+}
+
+const DIGITS = '^[0-9]*$'
+
+/** A number of what is kept, where null leaves it to Kubernetes. */
+export const countOrNothing = orText(count, DIGITS)
+
 export function oneOf(...words: readonly string[]): Shape {
   return { enum: words }
 }
@@ -60,13 +70,13 @@ export const serviceFields: Readonly<Record<string, Shape>> = {
   externalName: text,
   externalTrafficPolicy: oneOf('', 'Cluster', 'Local'),
   internalTrafficPolicy: oneOf('', 'Cluster', 'Local'),
-  healthCheckNodePort: orNull(port),
+  healthCheckNodePort: orText(port, DIGITS),
   ipFamilies: { type: 'array', items: oneOf('IPv4', 'IPv6') },
   ipFamilyPolicy: oneOf('', 'SingleStack', 'PreferDualStack', 'RequireDualStack'),
   loadBalancerClass: text,
   loadBalancerIP: text,
   loadBalancerSourceRanges: strings,
-  allocateLoadBalancerNodePorts: orNull(bool),
+  allocateLoadBalancerNodePorts: orText(bool, '^(true|false)?$'),
   publishNotReadyAddresses: bool,
   sessionAffinity: oneOf('', 'None', 'ClientIP'),
   sessionAffinityConfig: anyObject,

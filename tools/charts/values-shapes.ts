@@ -2,6 +2,7 @@ import {
   anyObject,
   bool,
   count,
+  countOrNothing,
   countOrShare,
   int,
   interval,
@@ -56,7 +57,7 @@ export const standaloneShape = mapping({
   session: mapping({ secretName: text }),
   image: mapping({ registry: text, repository: text, tag, pullPolicy }),
   replicaCount: count,
-  revisionHistoryLimit: orNull(count),
+  revisionHistoryLimit: countOrNothing,
   strategy: anyObject,
   autoscaling: mapping({
     annotations: labels,
@@ -99,7 +100,7 @@ export const controlPlaneShape = mapping({
   image: mapping({ registry: text, tag, pullPolicy }),
   controller: mapping({
     replicaCount: count,
-    revisionHistoryLimit: orNull(count),
+    revisionHistoryLimit: countOrNothing,
     logLevel: oneOf('error', 'warn', 'info', 'debug', 'trace'),
     strategy: anyObject,
     priorityClassName: text,

@@ -3,6 +3,12 @@
 {{- default .Release.Name .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* The name of a part, (list name part): the first is cut where both are too long, so that parts differ. */}}
+{{- define "portcullis-standalone.partName" -}}
+{{- $part := last . | trunc 61 | trimSuffix "-" -}}
+{{- printf "%s-%s" (first . | trunc (int (sub 62 (len $part))) | trimSuffix "-") $part -}}
+{{- end -}}
+
 {{- define "portcullis-standalone.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
@@ -43,11 +49,31 @@ app.kubernetes.io/component: proxy
 {{- end -}}
 
 {{- define "portcullis-standalone.image" -}}
-{{- $tag := .Values.image.tag | toString | default .Chart.AppVersion -}}
+{{- $tag := include "portcullis.scalar" .Values.image.tag | default .Chart.AppVersion -}}
 {{- with .Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ .Values.image.repository }}:{{ $tag }}
 {{- end -}}
 
 {{/* The security context of pods, with the runtime's seccomp profile unless another is asked for. */}}
 {{- define "portcullis-standalone.podSecurityContext" -}}
 {{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy (default dict .Values.podSecurityContext))) -}}
+{{- end -}}
+
+{{/* The variables of the proxy: of the chart's, those that the user does not set. No name may come twice. */}}
+{{- define "portcullis-standalone.environment" -}}
+{{- $own := list -}}
+{{- if .Values.oidc.enabled -}}
+{{- $own = append $own (dict "name" "OIDC_COOKIE_SECRET" "valueFrom" (dict "secretKeyRef" (dict "name" .Values.oidc.cookieSecretName "key" "OIDC_COOKIE_SECRET"))) -}}
+{{- end -}}
+{{- with .Values.session.secretName -}}
+{{- $own = append $own (dict "name" "SESSION_KEY" "valueFrom" (dict "secretKeyRef" (dict "name" . "key" "key"))) -}}
+{{- end -}}
+{{- $names := list -}}
+{{- $further := list -}}
+{{- range .Values.extraEnv -}}
+{{- $names = append $names .name -}}
+{{- $further = append $further (hasKey . "value" | ternary (mergeOverwrite (deepCopy .) (dict "value" (include "portcullis.scalar" .value))) .) -}}
+{{- end -}}
+{{- $all := list -}}
+{{- range $own }}{{ if not (has .name $names) }}{{ $all = append $all . }}{{ end }}{{ end -}}
+{{- with concat $all $further }}{{ toYaml . }}{{ end -}}
 {{- end -}}

@@ -15,10 +15,12 @@ default holds.
 {{- end -}}
 {{- end -}}
 {{- $ports := $controller.service.ports -}}
-- name: POD_NAME
-  valueFrom: {fieldRef: {fieldPath: metadata.name}}
-- name: POD_NAMESPACE
-  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- range $name, $path := dict "POD_NAME" "metadata.name" "POD_NAMESPACE" "metadata.namespace" }}
+{{- if not (hasKey (default dict $controller.extraEnv) $name) }}
+- name: {{ $name }}
+  valueFrom: {fieldRef: {fieldPath: {{ $path }}}}
+{{- end }}
+{{- end }}
 {{- $settings := dict
   "PORTCULLIS_LOG_LEVEL" $controller.logLevel
   "PORTCULLIS_XDS_MODE" $controller.xds.mode
@@ -40,12 +42,13 @@ default holds.
   "PORTCULLIS_ISTIO_NAMESPACE" .Values.istio.namespace
   "PORTCULLIS_ISTIO_NETWORK" .Values.istio.network
   "PORTCULLIS_ISTIO_REVISION" .Values.istio.revision
-  "PORTCULLIS_PROXY_IMAGE_REGISTRY" (default .Values.image.registry .Values.proxy.image.registry)
+  "PORTCULLIS_PROXY_IMAGE_REGISTRY" (default .Values.image.registry .Values.proxy.image.registry | default "" | trimSuffix "/")
   "PORTCULLIS_PROXY_IMAGE_REPOSITORY" .Values.proxy.image.repository
-  "PORTCULLIS_PROXY_IMAGE_TAG" (toString (default "" .Values.proxy.image.tag) | default (toString (default "" .Values.image.tag)))
+  "PORTCULLIS_PROXY_IMAGE_TAG" (include "portcullis.scalar" .Values.proxy.image.tag | default (include "portcullis.scalar" .Values.image.tag))
 -}}
 {{- range $name, $value := $settings }}
-{{- if $value }}
+{{- /* A variable of the user's own takes the place of the chart's: no name may come twice. */}}
+{{- if and $value (not (hasKey (default dict $controller.extraEnv) $name)) }}
 - name: {{ $name }}
   value: {{ toString $value | quote }}
 {{- end }}
@@ -67,10 +70,4 @@ default holds.
   value: {{ include "portcullis.scalar" $value | quote }}
   {{- end }}
 {{- end }}
-{{- end -}}
-
-{{/* A scalar as it was written: numbers come as floats, and 1500000 must not become 1.5e+06. */}}
-{{- define "portcullis.scalar" -}}
-{{- if kindIs "invalid" . -}}
-{{- else if kindIs "string" . }}{{ . }}{{ else }}{{ toJson . }}{{ end -}}
 {{- end -}}

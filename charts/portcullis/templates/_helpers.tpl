@@ -74,7 +74,7 @@ runAsNonRoot: true
 {{- define "portcullis.image" -}}
 {{- $own := .Values.controller.image -}}
 {{- $registry := default .Values.image.registry $own.registry -}}
-{{- $tag := toString (default "" $own.tag) | default (toString (default "" .Values.image.tag)) | default .Chart.AppVersion -}}
+{{- $tag := include "portcullis.scalar" $own.tag | default (include "portcullis.scalar" .Values.image.tag) | default .Chart.AppVersion -}}
 {{- with $registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ $own.repository }}:{{ $tag }}
 {{- end -}}
 

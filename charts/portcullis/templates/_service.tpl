@@ -1,6 +1,6 @@
 {{/*
 The spec of a Service from its values: (dict "values" … "ports" … "selector" …). What is empty is
-left out; what is null by default is written whenever it is set, be it to false or 0.
+left out; what is null by default is written whenever it is set, be it to false or 0, or as text.
 */}}
 {{- define "portcullis.serviceSpec" -}}
 {{- $values := .values -}}
@@ -9,7 +9,7 @@ left out; what is null by default is written whenever it is set, be it to false 
 {{- with get $values $key }}{{ $_ := set $spec $key . }}{{ end -}}
 {{- end -}}
 {{- range $key := list "allocateLoadBalancerNodePorts" "healthCheckNodePort" -}}
-{{- if not (kindIs "invalid" (index $values $key)) }}{{ $_ := set $spec $key (index $values $key) }}{{ end -}}
+{{- with include "portcullis.scalar" (index $values $key) }}{{ $_ := set $spec $key (printf "[%s]" . | fromYamlArray | first) }}{{ end -}}
 {{- end -}}
 {{- toYaml $spec -}}
 {{- end -}}
