@@ -22,7 +22,7 @@ export function orNull(shape: Shape): Shape {
 }
 
 /** Unset, or written as text as well, which the specification calls it. */
-export function orText(shape: Shape, pattern: string): Shape {
+function orText(shape: Shape, pattern: string): Shape {
   return { ...shape, type: [shape['type'], 'string', 'null'].flat(), pattern }
 }
 
