@@ -189,7 +189,10 @@ describe('reads', () => {
 describe('cost', () => {
   const groups = Array.from({ length: 1_000 }, (_, i) => `g${i}`)
   const long = 'x'.repeat(60_000)
-  const variables = { jwt: { groups, long }, request: { path: long } } as unknown as Record<
+  const map = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`k${i}`, i]))
+  const many = Array.from({ length: 20_000 }, (_, i) => i)
+  const path = `${long.slice(1)}x`
+  const variables = { jwt: { groups, long, map, many }, request: { path } } as unknown as Record<
     string,
     Value
   >
@@ -203,6 +206,11 @@ describe('cost', () => {
     ['joining in a loop', 'jwt.groups.all(a, size(jwt.groups.join(a)) > 0)'],
     ['replacing in a loop', 'jwt.groups.all(a, size(jwt.long.replace("x", "yy")) > 0)'],
     ['searching a pattern in a loop', 'jwt.groups.all(a, !jwt.long.matches("x+y"))'],
+    ['counting the members of a large map in a loop', 'jwt.groups.all(a, size(jwt.map) > 0)'],
+    ['beginning a loop over a large map in a loop', 'jwt.groups.all(a, jwt.map.exists(k, k != a))'],
+    ['comparing long texts in a loop', 'jwt.many.all(a, request.path == jwt.long)'],
+    ['comparing long beginnings in a loop', 'jwt.many.all(a, request.path.startsWith(jwt.long))'],
+    ['looking for a text in a list in a loop', 'jwt.many.all(a, !("x" in jwt.many))'],
     ['looking for members in a loop', 'jwt.groups.all(a, jwt.groups.all(b, a in jwt.groups))'],
   ] as const) {
     it(`${title} is an error once it is over its bound, and soon`, () => {

@@ -20,7 +20,8 @@ const LANGUAGE = new Set(
 const RUNTIME = new Set(
   `getField optField testField getIndex optIndex isEqual isMember call makeList makeMap elementsOf
    firstOf secondOf grow addEntries endMap some flat own equals add subtract multiply divide modulo
-   negate less lessOrEqual greater greaterOrEqual sizeOf`.split(/\s+/),
+   negate less lessOrEqual greater greaterOrEqual sizeOf hasText isSameText holdsText beginsWith
+   finishesWith`.split(/\s+/),
 )
 const MEMBERS = new Set(
   `isArray includes startsWith endsWith has containsIp left length value none`.split(' '),

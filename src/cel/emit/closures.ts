@@ -218,11 +218,10 @@ function memberValue({ element, container }: MemberTerm): Run {
   }
 }
 
-/** Methods of JavaScript's strings that answer what CEL's do. */
 const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolean>> = {
-  startsWith: (text, part) => text.startsWith(part),
-  endsWith: (text, part) => text.endsWith(part),
-  contains: (text, part) => text.includes(part),
+  startsWith: runtime.beginsWith,
+  endsWith: runtime.finishesWith,
+  contains: runtime.holdsText,
 }
 
 /** `text.startsWith(part)` and its like, whatever is known of the types. */

@@ -26,6 +26,7 @@ const RUNTIME: Record<string, unknown> = {
   ]),
   ...pick(runtime, ['call', 'makeList', 'makeMap', 'elementsOf', 'firstOf', 'secondOf', 'grow']),
   ...pick(runtime, ['addEntries', 'endMap', 'some', 'flat', 'own', 'equals']),
+  ...pick(runtime, ['hasText', 'isSameText', 'holdsText', 'beginsWith', 'finishesWith']),
   ...pick(operators, ['add', 'subtract', 'multiply', 'divide', 'modulo', 'negate']),
   ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf']),
   Optional,

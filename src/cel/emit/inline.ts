@@ -38,7 +38,10 @@ export function isJson(term: Term): boolean {
 export function isIdentity(constant: Value, other: Term): boolean {
   if (constant === null || typeof constant === 'boolean') return true
   const kind = isKnown(other) ? other.type.kind : 'dyn'
-  if (typeof constant === 'string') return kind === 'string' || isJson(other)
+  // A long text costs, wherever it is compared.
+  if (typeof constant === 'string') {
+    return constant.length < 256 && (kind === 'string' || isJson(other))
+  }
   // JSON has no boxed doubles, and no uint this small.
   if (typeof constant === 'number')
     return Number.isSafeInteger(constant) && (kind === 'int' || isJson(other))

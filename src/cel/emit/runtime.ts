@@ -4,9 +4,10 @@ import * as operators from '../library/operators.ts'
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
 import { charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
-import { isPlainObject } from '../values/kind.ts'
+import { isPlainObject, keysOf } from '../values/kind.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
+import { beginsWith, finishesWith, holdsText, isAmong, isSameText } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 
 /**
@@ -91,7 +92,7 @@ export function elementsOf(range: Maybe): readonly Value[] | undefined {
   if (range === undefined) return undefined
   if (Array.isArray(range)) return range
   if (range instanceof CelMap) return [...range.keys()]
-  return isPlainObject(range) ? Object.keys(range) : fail('no such overload')
+  return isPlainObject(range) ? keysOf(range) : fail('no such overload')
 }
 
 /** The second variable of a macro: the element of a list, the value of a map's key. */
@@ -142,9 +143,15 @@ export function flat(value: Maybe): Maybe {
   return value === undefined || value instanceof Optional ? value : fail('no such overload')
 }
 
+/** A text among the elements of a list. */
+export function hasText(list: readonly Value[], text: string): boolean {
+  charge(list.length >> 2)
+  return isAmong(text, list)
+}
+
 /** A variable whose name every object inherits. */
 export function own(variables: { readonly [name: string]: Maybe }, name: string): Maybe {
   return Object.hasOwn(variables, name) ? variables[name] : undefined
 }
 
-export { equals }
+export { beginsWith, equals, finishesWith, holdsText, isSameText }

@@ -39,14 +39,14 @@ export function writeIndex(s: Source, term: IndexTerm): string {
 
 export function writeEqual(s: Source, term: EqualTerm, wanted: boolean): string {
   const [constant, other] = constantFirst(term)
-  const sign = wanted ? '===' : '!=='
   if (constant !== undefined && isIdentity(constant.value, other)) {
     const k = s.literal(constant.value)
     if (wanted) return `${s.value(other)}===${k}`
     return s.guarded([other], ([t]) => `${t}!==${k}`, 'false')
   }
   if (isText(term.left) && isText(term.right)) {
-    return s.guarded([term.left, term.right], ([a, b]) => `${a}${sign}${b}`, 'false')
+    const not = wanted ? '' : '!'
+    return s.guarded([term.left, term.right], ([a, b]) => `${not}isSameText(${a},${b})`, 'false')
   }
   return `isEqual(${s.value(term.left)},${s.value(term.right)})===${wanted}`
 }
@@ -74,7 +74,7 @@ export function writeMember(s: Source, term: MemberTerm, wanted: boolean): strin
   if (isTextSearch(term)) {
     const t = s.temporary()
     const k = s.value(element)
-    const found = `Array.isArray(${t}=${s.value(container)})?${not}${t}.includes(${k})`
+    const found = `Array.isArray(${t}=${s.value(container)})?${not}hasText(${t},${k})`
     return `(${found}:isMember(${k},${t})===${wanted})`
   }
   return `isMember(${s.value(element)},${s.value(container)})===${wanted}`
@@ -134,9 +134,13 @@ function textTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   const t = s.temporary()
   const isString = `typeof(${t}=${s.value(receiver)})==='string'`
   const { value, test } = s.operand(argument)
-  const method = name === 'contains' ? 'includes' : name
   const guards = test === undefined ? isString : `${isString}&&${test}`
-  return { guards, code: `${t}.${method}(${value})` }
+  const isShort = argument.kind === 'constant' && (argument.value as string).length < 256
+  const code =
+    isShort && name !== 'contains'
+      ? `${t}.${name}(${value})`
+      : `${TEXT_TESTS.get(name)}(${t},${value})`
+  return { guards, code }
 }
 
 function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
@@ -155,7 +159,12 @@ function networkTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   return { guards: test ?? 'true', code: `${k}.containsIp(${value})` }
 }
 
-const TEXT_TESTS = new Set(['startsWith', 'endsWith', 'contains'])
+/** The names of what tests texts of any length; short ones JavaScript tests as quickly. */
+const TEXT_TESTS = new Map([
+  ['startsWith', 'beginsWith'],
+  ['endsWith', 'finishesWith'],
+  ['contains', 'holdsText'],
+])
 
 function isText(term: Term): boolean {
   return term.type.kind === 'string' && isKnown(term)

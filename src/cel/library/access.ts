@@ -1,12 +1,13 @@
 import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
 import { charge } from '../values/fuel.ts'
-import { isPlainObject } from '../values/kind.ts'
+import { isPlainObject, keysOf } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
 import { Double, isInt, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
 import { codePointLength } from '../values/text.ts'
+import { isAmong } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 
 // Reading members. Plain objects show their own keys alone and structs their declared fields, so
@@ -98,7 +99,7 @@ export function isIn(value: Value, container: Value): boolean | undefined {
 export function sizeOf(value: Value): number | undefined {
   if (typeof value === 'string') return sizeOfText(value)
   if (Array.isArray(value) || value instanceof Uint8Array) return value.length
-  if (isPlainObject(value)) return Object.keys(value).length
+  if (isPlainObject(value)) return keysOf(value).length
   return value instanceof CelMap ? value.size : fail('no such overload')
 }
 
@@ -114,7 +115,7 @@ function attributeOf(struct: Struct, field: string): Value | undefined {
 /** Charged for the sake of loops that search lists again and again. */
 function isElement(value: Value, list: readonly Value[]): boolean {
   charge(list.length >> 2)
-  if (typeof value === 'string' && list.includes(value)) return true
+  if (typeof value === 'string' && isAmong(value, list)) return true
   for (let i = 0; i < list.length; i++) {
     const element = list[i] as Value
     if (typeof element !== 'string' || typeof value !== 'string') {

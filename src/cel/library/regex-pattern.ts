@@ -57,7 +57,11 @@ function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefi
   const literal = compileLiteral(pattern)
   if (literal !== undefined) {
     const find = (text: string) => findFirst(compileProgram(pattern), literal, text)
-    return { matches: literal, find, groups: 0, names: new Map() }
+    const matches = (text: string) => {
+      charge(text.length >> 4)
+      return literal(text)
+    }
+    return { matches, find, groups: 0, names: new Map() }
   }
   const program = compileProgram(pattern, mostCodePoints)
   if (program === undefined) return undefined

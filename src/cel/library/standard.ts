@@ -1,5 +1,5 @@
 import { BOOL, BYTES, INT, listOf, mapOf, param, STRING } from '../check/types.ts'
-import { charge } from '../values/fuel.ts'
+import { beginsWith, finishesWith, holdsText } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 import { sizeOf, sizeOfText } from './access.ts'
 import { ARITHMETIC } from './arithmetic.ts'
@@ -27,20 +27,7 @@ export const STANDARD = defineLibrary('standard', [
       declare([MAP], INT, sizeOf),
     ]),
   ),
-  fn('contains', method([STRING, STRING], BOOL, contains)),
-  fn('startsWith', method([STRING, STRING], BOOL, startsWith)),
-  fn('endsWith', method([STRING, STRING], BOOL, endsWith)),
+  fn('contains', method([STRING, STRING], BOOL, holdsText)),
+  fn('startsWith', method([STRING, STRING], BOOL, beginsWith)),
+  fn('endsWith', method([STRING, STRING], BOOL, finishesWith)),
 ])
-
-function contains(text: string, part: string): boolean {
-  charge(text.length >> 4)
-  return text.includes(part)
-}
-
-function startsWith(text: string, prefix: string): boolean {
-  return text.startsWith(prefix)
-}
-
-function endsWith(text: string, suffix: string): boolean {
-  return text.endsWith(suffix)
-}

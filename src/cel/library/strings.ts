@@ -9,6 +9,7 @@ import {
   codePointLength,
   codePointSlice,
 } from '../values/text.ts'
+import { beginsWith, findText, finishesWith, splitText } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method } from './define.ts'
 import { FORMAT } from './strings-format.ts'
@@ -122,7 +123,7 @@ function replace(text: string, old: string, fresh: string, limit: Int): string |
   let result = ''
   let from = 0
   for (let left = Number(limit); left !== 0; left--) {
-    const at = text.indexOf(old, from)
+    const at = findText(text, old, from)
     if (at < 0) break
     charge(1 + (fresh.length >> 4))
     result += text.slice(from, at) + fresh
@@ -149,7 +150,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 /** `limit` is the most parts to make, the last being the rest; all where negative. */
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
-  const parts = separator === '' ? characters(text) : text.split(separator, LARGEST_LIST + 1)
+  const parts = separator === '' ? characters(text) : splitText(text, separator, LARGEST_LIST + 1)
   if (parts === undefined || parts.length > LARGEST_LIST) return overBound('list too long')
   charge(parts.length + (text.length >> 4))
   if (limit < 0 || parts.length <= limit) return parts
@@ -187,11 +188,11 @@ function reverse(text: string): string {
 }
 
 function stripPrefix(text: string, prefix: string): string {
-  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+  return beginsWith(text, prefix) ? text.slice(prefix.length) : text
 }
 
 function stripSuffix(text: string, suffix: string): string {
-  return text.endsWith(suffix) ? text.slice(0, text.length - suffix.length) : text
+  return finishesWith(text, suffix) ? text.slice(0, text.length - suffix.length) : text
 }
 
 const ESCAPES: ReadonlyMap<string, string> = new Map([

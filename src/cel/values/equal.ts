@@ -6,6 +6,7 @@ import { isMap } from './kind.ts'
 import { CelMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { isSameText } from './text-search.ts'
 import { Timestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
 import type { JsonObject, Value } from './value.ts'
@@ -25,7 +26,7 @@ const DEEPEST = 500
 function equalsAt(a: Value, b: Value, depth: number): boolean {
   switch (typeof a) {
     case 'string':
-      return a === b || (b instanceof Ip && isTextOf(a, b))
+      return typeof b === 'string' ? isSameText(a, b) : b instanceof Ip && isTextOf(a, b)
     case 'number':
       return typeof b === 'number' ? a === b : isSameNumber(a, b)
     case 'boolean':
@@ -94,7 +95,7 @@ function areSameOptionals(a: Optional, b: Optional, depth: number): boolean {
 function areSameMaps(a: JsonObject | CelMap, b: JsonObject | CelMap, depth: number): boolean {
   const keys = keysOf(a)
   if (keys.length !== sizeOf(b) || depth === DEEPEST) return false
-  charge(1 + keys.length)
+  charge(1 + (keys.length > 64 ? 8 : 1) * keys.length)
   if (isSpent()) return false
   for (const key of keys) {
     const own = valueAt(a, key)

@@ -1,6 +1,7 @@
 import type { Type } from '../check/types.ts'
 import { Cidr } from './cidr.ts'
 import { Duration } from './duration.ts'
+import { charge } from './fuel.ts'
 import { Ip } from './ip.ts'
 import { CelMap } from './map.ts'
 import { Double, isDouble, isInt, Uint } from './number.ts'
@@ -83,6 +84,13 @@ export function accepts(type: Type, value: Value): boolean {
 /** A map of either form. */
 export function isMap(value: Value): value is JsonObject | CelMap {
   return isPlainObject(value) || value instanceof CelMap
+}
+
+/** The names of an object's members, which JavaScript collects anew each time where they are many. */
+export function keysOf(map: JsonObject): readonly string[] {
+  const keys = Object.keys(map)
+  if (keys.length > 64) charge(4 * keys.length)
+  return keys
 }
 
 /** JSON's objects, and such as were made to look like them; never an instance of a class. */

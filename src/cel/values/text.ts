@@ -1,3 +1,6 @@
+import { charge } from './fuel.ts'
+import { findLastText, findText } from './text-search.ts'
+
 /**
  * CEL counts, cuts and orders strings by code points, JavaScript by UTF-16 units. These agree
  * until the first surrogate pair, so each function below walks units and pays for pairs only
@@ -45,21 +48,22 @@ export function codePointSlice(text: string, start: number, end: number): string
 export function codePointIndexOf(text: string, search: string, start: number): number {
   const from = codePointOffset(text, start)
   if (from < 0) return -1
-  const found = text.indexOf(search, from)
+  const found = findText(text, search, from)
   return found < 0 ? -1 : countCodePoints(text, found)
 }
 
 /** The last place at or before `start`, as an index of code points; -1 where there is none. */
 export function codePointLastIndexOf(text: string, search: string, start: number): number {
   const from = codePointOffset(text, start)
-  const found = text.lastIndexOf(search, from < 0 ? text.length : from)
+  const found = findLastText(text, search, from < 0 ? text.length : from)
   return found < 0 ? -1 : countCodePoints(text, found)
 }
 
 /** Negative, zero or positive: the order of code points, which is also that of UTF-8 bytes. */
 export function compareText(a: string, b: string): number {
-  if (a === b) return 0
   const shorter = Math.min(a.length, b.length)
+  if (shorter > 255) charge(shorter >> 5)
+  if (a === b) return 0
   for (let i = 0; i < shorter; i++) {
     const left = a.charCodeAt(i)
     const right = b.charCodeAt(i)

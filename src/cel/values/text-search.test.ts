@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import {
+  beginsWith,
+  findLastText,
+  findText,
+  finishesWith,
+  holdsText,
+  splitText,
+} from './text-search.ts'
+
+describe('searching texts', () => {
+  it('finds what JavaScript finds, where it takes the long way too', () => {
+    const few = fc.constantFrom('a', 'b', 'ab')
+    const long = fc.array(few, { minLength: 20, maxLength: 60 }).map((parts) => parts.join(''))
+    const property = fc.property(long, long, fc.nat(20), (end, part, from) => {
+      // Twice the part within many letters: longer than what is searched the short way.
+      const text = `${'ab'.repeat(9_000)}${part}${end}${part}${'b'.repeat(12_000)}`
+      const search = `${'ab'.repeat(9)}${part}`
+      assert.equal(findText(text, search, from), text.indexOf(search, from))
+      assert.equal(findLastText(text, search, from * 1_000), text.lastIndexOf(search, from * 1_000))
+      assert.equal(findLastText(text, part, text.length), text.lastIndexOf(part))
+      assert.deepEqual(splitText(text, part, 3), text.split(part, 3))
+      assert.deepEqual(splitText(text, search, 99), text.split(search, 99))
+      assert.equal(holdsText(text, `${search}c`), false)
+    })
+    fc.assert(property, { numRuns: 30 })
+  })
+
+  it('long beginnings and ends', () => {
+    const long = 'x'.repeat(1_000)
+    assert.deepEqual([beginsWith(`${long}y`, long), finishesWith(`y${long}`, long)], [true, true])
+    assert.deepEqual([beginsWith(`y${long}`, long), finishesWith(`${long}y`, long)], [false, false])
+    assert.deepEqual([beginsWith('x', long), finishesWith('x', long)], [false, false])
+  })
+})

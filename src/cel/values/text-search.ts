@@ -1,0 +1,109 @@
+import { charge } from './fuel.ts'
+
+/**
+ * JavaScript's own searches take the product of both lengths where a text is made for it, and its
+ * startsWith some nanoseconds a letter. Where both sides may come from a request, that is too much.
+ */
+
+/** Searches for less than this, or within it, are quick whatever the texts. */
+const SHORT_PART = 32
+const MOST_COMPARED = 1 << 20
+/** Below, two texts are compared in no time. */
+const SHORT_TEXT = 256
+
+/** `text.includes(part)` in linear time. */
+export function holdsText(text: string, part: string): boolean {
+  charge(text.length >> 4)
+  return findText(text, part, 0) >= 0
+}
+
+/** `text.startsWith(prefix)`: long ones are compared as a whole, which is ten times quicker. */
+export function beginsWith(text: string, prefix: string): boolean {
+  const { length } = prefix
+  if (length < SHORT_TEXT) return text.startsWith(prefix)
+  return length <= text.length && isSameText(text.slice(0, length), prefix)
+}
+
+export function finishesWith(text: string, suffix: string): boolean {
+  const { length } = suffix
+  if (length < SHORT_TEXT) return text.endsWith(suffix)
+  return length <= text.length && isSameText(text.slice(text.length - length), suffix)
+}
+
+/** `===`, with what it costs. */
+export function isSameText(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  if (a.length >= SHORT_TEXT) charge(a.length >> 7)
+  return a === b
+}
+
+/** `list.includes(text)`, with what long texts cost. */
+export function isAmong(text: string, list: readonly unknown[]): boolean {
+  if (text.length < SHORT_TEXT) return list.includes(text)
+  return list.some((other) => typeof other === 'string' && isSameText(text, other))
+}
+
+/** `text.indexOf(part, from)` in linear time. */
+export function findText(text: string, part: string, from: number): number {
+  if (isQuick(text, part)) return text.indexOf(part, from)
+  for (const at of places(text, part, from)) return at
+  return -1
+}
+
+/** `text.lastIndexOf(part, from)` in linear time. */
+export function findLastText(text: string, part: string, from: number): number {
+  if (isQuick(text, part)) return text.lastIndexOf(part, from)
+  let last = -1
+  for (const at of places(text, part, 0)) {
+    if (at > from) break
+    last = at
+  }
+  return last
+}
+
+/** `text.split(separator, most)` in linear time, for a separator that is not empty. */
+export function splitText(text: string, separator: string, most: number): string[] {
+  if (isQuick(text, separator)) return text.split(separator, most)
+  const parts: string[] = []
+  let from = 0
+  for (const at of places(text, separator, 0)) {
+    if (at < from) continue
+    if (parts.length === most) return parts
+    parts.push(text.slice(from, at))
+    from = at + separator.length
+  }
+  if (parts.length < most) parts.push(text.slice(from))
+  return parts
+}
+
+function isQuick(text: string, part: string): boolean {
+  return part.length < SHORT_PART || part.length * text.length <= MOST_COMPARED
+}
+
+/** All places where the part is, overlapping ones too: Knuth, Morris and Pratt's search. */
+function* places(text: string, part: string, from: number): Generator<number> {
+  const borders = bordersOf(part)
+  let matched = 0
+  for (let i = from; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    while (matched > 0 && part.charCodeAt(matched) !== unit)
+      matched = borders[matched - 1] as number
+    if (part.charCodeAt(matched) === unit) matched++
+    if (matched < part.length) continue
+    yield i - matched + 1
+    matched = borders[matched - 1] as number
+  }
+}
+
+/** For each beginning of the part, the length of its longest end that is a beginning as well. */
+function bordersOf(part: string): Int32Array {
+  const borders = new Int32Array(part.length)
+  let length = 0
+  for (let i = 1; i < part.length; i++) {
+    const unit = part.charCodeAt(i)
+    while (length > 0 && part.charCodeAt(length) !== unit) length = borders[length - 1] as number
+    if (part.charCodeAt(length) === unit) length++
+    borders[i] = length
+  }
+  return borders
+}
