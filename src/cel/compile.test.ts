@@ -256,7 +256,7 @@ describe('cost', () => {
     const all = texts.map((text) => nested('a', nested('b', text)))
     for (const text of [...all, 'jwt.groups.map(a, jwt.groups) == jwt.groups.map(a, jwt.groups)']) {
       for (const backend of ['generated', 'closures'] as const) {
-        const { expression } = compile(text, STAGES.traffic, { backend })
+        const { expression } = compile(text, STAGES.traffic, { backend, budget: 2_000 })
         assert.equal(expression?.evaluate()(variables), undefined)
         assert.equal(expression?.explain(variables).value, undefined)
       }
@@ -272,7 +272,7 @@ describe('cost', () => {
       [`request.path != '' || ${costly}`, true],
       ["jwt.groups.exists(x, x == 'g0' || jwt.groups.exists(b, x + b == 'x'))", true],
     ] as const) {
-      const { expression } = compile(text, STAGES.traffic)
+      const { expression } = compile(text, STAGES.traffic, { budget: 2_000 })
       assert.equal(expression?.evaluate()(variables), value)
       assert.equal(expression?.explain(variables).value, value)
     }
