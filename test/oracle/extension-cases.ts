@@ -27,6 +27,7 @@ const SETS = `
 
 const MATH = `
   math.greatest(1, 2.5, 2u) | math.least(1, 2.5, 2u) | math.greatest([1, 5, 3]) | math.greatest([])
+  math.greatest(0.0/0.0, 1.0) | math.greatest(1.0, 0.0/0.0) | math.least([1.0, 0.0/0.0, 2.0]) | math.least(1, 0.0/0.0) | math.greatest(0.0/0.0)
   math.least(-0.0, 0.0) | math.greatest('a') | math.ceil(1.2) | math.ceil(-1.2) | math.floor(-1.2)
   math.round(1.5) | math.round(-1.5) | math.round(2.5) | math.round(0.49999999999999994)
   math.trunc(-1.9) | math.abs(-3) | math.abs(-3.5) | math.abs(3u) | math.abs(-9223372036854775808)

@@ -87,7 +87,10 @@ function furthest(numbers: readonly Value[], sign: 1 | -1): Value | undefined {
     if (!isInt(number) && !isDouble(number) && !(number instanceof Uint)) {
       return fail('no such overload')
     }
-    if (found === undefined || sign * (compare(number, found) as number) > 0) found = number
+    const order = found === undefined ? sign : (compare(number, found) as number)
+    // NaN has no place among numbers: the answer must not depend on where it stands.
+    if (Number.isNaN(order)) return fail('NaN has no order')
+    if (sign * order > 0) found = number
   }
   return found ?? fail('the list is empty')
 }
