@@ -126,6 +126,7 @@ const STANDARD = `
   [3, 4].transformList(i, v, i * v) | [3, 4].transformMap(i, v, i * v) | {'a': 1}.transformMapEntry(k, v, {v: k}) | {'a': 1}.transformList(k, v, k)
   {'a': 1}.transformMapEntry(k, v, {}) | ['a'].transformMapEntry(i, v, {v: i, v + v: i}) | [1, 2].transformMapEntry(i, v, {?v: i == 0 ? optional.of(i) : optional.none()})
   ['a', 'b'].transformMapEntry(i, v, {v: i, 'a': i}) | [1].transformMapEntry(i, v, dyn(1))
+  rb'a' | br'a' | bR'a' | Rb'a' | 0X1 | 0x1F | 0xfU
   base64.encode(b'\\xff\\xfe') | base64.decode('__4=') | base64.decode('//4=') | base64.decode('//4') | base64.decode('/') | base64.encode(b'')
 `
 

@@ -172,9 +172,9 @@ function skipBlank(text: string, from: number): number {
   }
 }
 
-/** `r`, `b` and both in either order and case, before a quote. */
+/** `r`, `b` and `br`, in either case, before a quote. */
 function isPrefix(text: string, start: number, end: number): boolean {
-  return end - start <= 2 && /^(?:r|b|rb|br)$/i.test(text.slice(start, end))
+  return end - start <= 2 && /^(?:r|b|br)$/i.test(text.slice(start, end))
 }
 
 function isDigit(code: number): boolean {

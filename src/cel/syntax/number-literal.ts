@@ -2,8 +2,7 @@ import { double, int, uint } from '../values/number.ts'
 import type { Value } from '../values/value.ts'
 import type { Problem } from './lexer.ts'
 
-const NUMBER =
-  /0[xX]([0-9a-fA-F]+)([uU]?)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)([uU]?)/y
+const NUMBER = /0x([0-9a-fA-F]+)([uU]?)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)([uU]?)/y
 
 /** 2^63 is no int, but `-9223372036854775808` is: the parser negates this one itself. */
 export const LEAST_INT_MAGNITUDE = 2n ** 63n
