@@ -1,11 +1,7 @@
-import { statSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 
 /** Where V8 was told anything by hand, it is left as it is. */
 const isOurs = process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === undefined
-
-/** A file that takes longer to read than it takes to compile for it, in bytes. */
-const LONG = 128 * 1024
 
 /**
  * While a process starts, nearly all that is made stays, and little is run twice. V8 would take
@@ -19,18 +15,22 @@ export function beginFrugally(): void {
   setFlagsFromString('--no-turbofan')
 }
 
-/** A long file is worth the compiler from its first line on. */
-export function prepareFor(file: string): void {
-  if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > LONG) allowCompiler()
-}
-
 /** For traffic, which runs the same all the time and makes little else than short-lived objects. */
 export function endFrugally(): void {
   if (!isOurs) return
   setFlagsFromString('--semi-space-growth-factor=2')
-  allowCompiler()
+  setFlagsFromString('--turbofan')
 }
 
-function allowCompiler(): void {
-  if (isOurs) setFlagsFromString('--turbofan')
+/**
+ * For a change of the configuration, which runs once and makes way for traffic: what the compiler
+ * made of its code would be ready when it is over, and until then it would take half of a core.
+ */
+export async function withoutCompiler(work: () => Promise<void>): Promise<void> {
+  if (isOurs) setFlagsFromString('--no-turbofan')
+  try {
+    await work()
+  } finally {
+    if (isOurs) setFlagsFromString('--turbofan')
+  }
 }

@@ -3,6 +3,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import type { Fleet } from './fleet.ts'
+import { withoutCompiler } from './frugal-start.ts'
 
 export interface ReloadOptions {
   readonly file: string
@@ -38,7 +39,9 @@ export class Reloading {
     this.#isBusy = true
     while (this.#isAsked) {
       this.#isAsked = false
-      await this.#reload().catch((error: unknown) => this.#options.rejected([this.#fault(error)]))
+      await withoutCompiler(() => this.#reload()).catch((error: unknown) => {
+        this.#options.rejected([this.#fault(error)])
+      })
     }
     this.#isBusy = false
   }

@@ -27,7 +27,7 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
-import { endFrugally, prepareFor } from './frugal-start.ts'
+import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
 import { readArgs } from './read-args.ts'
@@ -55,7 +55,6 @@ with a backend of its own.
 SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
   run: async (args, terminal) => {
     const file = fileOf(args)
-    prepareFor(file ?? QUICKSTART)
     const stamp = stampOf(file ?? QUICKSTART)
     const { environment } = terminal
     const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
