@@ -198,6 +198,8 @@ export class Gateway {
       for (const cluster of retiredClusters(previous, next)) cluster.close()
       closeKept(retiredKept(previous, next))
     }
+    // It is in effect: what is left to do can wait for the requests that have come meanwhile.
+    await new Promise((resolve) => setImmediate(resolve))
     this.#forgetting.swapped(next, this.#streams as Streams)
     this.#observing.swapped()
     this.#collectors.swapped(next)

@@ -107,22 +107,22 @@ function plainEnd(cursor: Cursor, isFlow: boolean): number {
   let end = start
   for (let at = start; ; at++) {
     const code = text.charCodeAt(at)
-    if (code === SPACE) continue
-    const isEnd = at >= text.length || code === LINE_END || (isFlow && isFlowMark(code))
-    if (
-      isEnd ||
-      (code === HASH && text.charCodeAt(at - 1) === SPACE) ||
-      isColon(text, at, isFlow)
-    ) {
-      cursor.stop = at
-      return end
+    // Letters, which are most of it, end nothing.
+    if (code > COLON && !isFlow) end = at + 1
+    else if (code !== SPACE) {
+      const isEnd = at >= text.length || code === LINE_END || (isFlow && isFlowMark(code))
+      const isComment = code === HASH && text.charCodeAt(at - 1) === SPACE
+      if (isEnd || isComment || (code === COLON && endsKey(text, at, isFlow))) {
+        cursor.stop = at
+        return end
+      }
+      end = at + 1
     }
-    end = at + 1
   }
 }
 
-function isColon(text: string, at: number, isFlow: boolean): boolean {
-  if (text.charCodeAt(at) !== COLON) return false
+/** Whether the colon there does. */
+function endsKey(text: string, at: number, isFlow: boolean): boolean {
   const next = text.charCodeAt(at + 1)
   return isBreak(next) || (isFlow && isFlowMark(next))
 }
