@@ -198,11 +198,11 @@ export class Gateway {
       for (const cluster of retiredClusters(previous, next)) cluster.close()
       closeKept(retiredKept(previous, next))
     }
+    this.#observing.swapped()
+    this.#collectors.swapped(next)
     // It is in effect: what is left to do can wait for the requests that have come meanwhile.
     await new Promise((resolve) => setImmediate(resolve))
     this.#forgetting.swapped(next, this.#streams as Streams)
-    this.#observing.swapped()
-    this.#collectors.swapped(next)
     return { isApplied: true, diagnostics }
   }
 
