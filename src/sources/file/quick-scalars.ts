@@ -12,7 +12,9 @@ export interface Cursor {
   depth: number
   /** Lines of a flow collection must be indented further than this. */
   flowIndent: number
-  /** What stopped the plain scalar that was looked at last. */
+  /** Of the plain scalar that was looked at last: where it begins and ends, and what stopped it. */
+  start: number
+  end: number
   stop: number
 }
 
@@ -100,6 +102,8 @@ function plainNode(text: string, start: number, end: number): ScalarNode {
  */
 function plainEnd(cursor: Cursor, isFlow: boolean): number {
   const { text, at: start } = cursor
+  // A key is looked for before it is read.
+  if (cursor.start === start && !isFlow) return cursor.end
   const first = text.charCodeAt(start)
   if (INDICATORS.has(first)) return -1
   const second = text.charCodeAt(start + 1)
@@ -113,6 +117,8 @@ function plainEnd(cursor: Cursor, isFlow: boolean): number {
       const isEnd = at >= text.length || code === LINE_END || (isFlow && isFlowMark(code))
       const isComment = code === HASH && text.charCodeAt(at - 1) === SPACE
       if (isEnd || isComment || (code === COLON && endsKey(text, at, isFlow))) {
+        cursor.start = isFlow ? -1 : start
+        cursor.end = end
         cursor.stop = at
         return end
       }

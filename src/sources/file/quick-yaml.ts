@@ -48,7 +48,10 @@ export function readOutline(text: string): Outline | undefined {
 export function readListItem(text: string, places: ItemPlaces, index: number): Node | undefined {
   const { indent, starts, end } = places
   const at = starts[index] as number
-  const cursor: Cursor = { text, at, content: at, indent, depth: 2, flowIndent: -1, stop: 0 }
+  const cursor = cursorAt(text, at)
+  cursor.content = at
+  cursor.indent = indent
+  cursor.depth = 2
   const item = readDashed(cursor, indent)
   if (item === undefined || !toContent(cursor)) return undefined
   return cursor.at === (starts[index + 1] ?? end) ? item : undefined
@@ -56,13 +59,17 @@ export function readListItem(text: string, places: ItemPlaces, index: number): N
 
 function readRoot(text: string, lists?: Map<string, ItemPlaces>): Node | undefined {
   if (STRANGE.test(text)) return undefined
-  const cursor: Cursor = { text, at: 0, content: -1, indent: 0, depth: 0, flowIndent: -1, stop: 0 }
+  const cursor = cursorAt(text, 0)
   if (!toContent(cursor) || cursor.at >= text.length) return undefined
   const first = text.charCodeAt(cursor.at)
   const isFlow = first === BRACE || first === BRACKET
   const root = isFlow ? readFlow(cursor, -1) : readBlock(cursor, -1, lists)
   if (root === undefined || (isFlow && !endsLine(cursor))) return undefined
   return toContent(cursor) && cursor.at >= text.length ? root : undefined
+}
+
+function cursorAt(text: string, at: number): Cursor {
+  return { text, at, content: -1, indent: 0, depth: 0, flowIndent: -1, start: -1, end: -1, stop: 0 }
 }
 
 /** Tabs, other line ends, and what is not text. */
