@@ -44,6 +44,14 @@ const EMPTY: CompiledSection = {
 
 export type IsOwn = (policy: Attached) => boolean
 
+/** In the order of execution. */
+const RUNNING: ReadonlyMap<Section, readonly Policy[]> = new Map(
+  (['frontend', 'traffic', 'backend'] as const).map((section) => [
+    section,
+    POLICIES.filter(({ stages }) => stages.includes(section)),
+  ]),
+)
+
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
   readonly #sites: Sites
@@ -62,8 +70,9 @@ export class SectionCompiler {
     const reached = isOwn === undefined ? all : only(all, isOwn)
     const { byKind, invalid } = reached
     const scopes = this.#sites.scopesAt(layers, section)
-    const parts = [[...byKind.values()].flat(), invalid, scopes.sources]
-    const key = `${section} ${parts.map((part) => this.#sites.identity(part)).join('| ')}`
+    let key = `${section} `
+    for (const policies of byKind.values()) key += this.#sites.identity(policies)
+    key += `|${this.#sites.identity(invalid)}|${this.#sites.identity(scopes.sources)}`
     const known = this.#made.get(key)
     if (known !== undefined) return known
     const made = this.#compile(reached, section, scopes)
@@ -73,9 +82,7 @@ export class SectionCompiler {
 
   #compile({ byKind, invalid }: Reaching, section: Section, scopes: Scopes): CompiledSection {
     const site = this.#sites.open(scopes)
-    const active = POLICIES.filter(
-      ({ kind, stages }) => byKind.has(kind) && stages.includes(section),
-    )
+    const active = (RUNNING.get(section) ?? []).filter(({ kind }) => byKind.has(kind))
     const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
     const unenforced = this.#unenforced(byKind, section, active)
     const [fault = site.findings.failed] = [...invalid.map(faultOf), ...unenforced]
