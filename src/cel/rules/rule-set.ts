@@ -49,7 +49,7 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
   const counts: Counts = { indexed: 0, linear: 0 }
   let requires: Map<string, Requirement> | undefined
   let subjects: Map<string, Subject> | undefined
-  const found = { Deny: [] as Alternative[], Allow: [] as Alternative[] }
+  let found: Record<'Deny' | 'Allow', Alternative[]> | undefined
   for (const rule of rules) {
     const { action, expression } = rule
     const number = all.push(rule) - 1
@@ -60,6 +60,7 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
       if (!requires.has(text)) requires.set(text, { rule: number, test: expression.predicate() })
     } else {
       subjects ??= new Map()
+      found ??= { Deny: [], Allow: [] }
       for (const alternative of alternatives(number, expression.term, subjects)) {
         found[action].push(alternative)
       }
@@ -67,9 +68,10 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     expression.release()
   }
   const match = (action: 'Deny' | 'Allow') => {
-    if (found[action].length === 0) return undefined
+    const own = found?.[action] ?? []
+    if (own.length === 0) return undefined
     const emit = emitter(all, action, options.flatFrom ?? MANY)
-    return matcher(all, action, options.index === false ? undefined : found[action], emit, counts)
+    return matcher(all, action, options.index === false ? undefined : own, emit, counts)
   }
   const required = requires === undefined ? NOTHING : [...requires.values()]
   return new CompiledRules(all, counts, match('Deny'), required, match('Allow'))

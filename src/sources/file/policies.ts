@@ -32,31 +32,52 @@ export function readPolicies(
     const { diagnostics } = parseAt(reading, anyMapping, path)
     return [invalid(reading, path, 'policies', place, diagnostics)]
   }
-  const keys = Object.keys(value)
-    .filter((key) => place.keys?.includes(key) ?? true)
-    .flatMap((key) => keysBehind(key, (value as Readonly<Record<string, unknown>>)[key]))
-  const seen = new Map<string, string>()
-  const attached = keys.flatMap((steps): readonly (readonly [number, Attached])[] => {
-    const at = [...path, ...steps]
-    const key = steps.join('.')
-    const found = lookUp(key, place)
-    if (found === undefined) {
-      if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return []
-      const said = complain(reading, at, unknownKind(key, place), 'key')
-      return [[-1, invalid(reading, at, key, place, [said])]]
+  const found: Found[] = []
+  for (const key of Object.keys(value)) {
+    if (place.keys !== undefined && !place.keys.includes(key)) continue
+    const member = (value as Readonly<Record<string, unknown>>)[key]
+    for (const steps of keysBehind(key, member)) {
+      const one = readKey(reading, [...path, ...steps], steps.join('.'), place, found)
+      if (one !== undefined) found.push(one)
     }
-    const [schema, section] = found
-    const { kind } = schema
-    const twin = seen.get(kind)
-    seen.set(kind, key)
-    if (twin !== undefined) {
-      const message = `\`${twin}\` and \`${key}\` are the same thing, given twice`
-      const said = complain(reading, at, { code: 'PC0216', message, hint: 'keep one' }, 'key')
-      return [[-1, invalid(reading, at, kind, place, [said], section)]]
-    }
-    return [[POLICY_SCHEMAS.indexOf(schema), readOne(reading, at, schema, section, place)]]
-  })
-  return attached.toSorted(([a], [b]) => a - b).map(([, policy]) => policy)
+  }
+  // Most places have one.
+  if (found.length > 1) found.sort((a, b) => a.order - b.order)
+  return found.map(({ policy }) => policy)
+}
+
+interface Found {
+  readonly kind: string
+  readonly key: string
+  /** Of execution. */
+  readonly order: number
+  readonly policy: Attached
+}
+
+/** Undefined where it is left out. */
+function readKey(
+  reading: Reading,
+  at: Path,
+  key: string,
+  place: PolicyPlace,
+  before: readonly Found[],
+): Found | undefined {
+  const known = lookUp(key, place)
+  if (known === undefined) {
+    if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return undefined
+    const said = complain(reading, at, unknownKind(key, place), 'key')
+    return { kind: '', key, order: -1, policy: invalid(reading, at, key, place, [said]) }
+  }
+  const [schema, section] = known
+  const { kind } = schema
+  const twin = before.findLast((one) => one.kind === kind)
+  if (twin !== undefined) {
+    const message = `\`${twin.key}\` and \`${key}\` are the same thing, given twice`
+    const said = complain(reading, at, { code: 'PC0216', message, hint: 'keep one' }, 'key')
+    return { kind, key, order: -1, policy: invalid(reading, at, kind, place, [said], section) }
+  }
+  const policy = readOne(reading, at, schema, section, place)
+  return { kind, key, order: POLICY_SCHEMAS.indexOf(schema), policy }
 }
 
 /** The key of a policy; of a mapping that only groups policies, its own and each within. */
