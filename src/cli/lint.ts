@@ -18,6 +18,7 @@ import { loadFile, loadText } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { readArgs } from './read-args.ts'
+import { readText } from './read-text.ts'
 
 export const lintCommand = defineCommand({
   name: 'lint',
@@ -49,7 +50,7 @@ is not understood.`,
     const { files, format, most, isFixing, options } = parse(args)
     const all: Diagnostic[] = []
     for (const file of files) {
-      const isMended = isFixing && file !== '-' && isReadable(file)
+      const isMended = isFixing && file !== '-' && textOf(file) !== undefined
       if (isMended) terminal.err(fixFile(file, options, terminal.environment))
       const found = lintFile(file, options, terminal)
       all.push(...found.map(({ diagnostic }) => diagnostic))
@@ -69,12 +70,11 @@ const NOT_ASKED =
 /** All findings of one file, those of its reader included. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
   const isInput = file === '-'
-  if (!isInput && !isReadable(file)) {
-    return asFindings(loadFile(file, { environment: terminal.environment }).result.diagnostics)
-  }
+  const { environment } = terminal
   const name = isInput ? 'standard-input' : file
-  const text = isInput ? terminal.readInput() : readText(file)
-  const { result } = loadText(text, name, { environment: terminal.environment })
+  const text = isInput ? terminal.readInput() : textOf(file)
+  if (text === undefined) return asFindings(loadFile(file, { environment }).result.diagnostics)
+  const { result } = loadText(text, name, { environment })
   const findings = result.value === undefined ? [] : lint(result.value, options)
   return suppress([...asFindings(result.diagnostics), ...findings], text, name).toSorted(byPlace)
 }
@@ -149,19 +149,11 @@ function summaryOf(file: string): DecisionSummary {
   return summarise(readDecisions(readText(file)).decisions)
 }
 
-function isReadable(file: string): boolean {
-  try {
-    readFileSync(file)
-    return true
-  } catch {
-    return false
-  }
-}
-
-function readText(file: string): string {
+/** Undefined where it cannot be read. */
+function textOf(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+  } catch {
+    return undefined
   }
 }

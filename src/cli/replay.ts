@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import { readDecisions } from '../analysis/decisions/read.ts'
 import {
   type Changed,
@@ -6,9 +5,10 @@ import {
   replay as replayDecisions,
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, UsageError } from './define.ts'
 import { exampleLines, loadModel, supposedOf } from './diff.ts'
 import { readArgs } from './read-args.ts'
+import { readText } from './read-text.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const replay = defineCommand({
@@ -38,7 +38,9 @@ understood.`,
     if (decisions === undefined || before === undefined || after === undefined) {
       throw new UsageError('name --decisions, --old and --new')
     }
-    const { decisions: records, others } = readDecisions(readText(decisions, terminal))
+    const { decisions: records, others } = readDecisions(
+      decisions === '-' ? terminal.readInput() : readText(decisions),
+    )
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const [was, is] = [openVerdicts(old), openVerdicts(now)]
@@ -91,15 +93,6 @@ function render(found: Replay, notRead: number): string {
       `${found.unchanged} unchanged, ${unjudged} not judged`,
   )
   return `${lines.join('\n')}\n`
-}
-
-function readText(file: string, { readInput }: Terminal): string {
-  if (file === '-') return readInput()
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
-  }
 }
 
 function parse(args: readonly string[]) {

@@ -11,6 +11,7 @@ import {
   deny,
   NOBODY,
   type Provider,
+  renew,
   startProvider,
   type WrittenProvider,
 } from './providers.ts'
@@ -60,12 +61,7 @@ describe('AI providers in turn', () => {
     for (const provider of all()) await provider.close()
   })
 
-  beforeEach(() => {
-    for (const provider of all()) {
-      provider.arrived.length = 0
-      provider.answer = 200
-    }
-  })
+  beforeEach(() => renew(all()))
 
   describe('failover within a request', () => {
     it('goes to the next provider where one cannot be reached, with the whole body', async () => {

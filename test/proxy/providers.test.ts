@@ -8,6 +8,7 @@ import {
   deny,
   NOBODY,
   type Provider,
+  renew,
   require,
   startProvider,
   type WrittenProvider,
@@ -74,12 +75,7 @@ describe('AI providers', () => {
     for (const provider of all()) await provider.close()
   })
 
-  beforeEach(() => {
-    for (const provider of all()) {
-      provider.arrived.length = 0
-      provider.answer = 200
-    }
-  })
+  beforeEach(() => renew(all()))
 
   describe('a request to an AI backend', () => {
     it('passes as it is, under the name of the provider', async () => {

@@ -45,6 +45,14 @@ export async function startProvider(name: string): Promise<Provider> {
   return provider
 }
 
+/** As they were when they started. */
+export function renew(providers: readonly Provider[]): void {
+  for (const provider of providers) {
+    provider.arrived.length = 0
+    provider.answer = 200
+  }
+}
+
 /** Where nobody listens: a port that only root could take, and that nobody has a use for. */
 export const NOBODY = { port: 1 }
 

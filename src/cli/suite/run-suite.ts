@@ -1,11 +1,9 @@
 import { dirname, resolve } from 'node:path'
+import { jwtProvidersOf } from '../../analysis/jwt-providers.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { hasErrors } from '../../diagnostics/result.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
-import type { Attached } from '../../model/policy.ts'
-import type { Authentication } from '../../policies/authentication/schema.ts'
-import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import { Gateway } from '../../proxy/gateway.ts'
 import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
@@ -166,19 +164,10 @@ function usualClaims(model: Model): Readonly<Record<string, unknown>> {
     ]),
   ]
   for (const policy of places) {
-    const [provider] = providersOf(policy)
+    const [provider] = jwtProvidersOf(policy)
     if (provider === undefined) continue
     const [audience] = provider.audiences
     return { iss: provider.issuer, ...(audience === undefined ? {} : { aud: audience }) }
   }
   return { iss: 'https://issuer.example.com' }
-}
-
-function providersOf(policy: Attached): JwtAuthentication['providers'] {
-  if (policy.state !== 'valid') return []
-  if (policy.kind === 'jwtAuthentication') return (policy.value as JwtAuthentication).providers
-  if (policy.kind !== 'authentication') return []
-  return (policy.value as Authentication).anyOf.flatMap(({ kind, value }) =>
-    kind === 'jwtAuthentication' ? (value as JwtAuthentication).providers : [],
-  )
 }

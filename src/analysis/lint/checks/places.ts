@@ -3,9 +3,8 @@ import type { Diagnostic, Origin } from '../../../diagnostics/diagnostic.ts'
 import { partsOf } from '../../../model/backend.ts'
 import type { Model } from '../../../model/model.ts'
 import type { Attached } from '../../../model/policy.ts'
-import type { Authentication } from '../../../policies/authentication/schema.ts'
-import type { JwtAuthentication } from '../../../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../../../policies/schema.ts'
+import { jwtProvidersOf } from '../../jwt-providers.ts'
 import { leafOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
 import { aboutRule } from '../finding.ts'
@@ -133,7 +132,7 @@ function isPrivate({ ip }: Cidr): boolean {
 export const anyAudience: Check = function* ({ model }) {
   for (const { policies } of holdersOf(model)) {
     for (const policy of policies) {
-      for (const { issuer, audiences } of providersOf(policy)) {
+      for (const { issuer, audiences } of jwtProvidersOf(policy)) {
         if (audiences.length > 0) continue
         yield {
           diagnostic: {
@@ -147,15 +146,6 @@ export const anyAudience: Check = function* ({ model }) {
       }
     }
   }
-}
-
-function providersOf(policy: Attached): JwtAuthentication['providers'] {
-  if (policy.state !== 'valid') return []
-  if (policy.kind === 'jwtAuthentication') return (policy.value as JwtAuthentication).providers
-  if (policy.kind !== 'authentication') return []
-  return (policy.value as Authentication).anyOf.flatMap(({ kind, value }) =>
-    kind === 'jwtAuthentication' ? (value as JwtAuthentication).providers : [],
-  )
 }
 
 /** AZ018: the spare provider lets pass what its siblings refuse. */

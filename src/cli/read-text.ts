@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+import { UsageError } from './define.ts'
+
+/** The text of a file that a command was given. */
+export function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+  }
+}
