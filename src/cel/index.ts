@@ -13,6 +13,12 @@ export {
   type RuleExplanation,
   type Verdict,
 } from './rules/explain-rules.ts'
-export { type Action, compileRules, type Rule, type RuleSet } from './rules/rule-set.ts'
+export {
+  type Action,
+  compileRule,
+  compileRules,
+  type Rule,
+  type RuleSet,
+} from './rules/rule-set.ts'
 export { STAGES, type Stage } from './stages.ts'
 export type { Value } from './values/value.ts'

@@ -1,4 +1,4 @@
-import { compileRules, type Rule, type Variables } from '../cel/index.ts'
+import { compileRule, compileRules, type Rule, type Variables } from '../cel/index.ts'
 import {
   type Decider,
   type Decision,
@@ -19,7 +19,7 @@ import {
   type ScopedRules,
   tellFailures,
 } from './authorization-judgement.ts'
-import type { Authorization } from './authorization-rules.ts'
+import type { Authorization, AuthorizationRule } from './authorization-rules.ts'
 import type { Site } from './define.ts'
 import { STAGE_OF_SECTION } from './expressions.ts'
 
@@ -47,11 +47,16 @@ export function compileDecision(
 
 /** Thousands of routes have a rule or two each: what is empty in all of them is one list. */
 function groupsOf(sets: readonly CompiledRules[], mode: Mode): Groups {
-  const of = (action: Rule['action']) => {
-    const found = sets.filter((own) => own.action === action && own.mode === mode)
-    return found.length === 0 ? NO_RULES : found
+  return {
+    denies: setsOf(sets, 'Deny', mode),
+    requires: setsOf(sets, 'Require', mode),
+    allows: setsOf(sets, 'Allow', mode),
   }
-  return { denies: of('Deny'), requires: of('Require'), allows: of('Allow') }
+}
+
+function setsOf(sets: readonly CompiledRules[], action: Rule['action'], mode: Mode) {
+  const isOwn = (set: CompiledRules) => set.action === action && set.mode === mode
+  return sets.some(isOwn) ? sets.filter(isOwn) : NO_RULES
 }
 
 const NO_RULES: readonly CompiledRules[] = []
@@ -110,8 +115,8 @@ class RuleDecider implements Decider {
   explain(variables: Variables): readonly ExplainedRule[] {
     const { denies, requires, allows } = this.#all
     return [...denies, ...requires, ...allows].flatMap((set) => {
-      const { rules } = entered(set, variables)
-      return (rules as readonly PlacedRule[]).map((rule) => ({
+      entered(set, variables)
+      return set.placed.map((rule) => ({
         rule: placeOf(rule),
         explanation: rule.expression.explain(variables),
       }))
@@ -147,7 +152,7 @@ class RuleDecider implements Decider {
   }
 
   #tallyOf(allow: CompiledRules, rule: number): Tally {
-    const tally = this.#scrutiny.admitted(placeOf(allow.rules.rules[rule] as PlacedRule))
+    const tally = this.#scrutiny.admitted(placeOf(allow.placed[rule] as PlacedRule))
     allow.tallies[rule] = tally
     return tally
   }
@@ -208,12 +213,30 @@ function compileLevel(
   site: Site,
   stage: Decision['stage'],
 ): readonly CompiledRules[] {
+  const [first, ...others] = policies
+  const isAlone = others.length === 0 && first?.value.rules.length === 1
+  if (isAlone) return compileAlone(first, scope, site, stage)
   const level: CompiledRules[] = []
-  for (const kind of kindsOf(policies)) {
-    const rules = compileRules(rulesOf(policies, { ...kind, stage }, site))
-    if (rules.rules.length > 0) level.push({ ...kind, rules, scope, tallies: [] })
+  for (const { action, mode } of kindsOf(policies)) {
+    const placed: PlacedRule[] = []
+    const rules = compileRules(rulesOf(policies, { action, mode }, site, stage, placed))
+    if (placed.length > 0) level.push({ action, mode, rules, placed, scope, tallies: [] })
   }
   return level
+}
+
+/** Thousands of routes have one rule, and many of them the same: they share its set. */
+function compileAlone(
+  policy: ValidPolicy<Authorization>,
+  scope: Scope | undefined,
+  site: Site,
+  stage: Decision['stage'],
+): readonly CompiledRules[] {
+  const rule = compileAt(policy, 0, site, stage)
+  if (rule === undefined) return []
+  const { action } = rule
+  const { mode } = policy.value
+  return [{ action, mode, rules: compileRule(rule), placed: [rule], scope, tallies: [] }]
 }
 
 type Kind = Pick<CompiledRules, 'action' | 'mode'>
@@ -229,24 +252,33 @@ function kindsOf(policies: readonly ValidPolicy<Authorization>[]): readonly Kind
   return kinds
 }
 
+/** One after the other, as they are asked for; each is put down in `placed`, too. */
 function* rulesOf(
   policies: readonly ValidPolicy<Authorization>[],
-  { action, mode, stage }: Kind & Pick<Decision, 'stage'>,
+  { action, mode }: Kind,
   site: Site,
+  stage: Decision['stage'],
+  placed: PlacedRule[],
 ): Generator<PlacedRule> {
   for (const policy of policies) {
     if (policy.value.mode !== mode) continue
     for (const [index, rule] of policy.value.rules.entries()) {
       if (rule.action !== action) continue
-      const { field, origin } = rule
-      const expression = site.compileRule(rule.expression, {
-        policy,
-        field,
-        origin,
-        stage,
-        result: 'bool',
-      })
-      if (expression !== undefined) yield { action, expression, policy, index }
+      const compiled = compileAt(policy, index, site, stage)
+      if (compiled === undefined) continue
+      placed.push(compiled)
+      yield compiled
     }
   }
+}
+
+function compileAt(
+  policy: ValidPolicy<Authorization>,
+  index: number,
+  site: Site,
+  stage: Decision['stage'],
+): PlacedRule | undefined {
+  const { action, expression: text, field, origin } = policy.value.rules[index] as AuthorizationRule
+  const expression = site.compileRule(text, { policy, field, origin, stage, result: 'bool' })
+  return expression && { action, expression, policy, index }
 }

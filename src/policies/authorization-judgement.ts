@@ -34,6 +34,8 @@ export interface PlacedRule extends Rule {
 /** Rules that see who asks alike; undefined: nobody is ever identified here. */
 export interface ScopedRules {
   readonly rules: RuleSet
+  /** Where each of them was written: one set may stand for the same rules of many policies. */
+  readonly placed: readonly PlacedRule[]
   readonly scope: Scope | undefined
 }
 
@@ -110,7 +112,7 @@ function decidingIn(set: ScopedRules, variables: Variables): SetRule | undefined
 }
 
 function ruleAt(set: ScopedRules, at: number): SetRule {
-  return { set, at, rule: set.rules.rules[at] as PlacedRule }
+  return { set, at, rule: set.placed[at] as PlacedRule }
 }
 
 function decided(
@@ -138,7 +140,7 @@ interface Nearest {
 /** No Allow rule matched: the one with the fewest misses is told; of equals the first. */
 function unmatched(allows: RuleGroups['allows'], variables: Variables, scrutiny: Scrutiny): Judged {
   const { judgement } = decided(false, 'no-allow-match')
-  const of = allows.reduce((sum, { rules }) => sum + rules.rules.length, 0)
+  const of = allows.reduce((sum, { placed }) => sum + placed.length, 0)
   const found = scrutiny.search(() => searchNearest(allows, variables, scrutiny))
   if (found === undefined) {
     return { judgement: { ...judgement, search: { rules: 0, of, extent: 'skipped' } }, named: [] }
@@ -174,7 +176,7 @@ function searchNearest(
 
 function* rulesIn(sets: RuleGroups['allows']): Generator<SetRule> {
   for (const set of sets) {
-    for (let at = 0; at < set.rules.rules.length; at++) yield ruleAt(set, at)
+    for (let at = 0; at < set.placed.length; at++) yield ruleAt(set, at)
   }
 }
 
@@ -240,7 +242,7 @@ export function tellFailures(
   scrutiny: Scrutiny,
 ): number {
   const sets = [...groups.denies, ...groups.requires, ...groups.allows]
-  const total = sets.reduce((sum, { rules }) => sum + rules.rules.length, 0)
+  const total = sets.reduce((sum, { placed }) => sum + placed.length, 0)
   for (let i = 0; i < Math.min(MOST_TRIED, total); i++) {
     const own = ruleBehind(sets, (cursor + i) % total)
     tell(own.rule, explain(own, variables), scrutiny)
@@ -252,8 +254,8 @@ export function tellFailures(
 function ruleBehind(sets: RuleGroups['allows'], place: number): SetRule {
   let at = place
   for (const set of sets) {
-    if (at < set.rules.rules.length) return ruleAt(set, at)
-    at -= set.rules.rules.length
+    if (at < set.placed.length) return ruleAt(set, at)
+    at -= set.placed.length
   }
   throw new Error('there is no such rule')
 }

@@ -71,6 +71,7 @@ function valueTests(
   matches: readonly ValueMatch[],
   canonical: (name: string) => string,
 ): readonly ValueTest[] {
+  if (matches.length === 0) return ANYTHING
   const tests = new Map<string, ValueTest>()
   for (const match of matches) {
     const name = canonical(match.name)
@@ -78,6 +79,8 @@ function valueTests(
   }
   return [...tests.values()]
 }
+
+const ANYTHING: readonly ValueTest[] = []
 
 const NEVER_TOLD: Pattern = {
   matches: () => undefined,

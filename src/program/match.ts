@@ -159,7 +159,8 @@ class HostTable<T> {
   readonly name: string
   /** The next shorter wildcard that covers the same hosts. */
   shorter: HostTable<T> | undefined = undefined
-  readonly exact = new Map<string, Candidate<T>[]>()
+  /** Undefined: none. */
+  exact: Map<string, Candidate<T>[]> | undefined = undefined
   readonly byPrefix = new Map<string, Prefix<T>>()
   readonly prefixes = new Map<number, Prefix<T>[]>()
   root: Prefix<T> | undefined = undefined
@@ -173,11 +174,11 @@ class HostTable<T> {
   }
 
   get isEmpty(): boolean {
-    return this.exact.size + this.byPrefix.size + this.patterns.length === 0
+    return this.exact === undefined && this.byPrefix.size + this.patterns.length === 0
   }
 
   add(candidate: Candidate<T>, { path }: Match): void {
-    if (path.kind === 'exact') push(this.exact, path.value, candidate)
+    if (path.kind === 'exact') push((this.exact ??= new Map()), path.value, candidate)
     else if (path.kind === 'regex') this.patterns.push(candidate)
     else {
       const text = prefixOf(path.value)
@@ -189,7 +190,7 @@ class HostTable<T> {
 
   /** All are there: best first, and each prefix is told of the next shorter one. */
   seal(): void {
-    for (const candidates of this.exact.values()) candidates.sort(byDetail)
+    for (const candidates of this.exact?.values() ?? []) candidates.sort(byDetail)
     this.patterns.sort(byDetail)
     this.root = this.byPrefix.get('')
     for (const text of this.byPrefix.keys()) this.longest = Math.max(this.longest, text.length)
@@ -211,7 +212,7 @@ class HostTable<T> {
 
   find(exchange: Exchange, refused: T): T | undefined {
     const { path } = exchange.request
-    if (this.exact.size > 0) {
+    if (this.exact !== undefined) {
       const candidates = this.exact.get(path)
       if (candidates !== undefined) {
         const found = firstOf(candidates, exchange, refused)

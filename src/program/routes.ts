@@ -21,14 +21,18 @@ export function compileRule(
 ): PlacedRoute {
   const { gateway, listener, route, rule, index } = where
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
-  const names = { name: route.name, rule: rule.name, attributes }
-  if (rule.action.kind === 'invalid') return { ...names, ...answering(500, 'invalid-route') }
+  if (rule.action.kind === 'invalid') {
+    const names = { name: route.name, rule: rule.name, attributes }
+    return { ...names, ...answering(500, 'invalid-route') }
+  }
   const layers = layersAround(compilation, where)
   const traffic = compilation.sections.compile(layers, 'traffic')
   const place = `ref ${route.name}/${index}`
   const choice = compileChoice(compilation, rule.action.backends, layers, place)
   return {
-    ...names,
+    name: route.name,
+    rule: rule.name,
+    attributes,
     steps: traffic.steps,
     run: traffic.run,
     readsBody: traffic.readsBody || choice.readsBody,

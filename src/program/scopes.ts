@@ -36,11 +36,7 @@ export interface ScopeMaking {
  * as one that is Optional may, an enclosing level does not step in: another issuer may have other
  * people of the same names.
  */
-export function scopesOf(
-  layers: readonly Layer[],
-  section: Section,
-  { placeOf, intern }: ScopeMaking,
-): Scopes {
+export function scopesOf(layers: readonly Layer[], section: Section, making: ScopeMaking): Scopes {
   const isSource = (policy: Attached) =>
     IDENTIFYING.has(policy.kind) && (policy.section === 'traffic' || policy.section === section)
   if (!layers.some(({ policies }) => policies.some(isSource))) return NO_SCOPES
@@ -49,13 +45,13 @@ export function scopesOf(
   return {
     sources: sources.flat(),
     of(policy) {
-      const own = placeOf(policy)
+      const own = making.placeOf(policy)
       const depth = layers.findIndex(({ place }) => place === own)
       const key = `${depth} ${policy.policy}`
       const known = made.get(key)
       if (known !== undefined) return known
       const seen = (variable: IdentityVariable) => visible(sources, depth, policy.policy, variable)
-      const scope = intern({
+      const scope = making.intern({
         jwt: seen('jwt'),
         apiKey: seen('apiKey'),
         basicAuth: seen('basicAuth'),

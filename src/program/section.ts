@@ -44,19 +44,17 @@ const EMPTY: CompiledSection = {
 
 export type IsOwn = (policy: Attached) => boolean
 
-/** In the order of execution. */
-const RUNNING: ReadonlyMap<Section, readonly Policy[]> = new Map(
-  (['frontend', 'traffic', 'backend'] as const).map((section) => [
-    section,
-    POLICIES.filter(({ stages }) => stages.includes(section)),
-  ]),
+/** With its place in the order of execution. */
+const RUNNING: ReadonlyMap<string, { readonly policy: Policy; readonly turn: number }> = new Map(
+  POLICIES.map((policy, turn) => [policy.kind, { policy, turn }]),
 )
 
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
   readonly #sites: Sites
   readonly #services: Pick<Services, 'watchStep'>
-  readonly #made = new Map<string, CompiledSection>()
+  /** By the only policy, or by the identity of all. */
+  readonly #made = new Map<object | string, CompiledSection>()
 
   constructor(sites: Sites, services: Pick<Services, 'watchStep'>) {
     this.#sites = sites
@@ -68,11 +66,8 @@ export class SectionCompiler {
     const all = reaching(layers, section)
     if (all === NOTHING) return EMPTY
     const reached = isOwn === undefined ? all : only(all, isOwn)
-    const { byKind, invalid } = reached
     const scopes = this.#sites.scopesAt(layers, section)
-    let key = `${section} `
-    for (const policies of byKind.values()) key += this.#sites.identity(policies)
-    key += `|${this.#sites.identity(invalid)}|${this.#sites.identity(scopes.sources)}`
+    const key = this.#keyOf(reached, section, scopes)
     const known = this.#made.get(key)
     if (known !== undefined) return known
     const made = this.#compile(reached, section, scopes)
@@ -80,9 +75,19 @@ export class SectionCompiler {
     return made
   }
 
+  /** A policy belongs to one section. */
+  #keyOf({ byKind, invalid }: Reaching, section: Section, { sources }: Scopes): object | string {
+    if (byKind.size === 1 && invalid.length === 0 && sources.length === 0) {
+      for (const [only, ...others] of byKind.values()) if (others.length === 0) return only
+    }
+    let key = `${section} `
+    for (const policies of byKind.values()) key += this.#sites.identity(policies)
+    return `${key}|${this.#sites.identity(invalid)}|${this.#sites.identity(sources)}`
+  }
+
   #compile({ byKind, invalid }: Reaching, section: Section, scopes: Scopes): CompiledSection {
     const site = this.#sites.open(scopes)
-    const active = (RUNNING.get(section) ?? []).filter(({ kind }) => byKind.has(kind))
+    const active = inTurn(byKind, section)
     const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
     const unenforced = this.#unenforced(byKind, section, active)
     const [fault = site.findings.failed] = [...invalid.map(faultOf), ...unenforced]
@@ -120,6 +125,12 @@ function only({ byKind, invalid }: Reaching, isOwn: IsOwn): Reaching {
     if (first !== undefined) own.set(kind, [first, ...rest])
   }
   return { byKind: own, invalid: invalid.filter(isOwn) }
+}
+
+function inTurn(byKind: Reaching['byKind'], section: Section): readonly Policy[] {
+  const active = [...byKind.keys()].flatMap((kind) => RUNNING.get(kind) ?? [])
+  const own = active.filter(({ policy }) => policy.stages.includes(section))
+  return own.sort((a, b) => a.turn - b.turn).map(({ policy }) => policy)
 }
 
 function compileOne(

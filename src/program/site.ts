@@ -1,5 +1,5 @@
 import { BOOL, STRING, type Type } from '../cel/check/types.ts'
-import { type Compiled, compile, type Expression, STAGES, type Stage } from '../cel/index.ts'
+import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
 import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
@@ -7,7 +7,7 @@ import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from '../policies/annotations.ts'
-import type { ExpressionPlace, Site, World } from '../policies/define.ts'
+import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
 import type { Fault } from './invalid.ts'
 import type { Layer } from './layers.ts'
@@ -32,10 +32,6 @@ export interface Findings {
   readsCertificate: boolean
 }
 
-export interface OpenSite extends Site {
-  readonly findings: Readonly<Findings>
-}
-
 export interface SitesOptions {
   readonly now: () => number
   readonly previous: Program | undefined
@@ -45,29 +41,36 @@ export interface SitesOptions {
   readonly connect?: Site['connect']
 }
 
+/** Whoever shares a thing shares what was found while it was made. */
+interface Shared {
+  readonly value: unknown
+  readonly findings: Findings
+}
+
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
 export class Sites {
   readonly state = new Map<string, unknown>()
-  readonly #now: () => number
-  readonly #scrutiny: Scrutiny
+  readonly now: () => number
+  readonly scrutiny: Scrutiny
+  readonly world: World
+  readonly connect: Site['connect']
+  /** By the only policy that it was made of, or by the identity of all. */
+  readonly shared = new Map<object | string, Shared>()
   readonly #previous: Program | undefined
   readonly #placeOf: (policy: Attached) => string
-  readonly #world: World
-  readonly #connect: Site['connect']
   readonly #collector = collector()
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
   readonly #expressions = new Map<string, Expression>()
-  readonly #shared = new Map<string, { readonly value: unknown; readonly findings: Findings }>()
 
   constructor(options: SitesOptions) {
     const { now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY } = options
-    this.#now = now
-    this.#scrutiny = scrutiny
+    this.now = now
+    this.scrutiny = scrutiny
+    this.world = world
+    this.connect = options.connect ?? nowhere
     this.#previous = previous
     this.#placeOf = placeOf
-    this.#world = world
-    this.#connect = options.connect ?? nowhere
   }
 
   get diagnostics(): readonly Diagnostic[] {
@@ -82,6 +85,7 @@ export class Sites {
   close(): void {
     for (const expression of this.#expressions.values()) expression.letGo()
     this.#expressions.clear()
+    this.shared.clear()
   }
 
   /** One text for the same things in the same order. */
@@ -97,68 +101,36 @@ export class Sites {
 
   /** What policies of the section see of who asks. */
   scopesAt(layers: readonly Layer[], section: Section): Scopes {
-    return scopesOf(layers, section, {
-      placeOf: this.#placeOf,
-      intern: (scope) => {
-        const key = Object.values(scope)
-          .map((sources) => this.identity(sources))
-          .join('| ')
-        const known = this.#scopes.get(key) ?? scope
-        this.#scopes.set(key, known)
-        return known
-      },
-    })
+    return scopesOf(layers, section, this)
+  }
+
+  placeOf(policy: Attached): string {
+    return this.#placeOf(policy)
+  }
+
+  /** Makes equal scopes one object. */
+  intern(scope: Scope): Scope {
+    const key = Object.values(scope)
+      .map((sources) => this.identity(sources))
+      .join('| ')
+    const known = this.#scopes.get(key) ?? scope
+    this.#scopes.set(key, known)
+    return known
   }
 
   /** Without scopes expressions see the most specific of what is known of who asks. */
   open(scopes: Scopes = NO_SCOPES): OpenSite {
-    const findings: Findings = {
-      failed: undefined,
-      readsBody: false,
-      readsHostname: false,
-      readsCertificate: false,
-    }
-    const site: OpenSite = {
-      findings,
-      now: this.#now,
-      scrutiny: this.#scrutiny,
-      compile: (text, place) => {
-        const expression = this.#compile(text, place, findings)
-        return expression && scoped(expression, scopes.of(place.policy))
-      },
-      compileRule: (text, place) => this.#compile(text, place, findings),
-      scopeOf: (policy) => scopes.of(policy),
-      shared: (policies, make) => {
-        // The same policies of a route see others of the gateway around them, whichever that is.
-        const seen = policies.map((policy) => scopes.of(policy) ?? NO_SCOPES)
-        return this.#share([...policies, ...seen], findings, make)
-      },
-      kept: (policy, make, part = '') => this.#keep(policy, part, make),
-      report: (diagnostic) => this.report(diagnostic),
-      world: this.#world,
-      connect: this.#connect,
-    }
-    return site
-  }
-
-  #compile(text: string, place: ExpressionPlace, findings: Findings): Expression | undefined {
-    const { policy, result } = place
-    const stage: Stage = place.stage ?? STAGE_OF_SECTION[policy.section]
-    const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const { expression, diagnostics } = this.#expression(text, stage, result, origin)
-    if (expression === undefined) {
-      const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
-      findings.failed ??= { policy, diagnostic }
-    } else if (mayRead(text)) note(expression, findings)
-    return expression
+    return new OpenSite(this, scopes)
   }
 
   /** What is written often is compiled once, unless there is something to say of each place. */
-  #expression(text: string, stage: Stage, result: ResultType, origin: Origin): Compiled {
+  expression(text: string, place: ExpressionPlace): Compiled {
+    const { policy, result, stage = STAGE_OF_SECTION[policy.section] } = place
     const key = `${stage} ${result} ${text}`
     const known = this.#expressions.get(key)
     known?.hold()
     if (known !== undefined) return { expression: known, diagnostics: [] }
+    const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
     const expect = EXPECTED[result]
     const options = expect === undefined ? { origin } : { origin, expect }
     const compiled = compile(text, STAGES[stage], options)
@@ -168,28 +140,91 @@ export class Sites {
     return compiled
   }
 
-  /** Whoever shares a thing shares what was found while it was made. */
-  #share<T>(policies: readonly object[], findings: Findings, make: () => T): T {
-    const key = this.identity(policies)
-    const known = this.#shared.get(key)
-    if (known !== undefined) {
-      merge(findings, known.findings)
-      return known.value as T
-    }
-    const own: Findings = { ...findings }
-    clear(findings)
-    const value = make()
-    this.#shared.set(key, { value, findings: { ...findings } })
-    merge(findings, own)
-    return value
-  }
-
-  #keep<T>(policy: ValidPolicy, part: string, make: () => T): T {
+  keep<T>(policy: ValidPolicy, part: string, make: () => T): T {
     const key = `${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`
     const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make()) as T
     this.state.set(key, kept)
     return kept
   }
+}
+
+/** One point, where policies are compiled; thousands of routes open one each. */
+class OpenSite implements Site {
+  readonly now: Site['now']
+  readonly scrutiny: Scrutiny
+  readonly world: World
+  readonly #sites: Sites
+  readonly #scopes: Scopes
+  #findings = nothingFound()
+
+  constructor(sites: Sites, scopes: Scopes) {
+    this.now = sites.now
+    this.scrutiny = sites.scrutiny
+    this.world = sites.world
+    this.#sites = sites
+    this.#scopes = scopes
+  }
+
+  get findings(): Readonly<Findings> {
+    return this.#findings
+  }
+
+  compile(text: string, place: ExpressionPlace): PolicyExpression | undefined {
+    const expression = this.compileRule(text, place)
+    return expression && scoped(expression, this.#scopes.of(place.policy))
+  }
+
+  compileRule(text: string, place: ExpressionPlace): Expression | undefined {
+    const { expression, diagnostics } = this.#sites.expression(text, place)
+    if (expression === undefined) {
+      const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
+      this.#findings.failed ??= { policy: place.policy, diagnostic }
+    } else if (mayRead(text)) note(expression, this.#findings)
+    return expression
+  }
+
+  scopeOf(policy: ValidPolicy): Scope | undefined {
+    return this.#scopes.of(policy)
+  }
+
+  shared<T>(policies: readonly ValidPolicy[], make: () => T): T {
+    const key = this.#sharingKey(policies)
+    const own = this.#findings
+    let known = this.#sites.shared.get(key)
+    if (known === undefined) {
+      this.#findings = nothingFound()
+      known = { value: make(), findings: this.#findings }
+      this.#sites.shared.set(key, known)
+      this.#findings = own
+    }
+    merge(own, known.findings)
+    return known.value as T
+  }
+
+  /** The same policies of a route see others of the gateway around them, whichever that is. */
+  #sharingKey(policies: readonly ValidPolicy[]): object | string {
+    const [first] = policies
+    const seen = policies.map((policy) => this.#scopes.of(policy))
+    const isAlone = policies.length === 1 && seen[0] === undefined
+    if (first !== undefined && isAlone) return first
+    return this.#sites.identity([...policies, ...seen.map((scope) => scope ?? NO_SCOPES)])
+  }
+
+  kept<T>(policy: ValidPolicy, make: () => T, part = ''): T {
+    return this.#sites.keep(policy, part, make)
+  }
+
+  report(diagnostic: Diagnostic): void {
+    this.#sites.report(diagnostic)
+  }
+
+  connect(...asked: Parameters<Site['connect']>): ReturnType<Site['connect']> {
+    return this.#sites.connect(...asked)
+  }
+}
+
+function nothingFound(): Findings {
+  return { failed: undefined, readsBody: false, readsHostname: false, readsCertificate: false }
 }
 
 const nowhere: Site['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
@@ -230,11 +265,4 @@ function merge(into: Findings, from: Findings): void {
   into.readsBody ||= from.readsBody
   into.readsHostname ||= from.readsHostname
   into.readsCertificate ||= from.readsCertificate
-}
-
-function clear(findings: Findings): void {
-  findings.failed = undefined
-  findings.readsBody = false
-  findings.readsHostname = false
-  findings.readsCertificate = false
 }

@@ -34,7 +34,6 @@ export interface Deciding {
  * A rule matches only when it is definitely true: one that errors does not.
  */
 export interface RuleSet {
-  readonly rules: readonly Rule[]
   /** How many alternatives of Deny and Allow rules look-ups answer, and how many run in turn. */
   readonly counts: Readonly<Counts>
   decide(variables: Variables): boolean
@@ -74,8 +73,20 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     return matcher(all, action, options.index === false ? undefined : own, emit, counts)
   }
   const required = requires === undefined ? NOTHING : [...requires.values()]
-  return new CompiledRules(all, counts, match('Deny'), required, match('Allow'))
+  return new CompiledRules(counts, match('Deny'), required, match('Allow'))
 }
+
+/** A set of one rule: the same set for the same expression. */
+export function compileRule(rule: Rule): RuleSet {
+  const { action, expression } = rule
+  let sets = alone.get(expression)
+  if (sets === undefined) alone.set(expression, (sets = {}))
+  sets[action] ??= compileRules([rule])
+  expression.release()
+  return sets[action]
+}
+
+const alone = new WeakMap<Expression, Partial<Record<Action, RuleSet>>>()
 
 const NOTHING: readonly Requirement[] = []
 
@@ -85,20 +96,17 @@ interface Requirement {
 }
 
 class CompiledRules implements RuleSet {
-  readonly rules: readonly Rule[]
   readonly counts: Readonly<Counts>
   readonly #denies: Matcher | undefined
   readonly #requires: readonly Requirement[]
   readonly #allows: Matcher | undefined
 
   constructor(
-    rules: readonly Rule[],
     counts: Counts,
     denies: Matcher | undefined,
     requires: readonly Requirement[],
     allows: Matcher | undefined,
   ) {
-    this.rules = rules
     this.counts = counts
     this.#denies = denies
     this.#requires = requires
