@@ -36,13 +36,21 @@ export function compileDecision(
   site: Site,
   stage = STAGE_OF_SECTION[policies[0].section] as Decision['stage'],
 ): Decider {
-  const sets = byLevel(policies, site).flatMap(({ scope, members }) =>
+  const [sets = NO_RULES, ...others] = byLevel(policies, site).map(({ scope, members }) =>
     site.shared(members, () => compileLevel(members, scope, site, stage)),
   )
+  return deciderOf(others.length === 0 ? sets : [sets, ...others].flat(), site, stage)
+}
+
+function deciderOf(
+  sets: readonly CompiledRules[],
+  { scrutiny }: Site,
+  stage: Decision['stage'],
+): Decider {
   const enforced = groupsOf(sets, 'Enforce')
   const isAudited = sets.some(({ mode }) => mode === 'Audit')
   const audit = isAudited ? groupsOf(sets, 'Audit') : undefined
-  return new RuleDecider(stage, enforced, audit, site.scrutiny)
+  return new RuleDecider(stage, enforced, audit, scrutiny)
 }
 
 /** Thousands of routes have a rule or two each: what is empty in all of them is one list. */
@@ -56,7 +64,8 @@ function groupsOf(sets: readonly CompiledRules[], mode: Mode): Groups {
 
 function setsOf(sets: readonly CompiledRules[], action: Rule['action'], mode: Mode) {
   const isOwn = (set: CompiledRules) => set.action === action && set.mode === mode
-  return sets.some(isOwn) ? sets.filter(isOwn) : NO_RULES
+  if (!sets.some(isOwn)) return NO_RULES
+  return sets.every(isOwn) ? sets : sets.filter(isOwn)
 }
 
 const NO_RULES: readonly CompiledRules[] = []

@@ -30,6 +30,12 @@ interface Share {
   readonly attributes: JsonObject
 }
 
+/** The rule whose backends they are. */
+interface RefPlace {
+  readonly route: { readonly name: string }
+  readonly index: number
+}
+
 /**
  * By weight and at random: processes that share a port know nothing of each other, so taking
  * turns would only look exact. What is invalid keeps its share, and answers 500 for it.
@@ -38,13 +44,13 @@ export function compileChoice(
   compilation: Compilation,
   refs: readonly BackendRef[],
   layers: readonly Layer[],
-  place: string,
+  where: RefPlace,
 ): Choosing {
   const plain = plainChoice(compilation, refs, layers)
-  if (plain === undefined) return choiceOf(compilation, refs, layers, place)
+  if (plain === undefined) return choiceOf(compilation, refs, layers, where)
   const known = compilation.plainChoices.get(plain)
   if (known !== undefined) return known
-  const made = choiceOf(compilation, refs, [], place)
+  const made = choiceOf(compilation, refs, [], where)
   compilation.plainChoices.set(plain, made)
   return made
 }
@@ -67,12 +73,12 @@ function choiceOf(
   compilation: Compilation,
   refs: readonly BackendRef[],
   layers: readonly Layer[],
-  place: string,
+  { route, index }: RefPlace,
 ): Choosing {
-  const shares = refs.flatMap((ref, index): Share[] => {
+  const shares = refs.flatMap((ref, place): Share[] => {
     if (ref.weight <= 0) return []
     const backend = compilation.backends.get(ref.backend)
-    const own = compilation.layers.at(`${place}/${index}`, ref.policies)
+    const own = compilation.layers.at(`ref ${route.name}/${index}/${place}`, ref.policies)
     const chosen = compileBackend(compilation, backend, layers, own)
     return [{ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) }]
   })

@@ -65,13 +65,17 @@ export interface Whereabouts {
 export function layersAround({ layers, model }: Compilation, where: Whereabouts): readonly Layer[] {
   const { gateway, listener, route, rule, index = 0 } = where
   const found: Layer[] = []
-  const add = (place: string, policies: readonly Attached[]) => {
-    if (policies.length > 0) found.push(layers.at(place, policies))
+  if (model.frontend.length > 0) found.push(layers.at('all gateways', model.frontend))
+  if (gateway.policies.length > 0) {
+    found.push(layers.at(`gateway ${gateway.name}`, gateway.policies))
   }
-  add('all gateways', model.frontend)
-  add(`gateway ${gateway.name}`, gateway.policies)
-  add(`listener ${gateway.name}/${listener.name}`, listener.policies)
-  if (route !== undefined) add(`route ${route.name}`, route.policies)
-  if (route !== undefined && rule !== undefined) add(`rule ${route.name}/${index}`, rule.policies)
+  if (listener.policies.length > 0) {
+    found.push(layers.at(`listener ${gateway.name}/${listener.name}`, listener.policies))
+  }
+  if (route === undefined) return found
+  if (route.policies.length > 0) found.push(layers.at(`route ${route.name}`, route.policies))
+  if (rule !== undefined && rule.policies.length > 0) {
+    found.push(layers.at(`rule ${route.name}/${index}`, rule.policies))
+  }
   return found
 }

@@ -27,8 +27,18 @@ const KNOWN: ReadonlySet<string> = new Set(POLICY_SCHEMAS.map(({ kind }) => kind
  * that gave way guards nothing any more; one of a kind that nobody knows always guards.
  */
 export function reaching(layers: readonly Layer[], section: Section): Reaching {
-  const around = layers.filter(({ policies }) => policies.some((one) => one.section === section))
-  return around.length === 0 ? NOTHING : merge(around, section)
+  let only: Attached | undefined
+  for (const { policies } of layers) {
+    for (const policy of policies) {
+      if (policy.section !== section) continue
+      if (only !== undefined) return merge(layers, section)
+      only = policy
+    }
+  }
+  if (only === undefined) return NOTHING
+  return only.state === 'invalid'
+    ? { byKind: NOTHING.byKind, invalid: [only] }
+    : { byKind: new Map([[only.kind, [only]]]), invalid: NOTHING.invalid }
 }
 
 export const NOTHING: Reaching = { byKind: new Map(), invalid: [] }

@@ -182,9 +182,9 @@ class HostTable<T> {
     else if (path.kind === 'regex') this.patterns.push(candidate)
     else {
       const text = prefixOf(path.value)
-      let prefix = this.byPrefix.get(text)
-      if (prefix === undefined) this.byPrefix.set(text, (prefix = new Prefix(text)))
-      prefix.candidates.push(candidate)
+      const prefix = this.byPrefix.get(text)
+      if (prefix === undefined) this.byPrefix.set(text, new Prefix(text, candidate))
+      else prefix.candidates.push(candidate)
     }
   }
 
@@ -273,10 +273,11 @@ class HostTable<T> {
 class Prefix<T> {
   readonly text: string
   shorter: Prefix<T> | undefined = undefined
-  readonly candidates: Candidate<T>[] = []
+  readonly candidates: Candidate<T>[]
 
-  constructor(text: string) {
+  constructor(text: string, first: Candidate<T>) {
     this.text = text
+    this.candidates = [first]
   }
 }
 

@@ -19,7 +19,7 @@ export function compileRule(
   compilation: Compilation,
   where: Whereabouts & { readonly route: Route; readonly rule: RouteRule; readonly index: number },
 ): PlacedRoute {
-  const { gateway, listener, route, rule, index } = where
+  const { gateway, listener, route, rule } = where
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
   if (rule.action.kind === 'invalid') {
     const names = { name: route.name, rule: rule.name, attributes }
@@ -27,8 +27,7 @@ export function compileRule(
   }
   const layers = layersAround(compilation, where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const place = `ref ${route.name}/${index}`
-  const choice = compileChoice(compilation, rule.action.backends, layers, place)
+  const choice = compileChoice(compilation, rule.action.backends, layers, where)
   return {
     name: route.name,
     rule: rule.name,

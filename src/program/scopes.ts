@@ -37,10 +37,8 @@ export interface ScopeMaking {
  * people of the same names.
  */
 export function scopesOf(layers: readonly Layer[], section: Section, making: ScopeMaking): Scopes {
-  const isSource = (policy: Attached) =>
-    IDENTIFYING.has(policy.kind) && (policy.section === 'traffic' || policy.section === section)
-  if (!layers.some(({ policies }) => policies.some(isSource))) return NO_SCOPES
-  const sources = layers.map(({ policies }) => policies.filter(isSource))
+  if (!hasSource(layers, section)) return NO_SCOPES
+  const sources = layers.map(({ policies }) => policies.filter((one) => isSource(one, section)))
   const made = new Map<string, Scope>()
   return {
     sources: sources.flat(),
@@ -61,6 +59,18 @@ export function scopesOf(layers: readonly Layer[], section: Section, making: Sco
       return scope
     },
   }
+}
+
+function hasSource(layers: readonly Layer[], section: Section): boolean {
+  for (const { policies } of layers) {
+    for (const policy of policies) if (isSource(policy, section)) return true
+  }
+  return false
+}
+
+function isSource(policy: Attached, section: Section): boolean {
+  const isSeen = policy.section === 'traffic' || policy.section === section
+  return isSeen && IDENTIFYING.has(policy.kind)
 }
 
 function visible(

@@ -90,9 +90,9 @@ export class SectionCompiler {
     const active = inTurn(byKind, section)
     const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
     const unenforced = this.#unenforced(byKind, section, active)
-    const [fault = site.findings.failed] = [...invalid.map(faultOf), ...unenforced]
+    const [fault = unenforced[0] ?? site.findings.failed] = invalid.map(faultOf)
     const isBroken = fault !== undefined
-    const steps = isBroken ? [invalidStep(fault)] : parts.flatMap(({ step }) => step ?? [])
+    const steps = isBroken ? [invalidStep(fault)] : stepsOf(parts)
     return {
       steps,
       run: linkSteps(steps),
@@ -101,7 +101,7 @@ export class SectionCompiler {
       readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
-      mirrors: parts.flatMap(({ mirrors }) => mirrors ?? []),
+      mirrors: mirrorsOf(parts),
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
     }
@@ -144,6 +144,18 @@ function compileOne(
   const part = policy.compile(policies, site)
   const tell = part.step && services.watchStep?.(policies[0])
   return tell === undefined ? part : { ...part, step: watched(part.step as Step, tell) }
+}
+
+/** Most have one part, and lists that grow are larger than what is in them. */
+function stepsOf(parts: readonly Part[]): readonly Step[] {
+  const [first, ...others] = parts
+  if (others.length === 0 && first?.step !== undefined) return [first.step]
+  return parts.flatMap(({ step }) => step ?? [])
+}
+
+function mirrorsOf(parts: readonly Part[]): readonly MirrorTarget[] {
+  const isMirrored = parts.some(({ mirrors }) => mirrors !== undefined)
+  return isMirrored ? parts.flatMap(({ mirrors }) => mirrors ?? []) : EMPTY.mirrors
 }
 
 function watched(step: Step, tell: (outcome: Outcome) => void): Step {
