@@ -6,6 +6,7 @@ import fc from 'fast-check'
 import { stringify } from 'yaml'
 import type { Node } from '../../src/sources/file/node.ts'
 import { readListItem, readOutline, readQuickly } from '../../src/sources/file/quick-yaml.ts'
+import { RepeatedBlocks } from '../../src/sources/file/repeated-blocks.ts'
 import { readYaml } from '../../src/sources/file/yaml-tree.ts'
 import { fuzz } from './runs.ts'
 
@@ -16,7 +17,8 @@ function inPieces(text: string): Node | undefined {
   const entries = outline.root.entries.map((entry) => {
     const places = outline.lists.get(entry.key)
     if (places === undefined) return entry
-    const items = places.starts.map((_, index) => readListItem(text, places, index))
+    const blocks = new RepeatedBlocks()
+    const items = places.starts.map((_, index) => readListItem(text, places, index, blocks))
     return { ...entry, value: { ...entry.value, items } as Node }
   })
   const isRead = entries.every(
@@ -39,13 +41,20 @@ function compare(text: string): boolean {
 }
 
 /** All but where large things end, which nothing looks at. */
-function shown(node: Node): unknown {
-  if (node.kind === 'list') return { start: node.start, items: node.items.map(shown) }
+function shown(node: Node, by = 0): unknown {
+  const start = node.start + by
+  if (node.kind === 'list') return { start, items: node.items.map((item) => shown(item, by)) }
   if (node.kind === 'mapping') {
-    const entries = node.entries.map(({ value, ...key }) => ({ ...key, value: shown(value) }))
-    return { start: node.start, entries }
+    const entries = node.entries.map(({ key, keyStart, keyEnd, value, shift = 0 }) => ({
+      key,
+      keyStart: keyStart + by,
+      keyEnd: keyEnd + by,
+      value: shown(value, by + shift),
+    }))
+    return { start, entries }
   }
-  const { value, style, start, end } = node
+  const { value, style } = node
+  const end = node.end + by
   const isBlock = style === 'literal' || style === 'folded'
   return isBlock ? { value, style, start } : { value, style, start, end }
 }
@@ -77,6 +86,21 @@ const TOKENS = [
   ...['a: ', 'b: ', '"c": ', "'d': ", 'a: 1\n', '- a: 1\n', '- b\n', '"x"', "'y'", '{a: b}', '[c]'],
 ]
 
+/** What may stand behind a key of an item, and below it. */
+const LINES = [
+  ...['\n', ' # why\n', '\n\n', '\n    # here\n', '\n# there\n', ' v\n', ' |\n', ' "q"\n'],
+  ...['      k: 1\n', '      - 1\n', '      - k: 2\n', '        l: 3\n', '        - 4\n'],
+  ...[
+    '    - 5\n',
+    '    - k: 6\n',
+    '      k: |\n',
+    '      k: >-\n',
+    '         text\n',
+    '     odd\n',
+  ],
+  ...['  - name: y\n', '      # deep\n', '      k:\n', '      l: $A\n', '      m: {n: [o]}\n'],
+]
+
 describe('the quick reader of YAML', () => {
   it('takes most of the files that people write', () => {
     const taken = FILES.filter((_, index) => compare(SEEDS[index] as string))
@@ -102,6 +126,35 @@ describe('the quick reader of YAML', () => {
       }),
       fuzz(0.2),
     )
+  })
+
+  it('tells apart what only begins alike', () => {
+    const item = (rest: string) => `  - n: 1\n    a:${rest}`
+    const blocks = ['\n', '\n    - 5\n', '\n      - 5\n', ' # x\n      k: 1\n', '\n      k: 1\n\n']
+    const all = [...blocks, ...blocks, '\n      k: |\n        t\n\n', '\n      k: |\n        t\n']
+    assert.ok(compare(`list:\n${[...all, ...all].map(item).join('')}`))
+  })
+
+  it('agrees with the whole one on items that are alike', () => {
+    const line = fc.constantFrom(...LINES)
+    const block = fc.array(line, { maxLength: 4 }).map((lines) => lines.join(''))
+    const blocks = fc.uniqueArray(block, { minLength: 1, maxLength: 3 })
+    const item = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(2)), {
+      minLength: 1,
+      maxLength: 3,
+    })
+    let taken = 0
+    fc.assert(
+      fc.property(blocks, fc.array(item, { minLength: 2, maxLength: 6 }), (pool, items) => {
+        const written = items.map((keys, index) => {
+          const lines = keys.map(([key, at]) => `    ${key}:${pool[at % pool.length]}`)
+          return `  - name: ${'x'.repeat(index)}1\n${lines.join('')}`
+        })
+        if (compare(`list:\n${written.join('')}rest: 1\n`)) taken++
+      }),
+      fuzz(1),
+    )
+    assert.ok(taken > 0)
   })
 
   it('agrees with the whole one on mutated files', () => {

@@ -155,6 +155,8 @@ function locate(document: Document, path: Path): Located {
 function locateIn(piece: Piece, path: Path, from: number): Located {
   let node = piece.root
   let entry: Entry | undefined
+  // Of what stands elsewhere too, places are those that it has there.
+  let shift = 0
   for (let i = from; i < path.length; i++) {
     const step = path[i] as PropertyKey
     let next: Node | undefined
@@ -163,11 +165,22 @@ function locateIn(piece: Piece, path: Path, from: number): Located {
       through = node.entries.find(({ key }) => key === step)
       next = through?.value
     } else if (node.kind === 'list') next = node.items[Number(step)]
-    if (next === undefined) return { node, entry, isThere: false, piece }
+    if (next === undefined) return { ...shifted(node, entry, shift), isThere: false, piece }
     node = next
-    entry = through
+    entry = through && moved(through, shift)
+    shift += through?.shift ?? 0
   }
-  return { node, entry, isThere: true, piece }
+  return { ...shifted(node, entry, shift), isThere: true, piece }
+}
+
+function shifted(node: Node, entry: Entry | undefined, shift: number) {
+  if (shift === 0) return { node, entry }
+  return { node: { ...node, start: node.start + shift, end: node.end + shift }, entry }
+}
+
+function moved(entry: Entry, shift: number): Entry {
+  if (shift === 0) return entry
+  return { ...entry, keyStart: entry.keyStart + shift, keyEnd: entry.keyEnd + shift }
 }
 
 function lineAt(lines: readonly number[], offset: number): number {

@@ -32,6 +32,19 @@ export interface Entry {
   readonly keyStart: number
   readonly keyEnd: number
   readonly value: Node
+  /** Of a value that may stand elsewhere, too. */
+  readonly block?: Block
+  /** How much further on than the value says it stands here; absent: it stands where it says. */
+  readonly shift?: number
+}
+
+/** What stands in several places, as it was read at the first of them. */
+export interface Block {
+  readonly node: Node
+  /** Where its text began there. */
+  readonly start: number
+  /** Its plain value, once somebody wanted it: one for all places. */
+  value: unknown
 }
 
 /** What a plain scalar means: the core schema of YAML 1.2. */

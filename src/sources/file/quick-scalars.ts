@@ -1,4 +1,5 @@
 import { type Entry, type Node, resolvePlain, type ScalarNode } from './node.ts'
+import type { RepeatedBlocks } from './repeated-blocks.ts'
 import { blockValue } from './scalar-offsets.ts'
 
 /** Where ./quick-yaml.ts is in its text. */
@@ -16,6 +17,8 @@ export interface Cursor {
   start: number
   end: number
   stop: number
+  /** Of a list's items, what many of them have. */
+  blocks: RepeatedBlocks | undefined
 }
 
 export interface Key {

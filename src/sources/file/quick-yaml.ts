@@ -2,12 +2,14 @@ import type { Entry, Node } from './node.ts'
 import {
   type Cursor,
   endsLine,
+  type Key,
   readFlow,
   readInline,
   readKey,
   skipSpaces,
   startsKey,
 } from './quick-scalars.ts'
+import type { RepeatedBlocks } from './repeated-blocks.ts'
 
 /**
  * The YAML that configurations are made of, some ten times as fast as a reader of all of YAML:
@@ -44,14 +46,23 @@ export function readOutline(text: string): Outline | undefined {
   return root && { root, lists }
 }
 
-/** The same node as in the whole tree; undefined where readQuickly would not read the text. */
-export function readListItem(text: string, places: ItemPlaces, index: number): Node | undefined {
+/**
+ * The same node as in the whole tree, blocks that stand elsewhere too as they are there; undefined
+ * where readQuickly would not read the text.
+ */
+export function readListItem(
+  text: string,
+  places: ItemPlaces,
+  index: number,
+  blocks?: RepeatedBlocks,
+): Node | undefined {
   const { indent, starts, end } = places
   const at = starts[index] as number
   const cursor = cursorAt(text, at)
   cursor.content = at
   cursor.indent = indent
-  cursor.depth = 2
+  cursor.depth = ITEM_DEPTH - 1
+  cursor.blocks = blocks
   const item = readDashed(cursor, indent)
   if (item === undefined || !toContent(cursor)) return undefined
   return cursor.at === (starts[index + 1] ?? end) ? item : undefined
@@ -69,7 +80,18 @@ function readRoot(text: string, lists?: Map<string, ItemPlaces>): Node | undefin
 }
 
 function cursorAt(text: string, at: number): Cursor {
-  return { text, at, content: -1, indent: 0, depth: 0, flowIndent: -1, start: -1, end: -1, stop: 0 }
+  return {
+    text,
+    at,
+    content: -1,
+    indent: 0,
+    depth: 0,
+    flowIndent: -1,
+    start: -1,
+    end: -1,
+    stop: 0,
+    blocks: undefined,
+  }
 }
 
 /** Tabs, other line ends, and what is not text. */
@@ -109,21 +131,85 @@ function readMapping(
   do {
     const read = readKey(cursor)
     if (read === undefined) return undefined
-    const { key, keyStart, keyEnd } = read
+    const { key } = read
     if (entries.length === FEW_KEYS) seen = new Set(entries.map((entry) => entry.key))
     if (key === '__proto__' || hasKey(entries, seen, key)) return undefined
     seen?.add(key)
-    const places = lists && skipList(cursor, indent)
-    if (places !== undefined) lists?.set(key, places)
-    const value = places === undefined ? readValue(cursor, indent, true) : listNode(places)
-    if (value === undefined) return undefined
-    entries.push({ key, keyStart, keyEnd, value })
-    end = value.end
+    const entry = readEntry(cursor, indent, read, lists)
+    if (entry === undefined) return undefined
+    entries.push(entry)
+    end = entry.value.end
     if (!toContent(cursor)) return undefined
   } while (cursor.indent === indent && cursor.at < cursor.text.length && !isDash(cursor))
   if (cursor.indent > indent || (cursor.indent === indent && isDash(cursor))) return undefined
   return { kind: 'mapping', entries, start, end }
 }
+
+/** Of the mappings that are items of a list below a key of the text. */
+const ITEM_DEPTH = 3
+
+/** Behind its key. */
+function readEntry(
+  cursor: Cursor,
+  indent: number,
+  { key, keyStart, keyEnd }: Key,
+  lists: Map<string, ItemPlaces> | undefined,
+): Entry | undefined {
+  const places = lists && skipList(cursor, indent)
+  if (places !== undefined) {
+    lists?.set(key, places)
+    return { key, keyStart, keyEnd, value: listNode(places) }
+  }
+  const start = cursor.at
+  const blocks = cursor.depth === ITEM_DEPTH ? cursor.blocks?.below(key) : undefined
+  const text = blocks && blockBelow(cursor, indent)
+  const block = text === undefined ? undefined : blocks?.find(text)
+  if (block !== undefined) {
+    cursor.at = start + (text as string).length
+    return { key, keyStart, keyEnd, value: block.node, block, shift: start - block.start }
+  }
+  const value = readValue(cursor, indent, true)
+  if (value === undefined || !toContent(cursor)) return undefined
+  const isAll = text !== undefined && start + text.length === cursor.at - Math.max(cursor.indent, 0)
+  const added = isAll ? blocks?.add(text, value, start) : undefined
+  const entry = { key, keyStart, keyEnd, value }
+  return added === undefined ? entry : { ...entry, block: added }
+}
+
+/**
+ * What stands below a key, to the line that is no longer below it; undefined where there is no
+ * such block for sure. What a variable stands for is filled in each time anew.
+ */
+function blockBelow(cursor: Cursor, indent: number): string | undefined {
+  const { text, at } = cursor
+  skipSpaces(cursor)
+  const isBelow = isLineEnd(cursor)
+  cursor.at = at
+  const end = isBelow ? blockEnd(text, at, indent) : -1
+  const block = end === -1 ? '$' : text.slice(at, end)
+  return block.includes('$') ? undefined : block
+}
+
+/** Where the line begins that is no longer below the key; -1: it may be a dash of its list. */
+function blockEnd(text: string, from: number, indent: number): number {
+  const next = nextLine(indent)
+  next.lastIndex = from
+  if (!next.test(text)) return text.length
+  const line = text.lastIndexOf('\n', next.lastIndex) + 1
+  const isDash = text.charCodeAt(next.lastIndex) === DASH
+  return isDash && next.lastIndex - line === indent ? -1 : line
+}
+
+/** A line with something on it that is indented no further. */
+function nextLine(indent: number): RegExp {
+  const known = NEXT_LINES.get(indent)
+  if (known !== undefined) return known
+  const made = new RegExp(`\\n {0,${Math.max(indent, 0)}}(?=[^ #\\n])`, 'g')
+  NEXT_LINES.set(indent, made)
+  return made
+}
+
+const NEXT_LINES = new Map<number, RegExp>()
 
 /** Most mappings have few keys: these are looked through. */
 const FEW_KEYS = 8
@@ -162,7 +248,7 @@ function skipList(cursor: Cursor, parent: number): ItemPlaces | undefined {
   const starts: number[] = []
   let isReadable = isBelow && indent >= parent && isDash(cursor)
   // What is indented further belongs to the item above it, whatever it is.
-  const next = new RegExp(`\\n {0,${Math.max(indent, 0)}}(?=[^ #\\n])`, 'g')
+  const next = nextLine(indent)
   while (isReadable && cursor.indent === indent && isDash(cursor)) {
     starts.push(cursor.at)
     next.lastIndex = cursor.at

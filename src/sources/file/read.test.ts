@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { stringify } from 'yaml'
-import { isExpanded, originInside, originOf, valueAt } from './document.ts'
+import { isExpanded, originInside, originOf, spanOf, valueAt } from './document.ts'
 import type { Node, ScalarNode } from './node.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
 import { offsetsOf } from './scalar-offsets.ts'
@@ -127,6 +127,42 @@ function scalarsOf(node: Node): readonly ScalarNode[] {
   if (node.kind === 'list') return node.items.flatMap(scalarsOf)
   return node.entries.flatMap(({ value }) => scalarsOf(value))
 }
+
+describe('items that are alike', () => {
+  const item = (name: string, rule: string) =>
+    `- name: ${name}\n  policies:\n    rules:\n    - allow: ${rule}\n`
+  const text = `routes:\n${item('a', 'x')}${item('longer', 'x')}${item('c', 'y')}${item('d', '${V}')}`
+  const document = read(text, { V: 'x' }, 'quickly')
+  const rule = (index: number) => ['routes', index, 'policies', 'rules', 0, 'allow']
+
+  it('have their own places, and one value', () => {
+    const origins = [0, 1, 2].map((index) => originOf(document, rule(index)))
+    assert.deepEqual(
+      origins.map(({ line, column }) => [line, column]),
+      [
+        [5, 7],
+        [9, 7],
+        [13, 7],
+      ],
+    )
+    const { start, end } = spanOf(document, rule(1), 'value')
+    assert.deepEqual(
+      [start, text.slice(start, end)],
+      [text.indexOf('x', text.indexOf('longer')), 'x'],
+    )
+    const [first, second] = [0, 1].map((index) => valueAt(document, ['routes', index, 'policies']))
+    assert.equal(first, second)
+    assert.equal(originInside(document, rule(1))(0).line, 9)
+  })
+
+  it('are not taken for those with a variable of the same value', () => {
+    assert.equal(valueAt(document, rule(3)), 'x')
+    assert.deepEqual(
+      [1, 3].map((index) => isExpanded(document, rule(index))),
+      [false, true],
+    )
+  })
+})
 
 describe('offsets within a scalar', () => {
   const styles = fc.constantFrom(

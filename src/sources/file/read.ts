@@ -15,6 +15,7 @@ import { type Environment, type Expanded, expand } from './expand.ts'
 import { type Node, resolvePlain, type Scalar, type ScalarNode } from './node.ts'
 import type { Problem } from './problem.ts'
 import { type ItemPlaces, readListItem, readOutline } from './quick-yaml.ts'
+import { RepeatedBlocks } from './repeated-blocks.ts'
 import { offsetsOf } from './scalar-offsets.ts'
 import { readYaml } from './yaml-tree.ts'
 
@@ -61,11 +62,12 @@ export class NotQuick extends Error {}
 /** The last one is remembered: whoever reads an item asks for many of its parts. */
 function piecesOf(text: string, places: ItemPlaces, filling: Filling): PieceList {
   let known: { readonly index: number; readonly piece: Piece } | undefined
+  const blocks = new RepeatedBlocks()
   return {
     length: places.starts.length,
     at(index) {
       if (known?.index === index) return known.piece
-      const node = readListItem(text, places, index)
+      const node = readListItem(text, places, index, blocks)
       if (node === undefined) throw new NotQuick()
       known = { index, piece: pieceOf(node, filling) }
       return known.piece
@@ -110,6 +112,9 @@ function plain(node: Node, fill: (node: ScalarNode, text: string) => Scalar): un
   }
   if (node.kind === 'list') return node.items.map((item) => plain(item, fill))
   const value: Record<string, unknown> = {}
-  for (const entry of node.entries) value[entry.key] = plain(entry.value, fill)
+  for (const { key, value: inner, block } of node.entries) {
+    if (block === undefined) value[key] = plain(inner, fill)
+    else value[key] = block.value ??= plain(inner, fill)
+  }
   return value
 }

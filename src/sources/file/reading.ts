@@ -31,7 +31,13 @@ export interface Reading {
   /** Backends that were named by something, to be looked up when all are known. */
   readonly references: BackendReference[]
   /** What was checked and found in order, by how it is written: most policies stand there often. */
-  readonly checked: Map<z.ZodType, Map<Stage, Map<string, Checked>>>
+  readonly checked: Map<z.ZodType, Map<Stage, Memory>>
+}
+
+interface Memory {
+  readonly texts: Map<string, Checked>
+  /** The same once more, for values that are not only alike: one look instead of a long one. */
+  readonly values: Map<unknown, Checked>
 }
 
 interface Checked {
@@ -104,18 +110,22 @@ function checkShape(
 
 /** What is remembered of a value, and where to remember it. */
 function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: unknown) {
+  let stages = checked.get(schema)
+  if (stages === undefined) checked.set(schema, (stages = new Map()))
+  let memory = stages.get(stage)
+  if (memory === undefined) stages.set(stage, (memory = { texts: new Map(), values: new Map() }))
+  const same = memory.values.get(input)
+  if (same !== undefined) return { memory, text: '', known: same }
   const text = JSON.stringify(input)
   // Numbers that JSON has no words for look like null there.
   if (text === undefined || text.includes('null')) return undefined
-  let stages = checked.get(schema)
-  if (stages === undefined) checked.set(schema, (stages = new Map()))
-  let texts = stages.get(stage)
-  if (texts === undefined) stages.set(stage, (texts = new Map()))
-  return { texts, text, known: texts.get(text) }
+  const known = memory.texts.get(text)
+  if (known !== undefined && memory.values.size < MOST_CHECKED) memory.values.set(input, known)
+  return { memory, text, known }
 }
 
 function remember(
-  { texts, text }: { readonly texts: Map<string, Checked>; readonly text: string },
+  { memory: { texts }, text }: { readonly memory: Memory; readonly text: string },
   { data, found }: Checked,
 ): void {
   const again = found.filter(({ annotation }) => annotation.is !== 'expression')
@@ -167,7 +177,8 @@ function checkCredential(document: Document, at: Path, hint: string): readonly D
 }
 
 function without(value: unknown, keys: readonly string[]): unknown {
-  if (keys.length === 0 || typeof value !== 'object' || value === null) return value
+  if (typeof value !== 'object' || value === null) return value
+  if (!keys.some((key) => Object.hasOwn(value, key))) return value
   const rest: Record<string, unknown> = {}
   for (const key of Object.keys(value)) {
     if (!keys.includes(key)) rest[key] = (value as Readonly<Record<string, unknown>>)[key]
