@@ -79,7 +79,7 @@ function* buildHosts<T>(entries: readonly MatchEntry<T>[]): Generator<void, Host
   for (const { hostnames, match, target } of entries) {
     const candidate = new Candidate(match, target)
     if (hostnames.length === 0) any.add(candidate, match)
-    for (const hostname of new Set(hostnames)) {
+    for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
       const isWild = hostname.startsWith('*.')
       const name = isWild ? hostname.slice(1) : hostname
       const tables = isWild ? wildcards : exact

@@ -6,6 +6,7 @@ import { complain, type Reading } from './reading.ts'
 
 /** Policies of `policies` behind those that were written at the thing itself, in file order. */
 export function attachPolicies(reading: Reading, draft: Draft): Draft {
+  if (draft.targeted.length === 0) return draft
   const missing = new Set(draft.targeted)
   const byTarget = Map.groupBy(draft.targeted, ({ noun, target }) => `${noun} ${target}`)
   const at = (noun: Targeted['noun'], target: string, own: readonly Attached[]) => {

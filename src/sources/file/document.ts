@@ -165,17 +165,17 @@ function locateIn(piece: Piece, path: Path, from: number): Located {
       through = node.entries.find(({ key }) => key === step)
       next = through?.value
     } else if (node.kind === 'list') next = node.items[Number(step)]
-    if (next === undefined) return { ...shifted(node, entry, shift), isThere: false, piece }
+    if (next === undefined) return { node: shifted(node, shift), entry, isThere: false, piece }
     node = next
     entry = through && moved(through, shift)
     shift += through?.shift ?? 0
   }
-  return { ...shifted(node, entry, shift), isThere: true, piece }
+  return { node: shifted(node, shift), entry, isThere: true, piece }
 }
 
-function shifted(node: Node, entry: Entry | undefined, shift: number) {
-  if (shift === 0) return { node, entry }
-  return { node: { ...node, start: node.start + shift, end: node.end + shift }, entry }
+function shifted(node: Node, shift: number): Node {
+  if (shift === 0) return node
+  return { ...node, start: node.start + shift, end: node.end + shift }
 }
 
 function moved(entry: Entry, shift: number): Entry {

@@ -9,10 +9,10 @@ import { complain, type Reading } from './reading.ts'
 export function checkReachability(reading: Reading, draft: Draft): Draft {
   for (const { thing, path } of draft.routes) {
     for (const rule of thing.rules) {
-      checkAction(reading, path, rule.action, [...thing.policies, ...rule.policies])
+      checkAction(reading, path, rule.action, thing.policies, rule.policies)
     }
   }
-  for (const { thing, path } of draft.tcpRoutes) checkAction(reading, path, thing.action, [])
+  for (const { thing, path } of draft.tcpRoutes) checkAction(reading, path, thing.action)
   const unserved = draft.backends.find(({ thing }) => thing.kind === 'mcp')
   if (unserved !== undefined) {
     complain(
@@ -60,10 +60,10 @@ function checkAction(
   reading: Reading,
   path: Path,
   action: RouteAction,
-  policies: readonly Attached[],
+  ...policies: readonly (readonly Attached[])[]
 ): void {
   if (action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)) return
-  if (policies.some(({ kind }) => ANSWERS.includes(kind))) return
+  if (policies.flat().some(({ kind }) => ANSWERS.includes(kind))) return
   const backends = [...path, 'backends']
   complain(reading, hasPath(reading.document, backends) ? backends : path, {
     code: 'PC0315',

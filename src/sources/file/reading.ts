@@ -2,6 +2,7 @@ import * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
 import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import type { Parent, RouteAction } from '../../model/route.ts'
 import {
   checkExpression,
   type Found,
@@ -32,6 +33,18 @@ export interface Reading {
   readonly references: BackendReference[]
   /** What was checked and found in order, by how it is written: most policies stand there often. */
   readonly checked: Map<z.ZodType, Map<Stage, Memory>>
+  readonly repeated: Repeated
+}
+
+/** What many routes have, each once: by the name of the gateway, and of the backend. */
+interface Repeated {
+  readonly parents: Map<string, readonly Parent[]>
+  readonly actions: Map<string, RouteAction>
+}
+
+export function beginReading(document: Document, report: Report, files: NamedFiles): Reading {
+  const repeated = { parents: new Map(), actions: new Map() }
+  return { document, report, files, references: [], checked: new Map(), repeated }
 }
 
 interface Memory {

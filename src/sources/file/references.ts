@@ -62,11 +62,15 @@ function backendHint(name: string, known: readonly string[]): string {
 /** Gateways that routes are attached to, and the listeners among them that can serve them. */
 export function resolveParents(reading: Reading, draft: Draft): Draft {
   const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
+  const open = { HTTP: openGateways(draft, 'HTTP'), TCP: openGateways(draft, 'TCP') }
   const resolve = <T extends Route | TcpRoute>(
     placed: Placed<T>,
     kind: 'HTTP' | 'TCP',
   ): Placed<T> => {
     const { thing, path } = placed
+    const isServed = ({ gateway, listener }: Parent) =>
+      listener === undefined && open[kind].has(gateway)
+    if (thing.parents.every(isServed)) return placed
     let parents: Parent[] | undefined
     for (const [index, parent] of thing.parents.entries()) {
       const find = () => parentPath(reading, path, index)
@@ -83,6 +87,14 @@ export function resolveParents(reading: Reading, draft: Draft): Draft {
     routes: draft.routes.map((route) => resolve(route, 'HTTP')),
     tcpRoutes: draft.tcpRoutes.map((route) => resolve(route, 'TCP')),
   }
+}
+
+/** Those that serve every route of the kind, whatever its names: there is nothing to look for. */
+function openGateways({ gateways }: Draft, kind: 'HTTP' | 'TCP'): ReadonlySet<string> {
+  const served: readonly string[] = SERVED[kind]
+  const isOpen = ({ listeners }: Gateway) =>
+    listeners.some(({ protocol, hostname }) => served.includes(protocol) && hostname === undefined)
+  return new Set(gateways.flatMap(({ thing }) => (isOpen(thing) ? [thing.name] : [])))
 }
 
 function parentPath({ document }: Reading, path: Path, index: number): Path {

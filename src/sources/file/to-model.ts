@@ -20,7 +20,7 @@ import { checkNames } from './names.ts'
 import { readPolicies } from './policies.ts'
 import { checkPorts } from './ports.ts'
 import { checkReachability } from './reachability.ts'
-import { complain, parseAt, type Reading } from './reading.ts'
+import { beginReading, complain, parseAt, type Reading } from './reading.ts'
 import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
@@ -58,7 +58,7 @@ export function* toModel(
 ): Generator<void, ReadModel> {
   const { report, result } = collector()
   const files = namedFiles(document, resolve, readText)
-  const reading: Reading = { document, report, files, references: [], checked: new Map() }
+  const reading = beginReading(document, report, files)
   checkOutline(reading)
   const model = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
   // Whatever else there is to say may be only because of these.

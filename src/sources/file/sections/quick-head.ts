@@ -47,10 +47,12 @@ function toMatch({ path }: PlainMatch): Match {
       'exact' in path
         ? { kind: 'exact', value: path.exact }
         : { kind: 'prefix', value: path.pathPrefix },
-    headers: [],
-    query: [],
+    headers: NO_VALUES,
+    query: NO_VALUES,
   }
 }
+
+const NO_VALUES: Match['headers'] = []
 
 function isMatch(value: unknown): value is PlainMatch {
   const path = onlyMember(value, 'path')

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { type Result, success } from '../../../diagnostics/result.ts'
 import type { Backend } from '../../../model/backend.ts'
-import type { Section } from '../../../model/policy.ts'
-import type { BackendRef, Match, Parent, Route } from '../../../model/route.ts'
+import type { Attached, Section } from '../../../model/policy.ts'
+import type { BackendRef, Match, Parent, Route, RouteAction } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { headerName, hostname, name } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
@@ -145,13 +145,13 @@ export function readRoute(
     name: value?.ruleName ?? name,
     origin,
     matches: value?.matches ?? [EVERYTHING],
-    policies: [],
-    action: actionOf(refs, [...ofHead, ...diagnostics]),
+    policies: NO_POLICIES,
+    action: actionOf(reading, refs, [...ofHead, ...diagnostics]),
   }
   const thing = {
     name,
     origin,
-    parents: parents ?? parentsOf(value?.gateways),
+    parents: parents ?? parentsOf(reading, value?.gateways),
     hostnames: namesOf(value?.hostnames),
     rules: [rule],
     policies,
@@ -185,18 +185,32 @@ export function readTcpRoute(
   const thing = {
     name,
     origin: originOf(reading.document, path),
-    parents: parents ?? parentsOf(value?.gateways),
+    parents: parents ?? parentsOf(reading, value?.gateways),
     hostnames: namesOf(value?.hostnames),
     policies,
-    action: actionOf(refs, [...head.diagnostics, ...diagnostics]),
+    action: actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
   return { thing, backends, path }
 }
 
-function actionOf(backends: readonly BackendRef[], diagnostics: readonly Diagnostic[]) {
-  return diagnostics.some(({ severity }) => severity === 'error')
-    ? ({ kind: 'invalid', diagnostics } as const)
-    : ({ kind: 'forward', backends } as const)
+const NO_POLICIES: readonly Attached[] = []
+
+/** Thousands of routes may lead to one backend: they do the same. */
+function actionOf(
+  { repeated }: Reading,
+  backends: readonly BackendRef[],
+  diagnostics: readonly Diagnostic[],
+): RouteAction {
+  if (diagnostics.some(({ severity }) => severity === 'error')) {
+    return { kind: 'invalid', diagnostics }
+  }
+  const [first, ...others] = backends
+  const isPlain = others.length === 0 && first !== undefined && first.policies.length === 0
+  if (!isPlain) return { kind: 'forward', backends }
+  const key = `${first.weight} ${first.backend}`
+  const known = repeated.actions.get(key) ?? { kind: 'forward', backends }
+  repeated.actions.set(key, known)
+  return known
 }
 
 function nameOf(
@@ -214,7 +228,14 @@ function namesOf(hostnames: readonly string[] = []): readonly string[] {
 }
 
 /** The listener is told apart from the gateway when all gateways are known. */
-function parentsOf(gateways: string | readonly string[] = 'default'): readonly Parent[] {
+function parentsOf(
+  { repeated }: Reading,
+  gateways: string | readonly string[] = 'default',
+): readonly Parent[] {
   const list = typeof gateways === 'string' ? [gateways] : gateways
-  return list.map((gateway) => ({ gateway }))
+  const [first, ...others] = list
+  if (first === undefined || others.length > 0) return list.map((gateway) => ({ gateway }))
+  const known = repeated.parents.get(first) ?? [{ gateway: first }]
+  repeated.parents.set(first, known)
+  return known
 }
