@@ -9,12 +9,15 @@ export interface Cell {
 }
 
 const TAB_WIDTH = 4
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** Made when there is something to show: it takes longer than to read a configuration. */
+let graphemes: Intl.Segmenter | undefined
 
 /** Tabs become spaces and what has no shape of its own becomes visible, so that columns add up. */
 export function cellsOf(line: string): readonly Cell[] {
   const cells: Cell[] = []
   let column = 0
+  graphemes ??= new Intl.Segmenter('en', { granularity: 'grapheme' })
   for (const { segment, index } of graphemes.segment(line)) {
     const shown = segment === '\t' ? ' '.repeat(TAB_WIDTH - (column % TAB_WIDTH)) : visible(segment)
     const width = segment === '\t' ? shown.length : widthOf(shown)

@@ -64,6 +64,21 @@ describe('ports', () => {
     assert.match(await exchange(taken, GET, 'hello'), /^HTTP\/1.1 200/)
   })
 
+  it('a port that is taken for IPv6 alone is taken', async () => {
+    const { listeners, upstream } = await start()
+    const other = createServer()
+    const port = await free()
+    await new Promise<void>((done) => {
+      other.listen({ port, host: '::', ipv6Only: true }, done)
+    })
+    const [failure] = await listeners.swap(programOf([httpListener(port, upstream)]))
+    assert.equal(failure?.word, 'EADDRINUSE')
+    await assert.rejects(once(connect(port, '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' })
+    await new Promise((closed) => other.close(closed))
+    assert.deepEqual(await listeners.swap(programOf([httpListener(port, upstream)])), [])
+    assert.match(await exchange(port, GET, 'hello'), /^HTTP\/1.1 200/)
+  })
+
   it('draining closes idle connections and waits for what is under way', async () => {
     const { listeners, upstream, hold } = await start({ grace: 5_000 })
     const port = await free()

@@ -1,4 +1,9 @@
-import { createServer, type Server, type Socket } from 'node:net'
+import {
+  createServer,
+  type ListenOptions as NetListenOptions,
+  type Server,
+  type Socket,
+} from 'node:net'
 import type { Program } from '../program/program.ts'
 import { type Acceptance, Doorway } from './accept.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
@@ -143,17 +148,33 @@ interface OpenPort {
   readonly doorway: Doorway
 }
 
-function bind(server: Server, port: number, options: ListenOptions): Promise<string | undefined> {
-  const { host, backlog, reusePort } = options
+async function bind(
+  server: Server,
+  port: number,
+  { host, backlog, reusePort }: ListenOptions,
+): Promise<string | undefined> {
+  const options = { port, backlog, reusePort }
+  if (host !== EVERYWHERE) return listen(server, { ...options, host })
+  // Without a host Node listens on `::` and looks up nothing; to tell that `::` is an address takes
+  // it longer than all the rest. Where it cannot, it takes IPv4 alone and does not say why.
+  const failed = await listen(server, options)
+  const address = server.address()
+  if (failed !== undefined || (typeof address === 'object' && address?.family === 'IPv6')) {
+    return failed
+  }
+  server.close()
+  const why = await listen(server, { ...options, host })
+  // A machine without IPv6 has no `::` to listen on.
+  return why === 'EAFNOSUPPORT' ? listen(server, { ...options, host: '0.0.0.0' }) : why
+}
+
+const EVERYWHERE = '::'
+
+function listen(server: Server, options: NetListenOptions): Promise<string | undefined> {
   return new Promise((resolve) => {
-    const onError = (error: NodeJS.ErrnoException) => {
-      // A machine without IPv6 has no `::` to listen on.
-      if (error.code === 'EAFNOSUPPORT' && host === '::')
-        resolve(bind(server, port, { ...options, host: '0.0.0.0' }))
-      else resolve(error.code ?? error.message)
-    }
+    const onError = (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message)
     server.once('error', onError)
-    server.listen({ port, host, backlog, reusePort }, () => {
+    server.listen(options, () => {
       server.off('error', onError)
       resolve(undefined)
     })
