@@ -261,6 +261,54 @@ ${more}routes:
     assert.equal(await own.exit, 0)
   })
 
+  for (const [title, signal, isForAll] of [
+    ['SIGTERM', 'SIGTERM', false],
+    ['Ctrl-C, which npm passes on though all have it', 'SIGINT', true],
+  ] as const) {
+    it(`npm start ends with the gateway, requests finished: ${title}`, async () => {
+      writeFileSync(file, config(ANY))
+      const npm = spawn('npm', ['start', '--', '-f', file], {
+        cwd: join(import.meta.dirname, '../..'),
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true,
+      })
+      let out = ''
+      for (const stream of [npm.stdout, npm.stderr]) stream.on('data', (bytes) => (out += bytes))
+      const exit = new Promise<number | null>((resolve) => npm.on('exit', resolve))
+      const pid = npm.pid as number
+      try {
+        await until('readiness', async () => (await status(ports.ready, '/healthz/ready')) === 200)
+        const slow = status(ports.http, '/slow')
+        await wait(100)
+        process.kill(isForAll ? -pid : pid, signal)
+        assert.equal(await slow, 200)
+        assert.equal(await exit, 0, out)
+        assert.match(out, /message=stopped/)
+        assert.equal(await status(ports.http), 0)
+      } finally {
+        // Whatever is left of the group; it is gone where all went well.
+        try {
+          process.kill(-pid, 'SIGKILL')
+        } catch {}
+      }
+    })
+  }
+
+  it('a second signal ends it at once', async () => {
+    const own = await serving(config(ANY))
+    const stream = connect(ports.http, '127.0.0.1')
+    stream.on('error', () => {})
+    stream.write('GET /events HTTP/1.1\r\nhost: a\r\n\r\n')
+    await new Promise((resolve) => stream.once('data', resolve))
+    own.child.kill('SIGTERM')
+    await until('draining', () => own.out().includes('message=draining'))
+    await wait(400)
+    own.child.kill('SIGTERM')
+    assert.equal(await own.exit, 1)
+    assert.doesNotMatch(own.out(), /message=stopped/)
+    stream.destroy()
+  })
+
   it('workers share the port, and one that is killed is replaced', async () => {
     const own = await serving(config(ANY, '', 2))
     await until('traffic', async () => (await status(ports.http)) === 200)

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { globSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
  * The wide tier again and again with other seeds, until FUZZ_RUNS (1,000,000) texts are through.
  * Each round has a process of its own: code once generated stays in memory for as long as one runs.
+ * Names on the command line choose among the tests: `nightly.ts gateway-sockets http1`.
  */
 const ROUND = 20_000
 
@@ -12,7 +14,11 @@ const inAll = Number(process.env['FUZZ_RUNS'] ?? 1_000_000)
 const first = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_000)
 const rounds = Math.ceil(inAll / ROUND)
 const folder = fileURLToPath(new URL('.', import.meta.url))
-const files = globSync(`${folder}*.test.ts`)
+const chosen = process.argv.slice(2)
+const files = globSync(`${folder}*.test.ts`).filter(
+  (file) => chosen.length === 0 || chosen.some((name) => basename(file).startsWith(name)),
+)
+if (files.length === 0) throw new RangeError(`no test begins with ${chosen.join(' or ')}`)
 
 let failed = 0
 for (let round = 0; round < rounds; round++) {
