@@ -82,7 +82,8 @@ export class Delivery implements ForwardEvents {
             const own = { outcome, purpose: 'mirror', firstByte: -1 } as const
             this.#events.attempted(cluster.name, own)
           }
-          return MirrorCopy.send(downstream.head, exchange, edit, cluster, tell) ?? []
+          const { head } = downstream
+          return MirrorCopy.send(head, exchange, edit, cluster, this.#isDecoded, tell) ?? []
         })
     }
     this.#attempt()
@@ -106,12 +107,22 @@ export class Delivery implements ForwardEvents {
     clearTimeout(this.#timer)
     this.#forward?.stop()
     this.#settle('cancelled', 'cancelled')
+    this.#leaveMirrors()
   }
 
   /** The answer is with the client, all of it. */
   finish(): void {
     this.#isOver = true
     this.#settle('answered', outcomeOf(this.#run.exchange.status))
+    this.#body?.abandon()
+    this.#leaveMirrors()
+  }
+
+  /** Those that wait for a body which nobody will send them any more. */
+  #leaveMirrors(): void {
+    if (this.#run.downstream.head.framing !== 'none')
+      for (const mirror of this.#mirrors) mirror.abort('abandoned')
+    this.#mirrors = []
   }
 
   resume(): void {

@@ -4,7 +4,6 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
-import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/chunked.ts'
 import { NO_NAMES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
@@ -13,6 +12,7 @@ import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import { endBody, writeBody } from './request-body.ts'
 
 /** Who decides about attempts: ./delivery.ts. */
 export interface ForwardEvents {
@@ -118,19 +118,13 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   write(bytes: Buffer): boolean {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return true
-    if (!this.encodes) return upstream.write(bytes)
-    upstream.writeText(chunkHead(bytes.length))
-    upstream.write(bytes)
-    return upstream.writeText(CHUNK_END)
+    return writeBody(upstream, bytes, this.encodes)
   }
 
   end(trailers: Fields | undefined): void {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return
-    if (trailers !== undefined) {
-      upstream.writeText(`${this.encodes ? '0\r\n' : ''}${renderTrailers(trailers)}`)
-    } else if (this.encodes) upstream.writeText(LAST_CHUNK)
-    upstream.end()
+    endBody(upstream, trailers, this.encodes)
   }
 
   abort(reason: string): void {

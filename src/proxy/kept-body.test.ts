@@ -35,6 +35,27 @@ describe('a kept body', () => {
     assert.equal(third.text, 'abcd.')
   })
 
+  it('reaches those beside the first one once, however often another comes first', () => {
+    const body = new KeptBody(10)
+    const [first, second, beside] = [recorder(), recorder(), recorder()]
+    body.sendTo(first, beside)
+    body.write(Buffer.from('ab'))
+    body.sendTo(second)
+    body.write(Buffer.from('cd'))
+    body.end(undefined)
+    body.abandon()
+    assert.deepEqual([first.text, second.text, beside.text], ['ab', 'abcd.', 'abcd.'])
+  })
+
+  it('that is abandoned is broken off for all who have a part of it', () => {
+    const body = new KeptBody(10)
+    const [first, beside] = [recorder(), recorder()]
+    body.sendTo(first, beside)
+    body.write(Buffer.from('ab'))
+    body.abandon()
+    assert.deepEqual([first.text, beside.text], ['ab!abandoned', 'ab!abandoned'])
+  })
+
   it('is forgotten beyond its limit, and passes through', () => {
     const body = new KeptBody(3)
     const sink = recorder()

@@ -15,6 +15,7 @@ export class KeptBody implements BodySink {
   #trailers: Fields | undefined
   #failure: string | undefined
   #sinks: readonly BodySink[] = []
+  #followers: readonly BodySink[] = []
   #isReady: boolean
 
   /** `whenReady`: called once when the body is whole or no longer fits; until then it is only kept. */
@@ -40,10 +41,14 @@ export class KeptBody implements BodySink {
     return isLonger ? Buffer.concat(this.#pieces).subarray(0, this.#most) : undefined
   }
 
-  /** From now on the body goes to these, from its beginning; the first one sets the pace. */
-  sendTo(...sinks: readonly BodySink[]): void {
-    this.#sinks = sinks
-    for (const sink of sinks) {
+  /**
+   * From now on the body goes to `first`, from its beginning, which sets the pace. The others get it
+   * once, whoever comes first after that.
+   */
+  sendTo(first: BodySink, ...others: readonly BodySink[]): void {
+    this.#followers = [...this.#followers, ...others]
+    this.#sinks = [first, ...this.#followers]
+    for (const sink of [first, ...others]) {
       for (const piece of this.#pieces) sink.write(piece)
       if (this.#failure !== undefined) sink.abort(this.#failure)
       else if (this.#isWhole) sink.end(this.#trailers)
@@ -87,6 +92,11 @@ export class KeptBody implements BodySink {
   abort(reason: string): void {
     this.#failure = reason
     for (const sink of this.#sinks) sink.abort(reason)
+  }
+
+  /** What is missing will not come: the answer is there already. */
+  abandon(): void {
+    if (!this.#isWhole && this.#failure === undefined) this.abort('abandoned')
   }
 
   #ready(): void {

@@ -1,15 +1,16 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
-import type { Cluster } from '../upstream/cluster.ts'
+import type { Cluster, RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
-import { renderTrailers } from '../wire/http1/chunked.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import { endBody, writeBody } from './request-body.ts'
 
 /** Octets that wait for a mirror that is slower than the backend; beyond, it gets no more. */
 export const MOST_WAITING = 1 << 20
@@ -20,6 +21,9 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #method: string
   readonly #text: string
   readonly #hasBody: boolean
+  /** The body comes without its chunk framing. */
+  readonly #encodes: boolean
+  readonly #pool: RequestPool
   readonly #done: (isAnswered: boolean, status: number) => void
   #upstream: UpstreamConnection | undefined
   #waiting: Buffer[] = []
@@ -33,33 +37,41 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     method: string,
     text: string,
     hasBody: boolean,
+    encodes: boolean,
+    pool: RequestPool,
     done: (isAnswered: boolean, status: number) => void,
   ) {
     this.#method = method
     this.#text = text
     this.#hasBody = hasBody
+    this.#encodes = encodes
+    this.#pool = pool
     this.#done = done
   }
 
-  /** `tell`: the status of the answer, or 0 where none came. */
+  /**
+   * `isDecoded`: the body was read already, and comes without its chunk framing. `tell`: the status
+   * of the answer, or 0 where none came.
+   */
   static send(
     head: RequestHead,
     exchange: Exchange,
     edit: HeaderEdit,
     cluster: Cluster,
+    isDecoded: boolean,
     tell: (status: number) => void,
   ): MirrorCopy | undefined {
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return undefined
-    const { dropped, lines } = renderedEdit(edit)
+    const rendered = renderedEdit(edit)
     const text = renderRequestHead(head, {
       path: exchange.path,
       query: exchange.search,
       host: choice.host,
       framing: head.framing,
       length: head.length,
-      lines,
-      dropped,
+      lines: linesWithId(rendered, head.fields, exchange.request.id),
+      dropped: rendered.dropped,
       upgrade: '',
       expectContinue: false,
     })
@@ -72,17 +84,29 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       })
       tell(isAnswered ? status : 0)
     }
-    const copy = new MirrorCopy(head.method, text, head.framing !== 'none', done)
-    const connection = choice.pool.take()
+    const { pool } = choice
+    const encodes = isDecoded && head.framing === 'chunked'
+    const hasBody = head.framing !== 'none'
+    const copy = new MirrorCopy(head.method, text, hasBody, encodes, pool, done)
+    // A path or a host that cannot be written: what is asked for nowhere is not copied either.
+    if (text === '') {
+      copy.abort()
+      return undefined
+    }
+    const connection = pool.take()
     if (connection !== undefined) copy.connected(connection)
-    else choice.pool.request(copy)
+    else pool.request(copy)
     return copy
   }
 
   connected(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.release()
+      return
+    }
     this.#upstream = connection
     connection.send(this.#method, this.#text, this.#hasBody, TIMEOUT, this)
-    for (const piece of this.#waiting) connection.write(piece)
+    for (const piece of this.#waiting) writeBody(connection, piece, this.#encodes)
     this.#waiting = []
     this.#size = 0
     if (this.#isWhole) this.#finish()
@@ -94,8 +118,10 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
 
   write(bytes: Buffer): boolean {
     if (this.#isOver) return true
-    if (this.#upstream?.write(bytes) !== true) this.#size += bytes.length
-    if (this.#upstream === undefined) this.#waiting.push(bytes)
+    const upstream = this.#upstream
+    const isTaken = upstream !== undefined && writeBody(upstream, bytes, this.#encodes)
+    if (!isTaken) this.#size += bytes.length
+    if (upstream === undefined) this.#waiting.push(bytes)
     if (this.#size > MOST_WAITING) this.abort()
     return true
   }
@@ -107,14 +133,15 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   }
 
   #finish(): void {
-    if (!this.#hasBody || this.#isOver) return
-    if (this.#trailers !== undefined) this.#upstream?.writeText(renderTrailers(this.#trailers))
-    this.#upstream?.end()
+    const upstream = this.#upstream
+    if (!this.#hasBody || this.#isOver || upstream === undefined) return
+    endBody(upstream, this.#trailers, this.#encodes)
   }
 
   abort(): void {
     if (this.#isOver) return
     this.#over(false)
+    this.#pool.cancel(this)
     this.#upstream?.abort()
   }
 

@@ -1,0 +1,30 @@
+// HOT PATH: a body on its way to an upstream. Guarded by bench/proxy.ts.
+
+import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from '../wire/http1/chunked.ts'
+import type { Fields } from '../wire/http1/fields.ts'
+import type { UpstreamConnection } from '../wire/upstream-connection.ts'
+
+/*
+ * An upstream takes chunked bodies with their framing. One that an expression had read comes
+ * without: what the client wrote into its data must never become framing.
+ */
+
+/** `encodes`: the octets come without the chunk framing that the head tells of. */
+export function writeBody(upstream: UpstreamConnection, bytes: Buffer, encodes: boolean): boolean {
+  if (!encodes) return upstream.write(bytes)
+  if (bytes.length === 0) return true
+  upstream.writeText(chunkHead(bytes.length))
+  upstream.write(bytes)
+  return upstream.writeText(CHUNK_END)
+}
+
+export function endBody(
+  upstream: UpstreamConnection,
+  trailers: Fields | undefined,
+  encodes: boolean,
+): void {
+  if (trailers !== undefined) {
+    upstream.writeText(`${encodes ? '0\r\n' : ''}${renderTrailers(trailers)}`)
+  } else if (encodes) upstream.writeText(LAST_CHUNK)
+  upstream.end()
+}
