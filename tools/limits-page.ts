@@ -3,6 +3,9 @@ import { MOST_WAITING } from '../src/proxy/mirror.ts'
 import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
+import { HEAD_LIMITS } from '../src/wire/http1/message.ts'
+import { HALF_CLOSED } from '../src/wire/http1/parting.ts'
+import { MOST_INTERIM } from '../src/wire/http1/response-head.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
 import type { Generator } from './generated.ts'
 
@@ -192,6 +195,18 @@ const FIXED: readonly (readonly [string, string, string])[] = [
   ['octets of chunk extensions in a body', number(BODY_LIMITS.extensions), `${REFUSED} 400.`],
   ['octets of a trailer section', number(BODY_LIMITS.trailers), `${REFUSED} 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `${REFUSED} 431.`],
+  ["octets of the head of a backend's answer", number(HEAD_LIMITS.head), `${REFUSED} 502.`],
+  ["headers of a backend's answer", number(HEAD_LIMITS.fields), `${REFUSED} 502.`],
+  [
+    'interim answers (`103`) of a backend before one answer',
+    number(MOST_INTERIM),
+    `${REFUSED} 502.`,
+  ],
+  [
+    'time without an octet of its answer for a client that closed its side behind its request',
+    `${HALF_CLOSED / 1_000}s`,
+    'The connection is closed, and the backend is let go.',
+  ],
   [
     'octets in a second on an HTTP/2 connection that are neither head nor body',
     `${number(HTTP2_LIMITS.overhead.perSecond)}; ${number(HTTP2_LIMITS.overhead.burst)} at once`,

@@ -15,7 +15,7 @@ export interface Downstream {
   readonly version: string
   /** Whatever the exchange under way is to its owner. */
   exchange: unknown
-  /** Whether an answer was begun: then it can be cut short, but not replaced. */
+  /** Whether the client has some of an answer: then it can be cut short, but not replaced. */
   readonly isResponding: boolean
   /** Octets of both bodies, without their framing. */
   readonly bytesReceived: number

@@ -16,7 +16,6 @@ const SHORT_BODY = 16_384
 export type ConnectionField = '' | 'close' | 'keep-alive'
 
 export class AnswerWriter {
-  /** Whether an answer was begun: then it can be cut short, but not replaced. */
   isBegun = false
   bytesSent = 0
   readonly #socket: Socket
@@ -30,6 +29,11 @@ export class AnswerWriter {
   constructor(socket: Socket, lowersNames: boolean) {
     this.#socket = socket
     this.#lowersNames = lowersNames
+  }
+
+  /** Whether the client has something of it, so that no other answer can take its place. */
+  get isSent(): boolean {
+    return this.isBegun && this.#head === ''
   }
 
   /** Before each request. */

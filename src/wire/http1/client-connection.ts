@@ -7,8 +7,8 @@ import { HeldBytes } from '../held-bytes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf } from './refusals.ts'
-import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
+import { refusalOf, refuse } from './refusals.ts'
+import { isInterim, MOST_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
 export class ClientConnection implements UpstreamConnection, Timed {
   readonly socket: Socket
@@ -33,6 +33,8 @@ export class ClientConnection implements UpstreamConnection, Timed {
   #isPaused = false
   #isReading = false
   #isClosed = false
+  /** Interim answers to this request. */
+  #interim = 0
   /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
   #timeout = Number.POSITIVE_INFINITY
 
@@ -67,6 +69,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     this.#isAnswered = false
     this.#isUntouched = true
     this.#isPaused = false
+    this.#interim = 0
     this.#timeout = timeout
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     return this.socket.write(head, 'latin1')
@@ -178,6 +181,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
     if (next <= 0) return next
     if (isInterim(head)) {
+      if (++this.#interim > MOST_INTERIM) return refuse('too-many-interim-answers')
       this.#events?.interim(head)
       return next
     }

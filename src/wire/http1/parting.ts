@@ -3,6 +3,11 @@ import type { Timed } from '../deadlines.ts'
 
 /** Milliseconds that an idle connection has left once it is unwanted. */
 export const PARTING = 200
+/**
+ * Milliseconds that a client which closed its side is waited on for, until its answer goes on: it
+ * may be gone altogether, and it may have said all that it had to say, which looks the same.
+ */
+export const HALF_CLOSED = 1_000
 /** The same for one that is over. */
 const LINGER = 2_000
 

@@ -31,6 +31,7 @@ export const REFUSALS = {
   'unknown-transfer-coding': 501,
   'transfer-coding-in-http-1.0': 400,
   'transfer-coding-without-body': 502,
+  'too-many-interim-answers': 502,
   'bad-connection': 400,
   'connection-names-end-to-end': 400,
   'unknown-expectation': 417,

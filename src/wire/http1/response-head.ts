@@ -28,6 +28,9 @@ const AT_STATUS = 0
 const IN_REASON = 1
 const IN_FIELDS = 2
 
+/** Before one answer; what nobody counts could go on for as long as the client waits. */
+export const MOST_INTERIM = 64
+
 /** 100 to 199 but 101: more heads follow before the answer itself. */
 export function isInterim(head: ResponseHead): boolean {
   return head.status < 200 && head.status !== 101

@@ -11,7 +11,7 @@ import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { linger, PARTING } from './parting.ts'
+import { HALF_CLOSED, linger, PARTING } from './parting.ts'
 import { type Refusal, refusalOf, refuse } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
 import type { ServerLimits } from './server-limits.ts'
@@ -23,7 +23,6 @@ export class ServerConnection implements Downstream, Timed {
   readonly head: RequestHead = new RequestHead()
   readonly body: BodyReader = new BodyReader()
   deadline = Number.POSITIVE_INFINITY
-  /** Whatever the exchange under way is to its owner. */
   exchange: unknown = undefined
   /** Set where no further request is wanted: the next answer says so. */
   isDraining = false
@@ -62,13 +61,8 @@ export class ServerConnection implements Downstream, Timed {
     socket.on('close', () => this.#onClose('closed'))
   }
 
-  get isIdle(): boolean {
-    return this.#phase === 'idle'
-  }
-
-  /** Whether an answer was begun: then it can be cut short, but not replaced. */
   get isResponding(): boolean {
-    return this.#answer.isBegun
+    return this.#answer.isSent
   }
 
   get takesWire(): boolean {
@@ -83,7 +77,6 @@ export class ServerConnection implements Downstream, Timed {
     return this.#answer.bytesSent
   }
 
-  /** Delivers the body to `sink`, first what was already received. */
   readBody(sink: BodySink, asWire: boolean): void {
     const { head, body } = this
     beginBody(body, head.framing, head.length, asWire, head.lowersNames)
@@ -135,6 +128,7 @@ export class ServerConnection implements Downstream, Timed {
     const more = this.#answer.write(bytes, asWire, octets)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
     if (!more) this.deadline = performance.now() + this.#limits.writeTimeout
+    else if (this.#ended) this.deadline = performance.now() + HALF_CLOSED
     return more
   }
 
@@ -204,12 +198,18 @@ export class ServerConnection implements Downstream, Timed {
       this.#unreadable(refusalOf(refuse('body-timeout')))
       return
     }
+    const isGone = this.#ended && !this.socket.writableNeedDrain
     this.socket.destroy()
-    this.#onClose(wasIdle ? 'idle' : 'timeout')
+    this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
+  }
+
+  /** No request is to come that would be answered. */
+  get #isLast(): boolean {
+    return this.isDraining || (this.#ended && this.#held.length === 0 && !this.#isReading)
   }
 
   #connectionField(): ConnectionField {
-    this.#keepsAlive &&= this.head.keepAlive && !this.isDraining && !this.#ended
+    this.#keepsAlive &&= this.head.keepAlive && !this.#isLast
     if (!this.#keepsAlive) return 'close'
     return this.head.minor === 0 ? 'keep-alive' : ''
   }
@@ -252,6 +252,7 @@ export class ServerConnection implements Downstream, Timed {
     }
     if (at >= 0 && at < end && this.#phase !== 'closed') this.#held.hold(bytes, at)
     this.#isReading = false
+    if (this.#ended && this.#phase !== 'tunnel') this.#goOnEnded()
   }
 
   #begin(): void {
@@ -261,7 +262,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#isPaused = false
     this.#keepsAlive = true
     this.#sink = undefined
-    this.deadline = Number.POSITIVE_INFINITY
+    this.deadline = this.#ended ? performance.now() + HALF_CLOSED : Number.POSITIVE_INFINITY
     this.body.isDone = this.head.framing === 'none'
     this.body.octets = 0
     this.#events.request(this)
@@ -292,6 +293,7 @@ export class ServerConnection implements Downstream, Timed {
   #awaitClient(): void {
     const { bodyTimeout, writeTimeout } = this.#limits
     if (this.socket.writableNeedDrain) this.deadline = performance.now() + writeTimeout
+    else if (this.#ended) this.deadline = performance.now() + HALF_CLOSED
     else if (this.body.isDone || this.#isPaused) this.deadline = Number.POSITIVE_INFINITY
     else this.deadline = performance.now() + bodyTimeout
   }
@@ -320,7 +322,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#events.finished(this)
     this.exchange = undefined
     this.#sink = undefined
-    if (!this.#keepsAlive || !isWhole || this.#ended || this.isDraining) {
+    if (!this.#keepsAlive || !isWhole || this.#isLast) {
       this.#linger()
       return
     }
@@ -354,24 +356,26 @@ export class ServerConnection implements Downstream, Timed {
     this.#events.drained(this)
   }
 
-  /**
-   * The client has closed its side. In a tunnel that is half of the end; anywhere else nobody is
-   * there any more to take the answer (clients of HTTP do not close half), so the work for it stops.
-   */
   #onEnd(): void {
     this.#ended = true
-    if (this.#phase === 'tunnel') {
+    if (this.#phase !== 'tunnel') this.#goOnEnded()
+    else {
       // Half a tunnel may not stay for ever: who closed this side may be gone altogether.
       this.deadline = performance.now() + this.#limits.bodyTimeout
       this.#sink?.end(undefined)
-    } else if (this.#phase !== 'exchange') this.socket.end()
+    }
+  }
+
+  /** The client has closed its side: what came whole before is answered, half a request is not. */
+  #goOnEnded(): void {
+    if (this.#phase !== 'exchange') this.socket.end()
     else if (this.#isAnswered) {
-      // Answered before the body was whole, and now it never will be.
       this.#keepsAlive = false
       this.#maybeNext()
-    } else {
+    } else if (this.body.isDone || this.#held.length > 0) this.#awaitClient()
+    else {
       this.socket.destroy()
-      this.#onClose(this.body.isDone ? 'closed' : 'truncated-body')
+      this.#onClose('truncated-body')
     }
   }
 

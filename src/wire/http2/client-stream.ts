@@ -4,7 +4,7 @@ import { BodyReader, beginBody, readBody, trailersOf } from '../http1/body.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { HeadLimits } from '../http1/message.ts'
 import { refusalOf } from '../http1/refusals.ts'
-import { ResponseHead } from '../http1/response-head.ts'
+import { MOST_INTERIM, ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { type Arrival, watchArrival } from './arrival.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
@@ -40,6 +40,7 @@ export class ClientStream implements UpstreamConnection, Timed {
   #isChunked = false
   #isSent = true
   #isAnswering = false
+  #interim = 0
   /** Of a request that asks for a tunnel: what makes its answer one of HTTP/1.1. */
   #switching = ''
   #isTunnel = false
@@ -185,6 +186,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#home.heard()
     if (readHttp2Response(raw, this.#method, this.#limits, this.#head) < 0)
       this.#fail('bad-response', false, NGHTTP2_PROTOCOL_ERROR)
+    else if (++this.#interim > MOST_INTERIM) this.#fail('too-many-interim-answers', false)
     else this.#events?.interim(this.#head)
   }
 

@@ -97,10 +97,6 @@ export class ClientSession implements StreamHome, Timed {
     return this.#isReady && !this.#isClosing && !this.#isClosed && this.#count < this.#most
   }
 
-  get isIdle(): boolean {
-    return this.#count === 0
-  }
-
   /** Room for one request. */
   open(): ClientStream {
     this.#count++

@@ -107,7 +107,7 @@ export class ServerStream implements Downstream, Timed {
   }
 
   get isResponding(): boolean {
-    return this.#isBegun
+    return this.#isBegun && this.#held === undefined
   }
 
   readBody(sink: BodySink, asWire: boolean): void {
@@ -181,10 +181,11 @@ export class ServerStream implements Downstream, Timed {
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
-    if (this.#isBegun || this.#isOver) return
+    if (this.isResponding || this.#isOver) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
     const isBodiless = status === 204 || status === 205 || status === 304 || status < 200
     this.#isBegun = true
+    this.#isOpenEnded = false
     this.#hasBody = this.head.method !== 'HEAD' && !isBodiless && bytes.length > 0
     this.#held = replyHeaders(status, lines, isBodiless ? -1 : bytes.length)
     this.write(bytes)

@@ -71,10 +71,6 @@ export class ServerSession implements Timed, StreamOwner {
     observer.counted('session')
   }
 
-  get isIdle(): boolean {
-    return this.#streams.size === 0
-  }
-
   /** Tells the client to open no more streams; closes when those under way are over. */
   drain(): void {
     // It names the last stream that will be answered; RFC 9113 §6.8 has a warning go before, but
