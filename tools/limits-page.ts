@@ -109,7 +109,8 @@ const HTTP2: readonly Setting[] = [
     'http2MaxResetsPerSecond',
     'streams given up in a second; twice as many at once',
     {
-      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+      happens:
+        'The connection closes with ENHANCE_YOUR_CALM, or with INTERNAL_ERROR where they come faster than they can be counted.',
     },
   ),
   setting(
@@ -117,7 +118,8 @@ const HTTP2: readonly Setting[] = [
     'http2MaxControlFramesPerSecond',
     'PING and SETTINGS in a second; twice as many at once',
     {
-      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
+      happens:
+        'The connection closes with ENHANCE_YOUR_CALM, or with INTERNAL_ERROR where they come faster than they can be counted.',
     },
   ),
   setting('frontendHttp', 'http2WindowSize', 'octets of one body that a client may send ahead', {

@@ -382,7 +382,8 @@ export class Accepted implements Http2Observer {
     // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
     const isClients = this.carrier.readableEnded || this.carrier.errored !== null
     this.tellMoved()
-    this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
+    // HTTP/2 says a moment later why it closed.
+    setImmediate(() => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished')))
     this.doorway.left(this)
   }
 }

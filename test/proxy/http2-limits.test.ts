@@ -127,6 +127,29 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     })
   }
 
+  for (const [name, make] of [
+    [
+      'too-many-resets',
+      (i: number) =>
+        Buffer.concat([
+          frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, fieldBlock(HEAD)),
+          frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
+        ]),
+    ],
+    ['too-many-control-frames', () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ['too-many-control-frames', () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
+  ] as const) {
+    it(`frames as fast as they can be sent: ${name} is counted, whoever noticed it`, async () => {
+      const { gateway } = await start({}, '')
+      const socket = await rawHttp2(gateway.port)
+      const frames = framesOf(socket, 3_000)
+      socket.write(Buffer.concat(Array.from({ length: 20_000 }, (_, i) => make(i))))
+      await frames
+      assert.equal(gateway.counts.get(name), 1)
+      assert.equal(gateway.sessions.size, 0)
+    })
+  }
+
   it('empty DATA frames', async () => {
     const { gateway } = await start({}, '')
     const socket = await rawHttp2(gateway.port)

@@ -189,7 +189,9 @@ export class ServerConnection implements Downstream, Timed {
 
   expire(): void {
     const wasIdle = this.#phase === 'idle'
-    this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
+    // Who closed its side and is not waited for any longer went by itself.
+    const isGone = this.#ended && !this.socket.writableNeedDrain
+    if (!isGone) this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
     if (this.#phase === 'head') {
       this.#refuse(refusalOf(refuse('head-timeout')))
       return
@@ -198,7 +200,6 @@ export class ServerConnection implements Downstream, Timed {
       this.#unreadable(refusalOf(refuse('body-timeout')))
       return
     }
-    const isGone = this.#ended && !this.socket.writableNeedDrain
     this.socket.destroy()
     this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
   }

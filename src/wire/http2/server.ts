@@ -21,6 +21,10 @@ const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STRE
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
+/** What nghttp2 says of PING and SETTINGS that come faster than their answers leave. */
+const FLOODED = -904
+/** What it says where Node has turned away as many streams as it may. */
+const REJECTED = -902
 
 /**
  * One client's HTTP/2 connection: TLS that chose `h2`, or plain with prior knowledge. Its requests
@@ -128,7 +132,7 @@ export class ServerSession implements Timed, StreamOwner {
     })
     session.on('ping', () => this.#control())
     session.on('goaway', () => this.#observer.counted('goaway-received'))
-    session.on('error', () => this.#observer.counted('session-error'))
+    session.on('error', (error) => this.#onError(error))
     session.on('close', () => this.#onClose())
     // Half a connection is of no use: what the client cannot say any more it would have to say.
     this.socket.on('end', () => session.destroy())
@@ -201,6 +205,14 @@ export class ServerSession implements Timed, StreamOwner {
     this.#session.destroy(new Error(what), NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
+  /** What nghttp2 and Node count themselves, they close the connection for before we can. */
+  #onError({ errno, code }: NodeJS.ErrnoException): void {
+    if (errno === FLOODED) this.#observer.counted('too-many-control-frames')
+    else if (errno === REJECTED && code === 'ERR_HTTP2_ERROR')
+      this.#observer.counted('too-many-resets')
+    this.#observer.counted('session-error')
+  }
+
   #close(what: Http2Count): void {
     this.#observer.counted(what)
     this.#session.destroy()
@@ -238,8 +250,8 @@ function sessionOptions(limits: Http2Limits): ServerSessionOptions {
     maxHeaderListPairs: limits.fields + 32,
     maxOutstandingPings: 2,
     maxSessionInvalidFrames: 100,
-    maxSessionRejectedStreams: 100,
-    // Beyond what one read can bring: our own count says ENHANCE_YOUR_CALM, this one does not.
+    // Beyond what one read can bring: our own counts say ENHANCE_YOUR_CALM, these do not.
+    maxSessionRejectedStreams: limits.resets.burst + 1_024,
     streamResetBurst: limits.resets.burst + 4_096,
     streamResetRate: limits.resets.perSecond * 4,
     // Repeated fields are refused or passed on by the rules of HTTP/1.1, not thrown for.
