@@ -171,6 +171,7 @@ export class Accepted implements Http2Observer {
   #localPort = 0
   #addressKey: string | undefined = undefined
   #serving: Serving | undefined = undefined
+  #isHttp2 = false
   #received = 0
   #sent = 0
 
@@ -208,6 +209,7 @@ export class Accepted implements Http2Observer {
     // Requests on one connection may be for several listeners of its gateway.
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
     this.#serving = this.doorway.observer.served?.(name, protocol)
+    this.#isHttp2 = protocol === 'http2'
   }
 
   /** Octets that came and went since it was asked last. */
@@ -382,8 +384,10 @@ export class Accepted implements Http2Observer {
     // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
     const isClients = this.carrier.readableEnded || this.carrier.errored !== null
     this.tellMoved()
+    const tell = () => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
     // HTTP/2 says a moment later why it closed.
-    setImmediate(() => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished')))
+    if (this.#isHttp2) setImmediate(tell)
+    else tell()
     this.doorway.left(this)
   }
 }

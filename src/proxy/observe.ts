@@ -159,9 +159,24 @@ export class Observing implements AcceptObserver {
       .observe(milliseconds / 1000)
   }
 
-  unsecured(_: Connection, listener: ListenerProgram | undefined, reason: HandshakeFailure): void {
+  unsecured(
+    connection: Connection,
+    listener: ListenerProgram | undefined,
+    reason: HandshakeFailure,
+  ): void {
     const name = listener === undefined ? 'none' : `${listener.gateway}/${listener.listener.name}`
     this.#metrics.counter(tlsHandshakeFailures).of({ listener: name }).at(reason).inc()
+    const record = {
+      'src.addr': sourceOf(connection),
+      'tls.sni': connection.sni,
+      protocol: 'tcp',
+      error: 'tls',
+      detail: reason,
+      duration: renderDuration(Date.now() - connection.openedAt),
+    }
+    // Whoever may not come in without a certificate is told of; that others fail is their own affair.
+    if (reason.startsWith('client-certificate')) this.#log.warn('request', record)
+    else this.#log.debug('request', record)
   }
 
   began(run: Run): void {
