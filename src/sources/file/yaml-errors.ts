@@ -1,8 +1,22 @@
 import type { ErrorCode, YAMLError } from 'yaml'
 import type { Problem } from './problem.ts'
 
-/** What the parser found, in words that say what to do. */
-export function describeYamlError({ code, message, pos }: YAMLError, text: string): Problem {
+/**
+ * What the parser found, in words that say what to do. Once it has lost its place it complains of
+ * every token that is left, and of one mistake it often has several things to say.
+ */
+export function describeYamlErrors(errors: readonly YAMLError[], text: string): Problem[] {
+  const told: YAMLError[] = []
+  for (const error of errors) {
+    const last = told.at(-1)
+    const isEcho = last !== undefined && / token in YAML stream/.test(error.message)
+    const isSameLine = last !== undefined && !text.slice(last.pos[0], error.pos[0]).includes('\n')
+    if (!isEcho && !isSameLine) told.push(error)
+  }
+  return told.map((error) => describeYamlError(error, text))
+}
+
+function describeYamlError({ code, message, pos }: YAMLError, text: string): Problem {
   const [from, end] = pos
   // Indentation is not what is wrong with a line, but what begins behind it.
   const indent = code === 'BAD_INDENT' ? (/^ +/.exec(text.slice(from))?.[0].length ?? 0) : 0
@@ -30,8 +44,14 @@ function wordsFor(
     ]
   }
   if (code === 'UNEXPECTED_TOKEN' && /["']\s*$/.test(text.slice(0, start))) return BEHIND_QUOTE
+  if (code === 'UNEXPECTED_TOKEN' && /^Unexpected flow-.* at node end/.test(message)) return BRACKET
   return WORDS[code] ?? [message]
 }
+
+const BRACKET = [
+  'a bracket or a brace cannot stand behind this value',
+  'inside of { } and [ ], a value with one of `[ ] { } ,` in it needs quotes',
+] as const
 
 const BEHIND_QUOTE = [
   'nothing can stand behind the closing quote',

@@ -11,7 +11,7 @@ import {
 } from 'yaml'
 import type { Entry, Node, ScalarNode, Style } from './node.ts'
 import type { Problem } from './problem.ts'
-import { describeYamlError } from './yaml-errors.ts'
+import { describeYamlErrors } from './yaml-errors.ts'
 
 export interface Tree {
   /** Undefined for a text that holds nothing, and for one that could not be read at all. */
@@ -28,7 +28,7 @@ export function readYaml(text: string): Tree {
     const message = 'this is nested too deeply to be read'
     return { root: undefined, problems: [{ code: 'PC0202', message, start: 0, end: 1 }] }
   }
-  const problems: Problem[] = document.errors.map((error) => describeYamlError(error, text))
+  const problems: Problem[] = describeYamlErrors(document.errors, text)
   if (problems.length > 0) return { root: undefined, problems }
   const report = (problem: Problem) => void problems.push(problem)
   const root = document.contents === null ? undefined : convert(document, report)
