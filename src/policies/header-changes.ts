@@ -37,6 +37,17 @@ const fieldName = () =>
 const fields = () =>
   z
     .record(fieldName(), headerValue())
+    .check(({ value, issues }) => {
+      const seen = new Map<string, string>()
+      for (const name of Object.keys(value)) {
+        const twin = seen.get(name.toLowerCase())
+        seen.set(name.toLowerCase(), name)
+        if (twin === undefined) continue
+        const hint = 'keep one: names of headers have no case'
+        const message = `\`${twin}\` and \`${name}\` are the same header`
+        issues.push(issue(value, message, { rule: 'excludes', hint }, [name]))
+      }
+    })
     .prefault({})
     .transform((record) => Object.entries(record).map(([name, value]) => ({ name, value })))
 

@@ -252,4 +252,22 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       right: 'config:\n  workers: auto',
     },
   },
+  {
+    code: 'PC0222',
+    severity: 'warning',
+    title: 'a setting that another one makes useless',
+    explanation:
+      'What is written is in order by itself and does nothing, because of something else in the ' +
+      'same policy or at the same route. `timeout.request` bounds the whole exchange, all attempts ' +
+      'included, so that a longer `timeout.backendRequest` is never reached. `requestRedirect` and ' +
+      '`directResponse` answer every request of their route, so that nothing is rewritten, ' +
+      'mirrored, tried again or answered in another way there.',
+    example: {
+      language: 'yaml',
+      wrong:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    timeout: { request: 5s, backendRequest: 10s }\n  backends:\n  - host: api:8080',
+      right:
+        'gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    timeout: { request: 25s, backendRequest: 10s }\n  backends:\n  - host: api:8080',
+    },
+  },
 ])

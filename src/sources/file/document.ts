@@ -60,6 +60,24 @@ export function diagnosticAt(place: Place, span: Span, message: Message): Diagno
   return hint === undefined ? diagnostic : { ...diagnostic, hint }
 }
 
+/** With the line that it speaks of, where only its place is told: a key, or what begins there. */
+export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
+  const { origin, excerpt } = diagnostic
+  if (excerpt !== undefined || origin.kind !== 'file' || origin.file !== place.file) {
+    return diagnostic
+  }
+  const first = place.lines[origin.line - 1]
+  if (first === undefined) return diagnostic
+  let start = first
+  for (let column = 1; column < origin.column; column++) {
+    start += (place.text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1
+  }
+  const [word = ''] = /^([\w.-]+|.*)/.exec(place.text.slice(start, start + MOST_MARKED)) ?? []
+  return { ...diagnostic, excerpt: excerptOf(place, { start, end: start + word.length }) }
+}
+
+const MOST_MARKED = 80
+
 /** Where a thing begins: at its key where it has one, else at the thing. */
 export function originOf(document: Document, path: Path): FileOrigin {
   return originAt(document, spanOf(document, path, 'key').start)

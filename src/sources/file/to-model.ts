@@ -6,6 +6,7 @@ import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
 import {
   name,
+  overshadowed,
   unenforcedOnStreams,
   withoutEffectOnDynamic,
   withoutEffectOnProviders,
@@ -13,7 +14,7 @@ import {
 } from '../../policies/schema.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
-import { type Document, type Path, valueAt } from './document.ts'
+import { type Document, type Path, valueAt, withExcerpt } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { checkNames } from './names.ts'
@@ -113,9 +114,12 @@ function* readModel(reading: Reading): Generator<void, Model> {
     withoutEffectOnDynamic,
     withoutEffectOnProviders,
     withoutMcp,
+    overshadowed,
   ] as const
   for (const check of checks) {
-    for (const diagnostic of check(model)) reading.report(diagnostic)
+    for (const diagnostic of check(model)) {
+      reading.report(withExcerpt(reading.document, diagnostic))
+    }
     yield
   }
   return model

@@ -1,0 +1,57 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { Timeout } from './timeout/schema.ts'
+
+/** Policies that answer by themselves, in the order in which they are asked. */
+const ANSWERS: readonly string[] = ['requestRedirect', 'directResponse']
+/** What is only for requests that go on to a backend. */
+const ON_THE_WAY: readonly string[] = ['urlRewrite', 'requestMirror', 'retry']
+
+/** Settings that do nothing because of what else their policy or their route says. */
+export function* overshadowed(model: Model): Generator<Diagnostic> {
+  // A policy that is attached to several things is one policy.
+  const told = new Set<string>()
+  for (const policies of placesOf(model)) {
+    for (const diagnostic of shadowsAmong(policies)) {
+      const key = JSON.stringify(diagnostic)
+      if (told.has(key)) continue
+      told.add(key)
+      yield diagnostic
+    }
+  }
+}
+
+function* placesOf({ gateways, routes }: Model): Generator<readonly Attached[]> {
+  for (const { policies, listeners } of gateways) {
+    yield policies
+    for (const listener of listeners) yield listener.policies
+  }
+  for (const { policies, rules } of routes) {
+    if (policies.length > 0) yield policies
+    for (const rule of rules) if (rule.policies.length > 0) yield rule.policies
+  }
+}
+
+function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
+  const found: Diagnostic[] = []
+  const tell = ({ origin }: Attached, message: string, hint: string) =>
+    found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })
+  const first = ANSWERS.find((answer) => policies.some(({ kind }) => kind === answer))
+  for (const policy of policies) {
+    const { kind } = policy
+    // Whoever must mend it sees then what is left to say.
+    if (policy.state !== 'valid') continue
+    if (kind === 'timeout') {
+      const { request = 0, backendRequest = 0 } = policy.value as Timeout
+      if (request === 0 || backendRequest <= request) continue
+      const hint = 'make `request` longer, retries included, or leave `backendRequest` out'
+      tell(policy, '`backendRequest` is longer than `request`, which ends everything before', hint)
+    }
+    if (first === undefined || kind === first) continue
+    if (!ON_THE_WAY.includes(kind) && !ANSWERS.includes(kind)) continue
+    const message = `\`${kind}\` has no effect: \`${first}\` answers every request before`
+    tell(policy, message, 'keep one of them, or make two routes')
+  }
+  return found
+}
