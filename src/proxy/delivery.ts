@@ -216,7 +216,10 @@ export class Delivery implements ForwardEvents {
     else if (isConnect) this.#settle('connect-failed', 'connect')
     else this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
     const retry = this.#retry
-    if (retry?.onConnectionError && (isUntouched || isConnect) && this.#mayRetry(retry)) {
+    // An attempt that ran out of time is what the client would be told of as 504.
+    const isTooLate = reason === 'timeout' && retry?.statuses.has(504) === true
+    const isBroken = retry?.onConnectionError === true && (isUntouched || isConnect)
+    if (retry !== undefined && (isTooLate || isBroken) && this.#mayRetry(retry)) {
       this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }

@@ -24,7 +24,7 @@ async function start(retry: string, answers: readonly string[]) {
   const upstream = await startUpstream((_, socket) => {
     const own = answers[Math.min(at++, answers.length - 1)] as string
     if (own === 'reset') socket.resetAndDestroy()
-    else socket.write(own)
+    else if (own !== 'silence') socket.write(own)
   })
   const port = await free()
   const gateway = await startWhole(`
@@ -32,6 +32,7 @@ frontendPolicies: { accessLog: { add: { code: response.code } } }
 gateways: { default: { port: ${port} } }
 routes:
 - policies:
+    timeout: { backendRequest: ${answers.includes('silence') ? '250ms' : '10s'} }
     retry: ${retry}
   backends: [{ host: 127.0.0.1:${upstream.port} }]
 `)
@@ -55,6 +56,9 @@ describe('retry', () => {
       503,
       1,
     ],
+    ['an attempt that takes too long', 'codes: [504]', ['silence', OK], GET, 200, 2],
+    ['the same, a body', 'attempts: 2', ['silence', 'silence', OK], POST, 200, 3],
+    ['the same, 504 not among the codes', 'codes: [503]', ['silence', OK], GET, 504, 1],
     ['condition true', 'condition: response.code == 429', [LIMITED, OK], GET, 200, 2],
     ['condition true, a body', 'condition: response.code == 429', [LIMITED, OK], POST, 200, 2],
     ['condition false', 'condition: response.code == 429', [answer(500), OK], GET, 500, 1],
@@ -88,7 +92,7 @@ describe('retry', () => {
   ] as const) {
     it(`${what}: asked ${asked === 1 ? 'once' : `${asked} times`}`, async () => {
       const own = await start(`{ backoff: 1ms, ${retry} }`, answers)
-      const text = await exchange(own.port, request, /\r\n\r\n(?:done|Bad)/)
+      const text = await exchange(own.port, request, /\r\n\r\n(?:done|Bad|Gateway)/)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.equal(own.asked(), asked)
       // The answer of an attempt that was given up does not reach the client.

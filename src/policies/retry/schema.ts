@@ -9,7 +9,10 @@ export const retry = z
       .array(z.int().min(400).max(599))
       .max(64)
       .prefault([502, 503, 504])
-      .describe('Statuses after which to try again.'),
+      .describe(
+        'Statuses after which to try again; 504 also means an attempt that took longer than ' +
+          '`timeout.backendRequest`.',
+      ),
     connectionErrors: z
       .boolean()
       .prefault(true)
