@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
@@ -81,5 +81,18 @@ describe('following files', () => {
     watch.follow([followed(main)])
     writeFileSync(named, 'another')
     assert.equal(await isTold(), false)
+  })
+
+  it('goes on when the folder is removed and made again, and tells of changes at once', async () => {
+    watch.follow([followed(main)])
+    rmSync(folder, { recursive: true })
+    assert.ok(await isTold())
+    mkdirSync(folder)
+    writeFileSync(main, 'second')
+    // Until the next look at what tells nothing by itself.
+    for (let i = 0; i < 1_000 && changes < 2; i++) await wait(5)
+    assert.equal(changes, 2)
+    writeFileSync(main, 'third')
+    assert.ok(await isTold(2))
   })
 })

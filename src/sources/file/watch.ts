@@ -49,6 +49,10 @@ export class FileWatch {
   close(): void {
     clearInterval(this.#looking)
     clearTimeout(this.#settling)
+    this.#forgetFolders()
+  }
+
+  #forgetFolders(): void {
     for (const watcher of this.#folders.values()) watcher.close()
     this.#folders.clear()
   }
@@ -71,11 +75,15 @@ export class FileWatch {
   }
 
   #look(): void {
+    const isChanged = this.#isChanged()
+    // A folder that was removed and made again, or is behind a link that was swapped, is another
+    // one than is watched: nobody told of this change, and nobody would of the next.
+    if (isChanged) this.#forgetFolders()
     for (const file of this.#seen.keys()) {
       const folder = dirname(file)
       if (!this.#folders.has(folder)) this.#open(folder)
     }
-    if (this.#isChanged()) this.#settle()
+    if (isChanged) this.#settle()
   }
 
   #settle(): void {
