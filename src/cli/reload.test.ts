@@ -73,6 +73,27 @@ describe('reloading', () => {
     assert.deepEqual(happened, ['load', 'follow 0', 'rejected PC0212'])
   })
 
+  for (const [what, text] of [
+    ['an empty file', ''],
+    ['comments alone', '# in a moment\n'],
+  ] as const) {
+    it(`${what} changes nothing: it may be half written`, async () => {
+      const { happened, loads, reloading } = watched()
+      reloading.ask()
+      loads[0]?.resolve(loadText(text, 'gateway.yaml', { environment: {} }))
+      await turn()
+      assert.deepEqual(happened, ['load', 'follow 0', 'rejected PC0223'])
+    })
+  }
+
+  it('no gateway at all is taken over where it is written', async () => {
+    const { happened, loads, reloading } = watched()
+    reloading.ask()
+    loads[0]?.resolve(loadText('gateways: {}', 'gateway.yaml', { environment: {} }))
+    await turn()
+    assert.deepEqual(happened, ['load', 'follow 0', 'apply ', 'applied'])
+  })
+
   it('what cannot be put into effect is rejected', async () => {
     const { happened, loads, reloading, answer } = watched()
     answer.isApplied = false

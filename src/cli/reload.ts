@@ -15,6 +15,9 @@ export interface ReloadOptions {
   readonly rejected: (diagnostics: readonly Diagnostic[]) => void
 }
 
+/** Files that are written in place are empty for a moment, and nobody stops serving by that. */
+const SAYS_NOTHING = 'PC0223'
+
 /**
  * Takes over what changes, one change at a time: what comes while one is read or put into effect
  * is read after it, once, so that the last one is what stays. A change that is wrong in any way
@@ -51,7 +54,8 @@ export class Reloading {
     const { result, files } = await load()
     follow(files)
     const { value: model, diagnostics } = result
-    if (model === undefined || hasErrors(diagnostics)) {
+    const isEmpty = diagnostics.some(({ code }) => code === SAYS_NOTHING)
+    if (model === undefined || isEmpty || hasErrors(diagnostics)) {
       rejected(diagnostics)
       return
     }

@@ -32,6 +32,7 @@ import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
 import { readArgs } from './read-args.ts'
 import { Reloading } from './reload.ts'
+import { restartNeeded } from './restart-needed.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -189,10 +190,13 @@ async function serveUntilStopped(
     load: () => loadBetweenRequests(file, terminal.environment),
     apply: (model) => fleet.apply({ ...model, settings }),
     follow: (files) => followed(files),
-    applied: async (model, diagnostics) => {
+    applied: async (written, diagnostics) => {
       reloads.at({ outcome: 'applied' }).inc()
-      tell(model, diagnostics)
+      const late = restartNeeded(file, settings, written.settings)
+      const model = late.length === 0 ? written : { ...written, settings }
+      tell(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
+      for (const { message } of late) log.warn('config', { file, message })
       await tellHash(model)
     },
     rejected: (diagnostics) => {

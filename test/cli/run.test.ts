@@ -179,6 +179,21 @@ ${more}routes:
     await stop(own)
   })
 
+  it('tells what of a change waits for a restart, and takes over the rest', async () => {
+    const own = await serving(config("request.path == '/a'"))
+    writeFileSync(file, config("request.path == '/b'", '', 2))
+    await until('the change', async () => (await status(ports.http, '/b')) === 200)
+    await until('the warning', () => own.out().includes('PC0405'))
+    assert.match(own.out(), /`config\.workers` was changed, which takes effect after a restart/)
+    const dump = await fetch(`http://127.0.0.1:${ports.admin}/config_dump`).then((it) => it.text())
+    assert.match(dump, /"workers": ?1\b/)
+    // A file that is written in place is empty for a moment.
+    writeFileSync(file, '')
+    await until('the rejection', async () => (await metric('portcullis_config_synchronized')) === 0)
+    assert.equal(await status(ports.http, '/b'), 200)
+    await stop(own)
+  })
+
   it('of changes that come quickly the last one stays, also while one is read', async () => {
     const own = await serving(config("request.path == '/a'"))
     const name = (index: number) => `padding-${index}`

@@ -270,4 +270,19 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
         'gateways:\n  default: { port: 8080 }\nroutes:\n- policies:\n    timeout: { request: 25s, backendRequest: 10s }\n  backends:\n  - host: api:8080',
     },
   },
+  {
+    code: 'PC0223',
+    severity: 'warning',
+    title: 'a file that says nothing',
+    explanation:
+      'The file is empty, or has comments alone. A gateway that starts with it listens nowhere. ' +
+      'One that is running does not take it over and goes on with what it has, since a file that ' +
+      'is being written is empty for a moment: to stop serving, write `gateways: {}` or stop the ' +
+      'process.',
+    example: {
+      language: 'yaml',
+      wrong: '# nothing yet',
+      right: 'gateways:\n  default: { port: 8080 }',
+    },
+  },
 ])

@@ -65,4 +65,19 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0405',
+    severity: 'warning',
+    title: 'a setting that takes effect after a restart',
+    explanation:
+      'The file was changed while it is served, and a key of `config` in it is another than at the ' +
+      'start. `config` is about the process itself, and is read at the start only, except for ' +
+      '`modelCatalog`. All else in the file has been taken over; `/config_dump` shows what runs.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  workers: 4 # was 2 when the process was started',
+      right: 'config:\n  workers: 2',
+      sketch: true,
+    },
+  },
 ])

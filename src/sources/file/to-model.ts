@@ -61,11 +61,25 @@ export function* toModel(
   const files = namedFiles(document, resolve, readText)
   const reading = beginReading(document, report, files)
   checkOutline(reading)
+  checkContent(reading)
   const model = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
   if (unfilled.length > 0) return { result: refusal(unfilled), files: files.list() }
   return { result: result(model), files: files.list() }
+}
+
+/** In order for a gateway that is to do nothing, and else the trace of a file half written. */
+function checkContent({ document, report }: Reading): void {
+  const { root, lists } = document
+  if (root.kind !== 'mapping' || root.entries.length > 0 || lists.size > 0) return
+  report({
+    code: 'PC0223',
+    severity: 'warning',
+    message: 'the file says nothing: no port is listened on',
+    origin: { kind: 'file', file: document.file, line: 1, column: 1 },
+    hint: 'define a gateway: `gateways: {default: {port: 8080}}`',
+  })
 }
 
 /** Lists that files written for others may have. */
