@@ -225,7 +225,24 @@ function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
   const next = lines[line] ?? text.length + 1
   const shown = text.slice(first, next - 1).replace(/\r$/, '')
   const from = Math.min(start - first, shown.length)
-  return { text: shown, start: from, end: Math.max(from, Math.min(end - first, shown.length)) }
+  const to = Math.max(from, Math.min(end - first, shown.length))
+  const parts = [shown.slice(0, from), shown.slice(from, to), shown.slice(to)]
+  return { text: parts.map(masked).join(''), start: from, end: to }
+}
+
+/** Values that are credentials by what their key is called, and passwords in URLs. */
+const CREDENTIALS =
+  /((?:auth|authorization|cookie|credentials?|key|passw[a-z]*|secret|token)["']?:\s*)("[^"]*"?|'[^']*'?|[^,{}[\]"'#]+)/gi
+const USER_INFO = /(:\/\/[^\s/@:"']*:)([^\s/@"']+)(?=@)/g
+
+/**
+ * Messages go to logs, and a line may hold more than what is meant. A value that is itself what is
+ * wrong is shown: nobody could mend it else.
+ */
+function masked(text: string): string {
+  const mask = (_: string, before: string, value: string) =>
+    before + (/^["']?\$/.test(value) ? value : value.replaceAll(/[^"'\s]/g, '*'))
+  return text.replaceAll(CREDENTIALS, mask).replaceAll(USER_INFO, mask)
 }
 
 function isLowSurrogate(unit: number): boolean {
