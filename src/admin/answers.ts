@@ -53,9 +53,11 @@ export function readinessAnswers(status: () => Status): ReadonlyMap<string, Answ
   ])
 }
 
+/** `secrets`: texts that are shown to nobody, wherever they came to stand. */
 export function adminAnswers(
   status: () => Status,
   find: FindDecisions,
+  secrets: readonly string[],
 ): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
     ...decisionAnswers(find),
@@ -65,7 +67,11 @@ export function adminAnswers(
       (_, response) => {
         const { model, diagnostics } = status()
         const dump = { model: model ?? null, diagnostics }
-        json(response, 200, redact(dump, model?.settings.sensitiveHeaders))
+        json(
+          response,
+          200,
+          redact(dump, { headers: model?.settings.sensitiveHeaders ?? [], texts: secrets }),
+        )
       },
     ],
     [
@@ -73,7 +79,7 @@ export function adminAnswers(
       (_, response) => {
         const { findings } = status()
         if (findings === undefined) text(response, 503, 'the policies are still being looked at\n')
-        else json(response, 200, redact({ findings }))
+        else json(response, 200, redact({ findings }, { texts: secrets }))
       },
     ],
   ])

@@ -9,6 +9,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
+import { secretsOf } from '../model/redact.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
@@ -164,7 +165,7 @@ async function serveUntilStopped(
   const opened = await Promise.all([
     serve(
       settings.admin,
-      adminAnswers(() => status, fleet.decisions),
+      adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
     ),
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),

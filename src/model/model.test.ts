@@ -7,7 +7,7 @@ import { freeze, freezeModel } from './freeze.ts'
 import { hashModel, hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
-import { redact } from './redact.ts'
+import { redact, secretsOf } from './redact.ts'
 
 describe('canonical JSON', () => {
   for (const [name, value, text] of [
@@ -132,12 +132,24 @@ describe('redaction', () => {
       location: { name: 'authorization', prefix: 'Bearer ' },
       keys: [{ keyHash: 'sha256:s3cret', metadata: { user: 'ann' } }],
     }
-    assert.deepEqual(redact(all, ['X-Own']), {
+    assert.deepEqual(redact(all, { headers: ['X-Own'] }), {
       set: [...fields('(secret)'), { name: 'x-team', value: 'eng' }],
       http: { addRequestHeaders: { authorization: '(secret)', 'x-team': "'eng'" } },
       location: { name: 'authorization', prefix: 'Bearer ' },
       keys: [{ keyHash: '(secret)', metadata: { user: 'ann' } }],
     })
+  })
+
+  it('takes values of environment variables that are called credentials, wherever they stand', () => {
+    const environment = { API_TOKEN: 's3cret-1', DB_PASSWORD: 's3cret-2', PORT: '8080', KEY: 'abc' }
+    const texts = secretsOf(environment)
+    assert.deepEqual(texts, ['s3cret-1', 's3cret-2'])
+    const set = (value: string) => ({
+      set: [{ name: 'x-team', value }],
+      port: '8080',
+      list: ['abc'],
+    })
+    assert.deepEqual(redact(set('Bearer s3cret-1'), { texts }), set('(secret)'))
   })
 
   it('takes lines of files, which may hold anything', () => {

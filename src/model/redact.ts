@@ -7,39 +7,65 @@ const CREDENTIAL = /auth|cookie|credential|key|passw|secret|session|signature|to
 /** Mappings from the names of headers to their values. */
 const HEADER_RECORDS: ReadonlySet<string> = new Set(['headers', 'addRequestHeaders'])
 
+/** What else is not to be shown, beside what is a secret by its place. */
+export interface Hiding {
+  /** Names of headers. */
+  readonly headers?: readonly string[]
+  /** Texts that are hidden wherever they stand. */
+  readonly texts?: readonly string[]
+}
+
 /**
  * A copy that may be shown to anyone: what a Secret holds is gone, where it came from stays. So are
  * digests of keys, values that headers of credentials get or are matched with, and lines of files.
  */
-export function redact<T>(value: T, sensitiveHeaders: readonly string[] = []): T {
-  const own = new Set(sensitiveHeaders.map((name) => name.toLowerCase()))
-  const isCredential = (name: string) => CREDENTIAL.test(name) || own.has(name.toLowerCase())
-  return shown(value, isCredential) as T
+export function redact<T>(value: T, { headers = [], texts = [] }: Hiding = {}): T {
+  const own = new Set(headers.map((name) => name.toLowerCase()))
+  return shown(value, {
+    isCredential: (name) => CREDENTIAL.test(name) || own.has(name.toLowerCase()),
+    isSecret: (text) => texts.some((secret) => text.includes(secret)),
+  }) as T
 }
 
-function shown(value: unknown, isCredential: (name: string) => boolean): unknown {
+/** Shorter ones stand in ordinary words. */
+const SHORTEST_SECRET = 6
+
+/** Values of environment variables that are credentials by what they are called. */
+export function secretsOf(environment: Readonly<Record<string, string | undefined>>) {
+  return Object.entries(environment).flatMap(([name, value = '']) =>
+    CREDENTIAL.test(name) && value.length >= SHORTEST_SECRET ? [value] : [],
+  )
+}
+
+interface Rules {
+  readonly isCredential: (name: string) => boolean
+  readonly isSecret: (text: string) => boolean
+}
+
+function shown(value: unknown, rules: Rules): unknown {
+  if (typeof value === 'string') return rules.isSecret(value) ? HIDDEN : value
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item) => shown(item, isCredential))
+  if (Array.isArray(value)) return value.map((item) => shown(item, rules))
   const { name } = value as { readonly name?: unknown }
-  const isNamed = typeof name === 'string' && isCredential(name)
+  const isNamed = typeof name === 'string' && rules.isCredential(name)
   const copy: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {
     const isText = typeof member === 'string'
     if (key === 'excerpt') continue
     const isHidden = key === 'secret' || key === 'keyHash' || (key === 'value' && isNamed)
     if (isText && isHidden) copy[key] = HIDDEN
-    else if (HEADER_RECORDS.has(key)) copy[key] = headersShown(member, isCredential)
-    else copy[key] = shown(member, isCredential)
+    else if (HEADER_RECORDS.has(key)) copy[key] = headersShown(member, rules)
+    else copy[key] = shown(member, rules)
   }
   return copy
 }
 
-function headersShown(headers: unknown, isCredential: (name: string) => boolean): unknown {
+function headersShown(headers: unknown, rules: Rules): unknown {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
-    return shown(headers, isCredential)
+    return shown(headers, rules)
   const entries = Object.entries(headers).map(([name, value]) => [
     name,
-    isCredential(name) ? HIDDEN : shown(value, isCredential),
+    rules.isCredential(name) ? HIDDEN : shown(value, rules),
   ])
   return Object.fromEntries(entries)
 }

@@ -226,8 +226,9 @@ function excerptOf({ text, lines }: Place, { start, end }: Span): Excerpt {
   const shown = text.slice(first, next - 1).replace(/\r$/, '')
   const from = Math.min(start - first, shown.length)
   const to = Math.max(from, Math.min(end - first, shown.length))
-  const parts = [shown.slice(0, from), shown.slice(from, to), shown.slice(to)]
-  return { text: parts.map(masked).join(''), start: from, end: to }
+  const all = masked(shown)
+  const meant = masked(shown.slice(from, to))
+  return { text: all.slice(0, from) + meant + all.slice(to), start: from, end: to }
 }
 
 /** Values that are credentials by what their key is called, and passwords in URLs. */
