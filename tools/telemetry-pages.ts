@@ -29,11 +29,11 @@ function renderMetrics(): string {
 
 Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text format of Prometheus (0.0.4), as OpenMetrics 1.0, or as protobuf, whichever the scraper's \`Accept\` likes best. Names and labels below never change their meaning.
 
-- **Histograms** have the classic buckets below. With \`config.metrics.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are told over protobuf only, which Prometheus asks for when native histograms are on.
+- **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are told over protobuf only, which Prometheus asks for when native histograms are on.
 - **Series are bounded.** A metric has at most 2,000 series unless its entry says otherwise (each bucket is one). Beyond, the values of labels that come from the configuration become \`other\`, and \`portcullis_metrics_series_folded_total\` counts. Labels with listed values keep them.
 - **Workers** are told as one: counters and histograms are added up, gauges as their entry says.
 - Series of routes, backends and policies that the configuration has no more are dropped.
-- \`config.metrics.remove\` leaves metrics out; \`config.metrics.labels\` adds labels to those marked below.
+- \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the answer is over, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.
 - **Planned** metrics are named ahead of what they measure, so that dashboards and alerts can be written for them. Nothing feeds them yet, and a scrape does not have them. Those of the controller will be served by the controller, at \`:9092\`.
 
 ${groups.join('\n\n')}

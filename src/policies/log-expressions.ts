@@ -22,12 +22,19 @@ export interface LogExpressions {
   readonly reads: Readonly<LogReads>
 }
 
-/** Expressions that run when all is over: which requests are told of, and what more is told. */
+/** What stands in place of what may hold the value of a header that is never written. */
+const HIDDEN = '(secret)'
+
+/**
+ * Expressions that run when all is over: which requests are told of, and what more is told. What
+ * is computed from one of the headers in `hidden`, or from all headers at once, is not told.
+ */
 export function compileLogExpressions(
   policy: ValidPolicy,
   filter: string | undefined,
   fields: readonly (readonly [field: string, texts: Readonly<Record<string, string>>])[],
   site: Site,
+  hidden: readonly string[],
 ): LogExpressions {
   const reads: LogReads = { response: false, responseHeaders: false }
   const compile = (text: string, field: string, result: 'bool' | 'any') => {
@@ -42,13 +49,29 @@ export function compileLogExpressions(
   const isWanted = filter === undefined ? undefined : compile(filter, 'filter', 'bool')?.predicate()
   const computed = fields.flatMap(([field, texts]) =>
     Object.entries(texts).flatMap(([name, text]): ComputedField[] => {
-      const evaluate = compile(text, `${field}.${name}`, 'any')?.evaluate()
-      return evaluate === undefined
-        ? []
-        : [{ name, valueIn: (variables) => jsonOf(evaluate(variables)) }]
+      const expression = compile(text, `${field}.${name}`, 'any')
+      const evaluate = expression?.evaluate()
+      if (expression === undefined || evaluate === undefined) return []
+      const valueIn = (variables: Variables) => jsonOf(evaluate(variables))
+      if (!readsHidden(expression.reads, hidden)) return [{ name, valueIn }]
+      return [{ name, valueIn: (it) => (valueIn(it) === undefined ? undefined : HIDDEN) }]
     }),
   )
   return { filter: isWanted, fields: computed, reads }
+}
+
+interface Read {
+  readonly variable: string
+  readonly fields: readonly string[]
+}
+
+function readsHidden(reads: readonly Read[], hidden: readonly string[]): boolean {
+  if (hidden.length === 0) return false
+  return reads.some(({ variable, fields: [field, header] }) => {
+    if (variable !== 'request' && variable !== 'response') return false
+    if (field !== undefined && field !== 'headers') return false
+    return header === undefined || hidden.includes(header.toLowerCase())
+  })
 }
 
 function jsonOf(value: Value | undefined): Json | undefined {

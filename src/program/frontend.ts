@@ -3,6 +3,7 @@ import { hashOf } from '../model/hash.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { compileAccessLog } from '../policies/access-log/compile.ts'
 import type { AccessLog } from '../policies/access-log/schema.ts'
+import { compileMetricLabels } from '../policies/metric-labels.ts'
 import { compileTracing } from '../policies/tracing/compile.ts'
 import type { Tracing } from '../policies/tracing/schema.ts'
 import type { Compilation } from './compilation.ts'
@@ -13,17 +14,21 @@ import type { ListenerProgram, TracingProgram } from './program.ts'
 export function compileFrontend(
   compilation: Compilation,
   { byKind }: Reaching,
-): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'needs'> {
+): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'metricLabels' | 'needs'> {
+  const { metrics, sensitiveHeaders: hidden } = compilation.model.settings
+  const hasLabels = Object.keys(metrics.labels).length > 0
   const logging = byKind.get('accessLog')?.[0] as ValidPolicy<AccessLog> | undefined
   const tracing = byKind.get('tracing')?.[0] as ValidPolicy<Tracing> | undefined
-  if (logging === undefined && tracing === undefined) return NOTHING
+  if (logging === undefined && tracing === undefined && !hasLabels) return NOTHING
   const site = compilation.sites.open()
-  const log = logging && site.shared([logging], () => compileAccessLog(logging, site))
+  const log = logging && site.shared([logging], () => compileAccessLog(logging, site, hidden))
   const traces = tracing && site.shared([tracing], () => traceTo(compilation, tracing, site))
-  const responseHeaders = [log, traces].some((own) => own?.reads.responseHeaders === true)
+  const labels = hasLabels ? compileMetricLabels(metrics.labels, site, hidden) : undefined
+  const responseHeaders = [log, traces, labels].some((own) => own?.reads.responseHeaders === true)
   return {
     accessLog: log,
     tracing: traces,
+    metricLabels: labels,
     needs: { requestBody: site.findings.readsBody, responseHeaders },
   }
 }
@@ -31,15 +36,16 @@ export function compileFrontend(
 const NOTHING = {
   accessLog: undefined,
   tracing: undefined,
+  metricLabels: undefined,
   needs: { requestBody: false, responseHeaders: false },
 } as const
 
 function traceTo(
-  { backends, sites }: Compilation,
+  { backends, sites, model }: Compilation,
   policy: ValidPolicy<Tracing>,
   site: ReturnType<Compilation['sites']['open']>,
 ): TracingProgram | undefined {
-  const compiled = compileTracing(policy, site)
+  const compiled = compileTracing(policy, site, model.settings.sensitiveHeaders)
   const { target, protocol, path, resources } = compiled
   const address = addressOf(target, backends)
   if (address === undefined) {

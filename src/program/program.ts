@@ -9,6 +9,7 @@ import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { AccessLogProgram } from '../policies/access-log/compile.ts'
+import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { Retry } from '../policies/retry/compile.ts'
 import type { Timeouts } from '../policies/timeout/compile.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
@@ -45,6 +46,8 @@ export interface ListenerProgram {
   readonly accessLog?: AccessLogProgram | undefined
   /** Undefined: nothing is traced, and what clients say of traces passes as it is. */
   readonly tracing?: TracingProgram | undefined
+  /** Undefined: metrics of requests have their own labels alone. */
+  readonly metricLabels?: MetricLabels | undefined
   /** What its expressions need of a request, though no rule of the route does. */
   readonly needs?: Needs
   /**

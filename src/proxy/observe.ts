@@ -32,7 +32,7 @@ import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
 import type { AcceptObserver } from './accept.ts'
-import { logConnection, logRequest, sourceOf } from './access-record.ts'
+import { logConnection, logRequest, respond, sourceOf, variablesOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
@@ -203,7 +203,7 @@ export class Observing implements AcceptObserver {
     const { startedAt, sentAt, answeredAt } = run
     const now = performance.now()
     const seconds = (now - startedAt) / 1000
-    const series = this.#seriesOf(run)
+    const series = labelled(this.#seriesOf(run), run, seconds)
     const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
     series.requests
       .at(exchange.request.method as 'GET', status, exchange.reason as 'upstream')
@@ -288,6 +288,21 @@ function routeSeries(metrics: Metrics, listener: string, route: string) {
     overhead: metrics.histogram(requestOverhead).of(labels),
     received: metrics.counter(requestBytes).of(labels),
     sent: metrics.counter(responseBytes).of(labels),
+  }
+}
+
+/** With what the configuration wants requests told apart by. */
+function labelled(series: RouteSeries, { listener, exchange }: Run, seconds: number): RouteSeries {
+  const { metricLabels } = listener
+  if (metricLabels === undefined) return series
+  if (metricLabels.reads.response) respond(exchange, seconds)
+  const values = metricLabels.valuesIn(variablesOf(exchange))
+  return {
+    ...series,
+    requests: series.requests.with(values),
+    duration: series.duration.with(values),
+    received: series.received.with(values),
+    sent: series.sent.with(values),
   }
 }
 

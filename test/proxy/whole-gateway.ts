@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { openMetrics } from '../../src/cli/fleet.ts'
 import type { Model } from '../../src/model/model.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
-import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
 
@@ -30,7 +30,7 @@ export async function startWhole(text: string): Promise<WholeGateway> {
   const lines: LogLine[] = []
   const write = (line: string) => void lines.push(JSON.parse(line))
   const log = createLogger({ format: 'json', level: 'info', write })
-  const metrics = createMetrics()
+  const metrics = openMetrics(model.settings)
   const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
   const apply = async (next: Model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)

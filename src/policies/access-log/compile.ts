@@ -11,8 +11,13 @@ export interface AccessLogProgram extends LogExpressions {
   readonly removed: readonly string[]
 }
 
-export function compileAccessLog(policy: ValidPolicy<AccessLog>, site: Site): AccessLogProgram {
+/** `hidden`: headers whose values are never written. */
+export function compileAccessLog(
+  policy: ValidPolicy<AccessLog>,
+  site: Site,
+  hidden: readonly string[],
+): AccessLogProgram {
   const { enabled, filter, sample, add, remove } = policy.value
-  const expressions = compileLogExpressions(policy, filter, [['add', add]], site)
+  const expressions = compileLogExpressions(policy, filter, [['add', add]], site, hidden)
   return { ...expressions, isOn: enabled, sample, removed: remove }
 }

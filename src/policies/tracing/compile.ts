@@ -23,16 +23,22 @@ export interface TracingPolicy extends LogExpressions {
   readonly removed: readonly string[]
 }
 
-export function compileTracing(policy: ValidPolicy<Tracing>, site: Site): TracingPolicy {
+/** `hidden`: headers whose values are never written. */
+export function compileTracing(
+  policy: ValidPolicy<Tracing>,
+  site: Site,
+  hidden: readonly string[],
+): TracingPolicy {
   const { target, protocol, path, filter, attributes, remove } = policy.value
   const { randomSampling, clientSampling, resources } = policy.value
-  const { fields } = compileLogExpressions(policy, undefined, [['resources', resources]], site)
+  const described = [['resources', resources]] as const
+  const { fields } = compileLogExpressions(policy, undefined, described, site, hidden)
   const constants = fields.flatMap(({ name, valueIn }) => {
     const value = valueIn(NO_REQUEST)
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    ...compileLogExpressions(policy, filter, [['attributes', attributes]], site),
+    ...compileLogExpressions(policy, filter, [['attributes', attributes]], site, hidden),
     target,
     protocol,
     path,

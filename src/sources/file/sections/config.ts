@@ -75,6 +75,31 @@ export const loggingSchema = z.strictObject({
     .describe('What is written beside the access log.'),
 })
 
+/** Labels that metrics of requests have by themselves, and those of the format. */
+const OWN_LABELS: ReadonlySet<string> = new Set([
+  'le',
+  'listener',
+  'method',
+  'quantile',
+  'reason',
+  'route',
+  'status',
+])
+
+const labelName = () =>
+  z
+    .string()
+    .max(64)
+    .check(({ value, issues }) => {
+      const isWell = /^[a-zA-Z_][a-zA-Z0-9_]*$/.test(value) && !value.startsWith('__')
+      if (isWell && !OWN_LABELS.has(value)) return
+      const hint = isWell
+        ? 'give it another name: this one is taken'
+        : 'letters, digits and underscores are allowed, beginning neither with a digit nor with `__`'
+      const message = `\`${value}\` cannot be the name of a label`
+      issues.push(issue(value, message, { rule: 'malformed', hint }))
+    })
+
 const attribute = () =>
   scalar<string>({
     what: 'an attribute',
@@ -163,7 +188,7 @@ const shape = {
       fields: z
         .strictObject({
           add: z
-            .record(z.string().regex(/^[a-zA-Z_][a-zA-Z0-9_]*$/), expression('any', 'log'))
+            .record(labelName(), expression('any', 'log'))
             .prefault({})
             .describe('Further labels, by expression. Keep the number of values small.'),
         })
@@ -272,7 +297,6 @@ export const SETTINGS_WITHOUT_EFFECT = [
 
 /** Settings of parts that this version does not have; whoever sets one is told so. */
 export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
-  ['metrics', 'fields'],
   ['database'],
   ['session'],
   ['mcp'],
