@@ -9,21 +9,23 @@ import type { Tracing } from '../policies/tracing/schema.ts'
 import type { Compilation } from './compilation.ts'
 import type { Reaching } from './layers.ts'
 import type { ListenerProgram, TracingProgram } from './program.ts'
+import type { Telling } from './services.ts'
 
 /** What is told of the requests of a listener. */
 export function compileFrontend(
   compilation: Compilation,
   { byKind }: Reaching,
 ): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'metricLabels' | 'needs'> {
-  const { metrics, sensitiveHeaders: hidden } = compilation.model.settings
-  const hasLabels = Object.keys(metrics.labels).length > 0
+  const { labels: wanted, hiddenHeaders } = compilation.services.telling ?? NOTHING_ADDED
+  const hasLabels = Object.keys(wanted).length > 0
   const logging = byKind.get('accessLog')?.[0] as ValidPolicy<AccessLog> | undefined
   const tracing = byKind.get('tracing')?.[0] as ValidPolicy<Tracing> | undefined
   if (logging === undefined && tracing === undefined && !hasLabels) return NOTHING
   const site = compilation.sites.open()
-  const log = logging && site.shared([logging], () => compileAccessLog(logging, site, hidden))
+  const log =
+    logging && site.shared([logging], () => compileAccessLog(logging, site, hiddenHeaders))
   const traces = tracing && site.shared([tracing], () => traceTo(compilation, tracing, site))
-  const labels = hasLabels ? compileMetricLabels(metrics.labels, site, hidden) : undefined
+  const labels = hasLabels ? compileMetricLabels(wanted, site, hiddenHeaders) : undefined
   const responseHeaders = [log, traces, labels].some((own) => own?.reads.responseHeaders === true)
   return {
     accessLog: log,
@@ -33,6 +35,8 @@ export function compileFrontend(
   }
 }
 
+const NOTHING_ADDED: Telling = { labels: {}, hiddenHeaders: [] }
+
 const NOTHING = {
   accessLog: undefined,
   tracing: undefined,
@@ -41,11 +45,11 @@ const NOTHING = {
 } as const
 
 function traceTo(
-  { backends, sites, model }: Compilation,
+  { backends, sites, services }: Compilation,
   policy: ValidPolicy<Tracing>,
   site: ReturnType<Compilation['sites']['open']>,
 ): TracingProgram | undefined {
-  const compiled = compileTracing(policy, site, model.settings.sensitiveHeaders)
+  const compiled = compileTracing(policy, site, services.telling?.hiddenHeaders ?? [])
   const { target, protocol, path, resources } = compiled
   const address = addressOf(target, backends)
   if (address === undefined) {

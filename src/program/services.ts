@@ -22,8 +22,18 @@ export interface Services {
   now(): number
   /** From 0 to less than 1. */
   random(): number
+  /** How the process tells of requests; without a word, with nothing added and nothing hidden. */
+  readonly telling?: Telling
   /** Of policies that look outside; without a word, the real one. */
   readonly world?: World
+}
+
+/** What settings of the process say of logs, traces and metrics. */
+export interface Telling {
+  /** Labels of metrics by expression. */
+  readonly labels: Readonly<Record<string, string>>
+  /** Headers whose values are never written, in lower case. */
+  readonly hiddenHeaders: readonly string[]
 }
 
 /** Expressions of a cluster, compiled; undefined for what a request has no value for. */

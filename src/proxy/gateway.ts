@@ -128,6 +128,7 @@ export class Gateway {
       scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed),
       now: () => performance.now(),
       random: Math.random,
+      telling: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: authenticationWorld(metrics, log),
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
