@@ -5,6 +5,11 @@ import { runCommand } from '../src/cli/index.ts'
 
 const { env, stdout } = process
 
+// Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
+stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
+
 const code = runCommand(
   process.argv.slice(2),
   {

@@ -20,7 +20,11 @@ interface BackendIdentity {
 /** One or more addresses that serve the same thing. */
 export interface HostBackend extends BackendIdentity {
   readonly kind: 'host'
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly (Endpoint | UnixEndpoint)[]
+}
+
+export interface UnixEndpoint {
+  readonly path: string
 }
 
 export interface Endpoint {

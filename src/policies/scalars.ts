@@ -133,10 +133,12 @@ export const name = () =>
     maxLength: 253,
   })
 
-export const headerName = () =>
+const HEADER_NAME = "letters, digits and !#$%&'*+-.^_`|~ are allowed (RFC 9110)"
+
+export const headerName = (hint = HEADER_NAME) =>
   checked({
     what: 'the name of a header',
-    hint: "letters, digits and !#$%&'*+-.^_`|~ are allowed (RFC 9110)",
+    hint,
     pattern: /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/,
     maxLength: 256,
   })

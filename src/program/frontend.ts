@@ -74,7 +74,7 @@ function addressOf(
   switch (target.kind) {
     case 'host': {
       const endpoint = 'endpoints' in target ? target.endpoints[0] : target
-      if (endpoint === undefined) return undefined
+      if (endpoint === undefined || !('host' in endpoint)) return undefined
       const { host, port, scheme = 'http' } = endpoint
       return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
     }

@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import type { Endpoint } from '../model/backend.ts'
+import type { Endpoint, UnixEndpoint } from '../model/backend.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
 import { type Balanced, type Balancer, balancer } from './balance.ts'
 import type { Attempt, Choice, RequestPool } from './cluster.ts'
@@ -26,7 +26,7 @@ export interface ClusterParts {
 }
 
 /** An address, or a socket of this machine. */
-export type FixedEndpoint = Endpoint | { readonly path: string }
+export type FixedEndpoint = Endpoint | UnixEndpoint
 
 /** One endpoint, what is open to it, and how it fares. */
 class Member implements Balanced {

@@ -1,6 +1,7 @@
 import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
+import { valueAt } from './document.ts'
 import type { Draft, Placed, Targeted } from './draft.ts'
 import { complain, type Reading } from './reading.ts'
 
@@ -21,7 +22,9 @@ export function attachPolicies(reading: Reading, draft: Draft): Draft {
   ): readonly Placed<T>[] =>
     list.map((placed) => {
       const { thing, path } = placed
-      const policies = at(noun, thing.name, thing.policies)
+      const whole = noun === 'route' ? routeOfRule(reading, placed) : undefined
+      const ofOwn = at(noun, thing.name, thing.policies)
+      const policies = whole === undefined ? ofOwn : at(noun, whole, ofOwn)
       return policies === thing.policies ? placed : { thing: { ...thing, policies }, path }
     })
   const attached = {
@@ -39,6 +42,16 @@ export function attachPolicies(reading: Reading, draft: Draft): Draft {
   }
   for (const one of missing) complainOfTarget(reading, draft, one)
   return attached
+}
+
+/** Entries with a `ruleName` are rules of one route, which a policy may be for as a whole. */
+function routeOfRule(
+  { document }: Reading,
+  { thing, path }: Placed<{ readonly name: string }>,
+): string | undefined {
+  const rule = valueAt(document, [...path, 'ruleName'])
+  if (typeof rule !== 'string' || !thing.name.endsWith(`/${rule}`)) return undefined
+  return thing.name.slice(0, -rule.length - 1)
 }
 
 /** Of what does not add up, the first holds, and the later one is told. */

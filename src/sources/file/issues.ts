@@ -12,6 +12,7 @@ import {
   spanOf,
   valueAt,
 } from './document.ts'
+import { foreignKey } from './foreign.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -31,6 +32,8 @@ export function diagnoseIssues(
 ): readonly Diagnostic[] {
   return issues.flatMap((issue) => {
     const path = [...context.path, ...issue.path]
+    // What is missing is probably there, under a name that is not known.
+    if (isMissing(issue) && issues.some((other) => isUnknownKey(other, issue.path))) return []
     switch (issue.code) {
       case 'unrecognized_keys':
         return issue.keys.map((key) => unknownKey(key, issue.path, context))
@@ -42,6 +45,14 @@ export function diagnoseIssues(
         return [diagnoseOne(issue, path, context)]
     }
   })
+}
+
+function isMissing(issue: Issue): boolean {
+  return issue.code === 'custom' && (issue.params as Partial<IssueParams>)?.rule === 'missing'
+}
+
+function isUnknownKey({ code, path }: Issue, at: Issue['path']): boolean {
+  return code === 'unrecognized_keys' && path.join() === at.join()
 }
 
 function diagnoseOne(issue: Issue, path: Path, context: IssueContext): Diagnostic {
@@ -79,6 +90,8 @@ function unknownKey(key: string, at: Path, context: IssueContext): Diagnostic {
     ...keysOf(context.schema, at),
     ...(at.length === 0 ? (context.furtherKeys ?? []) : []),
   ]
+  const foreign = foreignKey(key, known)
+  if (foreign !== undefined) return say(context, [...context.path, ...at, key], 'key', foreign)
   const meant = nearestName(key, known)
   const isMisplaced = known.includes('policies') && POLICY_SCHEMAS.some(({ kind }) => kind === key)
   const listed = known.length <= 16 ? `known here: ${known.join(', ')}` : undefined

@@ -4,6 +4,7 @@ import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
 import { originOf, type Path, valueAt } from './document.ts'
+import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './foreign.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
 
 export interface PolicyPlace {
@@ -203,10 +204,7 @@ function unknownKind(key: string, { sections, level }: PolicyPlace) {
     const hint = `it stands ${[...places].map((section) => PLACES[section]).join(', or ')}`
     return { code: 'PC0309', message: `\`${key}\` cannot stand here`, hint }
   }
-  if (UNSUPPORTED_POLICIES.includes(key)) {
-    const hint = 'nothing would enforce it, so it is refused rather than ignored'
-    return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
-  }
+  if (UNSUPPORTED_POLICIES.includes(key)) return unsupportedPolicy(key)
   const meant = nearestName(key, policyKeys(sections, level))
   const hint = meant === undefined ? undefined : `did you mean \`${meant}\`?`
   return { code: 'PC0210', message: `no policy is called \`${key}\``, hint }
@@ -217,27 +215,6 @@ const PLACES: Readonly<Record<Section, string>> = {
   traffic: 'under `policies` of a gateway, listener or route',
   backend: 'under `policies` of a backend, provider or route',
 }
-
-/** Policies that files written for others may name. */
-export const UNSUPPORTED_POLICIES: readonly string[] = [
-  'a2a',
-  'ai',
-  'backendAuth',
-  'backendTunnel',
-  'buffer',
-  'csrf',
-  'delay',
-  'extProc',
-  'guardrails',
-  'inferenceRouting',
-  'mcpAuthentication',
-  'mcpGuardrails',
-  'networkExtAuthz',
-  'oidc',
-  'remoteRateLimit',
-  'sessionAffinity',
-  'transformations',
-]
 
 const MAPPINGS = new Map<string, z.ZodObject>()
 

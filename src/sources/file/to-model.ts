@@ -195,12 +195,10 @@ function readSettings(reading: Reading): Settings {
   const { value } = parseAt(reading, configSchema, ['config'], { stage: 'log' })
   for (const key of SETTINGS_WITHOUT_EFFECT) {
     if (valueAt(reading.document, ['config', key]) === undefined) continue
-    complain(
-      reading,
-      ['config', key],
-      { code: 'PC0221', severity: 'warning', message: `\`config.${key}\` has no effect` },
-      'key',
-    )
+    tellUseless(reading, [key])
+  }
+  if (valueAt(reading.document, ['config', 'dns', 'edns0']) !== undefined) {
+    tellUseless(reading, ['dns', 'edns0'])
   }
   const isStored = value?.storage.mode === 'database'
   for (const key of [...SETTINGS_THAT_WAIT, ...(isStored ? [['storage', 'mode']] : [])]) {
@@ -209,6 +207,14 @@ function readSettings(reading: Reading): Settings {
     complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')
   }
   return value ?? defaultSettings()
+}
+
+function tellUseless(reading: Reading, key: readonly string[]): void {
+  const message = `\`config.${key.join('.')}\` has no effect`
+  const hint =
+    key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : undefined
+  const said = { code: 'PC0221', severity: 'warning', message, hint } as const
+  complain(reading, ['config', ...key], said, 'key')
 }
 
 function readGateways(reading: Reading): readonly Placed<Gateway>[] {

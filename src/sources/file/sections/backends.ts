@@ -1,11 +1,12 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { success } from '../../../diagnostics/result.ts'
-import type { Backend } from '../../../model/backend.ts'
+import type { Backend, Endpoint, UnixEndpoint } from '../../../model/backend.ts'
 import type { BackendRef } from '../../../model/route.ts'
 import {
   backendName,
   expression,
+  type HostTarget,
   host,
   name,
   oneOfKeys,
@@ -168,8 +169,7 @@ function toBackend(
   if (host?.kind === 'unix') return { ...identity, ...host }
   if (host !== undefined || hosts !== undefined) {
     const all = hosts ?? (host === undefined ? [] : [host])
-    const endpoints = all.flatMap((one) => (one.kind === 'host' ? [withoutKind(one)] : []))
-    return { ...identity, kind: 'host', endpoints }
+    return { ...identity, kind: 'host', endpoints: all.map(withoutKind) }
   }
   if (service !== undefined) return { ...identity, ...service }
   if (dynamic !== undefined) {
@@ -184,6 +184,8 @@ function toBackend(
   }
 }
 
-function withoutKind<T extends { readonly kind: string }>({ kind: _, ...rest }: T) {
-  return rest
+function withoutKind(target: HostTarget): Endpoint | UnixEndpoint {
+  if (target.kind === 'unix') return { path: target.path }
+  const { kind: _, ...endpoint } = target
+  return endpoint
 }

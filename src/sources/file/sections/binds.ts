@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Gateway } from '../../../model/gateway.ts'
 import type { Route } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
-import { port } from '../../../policies/schema.ts'
+import { issue, port } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import type { Placed } from '../draft.ts'
 import { parseAt, type Reading } from '../reading.ts'
@@ -10,9 +10,17 @@ import { listenerSchema, readListener } from './gateways.ts'
 import { type ReadRoute, readRoute, readTcpRoute, routeShape, tcpRouteShape } from './routes.ts'
 
 const tunnelProtocol = z
-  .enum(['direct'])
+  .string()
+  .check(({ value, issues }) => {
+    if (value === 'direct') return
+    const message = `the tunnel protocol \`${value}\` is not supported`
+    const hint = 'PROXY protocol is set by `frontendPolicies.proxyProtocol`'
+    issues.push(issue(value, message, { rule: 'unsupported', hint }))
+  })
   .optional()
   .describe('Only `direct`; PROXY protocol is `frontendPolicies.proxyProtocol`.')
+
+const mode = z.enum(['standard']).optional().describe('Only `standard`.')
 
 const innerRoute = z.strictObject(routeShape).meta({ id: 'inner-route' })
 const innerTcpRoute = z.strictObject(tcpRouteShape).meta({ id: 'inner-tcp-route' })
@@ -21,6 +29,7 @@ const innerTcpRoute = z.strictObject(tcpRouteShape).meta({ id: 'inner-tcp-route'
 export const bindSchema = z.strictObject({
   port: port().describe('The port to listen on.'),
   tunnelProtocol,
+  mode,
   listeners: z
     .array(
       listenerSchema.extend({
@@ -34,7 +43,7 @@ export const bindSchema = z.strictObject({
     .describe('What listens there.'),
 })
 
-const bindHead = z.strictObject({ port: port(), tunnelProtocol })
+const bindHead = z.strictObject({ port: port(), tunnelProtocol, mode })
 const anyList = z.array(z.unknown())
 
 interface ReadBinds {

@@ -75,6 +75,15 @@ export const loggingSchema = z.strictObject({
     .describe('What is written beside the access log.'),
 })
 
+/** A number in quotes, as whoever fills in variables writes it. */
+const numberText = () =>
+  scalar<number>({
+    what: 'a number',
+    hint: 'write a whole number from 1 to 1024, or `auto`',
+    pattern: /^[1-9][0-9]{0,3}$/,
+    parse: (text) => (Number(text) <= 1024 ? Number(text) : undefined),
+  })
+
 /** Labels that metrics of requests have by themselves, and those of the format. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
   'le',
@@ -155,7 +164,7 @@ const decisions = z.strictObject({
 
 const shape = {
   workers: z
-    .union([z.int().min(1).max(1024), choice('auto')])
+    .union([z.int().min(1).max(1024), choice('auto'), numberText()])
     .prefault('auto')
     .describe('Processes that share the ports; auto: one for each core.'),
   enableIpv6: z.boolean().prefault(true).describe('Listens on IPv6 as well as on IPv4.'),
@@ -175,6 +184,7 @@ const shape = {
         .max(8)
         .optional()
         .describe('Name servers, as ip or ip:port, instead of those of the machine.'),
+      edns0: z.boolean().optional().describe('Taken from files written for others; has no effect.'),
     })
     .prefault({})
     .describe('How names are looked up.'),

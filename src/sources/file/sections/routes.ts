@@ -53,6 +53,9 @@ function methodOf(written: string): string {
   return METHODS.has(upper) ? upper : written
 }
 
+const NO_PSEUDO =
+  'in place of `:method`, `:path` and `:authority` write `method`, `path`, `hostnames`'
+
 const match = z
   .strictObject({
     path: pathMatch().optional().describe('The path; absent: any.'),
@@ -63,7 +66,11 @@ const match = z
       .transform(methodOf)
       .optional()
       .describe('The method.'),
-    headers: z.array(valueMatch(headerName())).max(64).optional().describe('Headers.'),
+    headers: z
+      .array(valueMatch(headerName(NO_PSEUDO)))
+      .max(64)
+      .optional()
+      .describe('Headers.'),
     query: z
       .array(valueMatch(z.string().min(1).max(256)))
       .max(64)
@@ -133,7 +140,7 @@ export function readRoute(
   parents?: readonly Parent[],
 ): ReadRoute<Route> {
   const { value, diagnostics: ofHead } = readHead(reading, path, parents !== undefined)
-  const name = nameOf(value, fallback)
+  const name = nameOf(value ?? writtenNames(reading, path), fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const origin = originOf(reading.document, path)
   const policies = readPolicies(reading, [...path, 'policies'], {
@@ -175,7 +182,7 @@ export function readTcpRoute(
   const schema = parents === undefined ? tcpAttachedHead : tcpInsideHead
   const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
   const value = head.value as z.output<typeof tcpAttachedHead> | undefined
-  const name = nameOf(value, fallback)
+  const name = nameOf(value ?? writtenNames(reading, path), fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: AT_TCP_ROUTE,
@@ -212,6 +219,14 @@ function actionOf(
   repeated.actions.set(key, known)
   return known
 }
+
+/** Of a route that is wrong elsewhere: policies that name it find it, and have nothing to add. */
+function writtenNames(reading: Reading, path: Path) {
+  const named = (key: string) => aName.safeParse(valueAt(reading.document, [...path, key])).data
+  return { name: named('name'), namespace: named('namespace'), ruleName: named('ruleName') }
+}
+
+const aName = name()
 
 function nameOf(
   value: { readonly [key in 'name' | 'namespace' | 'ruleName']?: string | undefined } | undefined,

@@ -1,0 +1,63 @@
+import type { Message } from './document.ts'
+
+/** Policies that files written for others may name. */
+export const UNSUPPORTED_POLICIES: readonly string[] = [
+  'a2a',
+  'ai',
+  'backendAuth',
+  'backendTunnel',
+  'buffer',
+  'csrf',
+  'delay',
+  'extProc',
+  'guardrails',
+  'inferenceRouting',
+  'mcpAuthentication',
+  'mcpGuardrails',
+  'networkExtAuthz',
+  'oidc',
+  'remoteRateLimit',
+  'sessionAffinity',
+  'transformations',
+]
+
+export function unsupportedPolicy(key: string): Message {
+  const hint = 'nothing would enforce it, so it is refused rather than ignored'
+  return { code: 'PC0219', message: `the policy \`${key}\` is not supported`, hint }
+}
+
+interface Foreign {
+  readonly keys: readonly string[]
+  /** A key that is known where these are meant. */
+  readonly beside: string
+  readonly hint: string
+}
+
+const FOREIGN: readonly Foreign[] = [
+  {
+    keys: ['aws', 'internal', 'invalid', 'routeGroup'],
+    beside: 'hosts',
+    hint: 'no backend of this kind is served; `host` takes any address',
+  },
+  {
+    keys: ['filter', 'fields', 'database'],
+    beside: 'level',
+    hint: 'what is in the access log is said by `frontendPolicies.accessLog`',
+  },
+  {
+    keys: ['otlp', 'database'],
+    beside: 'sample',
+    hint: 'the access log is written to the standard output alone',
+  },
+]
+
+/** A key of files written for others, in a place that has the known ones; undefined: it is none. */
+export function foreignKey(key: string, known: readonly string[]): Message | undefined {
+  // Policies that stand right beside `port`, or below `policies`.
+  if (UNSUPPORTED_POLICIES.includes(key) && known.includes('authorization')) {
+    return unsupportedPolicy(key)
+  }
+  const found = FOREIGN.find(({ keys, beside }) => keys.includes(key) && known.includes(beside))
+  if (found === undefined) return undefined
+  return { code: 'PC0219', message: `\`${key}\` is not supported`, hint: found.hint }
+}
