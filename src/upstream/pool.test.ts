@@ -218,6 +218,28 @@ describe('limits', () => {
     await server.close()
   })
 
+  for (const [most, maxPending, served] of [
+    [2, 3, 5],
+    [1, 1, 2],
+    [3, 0, 3],
+    [Number.POSITIVE_INFINITY, 2, 2],
+  ] as const) {
+    it(`of a burst on ${most} connections with ${maxPending} who wait, ${served} are not refused`, async () => {
+      const server = await serve(() => {})
+      const observer = tally()
+      const pool = poolOf(server.port, { most, maxPending, connectTimeout: 2_000 }, observer)
+      const all = Array.from({ length: 8 }, async () => {
+        const given = await connection(pool)
+        if (typeof given === 'object') given.release()
+        return given
+      })
+      const refused = (await Promise.all(all)).filter((given) => given === 'overloaded')
+      assert.equal(all.length - refused.length, served)
+      pool.close()
+      await server.close()
+    })
+  }
+
   it('whoever gives up no longer waits, and a connection nobody waits for is not opened', async () => {
     const silent = await silence()
     const pool = poolOf(silent.port)

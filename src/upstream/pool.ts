@@ -124,7 +124,11 @@ export class Pool implements Timed {
 
   /** Whoever asks now is refused. */
   get isFull(): boolean {
-    return this.#queue.size >= this.#options.maxPending
+    const { most, maxPending } = this.#options
+    // Who waits for a connection that is being opened for it does not wait for one of others. Where
+    // there may be any number of connections, all who wait count: the endpoint may be silent.
+    const own = Number.isFinite(most) ? Math.max(0, most - this.#open - this.#raw) : 0
+    return this.#queue.size >= maxPending + own
   }
 
   /** Connections on their way. */
