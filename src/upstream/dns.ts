@@ -5,7 +5,7 @@ import type { Families, NameSource } from './name-source.ts'
 /** The addresses of a name, or why there are none. */
 export type Resolution = readonly Address[] | 'dns' | 'dns-no-name'
 
-export type LookupOutcome = 'found' | 'empty' | 'error'
+export type LookupOutcome = 'found' | 'empty' | 'error' | 'timeout'
 
 export interface ResolverOptions {
   readonly source: NameSource
@@ -119,7 +119,7 @@ export class Resolver {
     name.isUsed = false
     name.pending = this.#source.find(name.name, this.#families).then(
       ({ addresses, ttl }) => this.#learn(name, addresses, ttl),
-      () => this.#fail(name),
+      (error: NodeJS.ErrnoException) => this.#fail(name, error),
     )
     return name.pending
   }
@@ -136,8 +136,8 @@ export class Resolver {
     return this.#keep(name, NEGATIVE)
   }
 
-  #fail(name: Name): Resolution {
-    this.#observe('error')
+  #fail(name: Name, { code }: NodeJS.ErrnoException): Resolution {
+    this.#observe(code === 'ETIMEOUT' ? 'timeout' : 'error')
     if (!this.#isStale(name, STALE_WHILE_FAILING)) name.resolution = 'dns'
     const wait = FAILED * 2 ** Math.min(10, name.failures++)
     return this.#keep(name, typeof name.resolution === 'string' ? FAILED : wait)

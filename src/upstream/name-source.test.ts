@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { Resolver } from './dns.ts'
 import { type Answerer, serveNames } from './fixtures/name-server.ts'
 import { parseHosts, parseResolvConf } from './name-files.ts'
 import { type Families, systemNames } from './name-source.ts'
@@ -71,12 +72,23 @@ describe('name servers', () => {
     })
   }
 
-  for (const how of ['failure', 'silence'] as const) {
-    it(`${how} is no answer`, async () => {
+  for (const [how, code, outcome] of [
+    ['failure', 'ESERVFAIL', 'error'],
+    ['silence', 'ETIMEOUT', 'timeout'],
+  ] as const) {
+    it(`${how} is no answer, and is counted as ${outcome}`, async () => {
+      const outcomes: string[] = []
       await sceneWith(
         () => how,
-        (names) => assert.rejects(names.find('api.test', V4)),
+        async (names) => {
+          await assert.rejects(names.find('api.test', V4), { code })
+          const observe = (one: string) => outcomes.push(one)
+          const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: names, observe })
+          assert.equal(await resolver.resolve('api.test'), 'dns')
+          resolver.close()
+        },
       )
+      assert.deepEqual(outcomes, [outcome])
     })
   }
 

@@ -30,7 +30,10 @@ const limit = z
     burst: count().optional().describe('How many may come at once; as many as in a unit.'),
     key: expression('any')
       .optional()
-      .describe('Counts separately for each value, such as `jwt.sub`; else all together.'),
+      .describe(
+        'Counts separately for each value, such as `jwt.sub`; else all together. Requests for which ' +
+          'it has no value, or an error, are counted as one.',
+      ),
     maxKeys: z
       .int()
       .min(1)
@@ -99,4 +102,7 @@ const limit = z
 export const localRateLimit = z
   .union([limit, z.array(limit).min(1).max(16)])
   .transform((value): readonly RateLimit[] => (Array.isArray(value) ? value : [value]))
-  .describe('Refuses with 429 what comes too often; counted in this process.')
+  .describe(
+    'Refuses with 429 what comes too often. Each worker counts for itself, so that up to ' +
+      '`config.workers` times as many pass; what was counted stays when the file changes.',
+  )
