@@ -21,6 +21,12 @@ describe('portcullis', () => {
     ['validates a good file', ['validate', join(CASES, 'minimal.in.yaml')], 0, /: no errors\n$/],
     ['validates a bad one', ['validate', join(CASES, 'wrong-types.in.yaml')], 1, /\d+ errors/],
     ['lets warnings pass', ['validate', join(CASES, 'llm.in.yaml')], 0, /: 2 warnings\n$/],
+    [
+      'takes options as other commands do',
+      ['validate', '-f', join(CASES, 'minimal.in.yaml'), '--json'],
+      0,
+      /"errors": 0/,
+    ],
     ['says that a file is not there', ['validate', 'no-such.yaml'], 1, /PC0201.*does not exist/],
     ['says that it is a folder', ['validate', CASES], 1, /PC0201.*it is a folder/],
   ] as const) {

@@ -13,22 +13,24 @@ export const validate = defineCommand({
   name: 'validate',
   summary: 'check configuration files and print everything that is wrong with them',
   help: `portcullis validate FILE... [--format text|json]
+portcullis validate -f FILE [--json]
 
 Reads each FILE (- for the standard input) and the files that it names, as the
 gateway would, and prints all errors and warnings with their places.
 
   --format text   for people (default)
-  --format json   for programs: counts and messages as one object
+  --format json   for programs: counts and messages as one object; --json for short
 
 Exit code: 0 without errors, 1 with errors, 2 where the command is not understood.`,
   run: (args, terminal) => {
     const { values, positionals } = parse(args)
-    if (positionals.length === 0) throw new UsageError('name a file to check')
-    const { format = 'text' } = values
+    const files = [...(values.file ?? []), ...positionals]
+    if (files.length === 0) throw new UsageError('name a file to check')
+    const { json = false, format = json ? 'json' : 'text' } = values
     if (format !== 'text' && format !== 'json') {
       throw new UsageError(`no format is called ${format}: text and json are`)
     }
-    const checked = positionals.map((file) => ({ file, diagnostics: check(file, terminal) }))
+    const checked = files.map((file) => ({ file, diagnostics: check(file, terminal) }))
     const all = checked.flatMap(({ diagnostics }) => diagnostics)
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
     else for (const { file, diagnostics } of checked) print(file, diagnostics, terminal)
@@ -40,7 +42,11 @@ function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
-    options: { format: { type: 'string' } },
+    options: {
+      file: { type: 'string', short: 'f', multiple: true },
+      format: { type: 'string' },
+      json: { type: 'boolean' },
+    },
   })
 }
 
