@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import {
   mkdirSync,
   mkdtempSync,
@@ -10,54 +10,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { freePort, type Running, start, status, until } from './running.ts'
 
 const ANY = "request.path != ''"
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
-
-interface Running {
-  readonly child: ChildProcess
-  readonly out: () => string
-  readonly exit: Promise<number | null>
-}
-
-function start(...args: readonly string[]): Running {
-  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
-  let text = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => (text += bytes))
-  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
-  return { child, out: () => text, exit }
-}
-
-async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
-  for (let i = 0; i < 1_600; i++) {
-    if (await test()) return
-    await wait(25)
-  }
-  assert.fail(`waited in vain for ${what}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createTcpServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.on('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-const status = (port: number, path = '/', init?: RequestInit) =>
-  fetch(`http://127.0.0.1:${port}${path}`, init).then(
-    async (response) => {
-      await response.text()
-      return response.status
-    },
-    () => 0,
-  )
-
 describe('portcullis run', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')

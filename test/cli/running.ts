@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+
+/** The gateway as a process of its own. */
+export interface Running {
+  readonly child: ChildProcess
+  readonly out: () => string
+  readonly exit: Promise<number | null>
+}
+
+export function start(...args: readonly string[]): Running {
+  const child = spawn(process.execPath, [ENTRY, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (bytes) => (text += bytes))
+  const exit = new Promise<number | null>((resolve) => child.on('exit', resolve))
+  return { child, out: () => text, exit }
+}
+
+export async function until(what: string, test: () => boolean | Promise<boolean>): Promise<void> {
+  for (let i = 0; i < 1_600; i++) {
+    if (await test()) return
+    await wait(25)
+  }
+  assert.fail(`waited in vain for ${what}`)
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.on('listening', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+export const status = (port: number, path = '/', init?: RequestInit) =>
+  fetch(`http://127.0.0.1:${port}${path}`, init).then(
+    async (response) => {
+      await response.text()
+      return response.status
+    },
+    () => 0,
+  )
