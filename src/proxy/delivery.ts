@@ -242,7 +242,7 @@ export class Delivery implements ForwardEvents {
 
   cut(forward: Forward, reason: string): void {
     const { exchange } = this.#run
-    exchange.reason = 'upstream-reset'
+    exchange.reason = isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
     exchange.detail = reason
     this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
     forward.downstream.abort()
@@ -285,7 +285,9 @@ function outcomeOf(status: number): AttemptOutcome {
   return STATUS_OUTCOMES[Math.trunc(status / 100)] ?? 'invalid'
 }
 
-/** The connection broke; other reasons are what the upstream said that it should not have. */
-function isReset(reason: string): boolean {
-  return reason === 'closed' || /^E[A-Z]+$/.test(reason)
+/** The connection or the stream broke; other reasons are what the upstream should not have said. */
+export function isReset(reason: string): boolean {
+  return RESETS.has(reason) || /^E[A-Z]+$/.test(reason)
 }
+
+const RESETS: ReadonlySet<string> = new Set(['closed', 'reset', 'goaway', 'refused-stream'])

@@ -14,7 +14,13 @@ import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
-import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
+import {
+  type Attempted,
+  Delivery,
+  type DeliveryEvents,
+  isReset,
+  type RetryReason,
+} from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody } from './kept-body.ts'
 import type { Load } from './load.ts'
@@ -326,5 +332,5 @@ function wordOf(status: number, reason: string): string {
   if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'
   if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
   if (status === 504) return 'upstream-timeout'
-  return reason === 'closed' || reason === 'ECONNRESET' ? 'upstream-reset' : 'upstream-invalid'
+  return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
 }

@@ -8,3 +8,6 @@ export interface BodySink {
   /** The body will never be whole. */
   abort(reason: string): void
 }
+
+/** For what nobody wants any more. */
+export const NOWHERE: BodySink = { write: () => true, end() {}, abort() {} }

@@ -341,6 +341,7 @@ describe('faults', () => {
     )
     assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 502 /)
     assert.equal(gateway.runs[0]?.exchange.status, 502)
+    assert.equal(gateway.runs[0]?.exchange.reason, 'upstream-invalid')
   })
 
   it('an upstream that sends interim answers without end is a 502', async () => {

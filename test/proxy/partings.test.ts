@@ -60,6 +60,46 @@ describe('how connections of clients end', () => {
     early.close()
   })
 
+  it('a body that nobody takes any more does not hold up the next request', async () => {
+    const length = 30_000_000
+    const early = await startUpstream((text, socket) => {
+      if (text.startsWith('GET')) socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nnext')
+      if (!text.startsWith('POST')) return
+      socket.pause()
+      // By then all that fits on the way is there, and the client waits.
+      setTimeout(() => {
+        socket.write('HTTP/1.1 413 Too Much\r\ncontent-length: 0\r\n\r\n')
+      }, 300)
+    })
+    const own = await startGateway(early.port)
+    const socket = connect(own.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (bytes) => (text += bytes))
+    socket.write(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`)
+    socket.write(Buffer.alloc(length))
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await until('both answers', () => /413 Too Much[\s\S]+next$/.test(text), 8)
+    socket.destroy()
+    await own.close()
+    early.close()
+  })
+
+  it('nor does one of which a policy read the beginning, and then refused', async () => {
+    const own = await startGateway(upstream.port, {
+      route: { readsBeginning: true },
+      steps: [() => reply(403, 'test', 'no')],
+    })
+    const socket = connect(own.port, '127.0.0.1')
+    let text = ''
+    socket.on('data', (bytes) => (text += bytes))
+    socket.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 5000000\r\n\r\n')
+    socket.write(Buffer.alloc(5_000_000))
+    socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    await until('both answers', () => text.match(/HTTP\/1\.1 403 /g)?.length === 2, 8)
+    socket.destroy()
+    await own.close()
+  })
+
   it('a head that never ends is a 408, also behind an answer that was taken late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [

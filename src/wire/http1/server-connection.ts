@@ -5,13 +5,14 @@ import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { HeldBytes } from '../held-bytes.ts'
-import type { BodySink } from '../streams.ts'
+import { type BodySink, NOWHERE } from '../streams.ts'
 import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { HALF_CLOSED, linger, PARTING } from './parting.ts'
+import { HALF_CLOSED, linger } from './parting.ts'
+import { patienceBetween, patienceInExchange } from './patience.ts'
 import { type Refusal, refusalOf, refuse } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
 import type { ServerLimits } from './server-limits.ts'
@@ -100,7 +101,6 @@ export class ServerConnection implements Downstream, Timed {
     if (!this.#isPaused && this.#phase !== 'closed') this.socket.resume()
   }
 
-  /** An interim answer of the upstream's, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
     if (this.head.minor === 1 && this.#phase === 'exchange') this.#answer.interim(head, dropped)
   }
@@ -112,7 +112,6 @@ export class ServerConnection implements Downstream, Timed {
     return this.#answer.respond(head, this.head, this.#connectionField(), dropped, lines)
   }
 
-  /** An answer of our own, whole. */
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
     if (this.#phase !== 'exchange') return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
@@ -127,8 +126,7 @@ export class ServerConnection implements Downstream, Timed {
     if (this.#phase !== 'exchange') return true
     const more = this.#answer.write(bytes, asWire, octets)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
-    if (!more) this.deadline = performance.now() + this.#limits.writeTimeout
-    else if (this.#ended) this.deadline = performance.now() + HALF_CLOSED
+    if (!more || this.#ended) this.#awaitClient()
     return more
   }
 
@@ -152,14 +150,12 @@ export class ServerConnection implements Downstream, Timed {
     this.#maybeNext()
   }
 
-  /** Cuts the answer short, so that the client sees that it is not whole. */
   abort(): void {
     this.#events.closing?.('upstream')
     this.socket.destroy()
     this.#onClose('aborted')
   }
 
-  /** After 101: octets go both ways as they are. */
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
     if (!this.#answer.upgrade(head, dropped, lines)) return false
     this.#phase = 'tunnel'
@@ -278,8 +274,10 @@ export class ServerConnection implements Downstream, Timed {
     }
     if (body.to > body.from) {
       const whole = body.from === 0 && body.to === bytes.length
-      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false)
+      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false) {
         this.#isPaused = true
+        this.#maybeNext()
+      }
       this.#awaitClient()
     }
     if (body.isDone) {
@@ -290,20 +288,15 @@ export class ServerConnection implements Downstream, Timed {
     return next
   }
 
-  /** Gives the client time for what is its turn; the upstream has its own deadlines. */
   #awaitClient(): void {
-    const { bodyTimeout, writeTimeout } = this.#limits
-    if (this.socket.writableNeedDrain) this.deadline = performance.now() + writeTimeout
-    else if (this.#ended) this.deadline = performance.now() + HALF_CLOSED
-    else if (this.body.isDone || this.#isPaused) this.deadline = Number.POSITIVE_INFINITY
-    else this.deadline = performance.now() + bodyTimeout
+    const isOurTurn = this.body.isDone || this.#isPaused
+    const patience = patienceInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
+    this.deadline = performance.now() + patience
   }
 
-  /** The same between two requests; an answer that it has not taken yet comes first. */
   #awaitRequest(): void {
-    const { idle, writeTimeout } = this.#limits
-    const time = this.isDraining ? PARTING : idle
-    this.deadline = performance.now() + (this.socket.writableNeedDrain ? writeTimeout : time)
+    const patience = patienceBetween(this.#limits, this.socket, this.isDraining)
+    this.deadline = performance.now() + patience
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -318,7 +311,13 @@ export class ServerConnection implements Downstream, Timed {
   #maybeNext(): void {
     if (!this.#isAnswered || this.#phase !== 'exchange') return
     const isWhole = this.body.isDone
-    if (!isWhole && this.#keepsAlive && this.#sink !== undefined) return
+    if (!isWhole && this.#keepsAlive && this.#sink !== undefined) {
+      if (!this.#isPaused) return
+      // Nobody will ask for more of it, and the next request stands behind.
+      this.#sink = NOWHERE
+      this.resumeBody()
+      return
+    }
     this.#phase = 'idle'
     this.#events.finished(this)
     this.exchange = undefined

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict'
+import { constants, createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { after, before, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
+import { exchange, listen } from '../proxy/harness.ts'
+import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
+
+const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+
+describe('streams that a backend of HTTP/2 breaks off', () => {
+  let backend: Http2Server
+  let gateway: WholeGateway
+  let port: number
+
+  before(async () => {
+    backend = createServer()
+    backend.on('stream', (stream: ServerHttp2Stream, { ':path': path }) => {
+      stream.on('error', () => {})
+      if (path === '/refused') stream.close(NGHTTP2_REFUSED_STREAM)
+      else if (path === '/internal') stream.close(NGHTTP2_INTERNAL_ERROR)
+      else if (path === '/partial') {
+        stream.respond({ ':status': 200, 'content-length': 100 })
+        stream.write('abc', () => setImmediate(() => stream.close(NGHTTP2_INTERNAL_ERROR)))
+      } else if (path === '/early') {
+        stream.respond({ ':status': 413 })
+        // RFC 9113 §8.1: the answer is whole, and no more of the request is wanted.
+        stream.end('large', () => setImmediate(() => stream.close(NGHTTP2_NO_ERROR)))
+      } else {
+        stream.respond({ ':status': 200 })
+        stream.end('next')
+      }
+    })
+    const own = await listen(backend)
+    port = await free()
+    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  backends: [{ host: '127.0.0.1:${own}', policies: { http: { version: HTTP2 } } }]
+`)
+  })
+
+  after(async () => {
+    await gateway.stop()
+    backend.close()
+  })
+
+  const post = (path: string, length: number) =>
+    `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n${'x'.repeat(length)}`
+
+  for (const [path, answer, detail] of [
+    ['/refused', /^HTTP\/1\.1 502 /, 'refused-stream'],
+    ['/internal', /^HTTP\/1\.1 502 /, 'reset'],
+    ['/partial', /^HTTP\/1\.1 200 [\s\S]+\r\n\r\nabc$/, 'reset'],
+  ] as const) {
+    it(`${path.slice(1)}: upstream-reset, ${detail}`, async () => {
+      assert.match(await exchange(port, post(path, 3), 'request'), answer)
+      const line = () => gateway.lines.findLast((own) => own['http.path'] === path)
+      await until('the record', () => line() !== undefined)
+      assert.equal(line()?.['reason'], 'upstream-reset')
+      assert.equal(line()?.['detail'], detail)
+    })
+  }
+
+  it('one that was answered before it was whole does not hold up the next request', async () => {
+    const next = 'GET /next HTTP/1.1\r\nhost: x\r\n\r\n'
+    const text = await exchange(port, post('/early', 2_000_000) + next, 'next')
+    assert.match(text, /^HTTP\/1\.1 413 [\s\S]+large[\s\S]+HTTP\/1\.1 200 [\s\S]+next/)
+  })
+})
