@@ -168,7 +168,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #tunnel(head: ResponseHead): void {
     const { downstream } = this
     const upstream = this.#upstream as UpstreamConnection
-    if (downstream.head.upgrade === '' || head.upgrade === '') {
+    if (!isAsked(downstream.head.upgrade, head.upgrade)) {
       upstream.abort()
       this.#fail(502, 'unasked-upgrade', false)
       return
@@ -232,6 +232,12 @@ const IDEMPOTENT: ReadonlySet<string> = new Set([
   'PUT',
   'DELETE',
 ])
+
+/** RFC 9110 §7.8: a server goes over to what the client named, and to nothing else. */
+function isAsked(asked: string, chosen: string): boolean {
+  const names = asked.split(', ')
+  return chosen !== '' && chosen.split(', ').every((name) => names.includes(name))
+}
 
 /** HTTP/2 tells which requests were not even looked at. */
 function isUnseen(reason: string): boolean {

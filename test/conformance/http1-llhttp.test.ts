@@ -10,6 +10,11 @@ const DIFFERENCES: readonly (readonly [names: string, outcome: string, why: stri
   // Where llhttp is strict too
   ['connection 5', '1, then refused: bad-request-line', 'one empty line before a request, not two'],
   [
+    'connection 21',
+    '1, then refused: bad-method',
+    'nobody is taken to a tunnel of HTTP/2.0: what follows is the next request',
+  ],
+  [
     'content-length 3, content-length 4',
     '0, then waits',
     'what fields mean together is judged when all are there',

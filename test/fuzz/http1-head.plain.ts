@@ -107,6 +107,17 @@ export function plainFraming(fields: readonly PlainField[], minor: number) {
   return { framing: length === 0 ? 'none' : 'length', length }
 }
 
+/** Protocols that may be gone over to: neither HTTP nor TLS once more. */
+function protocolsOf(values: readonly string[]): string {
+  const one = new RegExp(`^${TOKEN.source}(/${TOKEN.source})?$`)
+  return values
+    .flatMap((value) => value.split(','))
+    .map((name) => name.replaceAll(/^[ \t]+|[ \t]+$/g, '').toLowerCase())
+    .filter((name) => one.test(name))
+    .filter((name) => !['h2', 'h2c', 'h3', 'http', 'tls'].includes(name.split('/')[0] ?? ''))
+    .join(', ')
+}
+
 export function plainConnection(
   fields: PlainField[],
   minor: number,
@@ -121,7 +132,8 @@ export function plainConnection(
     if (!new RegExp(`^${TOKEN.source}$`).test(option)) fail('bad-connection')
   if (options.size > 16) fail('bad-connection')
   const keepAlive = !options.has('close') && (minor === 1 || options.has('keep-alive'))
-  const upgrade = options.has('upgrade') ? valuesOf(fields, 'upgrade').join(', ').toLowerCase() : ''
+  const upgrade =
+    options.has('upgrade') && minor === 1 ? protocolsOf(valuesOf(fields, 'upgrade')) : ''
   const others = [...options].filter((name) => !/^(close|keep-alive|upgrade)$/.test(name))
   if (others.some(isEndToEnd)) fail('connection-names-end-to-end')
   for (const field of fields) {

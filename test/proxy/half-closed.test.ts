@@ -87,6 +87,21 @@ describe('a client that closes its side behind its request', () => {
     )
   })
 
+  it('has the other half of a tunnel that it asked for', async () => {
+    const upstream = await startUpstream((text, socket) => {
+      if (!text.startsWith('GET')) return
+      socket.prependOnceListener('end', () => socket.end('goodbye'))
+      setTimeout(() => {
+        socket.write('HTTP/1.1 101 Ok\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n')
+      }, 50)
+    })
+    const gateway = await startGateway(upstream.port)
+    opened.push(gateway, upstream)
+    const upgrade = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: x\r\n\r\nearly'
+    assert.match(await sendAndClose(gateway.port, upgrade), /\r\n\r\ngoodbye$/)
+    assert.match(upstream.received.join(''), /\r\n\r\nearly$/)
+  })
+
   it('has a stream for as long as something comes', async () => {
     const upstream = await startUpstream(async (_, socket) => {
       socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')

@@ -153,3 +153,25 @@ describe('rules, route and upstream see one path', () => {
     })
   }
 })
+
+describe('nobody is taken to a tunnel in which HTTP could be spoken past the rules', () => {
+  const SWITCH = 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'
+
+  for (const [title, version, upgrade] of [
+    ['h2c', '1.1', 'h2c'],
+    ['h2c beside WebSocket', '1.1', 'websocket, h2c'],
+    ['TLS', '1.1', 'TLS/1.2'],
+    ['HTTP/1.0', '1.0', 'websocket'],
+  ] as const) {
+    it(`${title}: the backend does not hear of it, and may not choose it`, async () => {
+      const upstream = await startEcho(SWITCH)
+      const gateway = await startGateway(upstream.port)
+      opened.push(upstream, gateway)
+      const lines = `connection: upgrade, http2-settings\r\nupgrade: ${upgrade}\r\nhttp2-settings: AA`
+      const request = `GET /a HTTP/${version}\r\nhost: x\r\n${lines}\r\n\r\n`
+      assert.match(await exchange(gateway.port, request, /request id/), /^HTTP\/1\.1 502 /)
+      assert.doesNotMatch(upstream.received.join(''), /h2c|tls|http2-settings/i)
+      assert.equal(gateway.runs[0]?.exchange.detail, 'unasked-upgrade')
+    })
+  }
+})

@@ -222,4 +222,21 @@ describe('a head in portions', () => {
     assert.equal(readRequestHead(good, 0, good.length, HEAD_LIMITS, head), good.length)
     assert.deepEqual([head.method, head.host, head.fields.count], ['PUT', '', 0])
   })
+
+  for (const [version, upgrade, expected] of [
+    ['1.1', 'WebSocket', 'websocket'],
+    ['1.1', 'websocket, x/1', 'websocket, x/1'],
+    ['1.0', 'websocket', ''],
+    ['1.1', 'h2c', ''],
+    ['1.1', 'H2C, websocket', 'websocket'],
+    ['1.1', 'h2, h2c/1, HTTP/2.0, http, TLS/1.3, h3', ''],
+    ['1.1', 'h2cat', 'h2cat'],
+    ['1.1', 'websocket h2c', ''],
+    ['1.1', 'a/b/c, , "x"', ''],
+  ] as const) {
+    it(`HTTP/${version} may go over to ${expected || 'nothing'}: ${upgrade}`, () => {
+      const lines = ['Host: a', 'Connection: upgrade', `Upgrade: ${upgrade}`]
+      assert.equal(read(`GET / HTTP/${version}\r\n${lines.join('\r\n')}\r\n\r\n`).upgrade, expected)
+    })
+  }
 })

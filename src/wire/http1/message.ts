@@ -36,7 +36,7 @@ export class MessageHead {
   length = -1
   /** Whether the sender wants to go on with this connection. */
   keepAlive = true
-  /** The protocols of Upgrade in lower case where Connection asks for it, or nothing. */
+  /** The protocols of Upgrade that may be gone over to, in lower case, where Connection asks for it. */
   upgrade = ''
   /** What Connection names in lower case, but `close`, `keep-alive` and `upgrade`. */
   readonly options: string[] = []
@@ -119,7 +119,8 @@ function readOptions(head: MessageHead): number {
   // RFC 9112 §9.3: close wins over keep-alive.
   head.keepAlive = !seen.delete('close') && (head.minor === 1 || seen.has('keep-alive'))
   seen.delete('keep-alive')
-  if (seen.delete('upgrade')) head.upgrade = protocols(fields)
+  // RFC 9110 §7.8: in HTTP/1.0 it is ignored.
+  if (seen.delete('upgrade') && head.minor === 1) head.upgrade = protocols(fields)
   for (const option of seen) {
     if (isEndToEnd(option)) return refuse('connection-names-end-to-end')
     options.push(option)
@@ -128,12 +129,24 @@ function readOptions(head: MessageHead): number {
   return 1
 }
 
+/**
+ * Octets of a tunnel are judged by nobody. Whoever spoke HTTP in one would get past all rules, so
+ * that nobody is taken there: HTTP/2 is spoken with the gateway, and so is TLS.
+ */
+const NEVER_TUNNELLED = /^(?:h2c?|h3|http|tls)(?:\/|$)/
+
 function protocols(fields: Fields): string {
   const all: string[] = []
   for (let i = 0; i < fields.count; i++) {
-    if (fields.kinds[i] === UPGRADE) all.push(fieldValue(fields, i))
+    if (fields.kinds[i] !== UPGRADE) continue
+    for (const element of fieldValue(fields, i).split(',')) {
+      const protocol = trimmed(element).toLowerCase()
+      const parts = protocol.split('/')
+      const isOne = parts.length < 3 && parts.every(isToken)
+      if (isOne && !NEVER_TUNNELLED.test(protocol)) all.push(protocol)
+    }
   }
-  return all.join(', ').toLowerCase()
+  return all.join(', ')
 }
 
 /** Rules must not read what the upstream will not get. */

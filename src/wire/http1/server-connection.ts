@@ -162,6 +162,7 @@ export class ServerConnection implements Downstream, Timed {
     this.deadline = Number.POSITIVE_INFINITY
     this.#sink = sink
     this.resumeBody()
+    if (this.#ended) this.#onEnd()
     return true
   }
 
