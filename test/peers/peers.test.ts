@@ -63,6 +63,8 @@ describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
         response.addTrailers({ 'x-tail': 'yes' })
         return void response.end()
       }
+      // Nothing of the body is ever read.
+      if (request.url === '/unread') return
       let octets = 0
       request.on('data', (bytes) => (octets += bytes.length))
       request.on('end', () => response.end(`${request.method} ${request.url} ${octets}\n`))
@@ -72,6 +74,7 @@ describe('programs that others wrote', { skip: WITHOUT_OPENSSL }, () => {
     const { cert, key } = authority.issue({ names: ['DNS:gateway.test'] })
     writeFileSync(file('ca.pem'), authority.cert)
     writeFileSync(file('large'), large)
+    writeFileSync(file('huge'), Buffer.alloc(20_000_000))
     const [plain, secured] = await Promise.all([free(), free()])
     ports = { plain, secured }
     const inline = (text: string) => `{ inline: ${JSON.stringify(text)} }`
@@ -83,6 +86,11 @@ routes:
   gateways: [plain, secured]
   matches: [{ path: { exact: /denied } }]
   policies: { authorization: { rules: [{ deny: 'true' }] } }
+  backends: [{ host: 127.0.0.1:${own} }]
+- name: unread
+  gateways: [plain, secured]
+  matches: [{ path: { exact: /unread } }]
+  policies: { timeout: { request: 300ms } }
   backends: [{ host: 127.0.0.1:${own} }]
 - name: all
   gateways: [plain, secured]
@@ -153,6 +161,14 @@ routes:
         assert.match(head.out, /^HTTP\/[12.]+ 200/)
         const denied = await curl('/denied', '-o', '/dev/null', '-w', '%{http_code}')
         assert.equal(denied.out, '403')
+      })
+
+      it('an answer that comes in the middle of an upload', async () => {
+        const upload = ['--data-binary', `@${file('huge')}`, '-H', 'expect:']
+        const { out } = await curl('/unread', ...upload, '-w', '\n%{http_code}')
+        assert.match(out, /Gateway Timeout[\s\S]*\n504$/)
+        const denied = await curl('/denied', ...upload, '-w', '\n%{http_code}')
+        assert.match(denied.out, /\n403$/)
       })
 
       it('20 requests on one connection', async () => {

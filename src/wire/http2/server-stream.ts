@@ -23,6 +23,9 @@ import { readHttp2Request } from './request-head.ts'
 const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR } =
   constants
 
+/** Milliseconds that a client has for an answer that came before its request was whole. */
+const LINGER = 1_000
+
 /** What a stream tells the session that it is of. */
 export interface StreamOwner {
   /** Octets of heads and bodies, so that the rest can be told from them. */
@@ -62,6 +65,7 @@ export class ServerStream implements Downstream, Timed {
   #isClosedByUs = false
   #isGone = false
   #isEnded = false
+  #isLingering = false
   readonly #arrival: Arrival
 
   constructor(
@@ -208,6 +212,10 @@ export class ServerStream implements Downstream, Timed {
   endTunnel(): void {}
 
   expire(): void {
+    if (this.#isLingering) {
+      this.#closeQuietly()
+      return
+    }
     const isBodyLate = !this.#isWhole && !this.#isBegun && this.#sink !== undefined
     if (isBodyLate) this.#unreadable('body-timeout')
     else this.#reset(NGHTTP2_CANCEL, 'timeout')
@@ -252,9 +260,15 @@ export class ServerStream implements Downstream, Timed {
     }
   }
 
-  /** Frames leave in the next turn; a stream that was closed before would keep them back. */
+  /**
+   * What the client still sends is read for a moment: some forget an answer of which they hear in
+   * the same breath as of the end of its stream.
+   */
   #closeSoon(): void {
-    setImmediate(() => setImmediate(() => this.#closeQuietly()))
+    if (!this.#isWritable) return
+    this.#isLingering = true
+    this.deadline = performance.now() + LINGER
+    this.#stream.resume()
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -267,6 +281,7 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #closeQuietly(): void {
+    this.deadline = Number.POSITIVE_INFINITY
     if (!this.#isWritable) return
     this.#isClosedByUs = true
     this.#stream.close(NGHTTP2_NO_ERROR)
@@ -348,7 +363,8 @@ export class ServerStream implements Downstream, Timed {
     this.#isGone = true
     this.deadline = Number.POSITIVE_INFINITY
     this.#deadlines.remove(this)
-    if (!this.#isClosedByUs && this.#stream.rstCode !== NGHTTP2_NO_ERROR) this.#owner.wasReset()
+    const isOurs = this.#isClosedByUs || this.#isLingering
+    if (!isOurs && this.#stream.rstCode !== NGHTTP2_NO_ERROR) this.#owner.wasReset()
     this.#stop('reset')
     this.#owner.gone(this)
   }
