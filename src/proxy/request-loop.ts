@@ -9,7 +9,7 @@ import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { ClosingWord, Downstream, DownstreamEvents } from '../wire/downstream.ts'
-import { NO_LINES } from '../wire/http1/field-lines.ts'
+import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
@@ -60,6 +60,9 @@ export interface Port {
 }
 
 type Closing = (word: ClosingWord) => void
+
+/** RFC 9110 §15.5.6: with 405 comes what would be. */
+const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
 
 const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
 const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
@@ -134,7 +137,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   #refuse(downstream: Downstream, refusal: Refusal): void {
     // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
     downstream.head.keepAlive = false
-    downstream.reply(refusal.status, NO_LINES, '')
+    downstream.reply(refusal.status, refusal.status === 405 ? ALLOW : NO_LINES, '')
     this.#port.observer.refused(this.#connection, refusal)
   }
 

@@ -154,6 +154,13 @@ describe('rules, route and upstream see one path', () => {
   }
 })
 
+describe('CONNECT', () => {
+  it('is told what is allowed', async () => {
+    const { text } = await through('CONNECT y:443 HTTP/1.1\r\nhost: y:443\r\n\r\n')
+    assert.match(text, /^HTTP\/1\.1 405 [\s\S]*\r\nallow: GET, HEAD, POST, /)
+  })
+})
+
 describe('nobody is taken to a tunnel in which HTTP could be spoken past the rules', () => {
   const SWITCH = 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n'
 
