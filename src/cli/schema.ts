@@ -1,4 +1,4 @@
-import { fileJsonSchema } from '../sources/file/json-schema.ts'
+import { editorJsonSchema } from '../sources/file/json-schema.ts'
 import { defineCommand } from './define.ts'
 
 export const schema = defineCommand({
@@ -11,7 +11,7 @@ line of a file, so that editors complete and check it:
 
   # yaml-language-server: $schema=./portcullis.schema.json`,
   run: (_args, { out }) => {
-    out(`${JSON.stringify(fileJsonSchema(), undefined, 2)}\n`)
+    out(`${JSON.stringify(editorJsonSchema(), undefined, 2)}\n`)
     return 0
   },
 })

@@ -20,3 +20,30 @@ export function fileJsonSchema(): JsonSchema {
   })
   return { $schema, title: 'Portcullis', ...schema } as JsonSchema
 }
+
+/** The same for editors, which see what is written: a variable may stand for numbers and words. */
+export function editorJsonSchema(): JsonSchema {
+  return withVariables(fileJsonSchema()) as JsonSchema
+}
+
+const VARIABLE = '\\$(\\{[A-Za-z_]|[A-Za-z_][A-Za-z0-9_]*$)'
+
+/** Members that hold values, or schemas of keys, and no schema of a value. */
+const OPAQUE: ReadonlySet<string> = new Set(['const', 'default', 'enum', 'propertyNames'])
+
+function withVariables(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withVariables)
+  if (typeof schema !== 'object' || schema === null) return schema
+  const entries = Object.entries(schema).map(([key, member]) => [
+    key,
+    OPAQUE.has(key) ? member : withVariables(member),
+  ])
+  const copy = Object.fromEntries(entries)
+  const { type, pattern } = copy
+  // Each of these members speaks of one type: bounds of numbers leave texts alone.
+  if (type === 'integer' || type === 'number' || type === 'boolean') {
+    return { ...copy, type: [type, 'string'], pattern: VARIABLE }
+  }
+  if (type !== 'string' || typeof pattern !== 'string') return copy
+  return { ...copy, pattern: `(?:${pattern})|${VARIABLE}` }
+}
