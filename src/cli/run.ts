@@ -11,6 +11,7 @@ import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
+import { withExcerpts } from '../sources/file/excerpts.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
 import { FileWatch, type FollowedFile } from '../sources/file/watch.ts'
@@ -123,7 +124,11 @@ async function serveUntilStopped(
     findings: undefined,
   }
 
-  const applied = await fleet.apply(first)
+  const apply = async (model: Model) => {
+    const { isApplied, diagnostics } = await fleet.apply(model)
+    return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
+  }
+  const applied = await apply(first)
   if (!applied.isApplied) {
     await fleet.drain()
     await records?.close()
@@ -189,7 +194,7 @@ async function serveUntilStopped(
   const reloading = new Reloading({
     file,
     load: () => loadBetweenRequests(file, terminal.environment),
-    apply: (model) => fleet.apply({ ...model, settings }),
+    apply: (model) => apply({ ...model, settings }),
     follow: (files) => followed(files),
     applied: async (written, diagnostics) => {
       reloads.at({ outcome: 'applied' }).inc()

@@ -3,6 +3,7 @@ import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.t
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { compileProgram } from '../program/compile.ts'
+import { withExcerpts } from '../sources/file/excerpts.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
 import { checkKeys } from './check-keys.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -60,7 +61,8 @@ function check(file: string, { environment, readInput }: Terminal): readonly Dia
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
   const { diagnostics: later } = compileProgram(model, undefined, idleServices({ value: 0 }))
-  for (const diagnostic of [...diagnostics, ...checkKeys(model), ...later]) all.report(diagnostic)
+  const found = withExcerpts(file, [...checkKeys(model), ...later])
+  for (const diagnostic of [...diagnostics, ...found]) all.report(diagnostic)
   return all.diagnostics()
 }
 

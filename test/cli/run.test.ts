@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -202,6 +202,19 @@ ${more}routes:
     writeFileSync(file, config(ANY))
     await until('its end', async () => (await status(ports.other)) === 0)
     assert.equal(await status(ports.http), 200)
+    await stop(own)
+  })
+
+  it('shows the line of a listener whose port is taken, and goes on with what it has', async () => {
+    const own = await serving(config(ANY))
+    const other = createTcpServer().listen(0)
+    await new Promise((resolve) => other.on('listening', resolve))
+    const { port } = other.address() as AddressInfo
+    writeFileSync(file, config(ANY, `  other:\n    port: ${port}\n`))
+    await until('the rejection', async () => (await metric('portcullis_config_synchronized')) === 0)
+    assert.match(own.out(), /PC0401.*\n.*gateway\.yaml:9:3\n.*│ {3}other:\n.*│ {3}\^{5}\n.*= hint/)
+    assert.equal(await status(ports.http), 200)
+    await new Promise((resolve) => other.close(resolve))
     await stop(own)
   })
 

@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { lineStarts, type Place, withExcerpt } from './document.ts'
+
+/**
+ * With the lines that they speak of, for what is found out after the file was read: when it is
+ * compiled, or put into effect. Nothing is added where the file cannot be read any more.
+ */
+export function withExcerpts(
+  path: string,
+  diagnostics: readonly Diagnostic[],
+): readonly Diagnostic[] {
+  if (diagnostics.every(({ excerpt }) => excerpt !== undefined)) return diagnostics
+  const place = placeOf(path)
+  return place === undefined ? diagnostics : diagnostics.map((one) => withExcerpt(place, one))
+}
+
+function placeOf(path: string): Place | undefined {
+  try {
+    const text = readFileSync(path, 'utf8')
+    return { file: path, text, lines: lineStarts(text) }
+  } catch {
+    return undefined
+  }
+}
