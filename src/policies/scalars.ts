@@ -158,7 +158,7 @@ export const url = () =>
   scalar<string>({
     what: 'a URL',
     hint: 'write http:// or https://, a host, and a path if need be',
-    pattern: /^https?:\/\/[^\s?#@]+$/,
+    pattern: /^https?:\/\/[^\s?#@]+(?:\?[^\s#]*)?$/,
     parse: (text) => (URL.canParse(text) ? text : undefined),
   })
 

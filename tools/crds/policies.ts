@@ -34,7 +34,7 @@ const mcpAuthorization = authorizationOf('mcpAuthorization')
 const remoteKeys = object(
   'Where to fetch the key set.',
   {
-    url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+$' }),
+    url: text('The address of the key set.', { pattern: '^https?://[^\\s?#@]+(?:\\?[^\\s#]*)?$' }),
     backendRef: backendRef('A backend that serves the key set. With `jwksPath`.'),
     jwksPath: text('The path of the key set at the backend.', { pattern: '^/\\S*$' }),
     cacheDuration: {

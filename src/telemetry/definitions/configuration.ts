@@ -13,7 +13,7 @@ export const configSynchronized = defineGauge({
 export const configReloads = defineCounter({
   name: 'portcullis_config_reloads_total',
   help: 'Configurations that were read after a change.',
-  labels: [label('outcome', 'what became of it', ['applied', 'unchanged', 'rejected'])],
+  labels: [label('outcome', 'what became of it', ['applied', 'rejected'])],
 })
 
 export const configInfo = defineInfo({
