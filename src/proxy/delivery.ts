@@ -113,6 +113,8 @@ export class Delivery implements ForwardEvents {
   /** The answer is with the client, all of it. */
   finish(): void {
     this.#isOver = true
+    // Nobody else's answer may follow it.
+    this.#forward?.stop()
     this.#settle('answered', outcomeOf(this.#run.exchange.status))
     this.#body?.abandon()
     this.#leaveMirrors()

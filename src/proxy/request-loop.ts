@@ -178,6 +178,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
    */
   #readFirst(run: Run, next: () => void): void {
     const body = new KeptBody(this.#port.mostBody, () => {
+      if (isAnswered(run)) return
       const { bytes } = body
       if (bytes === undefined && run.route?.readsBody) {
         this.#tooLarge(run, 'buffer')
@@ -236,7 +237,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     }
     outcome.then(
       (answer) => {
-        if (run.isOver) return
+        if (isAnswered(run)) return
         if (answer === undefined) next()
         else this.#reply(run, answer)
       },
@@ -253,7 +254,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   /** A step threw: a fault of ours, which must not let anybody through. */
   #broken(run: Run, error: unknown): void {
     process.emitWarning(error instanceof Error ? error : String(error))
-    if (!run.isOver && !run.downstream.isResponding) this.#reply(run, reply(500, 'internal'))
+    if (!isAnswered(run)) this.#reply(run, reply(500, 'internal'))
   }
 
   undelivered(run: Run, status: number, reason: string): void {
@@ -326,6 +327,15 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     run.exchange.bytesSent = run.downstream.bytesSent
     this.#port.observer.finished(run)
   }
+}
+
+/**
+ * Its time may run out while something is waited for, and what the client still sends is read after
+ * that: a request which then went on would be answered twice, and the second time in place of the
+ * next one.
+ */
+function isAnswered(run: Run): boolean {
+  return run.isOver || run.downstream.isResponding
 }
 
 /** The word of the metrics for a backend that did not answer. */
