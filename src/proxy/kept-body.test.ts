@@ -99,4 +99,19 @@ describe('a kept body', () => {
     body.sendTo(recorder(false), recorder(true))
     assert.equal(body.write(Buffer.from('a')), false)
   })
+
+  it('is kept in few pieces, however many it came in', () => {
+    const body = new KeptBody(1 << 20)
+    const pieces: string[] = []
+    const all = Array.from({ length: 100_000 }, (_, i) => String.fromCharCode(97 + (i % 26)))
+    for (const one of all) body.write(Buffer.from(one))
+    body.write(Buffer.alloc(50_000, '-'))
+    body.write(Buffer.from('end'))
+    body.end(undefined)
+    const text = `${all.join('')}${'-'.repeat(50_000)}end`
+    assert.equal(body.bytes?.toString(), text)
+    body.sendTo({ ...recorder(), write: (bytes) => pieces.push(bytes.toString()) > 0 })
+    assert.equal(pieces.join(''), text)
+    assert.ok(pieces.length < 20, `${pieces.length} pieces`)
+  })
 })

@@ -1,5 +1,6 @@
 import type { Fields } from '../wire/http1/fields.ts'
 import type { BodySink } from '../wire/streams.ts'
+import { KeptPieces } from './kept-pieces.ts'
 
 /**
  * A request's body on its way, kept as far as it may be needed again: for another attempt, for
@@ -8,7 +9,7 @@ import type { BodySink } from '../wire/streams.ts'
 export class KeptBody implements BodySink {
   readonly #most: number
   readonly #whenReady: (() => void) | undefined
-  #pieces: Buffer[] = []
+  readonly #pieces = new KeptPieces()
   #size = 0
   #isForgotten = false
   #isWhole = false
@@ -32,13 +33,13 @@ export class KeptBody implements BodySink {
 
   /** All of it, where it is whole and was kept. */
   get bytes(): Buffer | undefined {
-    return this.#isWhole && this.#size <= this.#most ? Buffer.concat(this.#pieces) : undefined
+    return this.#isWhole && this.#size <= this.#most ? Buffer.concat(this.#pieces.all()) : undefined
   }
 
   /** What came so far of a body that is too long to be kept. */
   get beginning(): Buffer | undefined {
     const isLonger = this.#size > this.#most && !this.#isForgotten
-    return isLonger ? Buffer.concat(this.#pieces).subarray(0, this.#most) : undefined
+    return isLonger ? Buffer.concat(this.#pieces.all()).subarray(0, this.#most) : undefined
   }
 
   /**
@@ -49,7 +50,7 @@ export class KeptBody implements BodySink {
     this.#followers = [...this.#followers, ...others]
     this.#sinks = [first, ...this.#followers]
     for (const sink of [first, ...others]) {
-      for (const piece of this.#pieces) sink.write(piece)
+      for (const piece of this.#pieces.all()) sink.write(piece)
       if (this.#failure !== undefined) sink.abort(this.#failure)
       else if (this.#isWhole) sink.end(this.#trailers)
     }
@@ -60,7 +61,7 @@ export class KeptBody implements BodySink {
   write(bytes: Buffer): boolean {
     if (!this.#isForgotten) {
       this.#size += bytes.length
-      this.#pieces.push(bytes)
+      this.#pieces.add(bytes)
     }
     if (this.#sinks.length === 0) {
       if (this.#size <= this.#most) return true
@@ -79,7 +80,7 @@ export class KeptBody implements BodySink {
   #forget(): void {
     if (this.#size <= this.#most || this.#isForgotten) return
     this.#isForgotten = true
-    this.#pieces = []
+    this.#pieces.clear()
   }
 
   end(trailers: Fields | undefined): void {

@@ -10,6 +10,7 @@ import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import { KeptPieces } from './kept-pieces.ts'
 import { endBody, writeBody } from './request-body.ts'
 
 /** Octets that wait for a mirror that is slower than the backend; beyond, it gets no more. */
@@ -26,7 +27,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #pool: RequestPool
   readonly #done: (isAnswered: boolean, status: number) => void
   #upstream: UpstreamConnection | undefined
-  #waiting: Buffer[] = []
+  readonly #waiting = new KeptPieces()
   #size = 0
   #isWhole = false
   #trailers: Fields | undefined
@@ -106,8 +107,8 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     }
     this.#upstream = connection
     connection.send(this.#method, this.#text, this.#hasBody, TIMEOUT, this)
-    for (const piece of this.#waiting) writeBody(connection, piece, this.#encodes)
-    this.#waiting = []
+    for (const piece of this.#waiting.all()) writeBody(connection, piece, this.#encodes)
+    this.#waiting.clear()
     this.#size = 0
     if (this.#isWhole) this.#finish()
   }
@@ -121,7 +122,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     const upstream = this.#upstream
     const isTaken = upstream !== undefined && writeBody(upstream, bytes, this.#encodes)
     if (!isTaken) this.#size += bytes.length
-    if (upstream === undefined) this.#waiting.push(bytes)
+    if (upstream === undefined) this.#waiting.add(bytes)
     if (this.#size > MOST_WAITING) this.abort()
     return true
   }
@@ -171,7 +172,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   #over(isAnswered: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#waiting = []
+    this.#waiting.clear()
     this.#done(isAnswered, this.#status)
   }
 }
