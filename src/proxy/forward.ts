@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
-import { NO_NAMES } from '../wire/http1/field-lines.ts'
+import { hideOfSet } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { linesWithId } from '../wire/http1/request-id-line.ts'
@@ -124,6 +124,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   end(trailers: Fields | undefined): void {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return
+    if (trailers !== undefined) hideOfSet(renderedEdit(this.exchange.requestEdit).dropped, trailers)
     endBody(upstream, trailers, this.encodes)
   }
 
@@ -140,7 +141,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   // The answer on its way to the client.
 
   interim(head: ResponseHead): void {
-    this.downstream.interim(head, NO_NAMES)
+    this.downstream.interim(head, renderedEdit(this.exchange.responseEdit).dropped)
   }
 
   response(head: ResponseHead): boolean {
@@ -197,7 +198,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   ended(trailers: Fields | undefined): void {
     if (this.#isOver) return
     this.#isOver = true
-    if (trailers !== undefined) this.exchange.grpcStatus = grpcStatusOf(trailers)
+    if (trailers !== undefined) {
+      this.exchange.grpcStatus = grpcStatusOf(trailers)
+      hideOfSet(renderedEdit(this.exchange.responseEdit).dropped, trailers)
+    }
     if (this.#isTunnel) this.downstream.endTunnel()
     else this.downstream.end(trailers, this.#asWire)
   }

@@ -2,6 +2,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
 import type { Cluster, RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
+import { hideOfSet, type NameSet } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
@@ -21,6 +22,7 @@ const TIMEOUT = 30_000
 export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #method: string
   readonly #text: string
+  readonly #dropped: NameSet
   readonly #hasBody: boolean
   /** The body comes without its chunk framing. */
   readonly #encodes: boolean
@@ -37,6 +39,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   private constructor(
     method: string,
     text: string,
+    dropped: NameSet,
     hasBody: boolean,
     encodes: boolean,
     pool: RequestPool,
@@ -44,6 +47,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   ) {
     this.#method = method
     this.#text = text
+    this.#dropped = dropped
     this.#hasBody = hasBody
     this.#encodes = encodes
     this.#pool = pool
@@ -88,7 +92,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     const { pool } = choice
     const encodes = isDecoded && head.framing === 'chunked'
     const hasBody = head.framing !== 'none'
-    const copy = new MirrorCopy(head.method, text, hasBody, encodes, pool, done)
+    const copy = new MirrorCopy(head.method, text, rendered.dropped, hasBody, encodes, pool, done)
     // A path or a host that cannot be written: what is asked for nowhere is not copied either.
     if (text === '') {
       copy.abort()
@@ -136,6 +140,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   #finish(): void {
     const upstream = this.#upstream
     if (!this.#hasBody || this.#isOver || upstream === undefined) return
+    if (this.#trailers !== undefined) hideOfSet(this.#dropped, this.#trailers)
     endBody(upstream, this.#trailers, this.#encodes)
   }
 

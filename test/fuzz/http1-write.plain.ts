@@ -19,9 +19,10 @@ export function plainRequestHead(head: RequestHead, out: OutgoingRequest): strin
   const others = copied(head.fields, out)
   const hasHost = others.some(([name]) => name === 'host')
   const ownHost = out.host !== '' || !hasHost
+  const asked = `${head.host}${head.port > 0 ? `:${head.port}` : ''}`
   const lines = [
     `${head.method} ${out.path}${out.query} HTTP/1.1\r\n`,
-    ...(ownHost ? [`host: ${out.host}\r\n`] : []),
+    ...(ownHost ? [`host: ${out.host || asked}\r\n`] : []),
     ...others.filter(([name]) => name !== 'host' || !ownHost).map(([, line]) => line),
     framing(out),
     out.expectContinue ? 'expect: 100-continue\r\n' : '',

@@ -1,5 +1,5 @@
 import { DASH, DEL, FOLD, SPACE, TAB, UNDERSCORE } from './ascii.ts'
-import { isReserved } from './field-names.ts'
+import { HIDDEN, isReserved } from './field-names.ts'
 import { type Fields, nameLength, nameOffset } from './fields.ts'
 import { isToken } from './message.ts'
 
@@ -65,6 +65,13 @@ export function isOfSet(set: NameSet, fields: Fields, index: number): boolean {
     if (name.length === length && isLikeName(fields.text, from, name)) return true
   }
   return false
+}
+
+/** The same of a trailer section: a header that is taken away must not come back behind the body. */
+export function hideOfSet(set: NameSet, trailers: Fields): void {
+  for (let i = 0; i < trailers.count; i++) {
+    if (isOfSet(set, trailers, i)) trailers.kinds[i] = HIDDEN
+  }
 }
 
 function isLikeName(text: string, from: number, name: string): boolean {

@@ -115,6 +115,7 @@ const END_TO_END: ReadonlySet<string> = new Set(
  * RFC 9110 §6.5.1: what frames, routes, authenticates or changes the meaning of a message comes
  * too late in a trailer section, where it would get past what was decided from the head.
  */
-export function isForbiddenTrailer(name: string): boolean {
+export function isForbiddenTrailer(written: string): boolean {
+  const name = written.replaceAll('_', '-')
   return name === 'trailer' || isReserved(name) || isEndToEnd(name)
 }

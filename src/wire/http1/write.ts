@@ -35,7 +35,7 @@ export interface OutgoingRequest extends Outgoing {
   readonly path: string
   /** With its question mark, or empty. */
   readonly query: string
-  /** Empty for the received one. */
+  /** Empty for the one that was asked for. */
   readonly host: string
   readonly expectContinue: boolean
   /** Fields that are not copied. */
@@ -69,7 +69,7 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   if (!isSameLine || !keepsHost) {
     from = lineOf(fields, 0)
     text = `${head.method} ${path}${query} HTTP/1.1\r\n`
-    if (!keepsHost) text += `host: ${host}\r\n`
+    if (!keepsHost) text += `host: ${host || hostOf(head)}\r\n`
   }
   text += copyFields(fields, from, out.dropped, keepsHost, out.framing === 'chunked')
   text += framingLine(out)
@@ -77,6 +77,11 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   if (upgrade !== '') text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
   else if (head.takesTrailers) text += 'connection: te\r\nte: trailers\r\n'
   return `${text}${head.lowersNames ? lowerLines(out.lines) : out.lines}\r\n`
+}
+
+/** Of a target in the absolute form, where HTTP/1.0 has it there alone. */
+function hostOf({ host, port }: RequestHead): string {
+  return port === 0 ? host : `${host}:${port}`
 }
 
 /** A response as the client gets it, interim ones included; empty where it cannot be written. */
