@@ -6,7 +6,7 @@ import type { HeadLimits } from '../http1/message.ts'
 import { refusalOf } from '../http1/refusals.ts'
 import { MOST_INTERIM, ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
-import { type Arrival, watchArrival } from './arrival.ts'
+import { Arrival } from './arrival.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
 import { extendedConnect } from './extended-connect.ts'
 import { headerObject, readHttp2Trailers, trailerHeaders } from './headers.ts'
@@ -92,7 +92,7 @@ export class ClientStream implements UpstreamConnection, Timed {
       waitForTrailers: hasBody && request.isChunked,
     })
     this.#stream = stream
-    this.#arrival = watchArrival(stream, () => this.#home.heard())
+    this.#arrival = new Arrival(stream, () => this.#home.heard())
     stream.on('response', (_headers, flags, raw) => this.#onResponse(flags, raw as never))
     stream.on('headers', (_headers, _flags, raw) => this.#onInterim(raw as never))
     stream.on('trailers', (_headers, _flags, raw) => this.#onTrailers(raw as never))
@@ -129,7 +129,9 @@ export class ClientStream implements UpstreamConnection, Timed {
   }
 
   resume(): void {
-    if (this.#isAnswering) this.#stream?.resume()
+    if (!this.#isAnswering) return
+    this.#stream?.resume()
+    this.#arrival?.release()
   }
 
   tunnel(): void {
@@ -208,6 +210,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#events.response(head)
     if (this.#events === undefined) return
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
+    this.#arrival?.release()
     if (isEnd) this.#finish()
     else this.#events.caughtUp?.()
   }

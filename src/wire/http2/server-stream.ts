@@ -8,7 +8,7 @@ import { RequestHead } from '../http1/head.ts'
 import { type RefusalWord, refusalOf, refuse } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
-import { type Arrival, watchArrival } from './arrival.ts'
+import { Arrival } from './arrival.ts'
 import {
   type HeaderList,
   headerObject,
@@ -81,7 +81,7 @@ export class ServerStream implements Downstream, Timed {
     this.#deadlines = deadlines
     this.#events = events
     this.#owner = owner
-    this.#arrival = watchArrival(stream, (octets) => owner.credit(octets))
+    this.#arrival = new Arrival(stream, (octets) => owner.credit(octets))
     deadlines.add(this)
     stream.on('error', () => {})
     stream.on('drain', () => this.#onDrain())
@@ -128,11 +128,13 @@ export class ServerStream implements Downstream, Timed {
       stream.additionalHeaders({ ':status': 100 })
     this.deadline = performance.now() + this.#limits.bodyTimeout
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
+    this.#arrival.release()
     if (this.#isEnded) this.#onEnd()
   }
 
   resumeBody(): void {
     this.#stream.resume()
+    this.#arrival.release()
     if (!this.#isOver) this.#awaitClient()
   }
 
