@@ -125,4 +125,16 @@ routes:
     const record = gateway.lines.find(({ route }) => route === 'plain')
     assert.equal(record?.['detail'], 'upgrade-over-http2')
   })
+
+  for (const [what, handshake] of [
+    ['another method', HANDSHAKE.replace('GET', 'DELETE')],
+    ['a body', `${HANDSHAKE.trimEnd()}\r\ncontent-length: 1\r\n\r\na`],
+  ] as const) {
+    it(`with ${what} it is none: the backend would take it for a GET`, async () => {
+      const before = seen.length
+      const text = await exchange(port, handshake, /\nrequest /)
+      assert.match(text, /^HTTP\/1.1 502 /)
+      assert.equal(seen.length, before)
+    })
+  }
 })

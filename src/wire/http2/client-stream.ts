@@ -73,9 +73,11 @@ export class ClientStream implements UpstreamConnection, Timed {
     if (request.isChunked) beginBody(this.#body, 'chunked', -1)
     let { headers } = request
     if (request.upgrade !== '') {
-      // RFC 8441 §3: only where the upstream says that it knows it.
+      // RFC 8441 §3: only where the upstream says that it knows it. RFC 6455 §4.1: the handshake is a
+      // GET, and it is as one that the upstream takes it, whatever method rules were asked about.
       const { enableConnectProtocol } = session.remoteSettings
-      if (request.upgrade !== 'websocket' || !enableConnectProtocol) {
+      const isHandshake = request.upgrade === 'websocket' && method === 'GET' && !hasBody
+      if (!isHandshake || !enableConnectProtocol) {
         process.nextTick(() => this.#fail('upgrade-over-http2', false))
         return true
       }
