@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { isIP } from 'node:net'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Address } from '../model/settings.ts'
 
@@ -16,7 +17,12 @@ export async function serve(
   origin: Origin,
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
+  const isLocal = address.kind !== 'unix' && isLoopback(address.host)
   const server = createServer((request, response) => {
+    if (isLocal && !isLocalName(request.headers.host ?? '')) {
+      text(response, 421, 'this is for this machine alone: ask for localhost or for an address\n')
+      return
+    }
     const path = (request.url ?? '/').split('?', 1)[0] as string
     const answer = answers.get(path) ?? answers.get(folderOf(path))
     if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
@@ -30,6 +36,21 @@ export async function serve(
   if (failure !== undefined) return failure
   server.unref()
   return server
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
+}
+
+/**
+ * A page in somebody's browser may have a name of its own that leads to this machine, and would then
+ * be shown what only its operator is meant to see. It cannot have one of these.
+ */
+function isLocalName(host: string): boolean {
+  const name = host.replace(/:[0-9]*$/, '').toLowerCase()
+  if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6
+  // HTTP/1.0 need not say it, but every browser does.
+  return name === '' || name === 'localhost' || isIP(name) === 4
 }
 
 /** Undefined once it listens. */

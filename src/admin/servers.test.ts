@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { describe, it } from 'node:test'
+import { type Answer, serve, text } from './servers.ts'
+
+const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
+
+async function statusFor(bound: string, host: string): Promise<string> {
+  const answers = new Map<string, Answer>([
+    ['/secret', (_, response) => text(response, 200, 'yes')],
+  ])
+  const server = (await serve({ kind: 'tcp', host: bound, port: 0 }, answers, ORIGIN)) as Server
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.write(`GET /secret HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
+  let answer = ''
+  socket.on('data', (bytes) => (answer += bytes))
+  await once(socket, 'close')
+  server.close()
+  return answer.slice(9, 12)
+}
+
+describe('a server for operators', () => {
+  for (const [host, status] of [
+    ['localhost:15000', '200'],
+    ['LOCALHOST', '200'],
+    ['127.0.0.1:15000', '200'],
+    ['[::1]:15000', '200'],
+    ['attacker.example', '421'],
+    ['attacker.example:15000', '421'],
+    ['127.0.0.1.attacker.example', '421'],
+    ['localhost.attacker.example', '421'],
+    ['[::1].attacker.example', '421'],
+  ] as const) {
+    it(`that is for this machine answers ${host} with ${status}`, async () => {
+      assert.equal(await statusFor('127.0.0.1', host), status)
+    })
+  }
+
+  it('that is for others has names that nobody here knows', async () => {
+    assert.equal(await statusFor('0.0.0.0', 'metrics.example'), '200')
+  })
+})
