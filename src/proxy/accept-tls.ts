@@ -5,6 +5,7 @@ import { type ClientHello, type HelloOutcome, HelloReader } from '../wire/tls/cl
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured, Terminator } from '../wire/tls/terminate.ts'
 import type { Accepted } from './accept.ts'
+import { admit } from './admission.ts'
 import { admissionOf, isAlike } from './port-plan.ts'
 import { Prelude } from './prelude.ts'
 import { SecuredPort } from './secured-port.ts'
@@ -58,22 +59,23 @@ function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
   const connection = accepted.connection(true, serverName, isStream ? serverName : undefined)
   if (listener === undefined) {
     // Whoever is denied is told from whoever asks for what is not there.
-    if (accepted.admittedBy === plan || accepted.isAdmitted(connection, plan.listeners)) {
+    if (accepted.admittedBy === plan || admit(accepted, connection, plan.listeners)) {
       accepted.socket.write(UNRECOGNIZED_NAME)
       accepted.reject('no-route', 'no-listener', connection)
     }
     return
   }
   if (accepted.admittedBy !== plan && admissionOf(listener) !== 'certificate') {
-    if (!accepted.isAdmitted(connection, [listener])) return
+    if (!admit(accepted, connection, [listener])) return
     accepted.admittedBy = plan
   }
   const target = isStream ? accepted.target(listener, connection) : undefined
   if (isStream && target === undefined) return
   const terminator = plan.terminators.get(listener)
-  if (terminator === undefined && target !== undefined)
+  if (terminator === undefined && target !== undefined) {
+    accepted.admitted = connection
     serveStream(accepted, listener, accepted.socket, connection, target)
-  else if (terminator === undefined || typeof terminator === 'string') {
+  } else if (terminator === undefined || typeof terminator === 'string') {
     target?.done({ outcome: 'cancelled', status: 0, duration: 0 })
     accepted.reject('no-route', 'bad-certificate', connection)
   } else terminate(accepted, listener, connection, terminator, target)
@@ -103,7 +105,7 @@ function terminate(
       // It may be another Program by now, and it is its rules that hold.
       const isIn =
         now !== undefined &&
-        (accepted.admittedBy === accepted.plan || accepted.isAdmitted(connection, [now]))
+        (accepted.admittedBy === accepted.plan || admit(accepted, connection, [now]))
       if (isIn) serve(accepted, now, connection, tls, secured, target)
       else {
         tls.destroy()
@@ -121,6 +123,7 @@ function serve(
   { protocol }: Secured,
   target: StreamTarget | undefined,
 ): void {
+  accepted.admitted = connection
   if (target !== undefined) serveStream(accepted, listener, tls, connection, target)
   else {
     const port = new SecuredPort(accepted.doorway, listener)

@@ -10,6 +10,7 @@ import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
+import { admit, readmit } from './admission.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
@@ -128,12 +129,10 @@ export class Doorway implements Port {
     if (this.open.size === 0) this.#empty?.resolve()
   }
 
-  /** What came by a listener that is no longer there may go on for as long as `grace`. */
+  /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
   replan(plan: PortPlan, grace: number): void {
     this.plan = plan
-    for (const accepted of [...this.open]) {
-      if (!accepted.fits(plan)) accepted.end(grace)
-    }
+    for (const accepted of [...this.open]) readmit(accepted, plan, grace)
   }
 
   /** Idle connections close, the others are told to; resolves when none is left. */
@@ -159,6 +158,8 @@ export class Accepted implements Http2Observer {
   readonly doorway: Doorway
   /** The plan whose rules let it in by its source alone. */
   admittedBy: PortPlan | undefined = undefined
+  /** As the rules saw it that let it in. */
+  admitted: Connection | undefined = undefined
   readonly openedAt = Date.now()
   source: Source | undefined = undefined
   served: Served | undefined = undefined
@@ -252,24 +253,6 @@ export class Accepted implements Http2Observer {
     this.doorway.acceptance.observer.rejected(rejection)
   }
 
-  /** Whether the rules of all these listeners let it in; otherwise it is closed and said so. */
-  isAdmitted(connection: Connection, listeners: readonly ListenerProgram[]): boolean {
-    const { observer } = this.doorway.acceptance
-    let isTold = false
-    for (const listener of listeners) {
-      const decision = listener.network?.decide(connection)
-      if (decision === undefined) continue
-      const isDenied = decision.isEnforced && !decision.isAllowed
-      // Listeners of a port usually have the same rules, and one of them has said it.
-      if (isDenied || !isTold) observer.decided?.(connection, listener, decision)
-      isTold = true
-      if (!isDenied) continue
-      this.reject('authorization', 'authorization failed', connection)
-      return false
-    }
-    return true
-  }
-
   /** Where its octets go; where nowhere, it is closed and said so. */
   target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
     const target = this.doorway.acceptance.route(listener, connection, [])
@@ -339,9 +322,10 @@ export class Accepted implements Http2Observer {
     const { kind, listeners } = plan
     // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
     if (kind !== 'tls' || plan.admitsAtOnce) {
-      if (!this.isAdmitted(connection, listeners)) return
+      if (!admit(this, connection, listeners)) return
       this.admittedBy = plan
     }
+    if (kind !== 'tls') this.admitted = connection
     if (kind === 'http') this.#plainHttp(connection)
     else if (kind === 'tls') acceptTls(this, connection)
     else if (kind === 'tcp') {

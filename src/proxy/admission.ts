@@ -1,0 +1,60 @@
+import type { Connection } from '../exchange/connection.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import { ServerConnection } from '../wire/http1/server-connection.ts'
+import type { Accepted } from './accept.ts'
+import { isAlike, type PortPlan } from './port-plan.ts'
+import { rejectionOf } from './rejection.ts'
+
+/** Whether the rules of all these listeners let it in; otherwise it is closed and said so. */
+export function admit(
+  accepted: Accepted,
+  connection: Connection,
+  listeners: readonly ListenerProgram[],
+): boolean {
+  const { observer } = accepted.doorway.acceptance
+  let isTold = false
+  for (const listener of listeners) {
+    const decision = listener.network?.decide(connection)
+    if (decision === undefined) continue
+    const isDenied = decision.isEnforced && !decision.isAllowed
+    // Listeners of a port usually have the same rules, and one of them has said it.
+    if (isDenied || !isTold) observer.decided?.(connection, listener, decision)
+    isTold = true
+    if (!isDenied) continue
+    accepted.reject('authorization', DENIED, connection)
+    return false
+  }
+  return true
+}
+
+const DENIED = 'authorization failed'
+
+/**
+ * Asks the rules of a new plan about a connection that came in by those before: whom they keep out
+ * takes no new request any more. What is under way finishes as it began, for as long as `grace`.
+ */
+export function readmit(accepted: Accepted, plan: PortPlan, grace: number): void {
+  const { listener, admitted } = accepted
+  if (!accepted.fits(plan)) {
+    accepted.end(grace)
+    return
+  }
+  // Who is not in yet meets the new rules at the door.
+  if (admitted === undefined) return
+  const { observer } = accepted.doorway.acceptance
+  for (const own of plan.listeners) {
+    if (listener !== undefined && !isAlike(own, listener)) continue
+    const decision = own.network?.decide(admitted)
+    if (decision === undefined || !decision.isEnforced || decision.isAllowed) continue
+    observer.decided?.(admitted, own, decision)
+    observer.rejected(rejectionOf('authorization', DENIED, plan, listener, admitted))
+    accepted.end(grace)
+    if (isIdle(accepted)) accepted.carrier.destroy()
+    return
+  }
+}
+
+/** HTTP/2 tells the client what it will still answer; HTTP/1.1 would take one request more. */
+function isIdle({ served }: Accepted): boolean {
+  return served instanceof ServerConnection && served.exchange === undefined
+}
