@@ -15,6 +15,7 @@ export function plainPath(path: string): string | { refused: RefusalWord } {
     if (token.length === 1) decoded += token
     else decoded += /[-._~0-9A-Za-z]/.test(meant) ? meant : token.toUpperCase()
   }
+  if (/%C[01]%[89AB]|%E0%[89]|%F0%8/.test(decoded)) return { refused: 'bad-percent' }
   const segments = decoded.split('/').slice(1)
   if (segments.some((segment) => /^\.\.?(;|%3B)/.test(segment))) {
     return { refused: 'parameter-of-dot-segment' }

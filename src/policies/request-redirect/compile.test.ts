@@ -36,6 +36,8 @@ describe('requestRedirect: scheme, host and port as the Gateway API has them', (
     [{ authority: 'auto' }, {}, '302 http://example.com/'],
     [{}, { host: '[2001:db8::1]', port: 8080 }, '302 http://[2001:db8::1]:8080/'],
     [{ scheme: 'https' }, { host: '', url: '/x' }, '302 /x'],
+    [{}, { host: '', url: '//evil.example/x' }, '302 /.//evil.example/x'],
+    [{}, { url: '//evil.example/x' }, '302 http://example.com//evil.example/x'],
   ] as const) {
     it(`${JSON.stringify(policy)} for ${JSON.stringify(asked)}: ${expected}`, async () => {
       assert.equal(await redirect(policy, asked), expected)

@@ -9,13 +9,17 @@ import type { RequestRedirect } from './schema.ts'
 const WELL_KNOWN: Readonly<Record<string, number>> = { http: 80, https: 443 }
 
 export function compileRequestRedirect([{ value }]: Attachments<RequestRedirect>): Part {
-  const { scheme, authority, path, status } = value
-  const pathOf = path === undefined ? ({ request }: Exchange) => request.path : compilePath(path)
+  const { scheme, authority, status } = value
+  const pathOf =
+    value.path === undefined ? ({ request }: Exchange) => request.path : compilePath(value.path)
   return {
     step: (exchange) => {
       const { request } = exchange
       const base = baseOf(exchange, scheme, authority)
-      const location = `${base}${pathOf(exchange)}${request.search}`
+      const path = pathOf(exchange)
+      // RFC 3986 §4.2: without a host of its own, what begins with two slashes names one.
+      const local = base === '' && path.startsWith('//') ? `/.${path}` : path
+      const location = `${base}${local}${request.search}`
       const headers = headerEdit({ set: [{ name: 'location', value: location }] })
       return reply(status, 'redirect', '', headers)
     },

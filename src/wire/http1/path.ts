@@ -60,8 +60,15 @@ function decodePath(path: string): string | number {
     i += 2
     copied = i + 1
   }
-  return decoded + path.substring(copied)
+  decoded += path.substring(copied)
+  return OVERLONG.test(decoded) ? refuse('bad-percent') : decoded
 }
+
+/**
+ * RFC 3629 §3: a character in more octets than it needs, such as `%C0%AF`. It stands for nothing, but
+ * there are servers that read a slash or a dot there.
+ */
+const OVERLONG = /%C[01]%[89AB]|%E0%[89]|%F0%8/
 
 /** The octet that `%xx` at `at` stands for, or -1. */
 function octetAt(path: string, at: number): number {
