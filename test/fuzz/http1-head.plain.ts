@@ -114,7 +114,10 @@ function protocolsOf(values: readonly string[]): string {
     .flatMap((value) => value.split(','))
     .map((name) => name.replaceAll(/^[ \t]+|[ \t]+$/g, '').toLowerCase())
     .filter((name) => one.test(name))
-    .filter((name) => !['h2', 'h2c', 'h3', 'http', 'tls'].includes(name.split('/')[0] ?? ''))
+    .filter((name) => {
+      const [protocol = ''] = name.split('/')
+      return !['h2', 'h2c', 'h3', 'http', 'tls'].includes(protocol.replace(/-\d+$/, ''))
+    })
     .join(', ')
 }
 

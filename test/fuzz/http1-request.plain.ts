@@ -55,8 +55,11 @@ function meaning(line: { method: string; target: string; minor: number }, fields
   const named = hosts.length === 0 ? { host: '', port: 0 } : parseAuthority(hosts[0] ?? '')
   if (named === undefined) return fail('bad-host')
   const goal = targetOf(method, target)
-  const { host, port } = goal.authority ?? named
-  if (hosts.length > 0 && (host !== named.host || port !== named.port)) fail('host-mismatch')
+  const meant = goal.authority ?? named
+  const implied = goal.scheme === 'https' ? 443 : goal.scheme === 'http' ? 80 : 0
+  const isSame = meant.host === named.host && (meant.port || implied) === (named.port || implied)
+  if (hosts.length > 0 && !isSame) fail('host-mismatch')
+  const { host, port } = hosts.length > 0 ? named : meant
   const framing = plainFraming(fields, minor)
   const connection = plainConnection(fields, minor, isEndToEnd)
   const expects = valuesOf(fields, 'expect').map((value) => value.toLowerCase())

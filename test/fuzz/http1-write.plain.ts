@@ -40,8 +40,12 @@ export function plainResponseHead(head: ResponseHead, out: OutgoingResponse): st
   const lines = [`HTTP/1.1 ${status} ${reason}\r\n`, ...others.map(([, line]) => line)]
   if (status >= 200 && dates.length === 0) lines.push(out.date)
   if (status >= 200 && status !== 204) lines.push(framing(out))
-  if (out.upgrade !== '') lines.push(`connection: upgrade\r\nupgrade: ${out.upgrade}\r\n`)
-  else if (out.connection !== '' && status >= 200) lines.push(`connection: ${out.connection}\r\n`)
+  const connection = [
+    ...(out.upgrade === '' ? [] : ['upgrade']),
+    ...(out.connection === '' || status < 200 ? [] : [out.connection]),
+  ]
+  if (connection.length > 0) lines.push(`connection: ${connection.join(', ')}\r\n`)
+  if (out.upgrade !== '') lines.push(`upgrade: ${out.upgrade}\r\n`)
   return `${lines.join('')}${out.lines}\r\n`
 }
 

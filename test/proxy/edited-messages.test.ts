@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { free } from './doorstep.ts'
-import { exchange, type RawUpstream, startUpstream } from './harness.ts'
+import { exchange, type RawUpstream, startEcho, startGateway, startUpstream } from './harness.ts'
 import { startWhole, type WholeGateway } from './whole-gateway.ts'
 
 const HINTS = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\nx-inner: a\r\n\r\n'
@@ -63,17 +63,37 @@ routes:
 })
 
 describe('the host of a request', () => {
-  it('is that of its target where HTTP/1.0 has no other', async () => {
-    const upstream = await startUpstream((_, socket) => {
-      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+  for (const [target, version, host, seen] of [
+    ['http://Public.example:81/x', '1.0', '', 'host: public.example:81'],
+    ['http://a:80/x', '1.1', 'host: a\r\n', 'host: a'],
+    ['http://a/x', '1.1', 'host: a:80\r\n', 'host: a:80'],
+    ['https://a/x', '1.1', 'host: a:443\r\n', 'host: a:443'],
+  ] as const) {
+    it(`of ${target} in HTTP/${version} reaches the backend as ${seen}`, async () => {
+      const upstream = await startEcho('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+      const gateway = await startGateway(upstream.port)
+      await exchange(gateway.port, `GET ${target} HTTP/${version}\r\n${host}\r\n`, 'ok')
+      await gateway.close()
+      upstream.close()
+      assert.match(upstream.received.join(''), RegExp(`^GET /x HTTP/1.1\r\n${seen}\r\n`))
     })
-    const port = await free()
-    const gateway = await startWhole(`gateways: { default: { port: ${port} } }
-routes: [{ name: all, backends: [{ host: 127.0.0.1:${upstream.port} }] }]
-`)
-    await exchange(port, 'GET http://Public.example:81/x HTTP/1.0\r\n\r\n')
-    await gateway.stop()
+  }
+})
+
+describe('an answer that asks for another protocol', () => {
+  it('says which', async () => {
+    const upstream = await startEcho(
+      'HTTP/1.1 426 Upgrade Required\r\nconnection: Upgrade\r\nupgrade: WebSocket\r\ncontent-length: 2\r\n\r\nno',
+    )
+    const gateway = await startGateway(upstream.port)
+    const open = await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', 'no')
+    const last = await exchange(
+      gateway.port,
+      'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    )
+    await gateway.close()
     upstream.close()
-    assert.match(upstream.received.join(''), /^GET \/x HTTP\/1.1\r\nhost: public.example:81\r\n/)
+    assert.match(open, /\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nno$/)
+    assert.match(last, /\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\nno$/)
   })
 })

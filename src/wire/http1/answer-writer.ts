@@ -76,7 +76,8 @@ export class AnswerWriter {
       framing: this.#isChunked ? 'chunked' : framing === 'length' ? 'length' : 'none',
       length: isOpenEnded ? -1 : head.length,
       lines: this.#named(lines),
-      upgrade: '',
+      // RFC 9110 §15.5.22: what the client is to go over to.
+      upgrade: head.status === 426 ? head.upgrade : '',
       connection,
       date: dateLine(Date.now()),
       dropped,

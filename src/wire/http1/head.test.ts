@@ -230,6 +230,7 @@ describe('a head in portions', () => {
     ['1.1', 'h2c', ''],
     ['1.1', 'H2C, websocket', 'websocket'],
     ['1.1', 'h2, h2c/1, HTTP/2.0, http, TLS/1.3, h3', ''],
+    ['1.1', 'h2c-14, h2-17, H3-29/1', ''],
     ['1.1', 'h2cat', 'h2cat'],
     ['1.1', 'websocket h2c', ''],
     ['1.1', 'a/b/c, , "x"', ''],

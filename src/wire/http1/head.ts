@@ -197,13 +197,19 @@ function readAbsoluteForm(head: RequestHead): number {
 function agree(head: RequestHead, text: string): number {
   const authority = parseAuthority(text)
   if (authority === undefined) return refuse('bad-target')
-  const isSilent = firstOf(head.fields, HOST) < 0
-  if (!isSilent && (authority.host !== head.host || authority.port !== head.port)) {
-    return refuse('host-mismatch')
+  if (firstOf(head.fields, HOST) >= 0) {
+    const isSame = authority.host === head.host && portOf(authority, head) === portOf(head, head)
+    return isSame ? 1 : refuse('host-mismatch')
   }
   head.host = authority.host
   head.port = authority.port
   return 1
+}
+
+/** RFC 9110 §4.2.3: not to write the port of a scheme is to write it. */
+function portOf({ port }: { readonly port: number }, { scheme }: RequestHead): number {
+  if (port !== 0 || scheme === '') return port
+  return scheme === 'https' ? 443 : 80
 }
 
 function readExpect(head: RequestHead): number {

@@ -131,9 +131,10 @@ function readOptions(head: MessageHead): number {
 
 /**
  * Octets of a tunnel are judged by nobody. Whoever spoke HTTP in one would get past all rules, so
- * that nobody is taken there: HTTP/2 is spoken with the gateway, and so is TLS.
+ * that nobody is taken there, nor by a draft (`h2c-14`): HTTP/2 is spoken with the gateway, and so is
+ * TLS.
  */
-const NEVER_TUNNELLED = /^(?:h2c?|h3|http|tls)(?:\/|$)/
+const NEVER_TUNNELLED = /^(?:h2c?|h3|http|tls)(?:-[0-9]+)?(?:\/|$)/
 
 function protocols(fields: Fields): string {
   const all: string[] = []

@@ -169,6 +169,7 @@ const TABLE: readonly (readonly [name: string, stream: string, ...became: readon
   ['two ports', 'GET / HTTP/1.1\r\nHost: a:80:81\r\n\r\n', 'bad-host'],
   ['a port that is none', 'GET / HTTP/1.1\r\nHost: a:80x\r\n\r\n', 'bad-host'],
   ['an absolute target against Host', 'GET http://b/ HTTP/1.1\r\nHost: a\r\n\r\n', 'host-mismatch'],
+  ['the port of another scheme', 'GET https://a:80/ HTTP/1.1\r\nHost: a\r\n\r\n', 'host-mismatch'],
   ['another port in the target', 'GET http://a:81/ HTTP/1.1\r\nHost: a\r\n\r\n', 'host-mismatch'],
   ['an absolute target with its Host', 'GET http://A/x HTTP/1.1\r\nHost: a\r\n\r\n', 'GET /x ""'],
   ['a user in the target', 'GET http://a@b/ HTTP/1.1\r\nHost: b\r\n\r\n', 'bad-target'],

@@ -107,8 +107,9 @@ function replyLines(status: number, out: OutgoingReply): string {
   const { connection, upgrade } = out
   // RFC 9110 §8.6: neither an interim answer nor 204 has a length.
   let text = status < 200 || status === 204 ? '' : framingLine(out)
-  if (upgrade !== '') text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
-  else if (connection !== '' && status >= 200) text += `connection: ${connection}\r\n`
+  const said = status < 200 ? '' : connection
+  if (upgrade !== '') text += `connection: upgrade${said && ', '}${said}\r\nupgrade: ${upgrade}\r\n`
+  else if (said !== '') text += `connection: ${said}\r\n`
   return `${text}${out.lines}\r\n`
 }
 
