@@ -168,9 +168,16 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     }
   })
 
-  it('plain HTTP, garbage and silence get no byte', async () => {
+  it('plain HTTP is told that it is spoken over TLS here', async () => {
     const own = await start([https(undefined, any)])
-    assert.equal(await exchange(own.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'), '')
+    const text = await exchange(own.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    assert.match(text, /^HTTP\/1.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis port speaks TLS/)
+    assert.deepEqual(own.seen, ['unsecured malformed'])
+  })
+
+  it('garbage and silence get no byte', async () => {
+    const own = await start([https(undefined, any)])
+    assert.equal(await exchange(own.port, 'get / HTTP/1.1\r\nhost: x\r\n\r\n'), '')
     assert.equal(await exchange(own.port, Buffer.alloc(70_000, 22)), '')
     const half = connectRaw(own.port, '127.0.0.1')
     half.end(Buffer.from([22, 3, 1]))

@@ -25,23 +25,40 @@ export interface TlsObserver {
 /** RFC 6066 §3: a fatal alert, so that the client can say what was wrong. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
+const ADVICE = 'This port speaks TLS: ask with https://\n'
+const SPEAKS_TLS = [
+  'HTTP/1.1 400 Bad Request',
+  'content-type: text/plain; charset=utf-8',
+  `content-length: ${ADVICE.length}`,
+  'connection: close',
+  '',
+  ADVICE,
+].join('\r\n')
+
+/** Whether somebody who may come in began a request, where requests are what TLS is for. */
+function isPlainHttp({ plan, admittedBy }: Accepted, bytes: Buffer): boolean {
+  if (admittedBy !== plan || !/^[A-Z]{3,16} \//.test(bytes.toString('latin1', 0, 18))) return false
+  return plan.listeners.some(({ listener }) => listener.protocol === 'HTTPS')
+}
+
 /** A socket on which a ClientHello comes first. */
 export function acceptTls(accepted: Accepted, connection: Connection): void {
   const { socket, plan, doorway } = accepted
   const startedAt = performance.now()
-  const failed = (reason: HandshakeFailure) => {
-    socket.destroy()
+  const failed = (reason: HandshakeFailure, last?: string) => {
+    if (last === undefined) socket.destroy()
+    else socket.end(last, () => socket.destroy())
     doorway.observer.unsecured(connection, undefined, reason, performance.now() - startedAt)
   }
   const reader = new HelloReader()
-  const greeted = (outcome: Exclude<HelloOutcome, 'more'>) => {
-    if (typeof outcome === 'string') failed('malformed')
-    else chooseListener(accepted, outcome)
+  const greeted = (outcome: Exclude<HelloOutcome, 'more'>, bytes: Buffer) => {
+    if (typeof outcome !== 'string') chooseListener(accepted, outcome)
+    else failed('malformed', isPlainHttp(accepted, bytes) ? SPEAKS_TLS : undefined)
   }
   const read = (bytes: Buffer) => {
     const outcome = reader.read(bytes)
     // TLS reads the octets again, or the backend does: none are consumed here.
-    return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome) }
+    return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome, bytes) }
   }
   const { handshakeTimeout } = plan.tls
   new Prelude(socket, handshakeTimeout, doorway.deadlines, read, (end) =>
