@@ -1,6 +1,7 @@
 import { DEFAULT_TIMEOUT } from '../src/proxy/delivery.ts'
 import { MOST_WAITING } from '../src/proxy/mirror.ts'
 import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
+import { MOST_BODIES } from '../src/proxy/request-loop.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HEAD_LIMITS } from '../src/wire/http1/message.ts'
@@ -199,6 +200,11 @@ const FIXED: readonly (readonly [string, string, string])[] = [
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `${REFUSED} 431.`],
   ["octets of the head of a backend's answer", number(HEAD_LIMITS.head), `${REFUSED} 502.`],
   ["headers of a backend's answer", number(HEAD_LIMITS.fields), `${REFUSED} 502.`],
+  [
+    'octets of all bodies that rules of one process wait for',
+    `${MOST_BODIES} times \`maxBufferSize\``,
+    `${REFUSED} 503 with \`Retry-After\`, the connection closes.`,
+  ],
   [
     'interim answers (`103`) of a backend before one answer',
     number(MOST_INTERIM),

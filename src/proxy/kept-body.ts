@@ -2,6 +2,13 @@ import type { Fields } from '../wire/http1/fields.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { KeptPieces } from './kept-pieces.ts'
 
+/** What the bodies of all requests together may take. */
+export interface Room {
+  /** False where there is no room for so many octets more. */
+  keep(octets: number): boolean
+  letGo(octets: number): void
+}
+
 /**
  * A request's body on its way, kept as far as it may be needed again: for another attempt, for
  * mirrors, for an expression that reads it. Beyond `most` octets it passes through and is forgotten.
@@ -18,12 +25,24 @@ export class KeptBody implements BodySink {
   #sinks: readonly BodySink[] = []
   #followers: readonly BodySink[] = []
   #isReady: boolean
+  readonly #room: Room | undefined
+  #taken = 0
+  #isCrowdedOut = false
 
-  /** `whenReady`: called once when the body is whole or no longer fits; until then it is only kept. */
-  constructor(most: number, whenReady?: () => void) {
+  /**
+   * `whenReady`: called once when the body is whole or no longer fits, or there is no room for it;
+   * until then it is only kept. Whoever gives `room` releases the body when all is over.
+   */
+  constructor(most: number, whenReady?: () => void, room?: Room) {
+    this.#room = room
     this.#most = most
     this.#whenReady = whenReady
     this.#isReady = whenReady === undefined
+  }
+
+  /** Others took all the room that there is. */
+  get isCrowdedOut(): boolean {
+    return this.#isCrowdedOut
   }
 
   /** Can it be sent from its beginning? */
@@ -60,6 +79,8 @@ export class KeptBody implements BodySink {
   /** False where the sender should wait; after `sendTo` it may go on. */
   write(bytes: Buffer): boolean {
     if (!this.#isForgotten) {
+      if (this.#room?.keep(bytes.length) === false) return this.#crowdOut()
+      this.#taken += bytes.length
       this.#size += bytes.length
       this.#pieces.add(bytes)
     }
@@ -78,9 +99,22 @@ export class KeptBody implements BodySink {
   }
 
   #forget(): void {
-    if (this.#size <= this.#most || this.#isForgotten) return
+    if (this.#size > this.#most && !this.#isForgotten) this.release()
+  }
+
+  #crowdOut(): boolean {
+    this.#isCrowdedOut = true
+    this.release()
+    this.#ready()
+    return true
+  }
+
+  /** Nothing of it is needed again. */
+  release(): void {
     this.#isForgotten = true
     this.#pieces.clear()
+    this.#room?.letGo(this.#taken)
+    this.#taken = 0
   }
 
   end(trailers: Fields | undefined): void {

@@ -22,6 +22,7 @@ export class Load {
   readonly #random: () => number
   readonly #late: number[] = new Array(LOOKS).fill(0)
   #underWay = 0
+  #kept = 0
   #looks = 0
   #expectedAt = 0
   #delay = 0
@@ -56,6 +57,17 @@ export class Load {
   look(milliseconds: number): void {
     this.#late[this.#looks++ % LOOKS] = milliseconds
     this.#delay = Math.min(...this.#late)
+  }
+
+  /** Whether octets of a body that a rule waits for find room, where all may take `most`. */
+  keep(octets: number, most: number): boolean {
+    if (this.#kept + octets > most) return false
+    this.#kept += octets
+    return true
+  }
+
+  letGo(octets: number): void {
+    this.#kept -= octets
   }
 
   /** One more; whoever begins also ends, whatever the answer. Undefined: it is taken on. */

@@ -22,7 +22,7 @@ import {
   type RetryReason,
 } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
-import { KeptBody } from './kept-body.ts'
+import { KeptBody, type Room } from './kept-body.ts'
 import type { Load } from './load.ts'
 import { writeReply } from './replies.ts'
 import { Run } from './run.ts'
@@ -177,8 +177,14 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
    * cannot read what it guards against would not guard against it.
    */
   #readFirst(run: Run, next: () => void): void {
-    const body = new KeptBody(this.#port.mostBody, () => {
+    const { mostBody } = this.#port
+    const whenReady = () => {
       if (isAnswered(run)) return
+      if (body.isCrowdedOut) {
+        run.downstream.head.keepAlive = false
+        this.#reply(run, { ...OVERLOADED, detail: 'buffers' })
+        return
+      }
       const { bytes } = body
       if (bytes === undefined && run.route?.readsBody) {
         this.#tooLarge(run, 'buffer')
@@ -187,7 +193,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       run.exchange.request.body = bytes
       run.exchange.bodyBeginning = body.beginning
       next()
-    })
+    }
+    const body = new KeptBody(mostBody, whenReady, roomFor(this.#port.load, mostBody))
     run.body = body
     run.downstream.readBody(body, false)
   }
@@ -322,11 +329,24 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     // Logs and traces are told the most specific of who asked.
     run.exchange.enter(undefined)
     this.#port.load?.end()
+    run.body?.release()
     if (run.route?.timeouts.request) this.#port.deadlines.remove(run)
     run.exchange.bytesReceived = run.downstream.bytesReceived
     run.exchange.bytesSent = run.downstream.bytesSent
     this.#port.observer.finished(run)
   }
+}
+
+/** The longest bodies that a rule may read, of which so many may be in memory at once. */
+export const MOST_BODIES = 128
+
+function roomFor(load: Load | undefined, mostBody: number): Room | undefined {
+  return (
+    load && {
+      keep: (octets) => load.keep(octets, MOST_BODIES * mostBody),
+      letGo: (octets) => load.letGo(octets),
+    }
+  )
 }
 
 /**
