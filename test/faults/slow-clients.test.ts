@@ -30,12 +30,14 @@ describe(`${CLIENTS} slow clients`, () => {
     backend.maxConnections = 10_000
     const own = await listen(backend)
     port = await free()
-    running = await startRunning(`gateways: { default: { port: ${port} } }
+    const text = `gateways: { default: { port: ${port} } }
 frontendPolicies: { http: { headTimeout: 6s, bodyTimeout: 6s } }
 routes:
 - name: all
   backends: [{ host: 127.0.0.1:${own} }]
-`)
+`
+    // Connections to the backend that are left over when all wanted one are kept for so long.
+    running = await startRunning(text, { config: '  backend: { poolIdleTimeout: 3s }\n' })
     for (let i = 0; i < 200; i++) await served()
     idle = { descriptors: running.descriptors(), resident: running.resident() }
   })
