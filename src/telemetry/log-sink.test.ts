@@ -125,6 +125,18 @@ describe('a process that logs to a pipe', () => {
     child.stdout?.destroy()
   })
 
+  it('keeps nothing back once a reader that was slow reads on', async () => {
+    const child = logging('write(5000); setTimeout(write, 600, 1); setTimeout(() => {}, 60_000)')
+    await sleep(300)
+    let lines = 0
+    child.stdout?.on('data', (bytes: Buffer) => {
+      lines += bytes.toString('latin1').split('\n').length - 1
+    })
+    for (let i = 0; i < 1_000 && lines < 5_001; i++) await sleep(10)
+    child.kill('SIGKILL')
+    assert.equal(lines, 5_001)
+  })
+
   it('goes on without its log when the reader is gone', async () => {
     const child = logging(`
       write(1)

@@ -76,6 +76,8 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   }
 
   const proceed = () => {
+    // One that has rung is no reason not to set another: what is left would wait for more.
+    timer = undefined
     state = 'writing'
     writingSince = performance.now()
     writeToFile(fd, leaving, written, pieceLength(leaving, written, piece), null, onWritten)
