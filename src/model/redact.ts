@@ -1,5 +1,5 @@
 /** What stands in place of what is not shown. */
-const HIDDEN = '(secret)'
+export const HIDDEN = '(secret)'
 
 /** Headers, and parameters of a query, that carry credentials by what they are called. */
 const CREDENTIAL = /auth|cookie|credential|key|passw|secret|session|signature|token/i

@@ -1,6 +1,7 @@
 import type { Value, Variables } from '../cel/index.ts'
 import { type Json, toJson } from '../cel/values/json-write.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import { HIDDEN } from '../model/redact.ts'
 import type { Site } from './define.ts'
 
 /** A field that an expression says. */
@@ -21,9 +22,6 @@ export interface LogExpressions {
   readonly fields: readonly ComputedField[]
   readonly reads: Readonly<LogReads>
 }
-
-/** What stands in place of what may hold the value of a header that is never written. */
-const HIDDEN = '(secret)'
 
 /**
  * Expressions that run when all is over: which requests are told of, and what more is told. What

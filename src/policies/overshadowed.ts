@@ -4,7 +4,7 @@ import type { Attached } from '../model/policy.ts'
 import type { Timeout } from './timeout/schema.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
-const ANSWERS: readonly string[] = ['requestRedirect', 'directResponse']
+export const ANSWERS: readonly string[] = ['requestRedirect', 'directResponse']
 /** What is only for requests that go on to a backend. */
 const ON_THE_WAY: readonly string[] = ['urlRewrite', 'requestMirror', 'retry']
 

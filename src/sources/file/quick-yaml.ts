@@ -196,8 +196,8 @@ function blockEnd(text: string, from: number, indent: number): number {
   next.lastIndex = from
   if (!next.test(text)) return text.length
   const line = text.lastIndexOf('\n', next.lastIndex) + 1
-  const isDash = text.charCodeAt(next.lastIndex) === DASH
-  return isDash && next.lastIndex - line === indent ? -1 : line
+  const mayBeItem = text.charCodeAt(next.lastIndex) === DASH
+  return mayBeItem && next.lastIndex - line === indent ? -1 : line
 }
 
 /** A line with something on it that is indented no further. */

@@ -1,6 +1,7 @@
 import type { ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { RouteAction } from '../../model/route.ts'
+import { ANSWERS } from '../../policies/schema.ts'
 import { hasPath, type Path } from './document.ts'
 import type { Draft } from './draft.ts'
 import { complain, type Reading } from './reading.ts'
@@ -53,8 +54,6 @@ function checkService(
     'key',
   )
 }
-
-const ANSWERS = ['requestRedirect', 'directResponse']
 
 function checkAction(
   reading: Reading,
