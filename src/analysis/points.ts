@@ -1,3 +1,4 @@
+import { isAttached } from '../model/attachment.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import { hashOf } from '../model/hash.ts'
@@ -155,16 +156,4 @@ function isValidOf(kind: string) {
 
 function isInvalid(policy: Attached): policy is InvalidPolicy {
   return policy.state === 'invalid'
-}
-
-export function isAttached(
-  { parents }: Pick<Route, 'parents'>,
-  gateway: Gateway,
-  { name }: Listener,
-): boolean {
-  return parents.some(
-    (parent) =>
-      parent.gateway === gateway.name &&
-      (parent.listener === undefined || parent.listener === name),
-  )
 }

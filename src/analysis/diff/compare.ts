@@ -18,6 +18,7 @@ import {
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { isBefore, mayMeet } from './precedence.ts'
+import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
 export interface Verdict {
@@ -135,7 +136,8 @@ function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'no
 }
 
 function matchesAt({ matches }: Ways, listener: string): string {
-  return (matches.get(listener) ?? []).map(({ condition }) => condition.text).join('\n')
+  const own = matches.get(listener) ?? []
+  return own.map(({ id, hosts, condition }) => `${id} ${hosts} ${routeText(condition)}`).join('\n')
 }
 
 interface Found {

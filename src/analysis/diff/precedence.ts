@@ -1,4 +1,5 @@
 import type { Match } from '../../model/route.ts'
+import { withoutSlashes } from './route-conditions.ts'
 
 /** A match of a route, as far as it decides who takes a request that several match. */
 export interface Ranked {
@@ -31,7 +32,7 @@ const KINDS = { exact: 0, prefix: 1, regex: 2 } as const
 function keyOf({ match, order }: Ranked): readonly number[] {
   const { path, method, headers, query } = match
   const distinct = new Set(headers.map(({ name }) => name.toLowerCase())).size
-  const length = path.kind === 'prefix' ? path.value.replace(/\/$/, '').length : 0
+  const length = path.kind === 'prefix' ? withoutSlashes(path.value).length : 0
   return [
     KINDS[path.kind],
     -length,
@@ -47,7 +48,7 @@ export function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: 
   if (a.kind === 'regex' || b.kind === 'regex') return true
   const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
   if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`
-  const prefix = short.value.replace(/\/$/, '')
-  const rest = long.value.replace(/\/$/, '')
+  const prefix = withoutSlashes(short.value)
+  const rest = withoutSlashes(long.value)
   return rest === prefix || rest.startsWith(`${prefix}/`)
 }
