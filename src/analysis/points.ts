@@ -25,6 +25,8 @@ export interface Point {
   readonly authentications: readonly ValidPolicy[]
   /** Names of variables that they set for whoever passes. */
   readonly required: readonly string[]
+  /** How a policy within all of them sees who asks, by variable. */
+  readonly names: ReadonlyMap<string, string>
   /** Of a connection, in one text: whom the gateway believes about who it comes from. */
   readonly believes: string
 }
@@ -119,6 +121,7 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     }),
   )
   const invalid = reached.flat().filter(isInvalid)
+  const names = scoping.namesWithin()
   return {
     stage,
     where,
@@ -127,6 +130,7 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     facts: factsOf(stage, where, scoping),
     authentications: stage === 'connection' ? [] : scoping.authentications,
     required: stage === 'connection' ? [] : scoping.required,
+    names,
     believes: stage === 'connection' ? beliefsOf(where, reached) : '',
   }
 }

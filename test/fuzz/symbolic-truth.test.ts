@@ -114,7 +114,10 @@ function worldsFor(texts: readonly string[]): fc.Arbitrary<JsonObject> {
   return fc
     .record({
       jwt: fc.option(claims, { nil: undefined, freq: 8 }),
-      path: near.map((one) => normalisePath(`/${one}`) ?? '/'),
+      path: near.map((one) => {
+        const path = normalisePath(`/${one}`)
+        return typeof path === 'string' ? path : '/'
+      }),
       host: near.filter((one) => /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)?$/.test(one)),
       method: near.filter((one) => /^[A-Za-z]+$/.test(one)),
       header: fc.option(

@@ -1,4 +1,5 @@
 import type { Match } from '../../model/route.ts'
+import type { Entry, RouteMatch, Ways } from './entries.ts'
 import { withoutSlashes } from './route-conditions.ts'
 
 /** A match of a route, as far as it decides who takes a request that several match. */
@@ -10,12 +11,22 @@ export interface Ranked {
   readonly order: number
 }
 
+/** Matches that take what they share with this one. */
+export function rivalsOf(
+  { match, listener }: Pick<Entry, 'match' | 'listener'>,
+  { matches }: Pick<Ways, 'matches'>,
+): readonly RouteMatch[] {
+  if (match === undefined) return []
+  const others = matches.get(listener) ?? []
+  return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
+}
+
 /**
  * Whether `a` takes every request that both match: Gateway API, exact paths before prefixes before
  * patterns, longer before shorter, then a method, more headers, more parameters, the first.
  * False also where it is not known.
  */
-export function isBefore(a: Ranked, b: Ranked): boolean {
+function isBefore(a: Ranked, b: Ranked): boolean {
   if (a.hosts !== b.hosts) return false
   const [own, other] = [keyOf(a), keyOf(b)]
   // Which of two patterns comes first is for the requests to say.
@@ -44,7 +55,7 @@ function keyOf({ match, order }: Ranked): readonly number[] {
 }
 
 /** Whether a request can match both, as far as their paths tell. */
-export function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
+function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
   if (a.kind === 'regex' || b.kind === 'regex') return true
   const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
   if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`
