@@ -27,8 +27,8 @@ export interface Point {
   readonly required: readonly string[]
   /** How a policy within all of them sees who asks, by variable. */
   readonly names: ReadonlyMap<string, string>
-  /** Of a connection, in one text: whom the gateway believes about who it comes from. */
-  readonly believes: string
+  /** Of a connection: what the gateway goes by in who it comes from, by setting. */
+  readonly believes: Readonly<Record<string, string>>
 }
 
 export interface Where {
@@ -131,12 +131,15 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     authentications: stage === 'connection' ? [] : scoping.authentications,
     required: stage === 'connection' ? [] : scoping.required,
     names,
-    believes: stage === 'connection' ? beliefsOf(where, reached) : '',
+    believes: stage === 'connection' ? beliefsOf(where, reached) : {},
   }
 }
 
 /** Proxies in front, and authorities of client certificates. */
-function beliefsOf({ listener }: Where, reached: readonly (readonly Attached[])[]): string {
+function beliefsOf(
+  { listener }: Where,
+  reached: readonly (readonly Attached[])[],
+): Point['believes'] {
   const settled = (kind: string) => {
     // The most specific level counts, and of one level the first.
     const found = reached.findLast((policies) => policies.some((one) => one.kind === kind))
@@ -146,7 +149,11 @@ function beliefsOf({ listener }: Where, reached: readonly (readonly Attached[])[
   const http = settled('frontendHttp') as { readonly trustedHops?: number } | undefined
   const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
   const tls = isEncrypted && listener.tls.mode === 'Terminate' ? listener.tls : undefined
-  return hashOf([settled('proxyProtocol'), http?.trustedHops ?? 0, tls?.clients])
+  return {
+    proxyProtocol: hashOf(settled('proxyProtocol') ?? null),
+    'http.trustedHops': hashOf(http?.trustedHops ?? 0),
+    'tls.clients': hashOf(tls?.clients ?? null),
+  }
 }
 
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {

@@ -87,10 +87,12 @@ export function credentialsOf({ kind, value }: ValidPolicy): string {
   return hashOf([kind, rest])
 }
 
-/** The same, with what becomes of bad ones. */
+/** The same, with what becomes of bad ones; and of none, where no variable tells. */
 export function acceptanceOf(policy: ValidPolicy): string {
   const { mode } = policy.value as { readonly mode?: string }
-  return `${credentialsOf(policy)} ${mode === 'Permissive'}`
+  const [, ...others] = IDENTIFYING.get(policy.kind) ?? []
+  const isTold = others.length === 0
+  return `${credentialsOf(policy)} ${isTold ? mode === 'Permissive' : mode}`
 }
 
 const VERIFIERS = new WeakMap<ValidPolicy, string>()

@@ -1,5 +1,11 @@
-import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
+import {
+  compareModels,
+  type Difference,
+  type SemanticDiff,
+  type Untold,
+} from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
+import { Double, Uint } from '../cel/values/number.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
@@ -18,9 +24,11 @@ export const diff = defineCommand({
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend it looks for a request that one admits and the other refuses, and
-shows one that both configurations were asked about. Where there is none it is proven
-that there can be none, for rules made of ==, in, startsWith, has, cidr().containsIP(),
-comparisons of numbers and logic; elsewhere it says that it does not know.
+shows one that both configurations were asked about. "Proven" is said only if every part
+of the configuration that differs is accounted for, and every condition on the way is of
+a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
+cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
+the part that differs is named.
 
   --json                     for programs
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
@@ -38,7 +46,7 @@ understood.`,
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const found = compare(old, now)
-    if (values.json === true) terminal.out(`${JSON.stringify(found, undefined, 2)}\n`)
+    if (values.json === true) terminal.out(`${toJson(found, 2)}\n`)
     else terminal.out(render(found))
     const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
       values['fail-on-change'] === true ||
@@ -112,14 +120,27 @@ function render({ differences, untold }: SemanticDiff): string {
       lines.push(`  before: ${visible(old.reason)}`, `  after:  ${visible(now.reason)}`, '')
     }
   }
-  for (const { kind, why, ...place } of untold) {
-    lines.push(`not known whether something is ${TITLES[kind]} at ${placeOf(place)}: ${why}`)
+  for (const [kinds, { why, ...place }] of grouped(untold)) {
+    const at = place.listener === '' && place.route === '' ? '' : ` at ${placeOf(place)}`
+    lines.push(`not known whether something is ${kinds}${at}: ${visible(why)}`)
   }
   if (lines.length === 0) return 'nothing changes: proven for every request\n'
   const count = (kind: string) => differences.filter((one) => one.kind === kind).length
   const counts = `${count('admitted')} newly admitted, ${count('refused')} newly refused`
   lines.push(untold.length === 0 ? counts : `${counts}; not complete: ${untold.length} not known`)
   return `${lines.join('\n')}\n`
+}
+
+/** What is said of both kinds in the same words is said once. */
+function grouped(untold: SemanticDiff['untold']): readonly (readonly [string, Untold])[] {
+  const found = new Map<string, { readonly kinds: Set<string>; readonly one: Untold }>()
+  for (const one of untold) {
+    const key = JSON.stringify([one.listener, one.route, one.why])
+    const known = found.get(key) ?? { kinds: new Set<string>(), one }
+    known.kinds.add(TITLES[one.kind])
+    found.set(key, known)
+  }
+  return [...found.values()].map(({ kinds, one }) => [[...kinds].join(' or '), one] as const)
 }
 
 function placeOf({
@@ -133,7 +154,7 @@ function placeOf({
   readonly backend?: string | undefined
   readonly provider?: string | undefined
 }): string {
-  const parts = [`listener ${listener}`]
+  const parts = listener === '' ? [] : [`listener ${listener}`]
   if (route !== '') parts.push(`route ${route}`)
   if (backend !== undefined) parts.push(`backend ${backend}`)
   if (provider !== undefined) parts.push(`provider ${provider}`)
@@ -146,11 +167,30 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
   return [
     ...(example.isConnection ? ['a connection'] : asked),
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    ...Object.entries(identity).map(([variable, value]) => `${variable} ${JSON.stringify(value)}`),
+    ...Object.entries(identity).map(([variable, value]) => `${variable} ${toJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
-    ...(certificate === undefined ? [] : [`certificate ${JSON.stringify(certificate)}`]),
+    ...(certificate === undefined ? [] : [`certificate ${toJson(certificate)}`]),
     `from ${source}`,
   ]
+}
+
+const { rawJSON: raw } = JSON as unknown as { rawJSON: (text: string) => unknown }
+
+/** Whole numbers beyond 2^53, and those that JSON has no digits for, are written as JSON has them. */
+function toJson(value: unknown, indent?: number): string {
+  return JSON.stringify(
+    value,
+    (_, member: unknown) => {
+      if (typeof member === 'bigint') return raw(String(member))
+      if (member instanceof Uint) return raw(String(member.value))
+      if (member instanceof Double) return member.value
+      if (member === Infinity || member === -Infinity) {
+        return raw(member > 0 ? '1e999' : '-1e999')
+      }
+      return member
+    },
+    indent,
+  )
 }
 
 function parse(args: readonly string[]) {

@@ -8,16 +8,18 @@ import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
 import { admits, learnEntry, refusals, takes } from './admission.ts'
 import {
-  authenticationsBeyond,
+  doorFor,
   type Entry,
-  hasOtherSources,
   isSameEntry,
+  otherSources,
   type RouteMatch,
   type Ways,
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
+import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { rivalsOf } from './precedence.ts'
+import { otherCredentials, otherNamesText, otherSourcesText, uncoveredText } from './reasons.ts'
 import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
@@ -54,6 +56,8 @@ export interface Untold {
   readonly listener: string
   readonly route: string
   readonly why: string
+  /** The part of the configuration that differs and that nothing accounts for. */
+  readonly part?: string
 }
 
 /** How often an example that another route took is looked for elsewhere. */
@@ -73,10 +77,29 @@ export function compareModels(
   const [old, now] = [waysThrough(before), waysThrough(after)]
   const admitted = oneWay(old, now, 'admitted', decide.old, decide.now)
   const refused = oneWay(now, old, 'refused', decide.now, decide.old)
+  const parts = unaccountedParts(before, after)
   return {
     differences: [...admitted.differences, ...refused.differences],
-    untold: [...admitted.untold, ...refused.untold],
+    untold: [
+      ...unaccounted(parts, 'admitted'),
+      ...admitted.untold,
+      ...unaccounted(parts, 'refused'),
+      ...refused.untold,
+    ],
   }
+}
+
+function unaccounted(
+  parts: readonly UnaccountedPart[],
+  kind: Difference['kind'],
+): readonly Untold[] {
+  return parts.map(({ part, listener, route }) => ({
+    kind,
+    listener,
+    route,
+    why: `${part} differs, and what it changes is not looked into`,
+    part,
+  }))
 }
 
 /** What `to` admits and `from` does not. */
@@ -163,25 +186,20 @@ interface Searched {
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
 function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const proof = ask(entry, other, sides, 'proof')
-  const beyond = other === 'none' ? [] : authenticationsBeyond(other, entry)
-  const isMoved = other !== 'none' && hasOtherSources(entry, other)
-  const mayMeet = solve(proof.given).kind !== 'impossible'
   const byRules = searchRules(entry, other, sides, proof)
-  if (isMoved && mayMeet) return { ...byRules, untold: OTHER_SOURCES }
-  if (other !== 'none' && other.names !== entry.names) return { ...byRules, untold: OTHER_NAMES }
-  if (beyond.length === 0 || !mayMeet) return byRules
+  if (other === 'none') return byRules
+  if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
+  const mayMeet = solve(proof.given).kind !== 'impossible'
+  const sources = otherSources(entry, other)
+  if (sources.length > 0 && mayMeet) return { ...byRules, untold: otherSourcesText(sources) }
+  const credentials = otherCredentials(other, entry)
+  if (credentials === undefined || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
-  const bare = example(given, entry, proof.facts, sides, 'bare')
+  const { found: bare } = example(given, entry, proof.facts, sides, 'bare')
   const examples = bare === undefined ? byRules.examples : [...byRules.examples, bare]
   if (examples.some(({ refusing }) => refusing.reason.startsWith('401'))) return { examples }
-  const kinds = [...new Set(beyond.map(({ kind }) => `\`${kind}\``))].join(' and ')
-  return { examples, untold: `what ${kinds} accepts is not the same, and is not looked into` }
+  return { examples, untold: credentials }
 }
-
-const OTHER_SOURCES =
-  'whom the gateway believes about the source is not the same, and rules read it'
-
-const OTHER_NAMES = 'which server names its routes take is not the same, and is not looked into'
 
 /** By what routes and rules say, and whether there are credentials at all. */
 function searchRules(
@@ -196,14 +214,12 @@ function searchRules(
   let untold: string | undefined
   for (const [index, way] of ways.entries()) {
     if (examples.length >= MOST_EXAMPLES) break
-    const isPossible = solve([...proof.given, proof.ways[index] as Formula]).kind !== 'impossible'
-    const found = isPossible ? example([...given, way], entry, proof.facts, sides) : undefined
+    const known = solve([...proof.given, proof.ways[index] as Formula]).kind
+    if (known === 'impossible') continue
+    const { found, instead } = example([...given, way], entry, proof.facts, sides)
     if (found !== undefined) examples.push(found)
-    else if (isPossible) {
-      untold = proof.isExact
-        ? 'every example that was found is decided by something else'
-        : 'it depends on conditions that are not looked into, and no example was found'
-    }
+    else if (proof.isExact && known === 'possible' && instead !== undefined) untold = instead
+    else untold = uncoveredText(other === 'none' ? [entry] : [entry, other], proof.conditions)
   }
   return untold === undefined ? { examples } : { examples, untold }
 }
@@ -214,20 +230,25 @@ function example(
   formulas: readonly Formula[],
   entry: Entry,
   facts: Facts,
-  { decideFrom, decideTo }: Sides,
+  sides: Sides,
   /** Bare: without any credentials. */
   who: 'known' | 'bare' = 'known',
-): Found | undefined {
+): { readonly found?: Found; readonly instead?: string } {
   const avoided: Formula[] = []
+  let instead: string | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const solution = solve([...formulas, ...avoided])
-    if (solution.kind !== 'possible') return undefined
-    const found = exampleOf(worldOf(solution.assignment), entry, facts)
-    const request = who === 'bare' ? { ...found, identity: {} } : found
-    const [refusing, admitting] = [decideFrom(request), decideTo(request)]
-    if (refusing?.isAdmitted === false && admitting?.isAdmitted === true) {
-      return { example: request, refusing, admitting }
-    }
+    if (solution.kind !== 'possible') break
+    const made = exampleOf(worldOf(solution.assignment), entry, facts)
+    const request = who === 'bare' ? { ...made, identity: {} } : made
+    const { refusing, admitting } = judge(request, entry, sides)
+    const isShown =
+      refusing?.isAdmitted === false &&
+      admitting?.isAdmitted === true &&
+      // Both were asked about the whole of it: it is shown for this route only if that takes it.
+      (entry.match === undefined || admitting.route === entry.route)
+    if (isShown) return { found: { example: request, refusing, admitting } }
+    instead = insteadText(request, entry, refusing, admitting)
     // Something else took it: look for another one that differs in something.
     avoided.push(
       any(
@@ -237,7 +258,35 @@ function example(
       ),
     )
   }
-  return undefined
+  return instead === undefined ? {} : { instead }
+}
+
+/** Both sides by the listener that would take it, which the host decides on a shared port. */
+function judge(request: ExampleRequest, entry: Entry, { from, to, ...decide }: Sides) {
+  const { port } = entry.where.listener
+  const at = (ways: Ways): ExampleRequest => {
+    if (entry.match === undefined || port === undefined) return request
+    const isThere = ways.listeners.some((one) => one.port === port)
+    const listener = isThere ? doorFor(ways, port, request.host) : entry.listener
+    return { ...request, listener: listener ?? entry.listener }
+  }
+  return { refusing: decide.decideFrom(at(from)), admitting: decide.decideTo(at(to)) }
+}
+
+/** What became of the example, by name. */
+function insteadText(
+  { method, path, host }: ExampleRequest,
+  { route }: Entry,
+  refusing: Verdict | undefined,
+  admitting: Verdict | undefined,
+): string {
+  const what = `an example was looked for and not found: ${method} ${path} of ${host}`
+  if (admitting?.isAdmitted === true && admitting.route !== route) {
+    return `${what} is taken by route ${admitting.route}`
+  }
+  if (admitting?.isAdmitted !== true)
+    return `${what} is decided by ${admitting?.reason ?? 'nothing'}`
+  return `${what} is ${refusing?.reason ?? 'not decided'} on both sides`
 }
 
 /** The entry takes and admits it; and the ways in which the other one refuses it. */
@@ -253,7 +302,14 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
   if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
   const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
-  return { given: [...given, ...space.axioms], ways, facts, isExact: space.isExact }
+  const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
+  return {
+    given: [...given, ...space.axioms],
+    ways,
+    facts,
+    isExact: space.isExact,
+    conditions: conditions.map(({ condition }) => condition),
+  }
 }
 
 /** Of both sides only what both know: what one of them takes for granted is for it to ask. */

@@ -1,4 +1,5 @@
-import { isAttached } from '../../model/attachment.ts'
+import { isAttached, nameOf } from '../../model/attachment.ts'
+import { coverage } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
@@ -38,11 +39,34 @@ export interface RouteMatch extends Ranked {
 export interface Ways {
   readonly entries: readonly Entry[]
   readonly matches: ReadonlyMap<string, readonly RouteMatch[]>
+  readonly listeners: readonly Door[]
+}
+
+/** A listener, by what tells it from others on its port. */
+export interface Door {
+  /** `gateway/listener` */
+  readonly name: string
+  readonly port: number | undefined
+  /** Undefined: any. */
+  readonly hostname: string | undefined
+}
+
+/** The listener of a port that takes requests for the host; undefined where none does. */
+export function doorFor({ listeners }: Ways, port: number, host: string): string | undefined {
+  const rank = ({ hostname }: Door) => {
+    if (hostname === undefined) return 0
+    if (!coverage(hostname)(host)) return -1
+    return hostname.startsWith('*.') ? hostname.length : Number.MAX_VALUE
+  }
+  const able = listeners.filter((one) => one.port === port && rank(one) >= 0)
+  const [best] = able.sort((a, b) => rank(b) - rank(a))
+  return best?.name
 }
 
 export function waysThrough(model: Model): Ways {
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
+  const listeners: Door[] = []
   let connection: Point | undefined
   let traffic: Point | undefined
   for (const point of pointsOf(model)) {
@@ -51,6 +75,7 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'connection') {
       connection = point
       matches.set(door, [])
+      listeners.push({ name: door, port: listener.port, hostname: nameOf(listener) })
       const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
       if (!isHttp) entries.push(streamEntry(model, point, door))
       continue
@@ -89,7 +114,7 @@ export function waysThrough(model: Model): Ways {
       })
     }
   }
-  return { entries, matches }
+  return { entries, matches, listeners }
 }
 
 function streamEntry({ tcpRoutes }: Model, point: Point, door: string): Entry {
@@ -121,10 +146,11 @@ export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
   return [...new Set(points.flatMap(({ authentications }) => authentications))]
 }
 
-/** Whom the gateway believes about the source, where a rule of the one or the other reads it. */
-export function hasOtherSources(one: Entry, other: Entry): boolean {
-  const isRead = [one, other].some(readsSource)
-  return isRead && beliefsOf(one) !== beliefsOf(other)
+/** Settings by which the source is known and that differ, where a rule of either reads it. */
+export function otherSources(one: Entry, other: Entry): readonly string[] {
+  if (![one, other].some(readsSource)) return []
+  const [own, others] = [beliefsOf(one), beliefsOf(other)]
+  return Object.keys(own).filter((name) => own[name] !== others[name])
 }
 
 function readsSource({ points }: Entry): boolean {
@@ -133,8 +159,8 @@ function readsSource({ points }: Entry): boolean {
   )
 }
 
-function beliefsOf({ points }: Entry): string {
-  return points.map(({ believes }) => believes).join('')
+function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {
+  return points[0]?.believes ?? {}
 }
 
 /** Whether nothing that decides differs: then there is nothing to look for. */

@@ -1,0 +1,251 @@
+/**
+ * Who accounts for a part of the Model that differs between two of them. What stands here by name
+ * is accounted for; everything else, and so every part that is added to the Model later, is not:
+ * whether it changes anything is then not known.
+ */
+export type Accountant =
+  /** The comparison of rules at each way through the gateway. */
+  | 'rules'
+  /** The comparison of what routes take, and of the ways that there are. */
+  | 'routes'
+  /** The comparison of authentications on each way. */
+  | 'authentication'
+  /** The comparison of whom the gateway believes about the source, where a rule reads it. */
+  | 'source'
+  /** The comparison of the listeners that share a port. */
+  | 'ports'
+  /** Nothing needs to: it comes after the decision, or says how long and how much at once. */
+  | 'nothing'
+
+export interface Account {
+  readonly by: Accountant
+  /** Whether the parts below are accounted for one by one; else the whole is. */
+  readonly opens?: true
+  /** Only where this is so of the two values; undefined is what is not there. */
+  readonly when?: (old: unknown, now: unknown) => boolean
+  /** Only below one of these, where that is new or gone. */
+  readonly under?: readonly string[]
+}
+
+const isListed = (value: unknown) => Array.isArray(value) && value.length > 0
+const bothListed = (old: unknown, now: unknown) => isListed(old) && isListed(now)
+const isWeight = (value: unknown) => value === undefined || (value as number) > 0
+const isNotInvalid = (value: unknown) => value !== 'invalid'
+
+const OPENS = { by: 'routes', opens: true } as const
+const ROUTES = { by: 'routes' } as const
+const NOTHING = { by: 'nothing' } as const
+
+/** Of a listener that is new or gone, all of it goes with its ways. */
+const NEW_LISTENER = { by: 'routes', under: ['gateways[]', 'gateways[].listeners[]'] } as const
+const NEW_BACKEND = { by: 'routes', under: ['backends[]'] } as const
+
+const MODEL: Readonly<Record<string, Account>> = {
+  'gateways[]': OPENS,
+  'gateways[].listeners': OPENS,
+  'gateways[].listeners[]': OPENS,
+  'gateways[].policies': OPENS,
+  'gateways[].listeners[].policies': OPENS,
+  'gateways[].listeners[].hostname': { by: 'ports' },
+  'gateways[].listeners[].protocol': NEW_LISTENER,
+  'gateways[].listeners[].port': { ...NEW_LISTENER, by: 'ports' },
+  'gateways[].listeners[].tls': NEW_LISTENER,
+  /** What the gateway shows to clients, not what it asks of them. */
+  'gateways[].listeners[].tls.certificates': NOTHING,
+
+  'routes[]': OPENS,
+  'routes.order': ROUTES,
+  'routes[].hostnames': ROUTES,
+  'routes[].parents': ROUTES,
+  'routes[].policies': OPENS,
+  'routes[].rules': OPENS,
+  'routes[].rules.order': ROUTES,
+  'routes[].rules[]': OPENS,
+  'routes[].rules[].matches': ROUTES,
+  'routes[].rules[].policies': OPENS,
+  'routes[].rules[].action': OPENS,
+  'routes[].rules[].action.kind': { by: 'routes', under: ['routes[]', 'routes[].rules[]'] },
+  'routes[].rules[].action.backends': OPENS,
+  'routes[].rules[].action.backends.order': NOTHING,
+  'routes[].rules[].action.backends[]': OPENS,
+  'routes[].rules[].action.backends[].policies': OPENS,
+  'routes[].rules[].action.backends[].weight': {
+    by: 'nothing',
+    when: (old, now) => isWeight(old) && isWeight(now),
+  },
+
+  'tcpRoutes[]': OPENS,
+  'tcpRoutes.order': ROUTES,
+  'tcpRoutes[].hostnames': ROUTES,
+  'tcpRoutes[].parents': ROUTES,
+  'tcpRoutes[].policies': OPENS,
+  'tcpRoutes[].action': OPENS,
+  'tcpRoutes[].action.kind': { by: 'routes', under: ['tcpRoutes[]'] },
+  'tcpRoutes[].action.backends': { by: 'nothing', when: bothListed },
+
+  'backends[]': OPENS,
+  'backends.order': NOTHING,
+  'backends[].kind': NEW_BACKEND,
+  'backends[].policies': OPENS,
+  // Where requests go once they are admitted. Backends that decide themselves are kept apart.
+  'backends[].endpoints': NOTHING,
+  'backends[].path': NOTHING,
+  'backends[].service': NOTHING,
+  'backends[].namespace': NOTHING,
+  'backends[].port': NOTHING,
+  'backends[].target': NOTHING,
+  'backends[].groups': OPENS,
+  'backends[].groups[]': OPENS,
+  'backends[].groups[].providers': OPENS,
+  'backends[].groups[].providers.order': NOTHING,
+  'backends[].groups[].providers[]': OPENS,
+  'backends[].groups[].providers[].policies': OPENS,
+  'backends[].groups[].providers[].provider': NOTHING,
+  'backends[].groups[].providers[].endpoint': NOTHING,
+  'backends[].groups[].providers[].options': NOTHING,
+
+  frontend: OPENS,
+
+  'settings.workers': NOTHING,
+  'settings.admin': NOTHING,
+  'settings.stats': NOTHING,
+  'settings.readiness': NOTHING,
+  'settings.dns': NOTHING,
+  'settings.logging': NOTHING,
+  'settings.metrics': NOTHING,
+  'settings.drain': NOTHING,
+  'settings.decisions': NOTHING,
+  'settings.upstream': NOTHING,
+  'settings.modelCatalog': NOTHING,
+  'settings.sensitiveHeaders': NOTHING,
+  'settings.standardAttributes': NOTHING,
+}
+
+/** By kind of policy, then by key of its value. Kinds that are not here are not accounted for. */
+const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Account>>>> = {
+  authorization: { rules: { by: 'rules' }, mode: { by: 'rules' } },
+  networkAuthorization: { rules: { by: 'rules' }, mode: { by: 'rules' } },
+  jwtAuthentication: { by: 'authentication' },
+  basicAuth: { by: 'authentication' },
+  apiKey: { by: 'authentication' },
+  authentication: { by: 'authentication' },
+  extAuthz: { by: 'authentication' },
+
+  // Limits of sizes are not here: they decide which requests are read at all.
+  frontendHttp: {
+    trustedHops: { by: 'source' },
+    ...nothing(
+      'headTimeout',
+      'bodyTimeout',
+      'http1IdleTimeout',
+      'http1HeaderCase',
+      'http2MaxConcurrentStreams',
+      'http2MaxResetsPerSecond',
+      'http2MaxControlFramesPerSecond',
+      'http2WindowSize',
+      'http2ConnectionWindowSize',
+      'http2FrameSize',
+      'http2KeepaliveInterval',
+      'http2KeepaliveTimeout',
+      'maxConnectionDuration',
+    ),
+  },
+  frontendTcp: nothing('keepalives'),
+  frontendTls: nothing('handshakeTimeout'),
+  accessLog: nothing('enabled', 'filter', 'sample', 'add', 'remove'),
+  tracing: nothing(
+    'target',
+    'protocol',
+    'path',
+    'randomSampling',
+    'clientSampling',
+    'filter',
+    'attributes',
+    'resources',
+    'remove',
+  ),
+  timeout: nothing('request', 'backendRequest'),
+  retry: nothing(
+    'attempts',
+    'backoff',
+    'codes',
+    'connectionErrors',
+    'precondition',
+    'condition',
+    'maxBodyBytes',
+  ),
+  // Rules read the request as it came, whatever is sent on.
+  requestHeaders: nothing('add', 'set', 'remove'),
+  responseHeaders: nothing('add', 'set', 'remove'),
+  urlRewrite: nothing('authority', 'path'),
+  requestMirror: nothing('backend', 'percentage'),
+  loadBalancer: nothing('algorithm', 'hashKey'),
+  healthCheck: nothing(
+    'http',
+    'tcp',
+    'port',
+    'interval',
+    'timeout',
+    'unhealthyThreshold',
+    'healthyThreshold',
+  ),
+  outlierDetection: nothing(
+    'duration',
+    'consecutiveFailures',
+    'healthThreshold',
+    'restoreHealth',
+    'maxEvicted',
+    'unhealthyExpression',
+  ),
+  connectionLimits: nothing(
+    'maxConnections',
+    'maxPendingRequests',
+    'maxRequestsPerConnection',
+    'idleTimeout',
+  ),
+  tcp: nothing('connectTimeout', 'keepalives'),
+  backendTLS: nothing(
+    'root',
+    'cert',
+    'key',
+    'hostname',
+    'subjectAltNames',
+    'insecure',
+    'insecureHost',
+    'alpn',
+    'keyExchangeGroups',
+  ),
+  http: nothing('version', 'requestTimeout'),
+}
+
+function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> {
+  return Object.fromEntries(keys.map((key) => [key, NOTHING]))
+}
+
+/** By path, with `[]` for any item of a list and `policy(kind)` for a policy wherever it is. */
+export const ACCOUNTS: ReadonlyMap<string, Account> = new Map([
+  ...Object.entries(MODEL),
+  ...Object.entries(POLICIES).flatMap(([kind, own]) => accountsOfPolicy(kind, own)),
+])
+
+function accountsOfPolicy(
+  kind: string,
+  own: Account | Readonly<Record<string, Account>>,
+): readonly (readonly [string, Account])[] {
+  if (isAccount(own)) return [[`policy(${kind})`, own]]
+  const by = Object.values(own)[0]?.by ?? 'nothing'
+  return [
+    [`policy(${kind})`, { by, opens: true }],
+    // What guards a place by failing is not the same as what works.
+    [`policy(${kind}).state`, { by, when: (old, now) => isNotInvalid(old) && isNotInvalid(now) }],
+    [`policy(${kind}).value`, { by, opens: true }],
+    ...Object.entries(own).map(([key, one]) => [`policy(${kind}).value.${key}`, one] as const),
+  ]
+}
+
+function isAccount(own: Account | Readonly<Record<string, Account>>): own is Account {
+  return typeof own['by'] === 'string'
+}
+
+/** Said of every part: where it is written, what it is called, what follows from where it is. */
+export const WITHOUT_MEANING: ReadonlySet<string> = new Set(['origin', 'diagnostics'])

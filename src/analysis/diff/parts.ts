@@ -1,0 +1,249 @@
+import { hashOf } from '../../model/hash.ts'
+import { canonicalJson } from '../../model/json.ts'
+import type { Model } from '../../model/model.ts'
+import { POLICY_SCHEMAS, policySchema } from '../../policies/schema.ts'
+import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
+
+/** A part of the Model that differs, and that nothing accounts for. */
+export interface UnaccountedPart {
+  /** As one would look it up: `gateways[default].listeners[https].tls.clients.mode`. */
+  readonly part: string
+  /** `gateway/listener`, where it belongs to one. */
+  readonly listener: string
+  readonly route: string
+}
+
+/**
+ * Walks through both Models and looks for whom to ask about each part that differs. Parts for
+ * which there is nobody are the result.
+ */
+export function unaccountedParts(before: Model, after: Model): readonly UnaccountedPart[] {
+  const found: UnaccountedPart[] = []
+  const context: Context = { before, after, deciding: decidingBackends([before, after]), found }
+  walk(context, before, after, { text: '', pattern: '', newPart: undefined, item: {} })
+  return [...found, ...sharedPorts(before, after)]
+}
+
+interface Context {
+  readonly before: Model
+  readonly after: Model
+  /** Backends that decide about requests, or tell what others decide by. */
+  readonly deciding: ReadonlySet<string>
+  readonly found: UnaccountedPart[]
+}
+
+interface Position {
+  readonly text: string
+  /** The same without names. */
+  readonly pattern: string
+  /** The outermost part around it that only one of the two has. */
+  readonly newPart: string | undefined
+  readonly item: { readonly gateway?: string; readonly listener?: string; readonly route?: string }
+}
+
+function walk(context: Context, old: unknown, now: unknown, at: Position): void {
+  if (old === now || isSame(old, now)) return
+  const account = ACCOUNTS.get(at.pattern)
+  const isAccounted = account !== undefined && accounts(account, old, now, at)
+  const isKept = isAccounted && !isDecidingBackend(context, at)
+  if (isKept && account.opens !== true) return
+  const isOpen = isKept || (isPart(old) && isPart(now))
+  if (!isOpen || !(isPart(old) || isPart(now))) {
+    report(context, at)
+    return
+  }
+  const isNew = old === undefined || now === undefined
+  const inside = isNew ? { ...at, newPart: at.newPart ?? at.pattern } : at
+  if (Array.isArray(old ?? now)) walkList(context, listOf(old), listOf(now), inside)
+  else walkObject(context, objectOf(old), objectOf(now), inside)
+}
+
+function report({ found }: Context, { text, item: { gateway, listener, route } }: Position): void {
+  const door = listener === undefined ? '' : `${gateway}/${listener}`
+  found.push({ part: text, listener: door, route: route ?? '' })
+}
+
+function accounts({ when, under }: Account, old: unknown, now: unknown, at: Position): boolean {
+  if (under !== undefined && !(at.newPart !== undefined && under.includes(at.newPart))) return false
+  return when === undefined || when(old, now)
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function walkObject(context: Context, old: Fields, now: Fields, at: Position): void {
+  for (const key of new Set([...Object.keys(old), ...Object.keys(now)])) {
+    if (WITHOUT_MEANING.has(key)) continue
+    // What the item of a list is found by is the same, or the item is another one.
+    if (at.pattern.endsWith(']') && key === 'name') continue
+    if (at.pattern.endsWith('backends[]') && key === 'backend') continue
+    if (at.pattern.startsWith('policy(') && !at.pattern.includes('.') && PLACE.has(key)) continue
+    const dot = at.text === '' ? '' : '.'
+    const next = { ...at, text: `${at.text}${dot}${key}`, pattern: `${at.pattern}${dot}${key}` }
+    walk(context, old[key], now[key], next)
+  }
+}
+
+/** What a policy is found by, and what follows from where it is. */
+const PLACE: ReadonlySet<string> = new Set(['kind', 'section', 'policy', 'level'])
+
+function walkList(
+  context: Context,
+  old: readonly unknown[],
+  now: readonly unknown[],
+  at: Position,
+): void {
+  const [before, after] = [byName(old), byName(now)]
+  if (isReordered(before, after) && !ACCOUNTS.has(`${at.pattern}.order`)) {
+    report(context, { ...at, text: `the order of ${at.text}` })
+  }
+  for (const name of new Set([...before.keys(), ...after.keys()])) {
+    const [one, other] = [before.get(name), after.get(name)]
+    const item = one ?? other
+    const text = isPolicies(item) ? `${at.text}.${item.kind}` : `${at.text}[${name}]`
+    const pattern = isPolicies(item) ? `policy(${item.kind})` : `${at.pattern}[]`
+    const next = { ...at, text, pattern, item: itemAt(at, name, pattern) }
+    if (isPolicies(item) && DEFAULTED.has(item.kind) && isOnly(context, item.kind)) {
+      walk(context, one ?? defaultOf(item), other ?? defaultOf(item), next)
+    } else walk(context, one, other, next)
+  }
+}
+
+/** Of policies, the order counts among those of a kind of which only the first holds. */
+function isReordered(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): boolean {
+  const orders = (items: ReadonlyMap<string, unknown>) => {
+    const names = new Map<string, string[]>()
+    for (const [name, item] of items) {
+      if (!before.has(name) || !after.has(name)) continue
+      const kind = isPolicies(item) ? item.kind : ''
+      if (!COMPOSING.has(kind)) names.set(kind, [...(names.get(kind) ?? []), name])
+    }
+    return names
+  }
+  const [old, now] = [orders(before), orders(after)]
+  return [...old].some(([kind, names]) => names.join('\n') !== now.get(kind)?.join('\n'))
+}
+
+const COMPOSING: ReadonlySet<string> = new Set(
+  POLICY_SCHEMAS.filter(({ composes }) => composes).map(({ kind }) => kind),
+)
+
+function itemAt({ item }: Position, name: string, pattern: string): Position['item'] {
+  if (pattern === 'gateways[]') return { gateway: name }
+  if (pattern === 'gateways[].listeners[]') return { ...item, listener: name }
+  return pattern === 'routes[]' ? { route: name } : item
+}
+
+/** Without them the gateway does as they say by default. */
+const DEFAULTED: ReadonlySet<string> = new Set(['frontendHttp', 'frontendTls', 'connect'])
+
+interface PolicyItem {
+  readonly kind: string
+  readonly section: string
+  readonly policy: string
+}
+
+function isPolicies(item: unknown): item is PolicyItem {
+  return isPart(item) && 'kind' in item && 'section' in item && 'policy' in item
+}
+
+function defaultOf(item: PolicyItem): unknown {
+  return { ...item, state: 'valid', value: policySchema(item.kind).parse({}) }
+}
+
+/** Another one around it would count in its absence, and not what is said by default. */
+function isOnly({ before, after }: Context, kind: string): boolean {
+  return [before, after].every(({ frontend, gateways }) => {
+    const all = [...frontend, ...gateways.flatMap(({ policies }) => policies)]
+    return all.filter((one) => one.kind === kind).length <= 1
+  })
+}
+
+/** Items by what tells them apart, in order; of several with one name the others have a number. */
+function byName(items: readonly unknown[]): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>()
+  for (const [index, item] of items.entries()) {
+    const name = nameIn(item) ?? `${index}`
+    let own = name
+    for (let count = 2; found.has(own); count++) own = `${name} ${count}`
+    found.set(own, item)
+  }
+  return found
+}
+
+function nameIn(item: unknown): string | undefined {
+  if (!isPart(item)) return undefined
+  if (isPolicies(item)) return `${item.section} ${item.kind} ${item.policy}`
+  const { name, backend } = item as Fields
+  if (typeof name === 'string') return name
+  return typeof backend === 'string' ? backend : undefined
+}
+
+function isDecidingBackend({ deciding }: Context, { text, pattern }: Position): boolean {
+  if (!pattern.startsWith('backends[]')) return false
+  return [...deciding].some((name) => text.startsWith(`backends[${name}]`))
+}
+
+/** Backends that are named in an authentication: services that are asked, and that have keys. */
+function decidingBackends(models: readonly Model[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  const collect = (value: unknown): void => {
+    if (!isPart(value)) return
+    for (const [key, member] of Object.entries(value)) {
+      if (key === 'backend' && typeof member === 'string') names.add(member)
+      else collect(member)
+    }
+  }
+  const visit = (value: unknown): void => {
+    if (!isPart(value)) return
+    if (isPolicies(value) && ACCOUNTS.get(`policy(${value.kind})`)?.by === 'authentication') {
+      collect(value)
+    } else for (const member of Object.values(value)) visit(member)
+  }
+  for (const model of models) visit(model)
+  return names
+}
+
+/** Where several listeners share a port, the host of a request says whose it is. */
+function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
+  const [old, now] = [listenersByPort(before), listenersByPort(after)]
+  const found: UnaccountedPart[] = []
+  for (const port of new Set([...old.keys(), ...now.keys()])) {
+    const [was, is] = [old.get(port) ?? [], now.get(port) ?? []]
+    if (was.length < 2 && is.length < 2) continue
+    if (hashOf(was) === hashOf(is)) continue
+    found.push({ part: `the listeners that share port ${port}`, listener: '', route: '' })
+  }
+  return found
+}
+
+function listenersByPort({ gateways }: Model): ReadonlyMap<number, readonly unknown[]> {
+  const found = new Map<number, unknown[]>()
+  for (const gateway of gateways) {
+    for (const { name, protocol, port, hostname } of gateway.listeners) {
+      if (port === undefined) continue
+      const own = found.get(port) ?? []
+      own.push([gateway.name, name, protocol, hostname])
+      found.set(port, own)
+    }
+  }
+  return found
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return canonicalJson(a, WITHOUT_MEANING) === canonicalJson(b, WITHOUT_MEANING)
+}
+
+function isPart(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function objectOf(value: unknown): Fields {
+  return isPart(value) && !Array.isArray(value) ? (value as Fields) : {}
+}

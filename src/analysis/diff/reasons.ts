@@ -1,0 +1,55 @@
+import { canonicalJson } from '../../model/json.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { partsNotCovered } from '../symbolic/covered.ts'
+import type { Condition } from '../symbolic/space.ts'
+import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
+
+/** Why it is not known, with the part that it is about. */
+
+/** What the authentications of the one accept that those of the other do not have. */
+export function otherCredentials(one: Entry, other: Entry): string | undefined {
+  const beyond = authenticationsBeyond(one, other)
+  if (beyond.length === 0) return undefined
+  const texts = beyond.map((policy) => {
+    const counterpart = authenticationsOf(other).find(({ kind }) => kind === policy.kind)
+    if (counterpart === undefined) return `what \`${policy.kind}\` accepts (only one has it)`
+    return `what \`${policy.kind}\` accepts (${differingKeys(policy, counterpart).join(', ')})`
+  })
+  return `${[...new Set(texts)].join(' and ')} differs, and credentials cannot be made up`
+}
+
+function differingKeys(a: ValidPolicy, b: ValidPolicy): readonly string[] {
+  const [own, other] = [a.value, b.value] as Readonly<Record<string, unknown>>[]
+  const keys = new Set([...Object.keys(own ?? {}), ...Object.keys(other ?? {})])
+  const found = [...keys].filter((key) => canonicalJson(own?.[key]) !== canonicalJson(other?.[key]))
+  return found.length === 0 ? ['where it is attached'] : found
+}
+
+export function otherSourcesText(settings: readonly string[]): string {
+  const names = settings.map((name) => `\`${name}\``).join(' and ')
+  return `${names} differs, by which the gateway knows the source, and rules read it`
+}
+
+export function otherNamesText(one: Entry, other: Entry): string {
+  return `the server names of its TCP routes differ: ${one.names || 'none'} and ${other.names || 'none'}`
+}
+
+/** The conditions on the way of either that are not of a covered form, a few of them. */
+export function uncoveredText(entries: readonly Entry[], more: readonly Condition[]): string {
+  const conditions = [
+    ...entries.flatMap(({ points }) =>
+      points.flatMap(({ rules }) =>
+        rules.filter(({ isEnforced }) => isEnforced).map(({ condition }) => condition),
+      ),
+    ),
+    ...more,
+  ]
+  const parts = conditions.flatMap(({ term, text, parts: others = [] }) => [
+    ...partsNotCovered(term, text),
+    ...others.map(({ id }) => id),
+  ])
+  const [first, ...rest] = [...new Set(parts)]
+  if (first === undefined) return 'the conditions are too many to be looked into together'
+  const others = rest.length === 0 ? '' : ` and ${rest.length} more`
+  return `it depends on \`${first}\`${others}, which is not looked into, and no example was found`
+}

@@ -1,0 +1,231 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'diff-proof-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+const run = (...args: readonly string[]) => runWith(args)
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, `${name}.yaml`)
+  writeFileSync(path, text)
+  return path
+}
+
+const TOKEN = `    jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' } }\n`
+const config = (policies: string, more = '') =>
+  `gateways: { default: { port: 8080 } }\nroutes:\n- name: api\n  policies:\n${policies}  backends: [{ host: 'a:80' }]\n${more}`
+const rules = (...list: readonly string[]) =>
+  `    authorization: { rules: [${list.map((rule) => `{ ${rule} }`).join(', ')}] }\n`
+
+async function diffOf(old: string, now: string, ...args: readonly string[]) {
+  return run('diff', file('old', old), file('new', now), ...args)
+}
+
+const anyOf = `    authentication: { anyOf: [{ apiKey: { keys: [{ keyHash: 'sha256:${'0'.repeat(64)}' }] } }] }\n`
+
+describe('what portcullis diff calls proven', () => {
+  const hosts = (guard: string, name = 'b.test') => `gateways: { default: { port: 8080 } }
+routes:
+- { name: a, hostnames: [a.test], backends: [{ host: 'a:80' }] }
+- name: b
+  hostnames: ${name === '' ? '[]' : `['${name}']`}
+  policies: { ${guard} }
+  backends: [{ host: 'a:80' }]
+`
+  const guard = `authorization: { rules: [{ deny: "request.host == 'b.test' && request.path.startsWith('/admin')" }] }`
+  it('looks at each route under its own hostname, also without matches', async () => {
+    const { out, code } = await diffOf(
+      hosts(guard),
+      hosts('timeout: {}'),
+      '--fail-on-newly-admitted',
+    )
+    assert.match(out, /newly admitted at listener default\/default, route b,[\s\S]*host: b\.test/)
+    assert.equal(code, 1)
+    for (const wider of ['', '*', '*.test']) {
+      const found = await diffOf(hosts('timeout: {}'), hosts('timeout: {}', wider))
+      assert.match(found.out, /newly admitted at listener default\/default, route b/, wider)
+    }
+  })
+
+  const tls = (more: string) =>
+    `tls: { cert: { inline: c }, key: { inline: k }${more === '' ? '' : `, ${more}`} }`
+  const listener = (own: string, more = '') =>
+    `gateways: { default: { port: 8443, ${own} } }\nroutes:\n- { name: api, backends: [{ host: 'a:80' }] }\n${more}`
+  const root = 'root: { inline: r }'
+  const frontend = (own: string) => listener('protocol: HTTP', `frontendPolicies: { ${own} }\n`)
+  for (const [what, old, now, part] of [
+    [
+      'certificates of clients',
+      listener(tls(root)),
+      listener(tls(`${root}, clientCertificates: Optional`)),
+      /tls\.clients\.mode/,
+    ],
+    ['their authority', listener(tls(root)), listener(tls('')), /tls\.clients/],
+    ['encryption', listener(tls('')), listener('protocol: HTTP'), /listeners\[default\]\.protocol/],
+    [
+      'PROXY protocol',
+      frontend('proxyProtocol: {}'),
+      frontend('proxyProtocol: { mode: Optional }'),
+      /proxyProtocol\.value\.mode/,
+    ],
+    [
+      'no PROXY protocol',
+      frontend('proxyProtocol: {}'),
+      frontend('http: {}'),
+      /frontend\.proxyProtocol/,
+    ],
+    [
+      'the port',
+      listener(tls('')),
+      listener(tls('')).replace('8443', '9443'),
+      /listeners\[default\]\.port/,
+    ],
+    [
+      'how long heads may be',
+      frontend('http: { maxHeadSize: 1Ki }'),
+      frontend('http: {}'),
+      /maxHeadSize/,
+    ],
+    [
+      'what the gateway answers itself',
+      config('    timeout: {}\n'),
+      config('    directResponse: { status: 403 }\n'),
+      /routes\[api\].*directResponse/,
+    ],
+    [
+      'rates',
+      config('    timeout: {}\n'),
+      config('    localRateLimit: { requests: 1, unit: Minutes }\n'),
+      /localRateLimit/,
+    ],
+  ] as const) {
+    it(`names what differs and is not accounted for: ${what}`, async () => {
+      const { out, code } = await diffOf(old, now, '--fail-on-newly-admitted')
+      assert.match(out, /not known whether something is newly admitted or newly refused/)
+      assert.match(out, part)
+      assert.equal(code, 1)
+    })
+  }
+
+  for (const [what, old, now] of [
+    ['times', config('    timeout: {}\n'), config('    timeout: { request: 3s }\n')],
+    [
+      'logs',
+      config('    timeout: {}\n'),
+      config('    timeout: {}\n', 'config: { logging: { level: debug } }\n'),
+    ],
+    [
+      'headers that are sent on',
+      config('    timeout: {}\n'),
+      config('    requestHeaders: { set: { a: b } }\n'),
+    ],
+    [
+      'where requests go',
+      config('    timeout: {}\n'),
+      config('    timeout: {}\n').replace('a:80', 'b:81'),
+    ],
+    [
+      'the same certificate of the gateway',
+      listener(tls('')),
+      listener(tls('').replace('inline: c', 'inline: d')),
+    ],
+  ] as const) {
+    it(`proves that nothing changes by ${what}`, async () => {
+      const { out } = await diffOf(old, now)
+      assert.equal(out, 'nothing changes: proven for every request\n')
+    })
+  }
+
+  const deny = (text: string) => config(`${TOKEN}${rules(`deny: "${text}"`)}`)
+  const open = config(TOKEN)
+  for (const [what, old, now, example] of [
+    [
+      'members of objects',
+      deny("'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles"),
+      open,
+      /"realm_access":\{"roles":\["banned"\]\}/,
+    ],
+    ['names of members', deny("jwt.o.exists(k, k == 'x') && has(jwt.o.x)"), open, /"o":\{"x":/],
+    ['fractions', deny('jwt.risk > 0.5'), deny('jwt.risk >= 0.9'), /"risk":0\.[5-8]/],
+    [
+      'large numbers',
+      deny('jwt.risk > 1e300 && jwt.risk < 1.1e300'),
+      open,
+      /"risk":1\.0[0-9]*e\+300/,
+    ],
+    [
+      'no host',
+      config(rules(`deny: "request.host == ''"`)),
+      config('    timeout: {}\n'),
+      /host: $/m,
+    ],
+    [
+      'the whole server',
+      config(rules(`require: "request.path.startsWith('/')"`)),
+      config('    timeout: {}\n'),
+      /GET \*|OPTIONS \*/,
+    ],
+  ] as const) {
+    it(`finds what a rule on ${what} refused`, async () => {
+      const { out } = await diffOf(old, now, '--fail-on-newly-admitted')
+      assert.match(out, /newly admitted at listener default\/default, route api/)
+      assert.match(out, example)
+    })
+  }
+
+  it('does not take a parameter for a part of the query', async () => {
+    const file = (rule: string) => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  matches: [{ path: { pathPrefix: / }, query: [{ name: q, value: { exact: '1' } }] }]
+  policies: { ${rule} }
+  backends: [{ host: 'a:80' }]
+`
+    // `?%71=1` is the parameter too.
+    const guarded = `authorization: { rules: [{ require: "request.query.contains('q=1')" }] }`
+    const { out } = await diffOf(file(guarded), file('timeout: {}'))
+    assert.doesNotMatch(out, /nothing changes/)
+  })
+
+  it('of headers with one name takes the first, as the gateway does', async () => {
+    const file = (rule: string) => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  matches: [{ headers: [{ name: x, value: { exact: '1' } }, { name: X, value: { exact: '2' } }] }]
+  policies: { ${rule} }
+  backends: [{ host: 'a:80' }]
+`
+    const { out } = await diffOf(
+      file('timeout: {}'),
+      file('authorization: { rules: [{ deny: "true" }] }'),
+    )
+    assert.match(out, /newly refused at .*route api[\s\S]*x: 1/)
+  })
+
+  it('sees that names of routes changed places', async () => {
+    const file = (
+      first: string,
+      second: string,
+      rule: string,
+    ) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: ${first}, matches: [{ path: { exact: /a } }], backends: [{ host: 'a:80' }] }
+- { name: ${second}, matches: [{ path: { exact: /b } }], policies: { ${rule} }, backends: [{ host: 'a:80' }] }
+`
+    const closed = 'authorization: { rules: [{ deny: "true" }] }'
+    const { out } = await diffOf(file('a', 'b', closed), file('b', 'a', 'timeout: {}'))
+    assert.match(out, /newly admitted[\s\S]*GET \/b/)
+  })
+
+  it('does not call proven that one of several credentials is optional', async () => {
+    const strict = anyOf
+    const optional = anyOf.replace('authentication: {', 'authentication: { mode: Optional,')
+    const { out } = await diffOf(config(strict), config(optional))
+    assert.doesNotMatch(out, /nothing changes/)
+  })
+})
