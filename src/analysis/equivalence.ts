@@ -1,12 +1,17 @@
 import type { Model } from '../model/model.ts'
+import { unaccountedParts } from './diff/parts.ts'
+import type { PlacedRule } from './placed-rule.ts'
 import { type Point, pointsOf } from './points.ts'
 import { Reasoning } from './reasoning.ts'
+import { isCovered } from './symbolic/covered.ts'
 
 /**
  * Whether it is proven that the rules of both Models decide alike at every place. Both must have
- * the same places: only rules may differ.
+ * the same places, and nothing but rules may differ. Rules that only one of them has must be of
+ * covered forms, but for those that are there twice.
  */
 export function isEquivalent(before: Model, after: Model): boolean {
+  if (unaccountedParts(before, after).length > 0) return false
   const later = pointsOf(after)
   for (const old of pointsOf(before)) {
     const { value: now } = later.next()
@@ -20,7 +25,10 @@ function decidesAlike(old: Point, now: Point): boolean {
   if (old.invalid.length > 0 || now.invalid.length > 0) {
     return old.invalid.length > 0 && now.invalid.length > 0
   }
-  if (textOf(old) === textOf(now)) return true
+  const [was, is] = [textsOf(old), textsOf(now)]
+  if (was.join('\n') === is.join('\n')) return true
+  if (!isOtherwiseSame(old, now)) return false
+  if (!hasCovered(old, new Set(is)) || !hasCovered(now, new Set(was))) return false
   const facts = new Map([...old.facts, ...now.facts])
   const reasoning = new Reasoning({ stage: old.stage, rules: [...old.rules, ...now.rules], facts })
   return (
@@ -29,20 +37,28 @@ function decidesAlike(old: Point, now: Point): boolean {
   )
 }
 
-function textOf({ rules }: Point): string {
-  return JSON.stringify(
-    rules.map(({ rule, isEnforced, condition }) => [
-      rule.action,
-      rule.expression,
-      isEnforced,
-      ...(condition.names ?? []),
-    ]),
-  )
+/** Whether what the other one does not have is of forms that are looked into. */
+function hasCovered({ rules }: Point, others: ReadonlySet<string>): boolean {
+  return rules.every((rule) => others.has(textOf(rule)) || isCovered(rule.condition.term))
+}
+
+/** Who comes to the rules, and what they see of whom. */
+function isOtherwiseSame(old: Point, now: Point): boolean {
+  const of = ({ required, facts, believes }: Point) =>
+    JSON.stringify([required, [...facts].filter(([name]) => !name.includes('#')), believes])
+  return of(old) === of(now)
+}
+
+function textsOf({ rules }: Point): readonly string[] {
+  return rules.map(textOf)
+}
+
+function textOf({ rule, isEnforced, condition }: PlacedRule): string {
+  return JSON.stringify([rule.action, rule.expression, isEnforced, ...(condition.names ?? [])])
 }
 
 function placeOf({ where }: Point): string {
-  const { gateway, listener, route, rule, backend, provider } = where
-  return (
-    [gateway, listener, route, rule, backend].map((one) => one?.name).join('/') + (provider ?? '')
-  )
+  const { gateway, listener, route, rule, backend, provider, target } = where
+  const names = [gateway, listener, route, rule, backend].map((one) => one?.name)
+  return [...names, provider ?? '', target ?? ''].join('/')
 }

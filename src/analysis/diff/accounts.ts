@@ -56,12 +56,19 @@ const MODEL: Readonly<Record<string, Account>> = {
   'routes[]': OPENS,
   'routes.order': ROUTES,
   'routes[].hostnames': ROUTES,
-  'routes[].parents': ROUTES,
+  ...parents('routes[]'),
   'routes[].policies': OPENS,
   'routes[].rules': OPENS,
   'routes[].rules.order': ROUTES,
   'routes[].rules[]': OPENS,
-  'routes[].rules[].matches': ROUTES,
+  'routes[].rules[].matches': OPENS,
+  'routes[].rules[].matches[]': OPENS,
+  'routes[].rules[].matches[].path': OPENS,
+  'routes[].rules[].matches[].path.kind': ROUTES,
+  'routes[].rules[].matches[].path.value': ROUTES,
+  'routes[].rules[].matches[].method': ROUTES,
+  ...valueMatches('routes[].rules[].matches[].headers'),
+  ...valueMatches('routes[].rules[].matches[].query'),
   'routes[].rules[].policies': OPENS,
   'routes[].rules[].action': OPENS,
   'routes[].rules[].action.kind': { by: 'routes', under: ['routes[]', 'routes[].rules[]'] },
@@ -77,7 +84,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'tcpRoutes[]': OPENS,
   'tcpRoutes.order': ROUTES,
   'tcpRoutes[].hostnames': ROUTES,
-  'tcpRoutes[].parents': ROUTES,
+  ...parents('tcpRoutes[]'),
   'tcpRoutes[].policies': OPENS,
   'tcpRoutes[].action': OPENS,
   'tcpRoutes[].action.kind': { by: 'routes', under: ['tcpRoutes[]'] },
@@ -121,10 +128,39 @@ const MODEL: Readonly<Record<string, Account>> = {
   'settings.standardAttributes': NOTHING,
 }
 
+function parents(route: string): Readonly<Record<string, Account>> {
+  return {
+    [`${route}.parents`]: OPENS,
+    [`${route}.parents[]`]: OPENS,
+    [`${route}.parents[].gateway`]: ROUTES,
+    [`${route}.parents[].listener`]: ROUTES,
+  }
+}
+
+function valueMatches(list: string): Readonly<Record<string, Account>> {
+  return {
+    [list]: OPENS,
+    [`${list}.order`]: ROUTES,
+    [`${list}[]`]: OPENS,
+    [`${list}[].kind`]: ROUTES,
+    [`${list}[].value`]: ROUTES,
+  }
+}
+
+const RULES: Readonly<Record<string, Account>> = {
+  rules: { by: 'rules', opens: true },
+  'rules[]': { by: 'rules', opens: true },
+  'rules[].action': { by: 'rules' },
+  'rules[].expression': { by: 'rules' },
+  /** Where it is written. */
+  'rules[].field': { by: 'nothing' },
+  mode: { by: 'rules' },
+}
+
 /** By kind of policy, then by key of its value. Kinds that are not here are not accounted for. */
 const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Account>>>> = {
-  authorization: { rules: { by: 'rules' }, mode: { by: 'rules' } },
-  networkAuthorization: { rules: { by: 'rules' }, mode: { by: 'rules' } },
+  authorization: RULES,
+  networkAuthorization: RULES,
   jwtAuthentication: { by: 'authentication' },
   basicAuth: { by: 'authentication' },
   apiKey: { by: 'authentication' },
@@ -178,7 +214,8 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove'),
   urlRewrite: nothing('authority', 'path'),
-  requestMirror: nothing('backend', 'percentage'),
+  /** Whoever gets a copy decides nothing. */
+  requestMirror: NOTHING,
   loadBalancer: nothing('algorithm', 'hashKey'),
   healthCheck: nothing(
     'http',
@@ -189,14 +226,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'unhealthyThreshold',
     'healthyThreshold',
   ),
-  outlierDetection: nothing(
-    'duration',
-    'consecutiveFailures',
-    'healthThreshold',
-    'restoreHealth',
-    'maxEvicted',
-    'unhealthyExpression',
-  ),
+  outlierDetection: nothing('unhealthyExpression', 'eviction'),
   connectionLimits: nothing(
     'maxConnections',
     'maxPendingRequests',
