@@ -41,22 +41,26 @@ async function findings(text: string): Promise<string> {
 
 describe('lint removes a rule only where it is proven to change nothing', () => {
   const ALLOW = `allow: "has(jwt.sub)"`
+  /** As good as EVE where the rest can never be so. */
+  const EVE = `deny: "jwt.sub == 'eve'"`
+  const or = (text: string) => `deny: "jwt.sub == 'eve' || (${text})"`
   for (const [what, rules] of [
     [
       'members of objects',
-      [`deny: "'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles"`, ALLOW],
+      [or(`'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles`), ALLOW],
     ],
-    ['names of members', [`deny: "jwt.o.exists(k, k == 'x') && has(jwt.o.x)"`, ALLOW]],
-    ['fractions', [`deny: "jwt.risk > 0.5 && jwt.risk < 0.9"`, ALLOW]],
-    ['a wider range of fractions', [`deny: "jwt.risk < 0.9"`, `deny: "jwt.risk > 0.95"`, ALLOW]],
-    ['no host', [`deny: "request.host == ''"`, ALLOW]],
-    ['infinity', [`deny: "jwt.n > 1.7e308"`, ALLOW]],
-    ['addresses as strings', [`deny: "jwt.ip == ip('10.0.0.1')"`, ALLOW]],
-    // Proven by logic alone, and yet of forms that nobody looked into.
-    ['what is not covered', [`deny: "size(jwt.a) > 1 && jwt.b"`, `deny: "jwt.b"`, ALLOW]],
+    ['names of members', [or(`jwt.o.exists(k, k == 'x') && has(jwt.o.x)`), ALLOW]],
+    ['fractions', [or('jwt.risk > 0.5 && jwt.risk < 0.9'), ALLOW]],
+    ['large numbers', [or('jwt.risk > 1e300 && jwt.risk < 1.1e300'), ALLOW]],
+    ['no host', [or("request.host == ''"), ALLOW]],
+    ['infinity', [or('jwt.n > 1.7e308'), ALLOW]],
+    ['addresses as strings', [or("jwt.ip == ip('10.0.0.1')"), ALLOW]],
+    // Proven by logic alone, and yet of a form that is not looked into.
+    ['what is not covered', [`deny: "jwt.sub == 'eve' && size(jwt.a) > 1"`, ALLOW]],
   ] as const) {
     it(`leaves rules on ${what}`, async () => {
-      assert.deepEqual(await fixed(...rules), rules)
+      const kept = await fixed(EVE, ...rules)
+      assert.deepEqual(kept.slice(-2), rules)
     })
   }
 
