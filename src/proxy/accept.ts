@@ -6,7 +6,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
+import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
@@ -228,6 +228,10 @@ export class Accepted implements Http2Observer {
   counted(what: Http2Count): void {
     this.closedBy ??= CLOSED_BY[what]
     this.#serving?.counted(what)
+  }
+
+  reset(reason: ResetReason): void {
+    this.#serving?.reset?.(reason)
   }
 
   drain(): void {
