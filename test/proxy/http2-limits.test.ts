@@ -371,6 +371,10 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
     ] as readonly (readonly [string, string])[]
   for (const [name, fields] of [
     ['upper case in a name', [...base(), ['X-A', '1']]],
+    ['a space before a value', [...base(), ['x-a', ' b']]],
+    ['a space behind a value', [...base(), ['x-a', 'b ']]],
+    ['a tab behind a value', [...base(), ['x-a', 'b\t']]],
+    ['a value of spaces', [...base(), ['x-a', ' ']]],
     ['CRLF in the path', base('/ HTTP/1.1\r\nx-evil: 1\r\n\r\nGET /evil')],
     ['a space in the path', base('/a b')],
     ['an absolute form in the path', base('http://evil/')],
@@ -418,6 +422,7 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
     ['CRLF in a value', ['x-a', 'b\r\nx-evil: 1']],
     ['LF in a value', ['x-a', 'b\nx-evil: 1']],
     ['NUL in a value', ['x-a', 'b\0c']],
+    ['DEL in a value', ['x-a', 'b\x7f']],
     ['CRLF in a name', ['x-a: b\r\nx-evil', '1']],
     ['a colon in a name', ['x-a:b', '1']],
   ] as const) {

@@ -19,14 +19,10 @@ import {
 } from './headers.ts'
 import type { Http2Limits, ResetReason } from './limits.ts'
 import { readHttp2Request } from './request-head.ts'
+import { isMalformed, resetReason } from './resets.ts'
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR } =
   constants
-
-const RESET_REASONS: Readonly<Record<number, ResetReason>> = {
-  [NGHTTP2_CANCEL]: 'timeout',
-  [NGHTTP2_PROTOCOL_ERROR]: 'malformed',
-}
 
 /** Milliseconds that a client has for an answer that came before its request was whole. */
 const LINGER = 1_000
@@ -106,6 +102,11 @@ export class ServerStream implements Downstream, Timed {
       return
     }
     const refusal = refusalOf(verdict)
+    if (isMalformed(refusal.word)) {
+      this.#events.refused(this, refusal)
+      this.#reset(NGHTTP2_PROTOCOL_ERROR, refusal.word)
+      return
+    }
     head.method = ''
     this.reply(refusal.status, NO_LINES, '')
     this.#events.refused(this, refusal)
@@ -296,7 +297,7 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #reset(code: number, reason: string): void {
-    this.#owner.didReset(RESET_REASONS[code] ?? 'aborted')
+    this.#owner.didReset(resetReason(code))
     this.#isClosedByUs = true
     this.#stream.close(code)
     this.#stop(reason)

@@ -287,6 +287,8 @@ function sessionOptions(limits: Http2Limits): ServerSessionOptions {
     streamResetRate: limits.resets.perSecond * 4,
     // Repeated fields are refused or passed on by the rules of HTTP/1.1, not thrown for.
     strictSingleValueFields: false,
+    // node:http2 would leave such a field out and go on; ./request-head.ts rejects the request.
+    strictFieldWhitespaceValidation: false,
   }
 }
 
