@@ -24,7 +24,8 @@ export function supposedFrom(options: SupposedOptions): Supposed {
   const { method, url } = requestLine(options.request ?? 'GET /')
   const headers = (options.header ?? []).map(headerOf)
   const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? url.host
-  const path = normalisePath(url.pathname)
+  // Whether slashes are merged is up to the listener, which explainRequest chooses.
+  const path = normalisePath(url.pathname, true)
   if (typeof path === 'number') throw new UsageError('the gateway refuses this path')
   const { claims, user, source = '127.0.0.1', sni, identity, listener } = options
   const apiKey = options['api-key']

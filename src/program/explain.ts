@@ -3,18 +3,20 @@ import { type ClientCertificate, Connection } from '../exchange/connection.ts'
 import type { Decision, ExplainedRule } from '../exchange/decision.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
+import { mergeSlashes } from '../exchange/merge-slashes.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
+import { mergesSlashes } from '../policies/frontend-http/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { type BackendProgram, isReply, type ListenerProgram, type Program } from './program.ts'
 
 /** A request that nobody sent, as it would reach the rules. */
 export interface Supposed {
   readonly method: string
-  /** Normalised. */
+  /** Normalised; adjacent slashes may be merged or not. */
   readonly path: string
   /** With its question mark, or empty. */
   readonly search: string
@@ -156,9 +158,10 @@ function connectionOf(
 
 function exchangeOf(
   connection: Connection,
-  { listener }: ListenerProgram,
-  { method, path, search, host, headers }: Supposed,
+  { listener, frontend }: ListenerProgram,
+  { method, path: given, search, host, headers }: Supposed,
 ): Exchange {
+  const path = mergesSlashes(frontend) ? mergeSlashes(given) : given
   const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
   const view = new PlainHeaders(headers)
   const at = Date.now()

@@ -6,7 +6,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
+import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import type { Terminators } from '../wire/tls/terminators.ts'
 import { acceptTls, type TlsObserver } from './accept-tls.ts'
@@ -14,7 +14,7 @@ import { admit, readmit } from './admission.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
-import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
+import { isAlike, type PortPlan, type ProxyProtocolPlan, type RequestReading } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Rejection, type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
@@ -93,6 +93,10 @@ export class Doorway implements Port {
 
   get trustedHops(): number {
     return this.plan.trustedHops
+  }
+
+  get reading(): RequestReading {
+    return this.plan.reading
   }
 
   get load(): Load | undefined {
@@ -224,6 +228,10 @@ export class Accepted implements Http2Observer {
   counted(what: Http2Count): void {
     this.closedBy ??= CLOSED_BY[what]
     this.#serving?.counted(what)
+  }
+
+  reset(reason: ResetReason): void {
+    this.#serving?.reset?.(reason)
   }
 
   drain(): void {

@@ -6,10 +6,12 @@ import {
   downstreamSentBytes,
   http2Floods,
   http2Resets,
+  http2ResetsSent,
 } from '../telemetry/definitions/downstream.ts'
 import { limitHits } from '../telemetry/definitions/limits.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Http2Count } from '../wire/http2/limits.ts'
+import type { Http2Count, ResetReason } from '../wire/http2/limits.ts'
+import type { ResetLog } from './reset-log.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
 
 /** Floods by what was counted, as the two metrics that tell of them call it. */
@@ -24,9 +26,11 @@ export class ServedSeries implements Serving {
   readonly #metrics: Metrics
   readonly #labels: { readonly listener: string }
   readonly #protocol: WireProtocol
+  readonly #resetLog: ResetLog
 
-  constructor(metrics: Metrics, listener: string, protocol: WireProtocol) {
+  constructor(metrics: Metrics, listener: string, protocol: WireProtocol, resetLog: ResetLog) {
     this.#metrics = metrics
+    this.#resetLog = resetLog
     this.#labels = { listener }
     this.#protocol = protocol
     metrics.counter(downstreamConnections).of(this.#labels).at(protocol).inc()
@@ -48,13 +52,18 @@ export class ServedSeries implements Serving {
   counted(what: Http2Count): void {
     const resets = this.#metrics.counter(http2Resets).of(this.#labels)
     if (what === 'client-reset') resets.at('received').inc()
-    if (what === 'reset' || what === 'refused-stream') resets.at('sent').inc()
-    if (what === 'refused-stream') this.#limit('http2-streams')
     if (what === 'no-preface') this.#limit('header-timeout')
     if (!(what in FLOODS)) return
     const [kind, limit] = FLOODS[what as keyof typeof FLOODS]
     this.#metrics.counter(http2Floods).of(this.#labels).at(kind).inc()
     this.#limit(limit)
+  }
+
+  reset(reason: ResetReason): void {
+    this.#metrics.counter(http2Resets).of(this.#labels).at('sent').inc()
+    this.#metrics.counter(http2ResetsSent).of(this.#labels).at(reason).inc()
+    if (reason === 'refused') this.#limit('http2-streams')
+    this.#resetLog.note(this.#labels.listener, reason)
   }
 
   closed(reason: ClosedWord): void {

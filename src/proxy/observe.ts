@@ -39,6 +39,7 @@ import type { Attempted, RetryReason } from './delivery.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Rejection } from './rejection.ts'
+import { ResetLog } from './reset-log.ts'
 import type { Run } from './run.ts'
 import type { Serving, WireProtocol } from './serving.ts'
 import type { Streamed } from './tcp.ts'
@@ -60,6 +61,7 @@ const LIMITS_OF_REFUSALS: {
 export class Observing implements AcceptObserver {
   readonly #metrics: Metrics
   readonly #log: Logger
+  readonly #resetLog: ResetLog
   /** By the parts of the Program that runs: found without building names for each request. */
   readonly #series = new WeakMap<object, RouteSeries>()
   readonly #active = new WeakMap<ListenerProgram, Gauge>()
@@ -71,6 +73,7 @@ export class Observing implements AcceptObserver {
   constructor(metrics: Metrics, log: Logger, collectors: Collectors, decisions: Decisions) {
     this.#metrics = metrics
     this.#log = log
+    this.#resetLog = new ResetLog(log)
     this.#collectors = collectors
     this.#decisions = decisions
   }
@@ -85,7 +88,7 @@ export class Observing implements AcceptObserver {
   closed(): void {}
 
   served(listener: string, protocol: WireProtocol): Serving {
-    return new ServedSeries(this.#metrics, listener, protocol)
+    return new ServedSeries(this.#metrics, listener, protocol, this.#resetLog)
   }
 
   /** The record of the specification: a connection that network authorization refused. */

@@ -7,6 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { free } from './doorstep.ts'
 import { exchange, listen } from './harness.ts'
+import { END_HEADERS, END_STREAM, fieldBlock, frame, HEADERS, rawHttp2 } from './http2-gateway.ts'
 import { askHttp2 } from './http2-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
@@ -138,6 +139,27 @@ routes:
     await until('the request', () => gateway.connections() === 1)
     client.destroy()
     await until('client', () => closed('client') === gone + 1)
+  })
+
+  it('streams of HTTP/2 that the gateway resets, by reason, and the log says so', async () => {
+    const socket = await rawHttp2(ports.plain)
+    const head = fieldBlock([
+      [':method', 'GET'],
+      [':scheme', 'http'],
+      [':authority', 'x'],
+      [':path', '/held'],
+    ])
+    const streams = Array.from({ length: 150 }, (_, i) =>
+      frame(HEADERS, END_HEADERS | END_STREAM, 1 + 2 * i, head),
+    )
+    socket.write(Buffer.concat(streams))
+    const refused = () => metric('http2_resets_sent_total', 'plain/default', 'reason="refused"')
+    await until('the resets', () => refused() === 50)
+    socket.destroy()
+    const records = gateway.lines.filter(({ error }) => error === 'stream-reset')
+    assert.ok(records.length >= 1 && records.length < 50, String(records.length))
+    assert.equal(records[0]?.['reason'], 'refused')
+    assert.equal(records[0]?.['listener'], 'plain/default')
   })
 
   it('streams of HTTP/2 that are reset, and too many of them', async () => {

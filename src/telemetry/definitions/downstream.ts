@@ -113,6 +113,19 @@ export const http2Resets = defineCounter({
   labels: [LISTENER, label('direction', 'by the client or by the gateway', ['received', 'sent'])],
 })
 
+export const http2ResetsSent = defineCounter({
+  name: 'portcullis_http2_resets_sent_total',
+  help: 'HTTP/2 streams that the gateway reset.',
+  labels: [
+    LISTENER,
+    label(
+      'reason',
+      'why: more streams than the client was told, an exchange that was cut short, a client that was too slow, a message that is none, or a response that was complete before its request',
+      ['refused', 'aborted', 'timeout', 'malformed', 'complete'],
+    ),
+  ],
+})
+
 export const http2Floods = defineCounter({
   name: 'portcullis_http2_floods_total',
   help: 'HTTP/2 connections that were closed because the client sent too much of something.',
@@ -135,6 +148,7 @@ export const DOWNSTREAM: MetricGroup = {
     tlsHandshakeFailures,
     tlsHandshakeDuration,
     http2Resets,
+    http2ResetsSent,
     http2Floods,
   ],
 }

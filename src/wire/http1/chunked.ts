@@ -266,6 +266,16 @@ export function chunkHead(size: number): string {
   return `${size.toString(16)}\r\n`
 }
 
+/** A chunk with its framing, as a buffer of its own. */
+export function chunkOf(bytes: Buffer): Buffer {
+  const head = chunkHead(bytes.length)
+  const chunk = Buffer.allocUnsafe(head.length + bytes.length + CHUNK_END.length)
+  chunk.write(head, 0, 'latin1')
+  bytes.copy(chunk, head.length)
+  chunk.write(CHUNK_END, head.length + bytes.length, 'latin1')
+  return chunk
+}
+
 /**
  * Copies a chunk with its framing to `out`, for small ones that share a write with others. Answers
  * the offset behind it, or 0 where there is too little room.

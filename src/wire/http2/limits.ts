@@ -55,9 +55,7 @@ export const HTTP2_LIMITS: Http2Limits = {
 export type Http2Count =
   | 'session'
   | 'stream'
-  | 'refused-stream'
   | 'client-reset'
-  | 'reset'
   | 'control-frame'
   | 'goaway-received'
   | 'session-error'
@@ -68,8 +66,16 @@ export type Http2Count =
   | 'no-preface'
   | 'ping-timeout'
 
+/**
+ * Why the gateway reset a stream: more of them than it told the client, an exchange that it cut
+ * short, a client that was too slow, a message that is none, or a response that was complete before
+ * its request was.
+ */
+export type ResetReason = 'refused' | 'aborted' | 'timeout' | 'malformed' | 'complete'
+
 export interface Http2Observer {
   counted(what: Http2Count): void
+  reset?(reason: ResetReason): void
 }
 
 export const NO_OBSERVER: Http2Observer = { counted: () => {} }

@@ -1,4 +1,4 @@
-import { DEL, SPACE } from '../http1/ascii.ts'
+import { DEL, SPACE, TAB } from '../http1/ascii.ts'
 import { isFieldText } from '../http1/field-lines.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
@@ -51,6 +51,7 @@ function renderAsHttp1(raw: readonly string[], endsStream: boolean): string | nu
     const name = raw[i] as string
     const value = raw[i + 1] as string
     if (!isFieldText(value)) return refuseValue(value)
+    if (isPadded(value)) return refuse('bad-header-value')
     if (name.startsWith(':')) {
       if (inFields || pseudo.has(name) || !PSEUDO.has(name)) return refuse('bad-header-name')
       pseudo.set(name, value)
@@ -119,6 +120,15 @@ function isVisible(text: string): boolean {
     if (code <= SPACE || code >= DEL) return false
   }
   return text !== ''
+}
+
+/** RFC 9113 §8.2.1: no space or tab at either end. */
+function isPadded(value: string): boolean {
+  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
+}
+
+function isBlank(code: number): boolean {
+  return code === SPACE || code === TAB
 }
 
 /** The words that HTTP/1.1 has for the same octets. */

@@ -1,7 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
-import { CHUNK_END, chunkHead, LAST_CHUNK } from '../http1/chunked.ts'
+import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
 import { RequestHead } from '../http1/head.ts'
@@ -17,8 +17,9 @@ import {
   responseHeaders,
   trailerHeaders,
 } from './headers.ts'
-import type { Http2Limits } from './limits.ts'
+import type { Http2Limits, ResetReason } from './limits.ts'
 import { readHttp2Request } from './request-head.ts'
+import { isMalformed, resetReason } from './resets.ts'
 
 const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR } =
   constants
@@ -33,7 +34,7 @@ export interface StreamOwner {
   /** The client broke the stream off, or did what the protocol makes us break it off for. */
   wasReset(): void
   /** We broke it off. */
-  didReset(): void
+  didReset(reason: ResetReason): void
   gone(stream: ServerStream): void
 }
 
@@ -101,6 +102,11 @@ export class ServerStream implements Downstream, Timed {
       return
     }
     const refusal = refusalOf(verdict)
+    if (isMalformed(refusal.word)) {
+      this.#events.refused(this, refusal)
+      this.#reset(NGHTTP2_PROTOCOL_ERROR, refusal.word)
+      return
+    }
     head.method = ''
     this.reply(refusal.status, NO_LINES, '')
     this.#events.refused(this, refusal)
@@ -124,7 +130,7 @@ export class ServerStream implements Downstream, Timed {
       sink.end(undefined)
       return
     }
-    if (head.expectContinue && !this.#isBegun && this.#isWritable)
+    if (head.expectContinue && !this.#isBegun && this.isWritable)
       stream.additionalHeaders({ ':status': 100 })
     this.deadline = performance.now() + this.#limits.bodyTimeout
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
@@ -140,7 +146,7 @@ export class ServerStream implements Downstream, Timed {
 
   interim(head: ResponseHead, dropped: NameSet): void {
     // RFC 9113 §8.6: there is no 101.
-    if (this.#isBegun || !this.#isWritable || head.status === 101) return
+    if (this.#isBegun || !this.isWritable || head.status === 101) return
     this.#stream.additionalHeaders(headerObject(responseHeaders(head, dropped, NO_LINES)))
   }
 
@@ -163,7 +169,7 @@ export class ServerStream implements Downstream, Timed {
   write(bytes: Buffer): boolean {
     if (bytes.length === 0 || !this.#hasBody || this.#isAnswered) return true
     this.#flush(false)
-    if (!this.#isWritable) return true
+    if (!this.isWritable) return true
     this.bytesSent += bytes.length
     const takesMore = this.#stream.write(bytes)
     if (!takesMore) this.deadline = performance.now() + this.#limits.writeTimeout
@@ -178,7 +184,7 @@ export class ServerStream implements Downstream, Timed {
     if (this.#held !== undefined && list.length === 0) this.#flush(true)
     else {
       this.#flush(false)
-      if (this.#isOpenEnded && this.#hasBody && this.#isWritable) {
+      if (this.#isOpenEnded && this.#hasBody && this.isWritable) {
         stream.once('wantTrailers', () => this.#sendTrailers(list))
       }
       stream.end()
@@ -223,7 +229,7 @@ export class ServerStream implements Downstream, Timed {
     else this.#reset(NGHTTP2_CANCEL, 'timeout')
   }
 
-  get #isWritable(): boolean {
+  get isWritable(): boolean {
     return !this.#stream.destroyed && !this.#stream.closed
   }
 
@@ -231,7 +237,7 @@ export class ServerStream implements Downstream, Timed {
     const list = this.#held
     if (list === undefined) return
     this.#held = undefined
-    if (!this.#isWritable) return
+    if (!this.isWritable) return
     const isEmpty = endStream || !this.#hasBody
     this.#stream.respond(list, {
       endStream: isEmpty,
@@ -240,7 +246,7 @@ export class ServerStream implements Downstream, Timed {
   }
 
   #sendTrailers(list: HeaderList): void {
-    if (!this.#isWritable) return
+    if (!this.isWritable) return
     this.#stream.sendTrailers(headerObject(list))
     if (!this.#isWhole) this.#closeSoon()
   }
@@ -267,7 +273,7 @@ export class ServerStream implements Downstream, Timed {
    * the same breath as of the end of its stream.
    */
   #closeSoon(): void {
-    if (!this.#isWritable) return
+    if (!this.isWritable) return
     this.#isLingering = true
     this.deadline = performance.now() + LINGER
     this.#stream.resume()
@@ -284,13 +290,14 @@ export class ServerStream implements Downstream, Timed {
 
   #closeQuietly(): void {
     this.deadline = Number.POSITIVE_INFINITY
-    if (!this.#isWritable) return
+    if (!this.isWritable) return
     this.#isClosedByUs = true
+    this.#owner.didReset('complete')
     this.#stream.close(NGHTTP2_NO_ERROR)
   }
 
   #reset(code: number, reason: string): void {
-    this.#owner.didReset()
+    this.#owner.didReset(resetReason(code))
     this.#isClosedByUs = true
     this.#stream.close(code)
     this.#stop(reason)
@@ -348,7 +355,10 @@ export class ServerStream implements Downstream, Timed {
     const trailers = readHttp2Trailers(raw)
     if (typeof trailers === 'number') this.#reset(NGHTTP2_PROTOCOL_ERROR, refusalOf(trailers).word)
     // A body whose length was told is sent on without a place for trailers.
-    else if (this.head.framing === 'chunked') this.#trailers = trailers
+    else if (this.head.framing === 'chunked') {
+      this.head.filterTrailers?.(trailers)
+      this.#trailers = trailers
+    }
   }
 
   #onDrain(): void {
@@ -382,13 +392,4 @@ export class ServerStream implements Downstream, Timed {
     this.#events.aborted(this, reason)
     sink?.abort(reason)
   }
-}
-
-function chunkOf(bytes: Buffer): Buffer {
-  const head = chunkHead(bytes.length)
-  const chunk = Buffer.allocUnsafe(head.length + bytes.length + CHUNK_END.length)
-  chunk.write(head, 0, 'latin1')
-  bytes.copy(chunk, head.length)
-  chunk.write(CHUNK_END, head.length + bytes.length, 'latin1')
-  return chunk
 }

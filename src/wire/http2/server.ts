@@ -4,16 +4,19 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
   type ServerSessionOptions,
+  type Settings,
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
+import { announceStreams } from './announce.ts'
 import {
   Allowance,
   type Http2Count,
   type Http2Limits,
   type Http2Observer,
   NO_OBSERVER,
+  type ResetReason,
 } from './limits.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 
@@ -33,7 +36,8 @@ const REJECTED = -902
 export class ServerSession implements Timed, StreamOwner {
   readonly socket: Socket
   deadline: number
-  readonly #session: ServerHttp2Session
+  /** Undefined until the client was told the settings. */
+  #session: ServerHttp2Session | undefined = undefined
   readonly #limits: Http2Limits
   readonly #deadlines: Deadlines
   readonly #events: DownstreamEvents
@@ -48,6 +52,7 @@ export class ServerSession implements Timed, StreamOwner {
   #pingedAt = 0
   #isGreeted = false
   #isClosed = false
+  #isDraining = false
   #read = 0
   #written = 0
   #credit = 0
@@ -67,24 +72,37 @@ export class ServerSession implements Timed, StreamOwner {
     this.#resets = new Allowance(limits.resets)
     this.#controlFrames = new Allowance(limits.controlFrames)
     this.#overhead = new Allowance(limits.overhead)
-    keepHeld(socket)
-    this.#session = performServerHandshake(socket, sessionOptions(limits))
     this.deadline = performance.now() + PERIOD
     deadlines.add(this)
-    this.#listen()
+    const release = keepHeld(socket)
+    const allowed = limits.streams + CLOSED_IN_ONE_READ
+    announceStreams(socket, limits.streams, allowed, settingsOf(limits), (settings) => {
+      if (socket.destroyed) this.#onClose()
+      else this.#start({ ...sessionOptions(limits), settings }, release)
+    })
     observer.counted('session')
+  }
+
+  #start(options: ServerSessionOptions, release: () => void): void {
+    const session = performServerHandshake(this.socket, options)
+    this.#session = session
+    this.#listen(session)
+    if (this.#isDraining) session.close()
+    release()
   }
 
   /** Tells the client to open no more streams; closes when those under way are over. */
   drain(): void {
     // It names the last stream that will be answered; RFC 9113 §6.8 has a warning go before, but
     // node:http2 answers nothing that comes after any GOAWAY, so that it would only mislead.
-    this.#session.close()
+    this.#isDraining = true
+    this.#session?.close()
   }
 
   /** Closes at once. */
   destroy(): void {
-    this.#session.destroy()
+    if (this.#session === undefined) this.socket.destroy()
+    else this.#session.destroy()
   }
 
   expire(): void {
@@ -111,8 +129,8 @@ export class ServerSession implements Timed, StreamOwner {
     if (!this.#resets.spend(1)) this.#calm('too-many-resets')
   }
 
-  didReset(): void {
-    this.#observer.counted('reset')
+  didReset(reason: ResetReason): void {
+    this.#observer.reset?.(reason)
   }
 
   gone(stream: ServerStream): void {
@@ -120,8 +138,7 @@ export class ServerSession implements Timed, StreamOwner {
     if (this.#streams.size === 0) this.#idleSince = performance.now()
   }
 
-  #listen(): void {
-    const session = this.#session
+  #listen(session: ServerHttp2Session): void {
     session.on('stream', (stream, _headers, flags, raw) =>
       this.#begin(stream, flags, raw as unknown as readonly string[]),
     )
@@ -147,15 +164,24 @@ export class ServerSession implements Timed, StreamOwner {
       return
     }
     // The settings tell the client the limit; until it has read them only this holds.
-    if (this.#streams.size >= this.#limits.streams) {
+    if (this.#isFull()) {
       stream.on('error', () => {})
       stream.close(NGHTTP2_REFUSED_STREAM)
-      this.#observer.counted('refused-stream')
+      this.didReset('refused')
       return
     }
     const own = new ServerStream(stream, this.#limits, this.#deadlines, this.#events, this)
     this.#streams.add(own)
     own.begin(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)
+  }
+
+  /** Streams that are closed count no more, though the news of it may still be on its way. */
+  #isFull(): boolean {
+    const { streams } = this.#limits
+    if (this.#streams.size < streams) return false
+    let open = 0
+    for (const stream of this.#streams) if (stream.isWritable) open++
+    return open >= streams
   }
 
   #control(): void {
@@ -180,8 +206,8 @@ export class ServerSession implements Timed, StreamOwner {
     this.#pingedAt = 0
     if (now - this.#idleSince < this.#limits.idle) return
     this.#observer.counted('idle')
-    if (now - this.#idleSince > this.#limits.idle + 2 * PERIOD) this.#session.destroy()
-    else this.#session.close()
+    if (now - this.#idleSince > this.#limits.idle + 2 * PERIOD) this.destroy()
+    else this.#session?.close()
   }
 
   /** A client that is waiting says nothing, and so does one that is no more: ask. */
@@ -194,15 +220,16 @@ export class ServerSession implements Timed, StreamOwner {
     }
     if (now - this.#heardAt < pingInterval) return
     this.#pingedAt = now
-    this.#session.ping(() => {
+    this.#session?.ping(() => {
       this.#heardAt = performance.now()
     })
   }
 
   #calm(what: Http2Count): void {
-    if (this.#isClosed || this.#session.destroyed) return
+    const session = this.#session
+    if (this.#isClosed || session === undefined || session.destroyed) return
     this.#observer.counted(what)
-    this.#session.destroy(new Error(what), NGHTTP2_ENHANCE_YOUR_CALM)
+    session.destroy(new Error(what), NGHTTP2_ENHANCE_YOUR_CALM)
   }
 
   /** What nghttp2 and Node count themselves, they close the connection for before we can. */
@@ -215,7 +242,7 @@ export class ServerSession implements Timed, StreamOwner {
 
   #close(what: Http2Count): void {
     this.#observer.counted(what)
-    this.#session.destroy()
+    this.destroy()
   }
 
   #onClose(): void {
@@ -231,17 +258,21 @@ export class ServerSession implements Timed, StreamOwner {
  * node:http2 takes what the socket holds already, but only in the next tick. Should the socket be
  * set flowing until then, that would be lost; it does not flow while somebody wants to read it.
  */
-function keepHeld(socket: Socket): void {
+function keepHeld(socket: Socket): () => void {
   const reads = () => {}
   socket.on('readable', reads)
-  process.nextTick(() =>
-    process.nextTick(() => {
-      socket.off('readable', reads)
-      // Only the end is left for it to tell.
-      socket.resume()
-    }),
-  )
+  return () =>
+    process.nextTick(() =>
+      process.nextTick(() => {
+        socket.off('readable', reads)
+        // Only the end is left for it to tell.
+        socket.resume()
+      }),
+    )
 }
+
+/** Streams that were closed in one read, and that node:http2 still counts. */
+const CLOSED_IN_ONE_READ = 4_096
 
 function sessionOptions(limits: Http2Limits): ServerSessionOptions {
   return {
@@ -256,14 +287,18 @@ function sessionOptions(limits: Http2Limits): ServerSessionOptions {
     streamResetRate: limits.resets.perSecond * 4,
     // Repeated fields are refused or passed on by the rules of HTTP/1.1, not thrown for.
     strictSingleValueFields: false,
-    settings: {
-      enablePush: false,
-      enableConnectProtocol: false,
-      initialWindowSize: limits.streamWindow,
-      maxConcurrentStreams: limits.streams,
-      maxFrameSize: limits.frame,
-      // RFC 9113 §6.5.2: each field counts 32 octets more than it has.
-      maxHeaderListSize: limits.head + (limits.fields + 4) * 32,
-    },
+    // node:http2 would leave such a field out and go on; ./request-head.ts rejects the request.
+    strictFieldWhitespaceValidation: false,
+  }
+}
+
+function settingsOf(limits: Http2Limits): Settings {
+  return {
+    enablePush: false,
+    enableConnectProtocol: false,
+    initialWindowSize: limits.streamWindow,
+    maxFrameSize: limits.frame,
+    // RFC 9113 §6.5.2: each field counts 32 bytes more than it has.
+    maxHeaderListSize: limits.head + (limits.fields + 4) * 32,
   }
 }

@@ -1,0 +1,34 @@
+import type { Logger } from '../telemetry/log.ts'
+import type { ResetReason } from '../wire/http2/limits.ts'
+
+/** Milliseconds between two records of the same listener and reason. */
+const PERIOD = 1_000
+
+/**
+ * Says in the log which streams the gateway reset: the first at once, then one record a second at
+ * most, which says how many there were since the one before.
+ */
+export class ResetLog {
+  readonly #log: Logger
+  readonly #now: () => number
+  readonly #known = new Map<string, { at: number; count: number }>()
+
+  constructor(log: Logger, now: () => number = () => performance.now()) {
+    this.#log = log
+    this.#now = now
+  }
+
+  note(listener: string, reason: ResetReason): void {
+    // The response went out whole, and the log of requests has it.
+    if (reason === 'complete') return
+    const key = `${listener} ${reason}`
+    const known = this.#known.get(key) ?? { at: Number.NEGATIVE_INFINITY, count: 0 }
+    this.#known.set(key, known)
+    known.count++
+    const now = this.#now()
+    if (now - known.at < PERIOD) return
+    this.#log.warn('http2', { listener, error: 'stream-reset', reason, count: known.count })
+    known.at = now
+    known.count = 0
+  }
+}
