@@ -1,6 +1,6 @@
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
-import { readRequestHead, RequestHead } from '../wire/http1/head.ts'
+import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { refusalOf } from '../wire/http1/refusals.ts'

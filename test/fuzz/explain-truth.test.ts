@@ -210,7 +210,7 @@ describe('explain and a gateway on a socket', () => {
       }),
       fuzz(1),
     )
-    for (const status of [200, 204, 400, 403, 404]) {
+    for (const status of [200, 400, 403, 404]) {
       assert.ok(seen.has(status), `no request came to ${status}: ${JSON.stringify([...seen])}`)
     }
   })
