@@ -1,3 +1,4 @@
+import { isAttached } from '../model/attachment.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import { hashOf } from '../model/hash.ts'
@@ -24,6 +25,8 @@ export interface Point {
   readonly authentications: readonly ValidPolicy[]
   /** Names of variables that they set for whoever passes. */
   readonly required: readonly string[]
+  /** How a policy within all of them sees who asks, by variable. */
+  readonly names: ReadonlyMap<string, string>
   /** Of a connection, in one text: whom the gateway believes about who it comes from. */
   readonly believes: string
 }
@@ -118,6 +121,7 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     }),
   )
   const invalid = reached.flat().filter(isInvalid)
+  const names = scoping.namesWithin()
   return {
     stage,
     where,
@@ -126,6 +130,7 @@ function point(read: RuleReader, stage: RuleStage, where: Where, layers: readonl
     facts: factsOf(stage, where, scoping),
     authentications: stage === 'connection' ? [] : scoping.authentications,
     required: stage === 'connection' ? [] : scoping.required,
+    names,
     believes: stage === 'connection' ? beliefsOf(where, reached) : '',
   }
 }
@@ -155,16 +160,4 @@ function isValidOf(kind: string) {
 
 function isInvalid(policy: Attached): policy is InvalidPolicy {
   return policy.state === 'invalid'
-}
-
-export function isAttached(
-  { parents }: Pick<Route, 'parents'>,
-  gateway: Gateway,
-  { name }: Listener,
-): boolean {
-  return parents.some(
-    (parent) =>
-      parent.gateway === gateway.name &&
-      (parent.listener === undefined || parent.listener === name),
-  )
 }

@@ -15,6 +15,8 @@ export interface Scoping {
   readonly authentications: readonly ValidPolicy[]
   /** For each variable that says who asks, the name of what a policy sees of it. */
   namesFor(policy: ValidPolicy, depth: number): ReadonlyMap<string, string>
+  /** The same for a policy within all of them that has no authentication of its own. */
+  namesWithin(): ReadonlyMap<string, string>
   /** What is known of the variables that were named so far. */
   facts(): ReadonlyMap<string, Fact>
   /** Names of the variables that are set for whoever passes these authentications. */
@@ -46,18 +48,19 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
   )
   const all = sources.flat()
   const named = new Map<string, readonly ValidPolicy[]>()
+  const namesFor = (policy: string, depth: number) =>
+    new Map(
+      VARIABLES.map((variable) => {
+        const seen = visible(sources, depth, policy, variable)
+        const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
+        named.set(name, seen)
+        return [variable, name]
+      }),
+    )
   return {
     authentications: all,
-    namesFor(policy, depth) {
-      return new Map(
-        VARIABLES.map((variable) => {
-          const seen = visible(sources, depth, policy.policy, variable)
-          const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
-          named.set(name, seen)
-          return [variable, name]
-        }),
-      )
-    },
+    namesFor: ({ policy }, depth) => namesFor(policy, depth),
+    namesWithin: () => namesFor('', sources.length),
     required: all.flatMap((policy) => requiredBy(policy)),
     facts: () => new Map([...named].flatMap(([name, seen]) => [...factsAbout(name, seen)])),
   }

@@ -1,5 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { isAttached, nameOf } from '../model/attachment.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
+import { reachable } from '../model/hostnames.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
@@ -7,7 +9,6 @@ import { unenforcedOnStreams } from '../policies/stream-policies.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, layersAround, openCompilation } from './compilation.ts'
 import { compileFrontend } from './frontend.ts'
-import { reachable } from './hostnames.ts'
 import { reaching } from './layers.ts'
 import { compileMatcherStepwise, type MatchEntry } from './match.ts'
 import { compileNetwork } from './network.ts'
@@ -89,13 +90,11 @@ function* compileListener(
 ): Generator<void, ListenerProgram> {
   const where = { gateway, listener }
   const frontend = reaching(layersAround(compilation, where), 'frontend')
-  const hostname = listener.hostname === '*' ? undefined : listener.hostname
+  const hostname = nameOf(listener)
   const entries: MatchEntry<PlacedRoute>[] = []
   for (const route of isHttp(listener) ? routes : []) {
-    const hostnames = isAttached(route, gateway, listener)
-      ? reachable(route.hostnames, hostname)
-      : undefined
-    if (hostnames === undefined) continue
+    const hostnames = reachable(route.hostnames, hostname)
+    if (hostnames === undefined || !isAttached(route, gateway, listener)) continue
     for (const [index, rule] of route.rules.entries()) {
       const target = compileRule(compilation, { gateway, listener, route, rule, index })
       const takesPreflights = target.kinds?.includes('cors') === true
@@ -122,12 +121,4 @@ function* compileListener(
 
 function isHttp({ protocol }: Listener): boolean {
   return protocol === 'HTTP' || protocol === 'HTTPS'
-}
-
-function isAttached({ parents }: Route, gateway: Gateway, { name }: Listener): boolean {
-  return parents.some(
-    (parent) =>
-      parent.gateway === gateway.name &&
-      (parent.listener === undefined || parent.listener === name),
-  )
 }

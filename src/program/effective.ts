@@ -1,5 +1,6 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
+import { isAttached } from '../model/attachment.ts'
 import type { AiProvider, McpTarget } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
@@ -9,7 +10,6 @@ import type { TcpRoute } from '../model/tcp-route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { type Compilation, layersAround, openCompilation } from './compilation.ts'
-import { reachable } from './hostnames.ts'
 import { type Layer, reaching } from './layers.ts'
 import type { Services } from './services.ts'
 
@@ -110,20 +110,6 @@ function listenerOf(
     : own(model.tcpRoutes).map((route) => streamOf(route, guards))
   const { name, protocol, port, hostname } = listener
   return { gateway: gateway.name, listener: name, protocol, port, hostname, guards, routes }
-}
-
-function isAttached(
-  { parents, hostnames }: Route | TcpRoute,
-  gateway: Gateway,
-  { name, hostname }: Listener,
-): boolean {
-  const seen = reachable(hostnames, hostname === '*' ? undefined : hostname)
-  const isParent = parents.some(
-    (parent) =>
-      parent.gateway === gateway.name &&
-      (parent.listener === undefined || parent.listener === name),
-  )
-  return isParent && seen !== undefined
 }
 
 interface RulePlace {

@@ -6,10 +6,10 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
+import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
 import { POLICIES } from '../policies/index.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
-import { coverage } from './hostnames.ts'
 import {
   type BackendProgram,
   isReply,

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Asked, exchangeOf } from '../../test/fuzz/exchanges.ts'
+import { reachable } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
-import { reachable } from './hostnames.ts'
 import { compileMatcher } from './match.ts'
 
 /** `host[,host] path [METHOD] [name:value]… [?name=value]…`: `=` is exact, `~` a regular expression. */

@@ -4,10 +4,10 @@
 
 import type { Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
 import { toEnd } from '../model/steps.ts'
 import { byDetail, Candidate } from './candidate.ts'
-import { coverage } from './hostnames.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
 export interface MatchEntry<T> {

@@ -17,7 +17,8 @@ import {
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
-import { isBefore, mayMeet } from './precedence.ts'
+import { rivalsOf } from './precedence.ts'
+import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
 export interface Verdict {
@@ -135,7 +136,8 @@ function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'no
 }
 
 function matchesAt({ matches }: Ways, listener: string): string {
-  return (matches.get(listener) ?? []).map(({ condition }) => condition.text).join('\n')
+  const own = matches.get(listener) ?? []
+  return own.map(({ id, hosts, condition }) => `${id} ${hosts} ${routeText(condition)}`).join('\n')
 }
 
 interface Found {
@@ -252,13 +254,6 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
   if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
   const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
   return { given: [...given, ...space.axioms], ways, facts, isExact: space.isExact }
-}
-
-/** Matches that take what they share with this one. */
-function rivalsOf({ match, listener }: Entry, { matches }: Ways): readonly RouteMatch[] {
-  if (match === undefined) return []
-  const others = matches.get(listener) ?? []
-  return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
 }
 
 /** Of both sides only what both know: what one of them takes for granted is for it to ask. */

@@ -1,10 +1,11 @@
+import { isAttached } from '../../model/attachment.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { isAttached, type Point, pointsOf, type Where } from '../points.ts'
+import { type Point, pointsOf, type Where } from '../points.ts'
 import { acceptanceOf } from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
-import { routeCondition } from './route-conditions.ts'
+import { routeCondition, routeText } from './route-conditions.ts'
 
 /** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
 export interface Entry {
@@ -28,6 +29,8 @@ export interface Entry {
 
 /** One match of one route, as an expression and by its rank among the others. */
 export interface RouteMatch extends Ranked {
+  /** The listener, the route, its rule and the match in it. */
+  readonly id: string
   readonly condition: Condition
 }
 
@@ -60,15 +63,18 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'traffic' && !isLast) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     for (const [index, match] of rule.matches.entries()) {
+      const way = [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? '']
+      const id = way.slice(0, -1).join(' ')
       const known = matches.get(door) as RouteMatch[]
-      const own = known.find((one) => one.match === match) ?? {
+      // By whose it is: routes without matches of their own share one object.
+      const own = known.find((one) => one.id === id) ?? {
+        id,
         condition: routeCondition(listener, route, match),
         hosts: route.hostnames.join(' '),
         match,
         order: known.length,
       }
       if (!known.includes(own)) known.push(own)
-      const way = [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? '']
       entries.push({
         key: [...way, provider ?? ''].join(' '),
         way: way.join(' '),
@@ -139,7 +145,7 @@ export function isSameEntry(a: Entry, b: Entry): boolean {
 function identityOf(entry: Entry): string {
   const { match, names, points } = entry
   return JSON.stringify([
-    match?.condition.text,
+    match && routeText(match.condition),
     names,
     authenticationsOf(entry).map(acceptanceOf),
     readsSource(entry) ? beliefsOf(entry) : '',

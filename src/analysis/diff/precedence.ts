@@ -1,4 +1,6 @@
 import type { Match } from '../../model/route.ts'
+import type { Entry, RouteMatch, Ways } from './entries.ts'
+import { withoutSlashes } from './route-conditions.ts'
 
 /** A match of a route, as far as it decides who takes a request that several match. */
 export interface Ranked {
@@ -9,12 +11,22 @@ export interface Ranked {
   readonly order: number
 }
 
+/** Matches that take what they share with this one. */
+export function rivalsOf(
+  { match, listener }: Pick<Entry, 'match' | 'listener'>,
+  { matches }: Pick<Ways, 'matches'>,
+): readonly RouteMatch[] {
+  if (match === undefined) return []
+  const others = matches.get(listener) ?? []
+  return others.filter((one) => one !== match && isBefore(one, match) && mayMeet(one, match))
+}
+
 /**
  * Whether `a` takes every request that both match: Gateway API, exact paths before prefixes before
  * patterns, longer before shorter, then a method, more headers, more parameters, the first.
  * False also where it is not known.
  */
-export function isBefore(a: Ranked, b: Ranked): boolean {
+function isBefore(a: Ranked, b: Ranked): boolean {
   if (a.hosts !== b.hosts) return false
   const [own, other] = [keyOf(a), keyOf(b)]
   // Which of two patterns comes first is for the requests to say.
@@ -31,7 +43,7 @@ const KINDS = { exact: 0, prefix: 1, regex: 2 } as const
 function keyOf({ match, order }: Ranked): readonly number[] {
   const { path, method, headers, query } = match
   const distinct = new Set(headers.map(({ name }) => name.toLowerCase())).size
-  const length = path.kind === 'prefix' ? path.value.replace(/\/$/, '').length : 0
+  const length = path.kind === 'prefix' ? withoutSlashes(path.value).length : 0
   return [
     KINDS[path.kind],
     -length,
@@ -43,11 +55,11 @@ function keyOf({ match, order }: Ranked): readonly number[] {
 }
 
 /** Whether a request can match both, as far as their paths tell. */
-export function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
+function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
   if (a.kind === 'regex' || b.kind === 'regex') return true
   const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
   if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`
-  const prefix = short.value.replace(/\/$/, '')
-  const rest = long.value.replace(/\/$/, '')
+  const prefix = withoutSlashes(short.value)
+  const rest = withoutSlashes(long.value)
   return rest === prefix || rest.startsWith(`${prefix}/`)
 }

@@ -1,54 +1,96 @@
+import type { Term } from '../../cel/check/term.ts'
+import { BOOL } from '../../cel/check/types.ts'
 import { compile, STAGES } from '../../cel/index.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Match, Route, ValueMatch } from '../../model/route.ts'
-import type { Condition } from '../symbolic/space.ts'
+import type { Condition, OpaquePart } from '../symbolic/space.ts'
 
 /** When a listener and a match of a route take a request, as an expression like those of rules. */
 export function routeCondition(listener: Listener, route: Route, match: Match): Condition {
-  const parts = [
+  const texts = [
     hostText(listener.hostname === undefined ? [] : [listener.hostname]),
     hostText(route.hostnames),
-    pathText(match.path),
     match.method === undefined ? '' : `request.method == ${quoted(match.method)}`,
-    ...match.headers.map((one) => valueText(`request.headers[${quoted(one.name)}]`, one)),
-    ...match.query.map(queryText),
-  ].filter((part) => part !== '')
-  const text = parts.length === 0 ? 'true' : parts.map((part) => `(${part})`).join(' && ')
-  const { expression, diagnostics } = compile(text, STAGES.traffic)
-  if (expression === undefined) {
-    throw new Error(`a match makes no expression: ${text}: ${diagnostics[0]?.message}`)
+    pathText(match.path),
+  ]
+  const parts: OpaquePart[] = []
+  if (match.path.kind === 'regex') addPattern('request.path', match.path, texts, parts)
+  for (const one of firsts(match.headers, (name) => name.toLowerCase())) {
+    const subject = `request.headers[${quoted(one.name)}]`
+    if (one.kind === 'exact') texts.push(`${subject} == ${quoted(one.value)}`)
+    else addPattern(subject, one, texts, parts)
   }
-  return { text, term: expression.term }
+  for (const one of firsts(match.query, (name) => name)) parts.push(queryPart(one))
+  const written = texts.filter((part) => part !== '')
+  const text = written.length === 0 ? 'true' : written.map((part) => `(${part})`).join(' && ')
+  return { text, term: termOf(text) as Term, parts }
+}
+
+/** The whole as one text, by which two conditions can be told apart. */
+export function routeText({ text, parts = [] }: Condition): string {
+  return [text, ...parts.map(({ id }) => id)].join(' && ')
+}
+
+/** Gateway API: of several with the same name only the first one counts. */
+function firsts(values: readonly ValueMatch[], canonical: (name: string) => string) {
+  const seen = new Map<string, ValueMatch>()
+  for (const one of values) {
+    const name = canonical(one.name)
+    if (!seen.has(name)) seen.set(name, one)
+  }
+  return [...seen.values()]
 }
 
 function hostText(hostnames: readonly string[]): string {
   if (hostnames.includes('*')) return ''
   return hostnames
-    .map((name) =>
-      name.startsWith('*.')
-        ? `request.host.endsWith(${quoted(name.slice(1))})`
-        : `request.host == ${quoted(name)}`,
-    )
+    .map((name) => {
+      if (!name.startsWith('*.')) return `request.host == ${quoted(name)}`
+      const suffix = quoted(name.slice(1))
+      return `request.host.endsWith(${suffix}) && request.host != ${suffix}`
+    })
+    .map((one) => `(${one})`)
     .join(' || ')
 }
 
 /** A prefix ends at a segment. */
 function pathText({ kind, value }: Match['path']): string {
   if (kind === 'exact') return `request.path == ${quoted(value)}`
-  if (kind === 'regex') return `request.path.matches(${quoted(`\\A(?:${value})\\z`)})`
-  const prefix = value.endsWith('/') ? value.slice(0, -1) : value
+  if (kind === 'regex') return ''
+  const prefix = withoutSlashes(value)
   if (prefix === '') return ''
   return `request.path == ${quoted(prefix)} || request.path.startsWith(${quoted(`${prefix}/`)})`
 }
 
-function valueText(subject: string, { kind, value }: ValueMatch): string {
-  if (kind === 'exact') return `${subject} == ${quoted(value)}`
-  return `${subject}.matches(${quoted(`\\A(?:${value})\\z`)})`
+export function withoutSlashes(prefix: string): string {
+  return prefix.replace(/\/+$/, '')
 }
 
-/** Near enough to look for examples; whether it is so is said by the program itself. */
-function queryText({ name, value }: ValueMatch): string {
-  return `request.query.contains(${quoted(`${name}=${value}`)})`
+/** From end to end. One that is no regular expression matches nothing that can be told. */
+function addPattern(
+  subject: string,
+  { value }: Pick<ValueMatch, 'value'>,
+  texts: string[],
+  parts: OpaquePart[],
+): void {
+  const isPattern = termOf(`${subject}.matches(${quoted(value)})`) !== undefined
+  const whole = `${subject}.matches(${quoted(`\\A(?:${value})\\z`)})`
+  if (isPattern && termOf(whole) !== undefined) texts.push(whole)
+  else parts.push({ id: `${subject} ~ ${quoted(value)}`, likely: undefined })
+}
+
+/** Parameters are decoded first: what a condition on `request.query` says is not the same. */
+function queryPart({ name, kind, value }: ValueMatch): OpaquePart {
+  const written = `${encodeURIComponent(name)}=${kind === 'exact' ? encodeURIComponent(value) : ''}`
+  const text = `request.query.contains(${quoted(written)})`
+  return {
+    id: `query parameter ${quoted(name)} ${kind === 'exact' ? 'is' : 'matches'} ${quoted(value)}`,
+    likely: { text, term: termOf(text) as Term },
+  }
+}
+
+function termOf(text: string): Term | undefined {
+  return compile(text, STAGES.traffic, { expect: BOOL }).expression?.term
 }
 
 /** A text as CEL writes it. */

@@ -3,8 +3,9 @@ import type { Type } from '../../cel/check/types.ts'
 import type { Value } from '../../cel/values/value.ts'
 import { addressesFor } from './addresses.ts'
 import type { Asks, Attribute } from './leaves.ts'
-import { textKind } from './text-kinds.ts'
-import { type TextQuestions, textsFor } from './texts.ts'
+import { isNumber, JSON_NUMBERS, type NumberDomain, numbersFor, plainNumber } from './numbers.ts'
+import { domainOf } from './text-domains.ts'
+import { type Texts, textsFor } from './texts.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
 /** What is known of an attribute at the place that is looked at. */
@@ -32,9 +33,10 @@ interface Node {
   readonly mayLack: boolean
   readonly asks: Asks[]
   readonly hints: Set<string>
-  readonly elements: Set<string>
+  hasElements: boolean
   hasMembers: boolean
   unknown: Unknown | undefined
+  texts: Texts | undefined
   readonly held: Map<string, Unknown>
 }
 
@@ -57,9 +59,20 @@ export class AttributeTree {
     this.#node(attribute).asks.push(asks)
   }
 
-  askElements(attribute: Attribute, elements: readonly string[]): void {
-    const node = this.#node(attribute)
-    for (const element of elements) node.elements.add(element)
+  /** Whether these are elements of it, where it is a list, or members, where it is an object. */
+  askElements(attribute: Attribute, elements: readonly Value[]): void {
+    this.#node(attribute).hasElements = true
+    for (const element of elements) {
+      const member = this.member(attribute, element)
+      if (member !== undefined) this.#node(member)
+    }
+  }
+
+  /** The member that a value names; undefined where no object can have it. */
+  member({ steps, types }: Attribute, name: Value): Attribute | undefined {
+    const type = types.at(-1) as Type
+    if (type.kind !== 'json' || typeof name !== 'string') return undefined
+    return { steps: [...steps, name], types: [...types, type] }
   }
 
   hint(attribute: Attribute, texts: readonly string[]): void {
@@ -71,19 +84,27 @@ export class AttributeTree {
     return this.#unknown(this.#node(attribute))
   }
 
-  /** Whether the list holds the element. */
-  held(attribute: Attribute, element: string): Unknown {
+  /** Whether there is a text for each class that is told apart by how texts end and what they hold. */
+  isWhole(attribute: Attribute): boolean {
     const node = this.#node(attribute)
-    const known = node.held.get(element)
+    this.#unknown(node)
+    return node.texts?.isWhole ?? true
+  }
+
+  /** Whether the list holds the element. */
+  held(attribute: Attribute, element: Value): Unknown {
+    const node = this.#node(attribute)
+    const id = idOf(element)
+    const known = node.held.get(id)
     if (known !== undefined) return known
     const list = this.#unknown(node)
     const made: Unknown = {
-      id: `'${element}' in ${list.id}`,
+      id: `${id} in ${list.id}`,
       whole: { unknown: list, within: 'list' },
       steps: node.steps,
       possibilities: [{ kind: 'absent' }, { kind: 'held', element }, { kind: 'unreachable' }],
     }
-    node.held.set(element, made)
+    node.held.set(id, made)
     return made
   }
 
@@ -104,9 +125,10 @@ export class AttributeTree {
       mayLack: this.#mayLack(steps, above),
       asks: [],
       hints: new Set(),
-      elements: new Set(),
+      hasElements: false,
       hasMembers: false,
       unknown: undefined,
+      texts: undefined,
       held: new Map(),
     }
     this.#nodes.set(id, node)
@@ -149,7 +171,7 @@ export class AttributeTree {
     if (kind === 'map' || kind === 'struct' || (kind === 'json' && node.hasMembers)) {
       found.push({ kind: 'map' })
     }
-    if (kind === 'list' || (kind === 'json' && node.elements.size > 0)) found.push({ kind: 'list' })
+    if (kind === 'list' || (kind === 'json' && node.hasElements)) found.push({ kind: 'list' })
     return found
   }
 }
@@ -159,9 +181,7 @@ function valuesFor(node: Node): readonly Value[] {
     case 'string':
       return textValues(node)
     case 'int':
-      return numberValues(node, false)
-    case 'double':
-      return numberValues(node, true)
+      return numberValues(node, PORTS)
     case 'bool':
       return [true, false]
     case 'ip':
@@ -172,9 +192,10 @@ function valuesFor(node: Node): readonly Value[] {
         true,
         false,
         null,
-        ...numberValues(node, true),
+        ...numberValues(node, node.steps[0]?.startsWith('extauthz') ? ANY_DOUBLE : JSON_NUMBERS),
+        // Without questions about what is in it, one stands for all.
         ...(node.hasMembers ? [] : [{}]),
-        ...(node.elements.size > 0 ? [] : [[]]),
+        ...(node.hasElements ? [] : [[]]),
       ]
     case 'map':
     case 'struct':
@@ -186,28 +207,37 @@ function valuesFor(node: Node): readonly Value[] {
   }
 }
 
-function textValues({ steps, asks, hints }: Node): readonly string[] {
+/** Whole numbers among attributes are ports. */
+const PORTS: NumberDomain = { hasFractions: false, hasNaN: false, min: 0, max: 65_535 }
+/** A service answers in protobuf, which has NaN. */
+const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
+
+function textValues(node: Node): readonly string[] {
   const equal = new Set<string>()
-  const prefixes = new Set<string>()
-  for (const { equal: values = [], prefix } of asks) {
+  const asked = { prefix: new Set<string>(), suffix: new Set<string>(), infix: new Set<string>() }
+  for (const { equal: values = [], ...asks } of node.asks) {
     for (const value of values) if (typeof value === 'string') equal.add(value)
-    if (prefix !== undefined) prefixes.add(prefix)
+    for (const key of ['prefix', 'suffix', 'infix'] as const) {
+      const text = asks[key]
+      if (text !== undefined) asked[key].add(text)
+    }
   }
-  const questions: TextQuestions = { equal, prefixes, suffixes: hints, infixes: hints }
-  return textsFor(questions, textKind(steps))
+  const { prefix: prefixes, suffix: suffixes, infix: infixes } = asked
+  const questions = { equal, prefixes, suffixes, infixes, hints: node.hints }
+  node.texts = textsFor(questions, domainOf(node.steps))
+  return node.texts.values
 }
 
-/** All numbers that are asked for, and for each gap between them one that lies in it. */
-function numberValues({ asks }: Node, isFractional: boolean): readonly number[] {
+function numberValues({ asks }: Node, domain: NumberDomain): readonly Value[] {
   const asked = asks.flatMap(({ equal = [], bound }) => {
-    const numbers = equal.filter((value): value is number => typeof value === 'number')
+    const numbers = equal.filter(isNumber)
     return bound === undefined ? numbers : [...numbers, bound]
   })
-  const found = new Set<number>([7])
-  for (const number of asked) {
-    const near = [number - 1, number, number + 1]
-    for (const one of near) found.add(one)
-    if (isFractional) for (const one of near) found.add(one + 0.5)
-  }
-  return [...found]
+  return numbersFor(asked, domain)
+}
+
+/** Equal values have the same one: 1, 1u and 1.0. */
+function idOf(value: Value): string {
+  if (isNumber(value)) return String(plainNumber(value))
+  return JSON.stringify(value)
 }

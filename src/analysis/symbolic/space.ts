@@ -7,8 +7,9 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
+import { leafTerms } from './leaf-terms.ts'
 import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
-import { ANY, ERROR, FALSE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
+import { ANY, ERROR, FALSE, NOT_TRUE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
 import { termKey } from './term-key.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
@@ -17,6 +18,16 @@ export interface Condition {
   readonly text: string
   readonly term: Term
   readonly names?: ReadonlyMap<string, string>
+  /** What must be so as well, and is no expression. */
+  readonly parts?: readonly OpaquePart[]
+}
+
+/** Something that is true or not, and not looked into. */
+export interface OpaquePart {
+  /** In words: the same part has the same. */
+  readonly id: string
+  /** What an example may go by. */
+  readonly likely: Condition | undefined
 }
 
 /**
@@ -53,6 +64,10 @@ export class Space {
 
   /** All conditions are told before the first formula is made of one. */
   learn(condition: Condition): void {
+    for (const { likely } of condition.parts ?? []) {
+      this.#isExact = false
+      if (likely !== undefined && this.#mode === 'search') this.learn(likely)
+    }
     for (const term of leafTerms(condition.term)) {
       const leaf = leafOf(term)
       this.#leaves.set(term, leaf)
@@ -80,7 +95,25 @@ export class Space {
 
   /** The condition comes out as one of these. */
   formula(condition: Condition, outcomes: Outcomes): Formula {
-    return this.#formula(condition.term, outcomes, condition)
+    const own = this.#formula(condition.term, outcomes, condition)
+    if (condition.parts === undefined || condition.parts.length === 0) return own
+    if (outcomes === TRUE)
+      return all([own, ...condition.parts.map((part) => this.#part(part, true))])
+    if (outcomes !== NOT_TRUE) throw new Error('a condition with parts is true or is not')
+    return any([own, ...condition.parts.map((part) => this.#part(part, false))])
+  }
+
+  #part({ id, likely }: OpaquePart, isTrue: boolean): Formula {
+    if (this.#mode === 'search') {
+      return likely === undefined ? NEVER : this.formula(likely, isTrue ? TRUE : NOT_TRUE)
+    }
+    let unknown = this.#outcomes.get(id)
+    if (unknown === undefined) {
+      const possibilities = [TRUE, FALSE].map((outcome) => ({ kind: 'outcome', outcome }) as const)
+      unknown = { id, whole: undefined, steps: [], possibilities }
+      this.#outcomes.set(id, unknown)
+    }
+    return literal(unknown, (index) => index === (isTrue ? 0 : 1))
   }
 
   /** The attribute has a value, as the condition sees it. */
@@ -119,34 +152,68 @@ export class Space {
 
   #leaf(term: Term, outcomes: Outcomes, condition: Condition): Formula {
     const leaf = this.#leaves.get(term) as Leaf
-    if (leaf.kind === 'opaque') return this.#opaque(term, leaf, outcomes, condition)
+    if (leaf.kind === 'opaque') return this.#opaque(term, leaf.attributes, outcomes, condition)
+    const attribute = renamed(leaf.attribute, condition.names)
+    const unknown = this.#tree.unknown(attribute)
+    if (leaf.kind === 'holds') return this.#holds(term, leaf, outcomes, condition)
+    if ((leaf.form === 'suffix' || leaf.form === 'part') && !this.#tree.isWhole(attribute)) {
+      this.#isExact = false
+      return this.#opaque(term, [leaf.attribute], outcomes, condition)
+    }
+    const comesOut = evaluation(leaf.term ?? term, leaf.attribute.steps, unknown)
+    return literal(unknown, (index) => {
+      return (comesOut(unknown.possibilities[index] as Possibility) & outcomes) !== 0
+    })
+  }
+
+  /** An element of a list, or the name of a member of an object. */
+  #holds(
+    term: Term,
+    leaf: Extract<Leaf, { kind: 'holds' }>,
+    outcomes: Outcomes,
+    condition: Condition,
+  ): Formula {
     const attribute = renamed(leaf.attribute, condition.names)
     const unknown = this.#tree.unknown(attribute)
     const comesOut = evaluation(term, leaf.attribute.steps, unknown)
     const isMeant = (index: number) => {
       const possibility = unknown.possibilities[index] as Possibility
-      if (leaf.kind === 'holds' && possibility.kind === 'list') return false
+      if (possibility.kind === 'list' || possibility.kind === 'map') return false
       return (comesOut(possibility) & outcomes) !== 0
     }
-    const plain = literal(unknown, isMeant)
-    if (leaf.kind === 'plain') return plain
     const elements = leaf.elements.map((element) => this.#tree.held(attribute, element))
-    const ways = [plain]
-    if (outcomes & TRUE) ways.push(any(elements.map((own) => literal(own, isKind(own, 'held')))))
+    const members = leaf.elements.flatMap((element) => {
+      const member = this.#tree.member(attribute, element)
+      return member === undefined ? [] : [this.#tree.unknown(member)]
+    })
+    const isThere = (own: Unknown) =>
+      literal(own, (index) => {
+        const kind = own.possibilities[index]?.kind
+        return kind !== 'absent' && kind !== 'unreachable'
+      })
+    const none = (parts: readonly Unknown[]) =>
+      parts.map((own) => literal(own, isKind(own, 'absent')))
+    const ways = [literal(unknown, isMeant)]
+    if (outcomes & TRUE) {
+      ways.push(
+        ...elements.map((own) => literal(own, isKind(own, 'held'))),
+        ...members.map(isThere),
+      )
+    }
     if (outcomes & FALSE) {
-      const none = elements.map((own) => literal(own, isKind(own, 'absent')))
-      ways.push(all([literal(unknown, isKind(unknown, 'list')), ...none]))
+      ways.push(all([literal(unknown, isKind(unknown, 'list')), ...none(elements)]))
+      ways.push(all([literal(unknown, isKind(unknown, 'map')), ...none(members)]))
     }
     return any(ways)
   }
 
   #opaque(
     term: Term,
-    leaf: Extract<Leaf, { kind: 'opaque' }>,
+    attributes: readonly Attribute[],
     outcomes: Outcomes,
     condition: Condition,
   ): Formula {
-    const [only, ...others] = leaf.attributes
+    const [only, ...others] = attributes
     if (this.#mode === 'search' && only !== undefined && others.length === 0) {
       const unknown = this.#tree.unknown(renamed(only, condition.names))
       const comesOut = evaluation(term, only.steps, unknown)
@@ -217,22 +284,6 @@ function isKind(unknown: Unknown, kind: Possibility['kind']): (index: number) =>
   return (index) => unknown.possibilities[index]?.kind === kind
 }
 
-function leafTerms(term: Term): readonly Term[] {
-  switch (term.kind) {
-    case 'constant':
-      return []
-    case 'not':
-      return leafTerms(term.operand)
-    case 'and':
-    case 'or':
-      return [...leafTerms(term.left), ...leafTerms(term.right)]
-    case 'conditional':
-      return [term.condition, term.whenTrue, term.whenFalse].flatMap(leafTerms)
-    default:
-      return [term]
-  }
-}
-
 function renamed(attribute: Attribute, names: Condition['names']): Attribute {
   const [variable = '', ...rest] = attribute.steps
   const name = names?.get(variable)
@@ -250,8 +301,14 @@ function evaluation(
     if (quick !== undefined && possibility.kind === 'value') {
       return quick(possibility.value)
     }
-    const variables = variablesWith(steps, possibility, unknown)
-    return outcomeOf(explain(term, variables, DEFAULT_FUEL).value)
+    const worlds =
+      possibility.kind === 'unreachable'
+        ? worldsWithout(steps, unknown)
+        : [variablesWith(steps, possibility)]
+    return worlds.reduce(
+      (outcomes, world) => outcomes | outcomeOf(explain(term, world, DEFAULT_FUEL).value),
+      0,
+    )
   }
 }
 
@@ -265,11 +322,7 @@ function textEquality(term: Term): ((value: Value) => Outcomes) | undefined {
 }
 
 /** Variables of which only this one attribute is there, if it is. */
-function variablesWith(
-  steps: readonly string[],
-  possibility: Possibility,
-  { whole }: Unknown,
-): JsonObject {
+function variablesWith(steps: readonly string[], possibility: Possibility): JsonObject {
   switch (possibility.kind) {
     case 'value':
       return nested(steps, possibility.value)
@@ -277,11 +330,19 @@ function variablesWith(
       return nested(steps, {})
     case 'list':
       return nested(steps, [])
-    case 'unreachable':
-      return nested(steps.slice(0, (whole?.unknown.steps.length ?? 1) - 1), {})
     default:
       return nested(steps.slice(0, -1), {})
   }
+}
+
+/** The whole is not there, or is something that has no parts. */
+function worldsWithout(steps: readonly string[], { whole }: Unknown): readonly JsonObject[] {
+  const above = steps.slice(0, whole?.unknown.steps.length ?? 1)
+  const values = (whole?.unknown.possibilities ?? []).flatMap((one) => {
+    if (one.kind === 'list') return [[]]
+    return one.kind === 'value' ? [one.value] : []
+  })
+  return [nested(above.slice(0, -1), {}), ...values.map((value) => nested(above, value))]
 }
 
 function nested(steps: readonly string[], value: Value): JsonObject {

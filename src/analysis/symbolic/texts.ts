@@ -1,81 +1,152 @@
+import { isInDomain, type TextDomain, walk } from './text-domains.ts'
+import { charactersFor, exploreTexts, longest } from './text-product.ts'
+
 /** What the rules at hand ask of a text. */
 export interface TextQuestions {
   readonly equal: ReadonlySet<string>
   readonly prefixes: ReadonlySet<string>
-  /** Taken as hints for examples only. */
   readonly suffixes: ReadonlySet<string>
   readonly infixes: ReadonlySet<string>
+  /** Parts of texts that may come out otherwise, for the search for examples only. */
+  readonly hints: ReadonlySet<string>
 }
 
-export interface TextKind {
-  /** Texts that can be told apart from all others, in the order of liking; the first few do. */
-  readonly samples: readonly string[]
-  /** What can be put behind a prefix. */
-  readonly tails: readonly string[]
-  /** Whether a request can carry the text there. */
-  readonly isPossible: (text: string) => boolean
+export interface Texts {
+  /** In the order of liking. */
+  readonly values: readonly string[]
+  /** Whether there is one for each class; else suffixes and infixes are told apart in part. */
+  readonly isWhole: boolean
 }
 
 /**
- * A text for each class that equality and prefixes can tell apart: every text that is asked for,
- * for every prefix one that has it and no longer one, and one that has none. Texts that a request
- * cannot carry are left out.
+ * A text for each class that these questions can tell apart: every text that is asked for, for
+ * every prefix one that has it and no longer one, one that has none; and the same for each way to
+ * end and to contain. Only texts that the domain cannot have are left out.
  */
-export function textsFor(questions: TextQuestions, kind: TextKind): readonly string[] {
-  const { equal, prefixes, suffixes, infixes } = questions
-  const found = new Set<string>()
-  const add = (text: string) => void (kind.isPossible(text) && found.add(text))
-  const others = [...kind.samples, ...kind.samples.map((sample) => `${sample}-7`)]
-  const isOther = (text: string) =>
-    kind.isPossible(text) && !equal.has(text) && !hasPrefix(text, prefixes)
-  const other = others.find(isOther) ?? counted((number) => `${kind.samples[0]}${number}`, isOther)
-  if (other !== undefined) found.add(other)
-  for (const text of equal) add(text)
-  for (const prefix of prefixes) {
-    const isOwn = (text: string) =>
-      kind.isPossible(text) && !equal.has(text) && longest(text, prefixes) === prefix
-    const own =
-      kind.tails.map((tail) => prefix + tail).find(isOwn) ??
-      counted((number) => `${prefix}z${number}`, isOwn)
-    if (own !== undefined) found.add(own)
-    add(prefix)
+export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
+  const { suffixes, infixes } = questions
+  const found = byBeginning(questions, domain)
+  addLikely(found, questions, domain, questions.hints)
+  if (suffixes.size === 0 && infixes.size === 0) return { values: [...found], isWhole: true }
+  addLikely(found, questions, domain, [...suffixes, ...infixes].slice(0, MOST_JOINED))
+  const signature = signatureOf(questions)
+  const seen = new Set([...found].map(signature))
+  const rest = exploreTexts(questions, domain)
+  for (const text of rest ?? []) {
+    const own = signature(text)
+    if (!seen.has(own)) found.add(text)
+    seen.add(own)
   }
-  for (const suffix of suffixes) {
-    for (const sample of kind.samples) add(sample + suffix)
-    for (const prefix of [...prefixes].slice(0, MOST_JOINED)) {
-      add(prefix + suffix)
-      add(`${prefix}x${suffix}`)
-    }
-  }
-  for (const infix of infixes) {
-    add(infix)
-    for (const sample of kind.samples) add(`${sample}${infix}z`)
-  }
-  return [...found]
+  return { values: [...found], isWhole: rest !== undefined }
 }
 
 const MOST_JOINED = 20
 
-/** Some number gives a text of its own wherever there is one at all: others are finitely many. */
-function counted(
-  make: (number: number) => string,
-  test: (text: string) => boolean,
+function byBeginning({ equal, prefixes }: TextQuestions, domain: TextDomain): Set<string> {
+  const found = new Set<string>()
+  const add = (text: string) => void (isInDomain(text, domain) && found.add(text))
+  const own = (prefix: string | undefined) => {
+    const isOwn = (text: string) => !equal.has(text) && longest(text, prefixes) === prefix
+    const likely =
+      prefix === undefined
+        ? [...domain.samples, ...domain.samples.map((sample) => `${sample}-7`)]
+        : domain.tails.map((tail) => prefix + tail)
+    return (
+      likely.find((text) => isOwn(text) && isInDomain(text, domain)) ??
+      continuation(prefix, { equal, prefixes }, domain)
+    )
+  }
+  const other = own(undefined)
+  if (other !== undefined) found.add(other)
+  for (const text of equal) add(text)
+  for (const prefix of prefixes) {
+    const text = own(prefix)
+    if (text !== undefined) found.add(text)
+    add(prefix)
+  }
+  return found
+}
+
+const MOST_WALKED = 2_000
+
+/**
+ * A text that has the prefix and no longer one, and is not asked for by itself; undefined where
+ * the domain has none. As good as none was found within bounds, some text is made up: it is no
+ * proof that there is none.
+ */
+function continuation(
+  prefix: string | undefined,
+  { equal, prefixes }: Pick<TextQuestions, 'equal' | 'prefixes'>,
+  domain: TextDomain,
 ): string | undefined {
-  for (let number = 0; number < 1000; number++) {
-    const text = make(number)
-    if (test(text)) return text
+  const begin = prefix ?? ''
+  const start = walk(begin, domain)
+  if (start === undefined) return undefined
+  const isOwn = (text: string) => !equal.has(text) && longest(text, prefixes) === prefix
+  if (prefix === undefined && prefixes.has('')) return undefined
+  const asked = [...equal, ...prefixes]
+  const characters = charactersFor(
+    asked.filter((text) => text.startsWith(begin)).map((text) => text.slice(begin.length)),
+    domain,
+  )
+  let queue: readonly (readonly [text: string, state: string])[] = [[begin, start]]
+  const seen = new Set<string>()
+  for (let walked = 0; queue.length > 0; ) {
+    const next: (readonly [string, string])[] = []
+    for (const [text, state] of queue) {
+      if (++walked > MOST_WALKED) return madeUp(begin, isOwn)
+      if (domain.accepts(state) && isOwn(text)) return text
+      // Behind all that is asked for, only the state of the domain matters.
+      const key = `${state} ${asked.some((one) => one.startsWith(text)) ? text : ''}`
+      if (seen.has(key)) continue
+      seen.add(key)
+      for (const character of characters) {
+        const longer = text + character
+        const after = domain.step(state, character)
+        if (after !== undefined && longest(longer, prefixes) === prefix) next.push([longer, after])
+      }
+    }
+    queue = next
   }
   return undefined
 }
 
-function hasPrefix(text: string, prefixes: ReadonlySet<string>): boolean {
-  return longest(text, prefixes) !== undefined
+function madeUp(begin: string, isOwn: (text: string) => boolean): string {
+  for (let number = 0; ; number++) {
+    const text = `${begin}\u{10fffd}${number}`
+    if (isOwn(text)) return text
+  }
 }
 
-function longest(text: string, prefixes: ReadonlySet<string>): string | undefined {
-  for (let end = text.length; end >= 0; end--) {
-    const prefix = text.slice(0, end)
-    if (prefixes.has(prefix)) return prefix
+/** What an example may look like that ends so, or holds that. */
+function addLikely(
+  found: Set<string>,
+  { prefixes }: TextQuestions,
+  domain: TextDomain,
+  parts: Iterable<string>,
+): void {
+  const add = (text: string) => void (isInDomain(text, domain) && found.add(text))
+  const begins = [...prefixes].slice(0, MOST_JOINED)
+  for (const part of parts) {
+    add(part)
+    for (const sample of domain.samples) {
+      add(sample + part)
+      add(`${sample}${part}z`)
+    }
+    for (const prefix of begins) {
+      add(prefix + part)
+      add(`${prefix}x${part}`)
+    }
   }
-  return undefined
+}
+
+/** Texts with the same one come out the same, whatever is asked. */
+function signatureOf({ equal, prefixes, suffixes, infixes }: TextQuestions) {
+  return (text: string) =>
+    JSON.stringify([
+      equal.has(text) ? text : null,
+      longest(text, prefixes) ?? null,
+      [...suffixes].map((suffix) => Number(text.endsWith(suffix))).join(''),
+      [...infixes].map((infix) => Number(text.includes(infix))).join(''),
+    ])
 }

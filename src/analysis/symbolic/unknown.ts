@@ -25,7 +25,7 @@ export type Possibility =
   /** A list, whose elements are unknowns of their own. */
   | { readonly kind: 'list' }
   /** The list holds the element. */
-  | { readonly kind: 'held'; readonly element: string }
+  | { readonly kind: 'held'; readonly element: Value }
   | { readonly kind: 'outcome'; readonly outcome: number }
 
 /** Whether a possibility of a part goes with one of its whole. */

@@ -1,0 +1,55 @@
+import type { Type } from '../../cel/check/types.ts'
+
+/**
+ * The forms of conditions that are looked into. Of each it is known which values of the attribute
+ * it tells apart, so that a value for each class stands for all. Whatever is not of one of these
+ * forms, or reads an attribute of another type, may come out in any way: nothing is called proven
+ * because of it, and no rule that has such a part is removed.
+ */
+export interface Form {
+  /** How it is written, for one who reads of it. */
+  readonly example: string
+  /** Types of the attribute. `json` is a claim or another value that came as JSON. */
+  readonly types: readonly Type['kind'][]
+}
+
+const ANY_TYPE: readonly Type['kind'][] = [
+  'json',
+  'string',
+  'bool',
+  'int',
+  'ip',
+  'list',
+  'map',
+  'struct',
+  'bytes',
+  'timestamp',
+]
+
+export const COVERED_FORMS = {
+  /** A boolean by itself. */
+  truth: { example: 'jwt.admin', types: ['bool', 'json'] },
+  presence: { example: 'has(jwt.sub)', types: ANY_TYPE },
+  key: { example: "'x-team' in request.headers", types: ['map'] },
+  /** With a string, a number, a boolean or null. */
+  equality: { example: "jwt.sub == 'alice'", types: ['string', 'int', 'bool', 'json'] },
+  choice: { example: "jwt.sub in ['alice', 'bob']", types: ['string', 'int', 'bool', 'json'] },
+  address: { example: "source.address == '10.0.0.7'", types: ['ip'] },
+  range: { example: "cidr('10.0.0.0/8').containsIP(source.address)", types: ['ip'] },
+  /** With a number, whole or not. */
+  order: { example: 'jwt.level >= 2', types: ['int', 'json'] },
+  prefix: { example: "request.path.startsWith('/a')", types: ['string', 'json'] },
+  suffix: { example: "request.host.endsWith('.example.com')", types: ['string', 'json'] },
+  /** Of a string; where `contains` may mean lists too, it is not covered. */
+  part: { example: "request.path.contains('/admin/')", types: ['string', 'json'] },
+  /** An element of a list, or a name of a member of an object. */
+  element: { example: "'eng' in jwt.groups", types: ['json', 'list'] },
+  some: { example: "jwt.groups.exists(g, g == 'eng')", types: ['json', 'list'] },
+} as const satisfies Record<string, Form>
+
+export type FormName = keyof typeof COVERED_FORMS
+
+export function isCoveredType(form: FormName, { kind }: Type): boolean {
+  const { types }: Form = COVERED_FORMS[form]
+  return types.includes(kind)
+}

@@ -1,0 +1,114 @@
+import type { TextDomain } from './text-domains.ts'
+import type { TextQuestions } from './texts.ts'
+
+/** What may be looked at before it is said that it is too much. */
+const MOST_STATES = 3_000
+
+interface State {
+  readonly domain: string
+  /** The text so far, as long as something that is asked for begins with it. */
+  readonly begun: string | undefined
+  readonly prefix: string | undefined
+  /** The longest end of the text with which an ending or a part begins. */
+  readonly tail: string
+  /** Which parts were met, a digit each. */
+  readonly met: string
+}
+
+/**
+ * A text of every class that beginnings, endings, parts and equality tell apart: a walk through
+ * all states of one automaton that follows every question at once. Undefined where there are too
+ * many of them.
+ */
+export function exploreTexts(
+  questions: TextQuestions,
+  domain: TextDomain,
+): readonly string[] | undefined {
+  const { equal, prefixes, suffixes, infixes } = questions
+  const begun = beginningsOf([...equal, ...prefixes])
+  const parts = [...suffixes, ...infixes]
+  const tails = beginningsOf(parts)
+  const within = [...infixes]
+  const characters = charactersFor([...equal, ...prefixes, ...parts], domain)
+  const meet = (tail: string, met: string) =>
+    within.map((part, at) => (met[at] === '1' || tail.endsWith(part) ? '1' : '0')).join('')
+  const nothing = within.map(() => '0').join('')
+  const first: State = {
+    domain: domain.start,
+    begun: '',
+    prefix: longest('', prefixes),
+    tail: '',
+    met: meet('', nothing),
+  }
+  const next = (state: State, character: string): State | undefined => {
+    const after = domain.step(state.domain, character)
+    if (after === undefined) return undefined
+    const text = state.begun === undefined ? undefined : state.begun + character
+    const own = text !== undefined && begun.has(text) ? text : undefined
+    const tail = tailOf(state.tail + character, tails)
+    const prefix = own !== undefined && prefixes.has(own) ? own : state.prefix
+    return { domain: after, begun: own, prefix, tail, met: meet(tail, state.met) }
+  }
+  const keyOf = ({ domain: at, begun: own, prefix, tail, met }: State) =>
+    JSON.stringify([at, own ?? null, prefix ?? null, tail, met])
+  const found: string[] = []
+  const seen = new Set([keyOf(first)])
+  let layer: readonly (readonly [string, State])[] = [['', first]]
+  while (layer.length > 0) {
+    const following: (readonly [string, State])[] = []
+    for (const [text, state] of layer) {
+      if (domain.accepts(state.domain)) found.push(text)
+      for (const character of characters) {
+        const after = next(state, character)
+        if (after === undefined) continue
+        const key = keyOf(after)
+        if (seen.has(key)) continue
+        if (seen.size >= MOST_STATES) return undefined
+        seen.add(key)
+        following.push([text + character, after])
+      }
+    }
+    layer = following
+  }
+  return found
+}
+
+const SORTS = ['abcdefghijklmnopqrstuvwxyz', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', '0123456789', '~_-!$*']
+
+/**
+ * Every character that is written, and some of each sort that is not: whatever these lead to, any
+ * other does that nothing asks for.
+ */
+export function charactersFor(written: readonly string[], domain: TextDomain): readonly string[] {
+  const asked = new Set(written.flatMap((text) => [...text]))
+  const foreign = SORTS.flatMap((sort) => [...sort].filter((one) => !asked.has(one)).slice(-2))
+  return [...new Set([...domain.characters, ...foreign, '\u{10fffd}', ...asked])]
+}
+
+function beginningsOf(texts: readonly string[]): ReadonlySet<string> {
+  const found = new Set<string>([''])
+  for (const text of texts) {
+    let begun = ''
+    for (const character of text) {
+      begun += character
+      found.add(begun)
+    }
+  }
+  return found
+}
+
+function tailOf(text: string, tails: ReadonlySet<string>): string {
+  for (let start = 0; start < text.length; start++) {
+    const tail = text.slice(start)
+    if (tails.has(tail)) return tail
+  }
+  return ''
+}
+
+export function longest(text: string, prefixes: ReadonlySet<string>): string | undefined {
+  for (let end = text.length; end >= 0; end--) {
+    const prefix = text.slice(0, end)
+    if (prefixes.has(prefix)) return prefix
+  }
+  return undefined
+}

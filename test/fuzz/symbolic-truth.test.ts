@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { NOT_TRUE, TRUE } from '../../src/analysis/symbolic/outcome.ts'
+import { solve } from '../../src/analysis/symbolic/solve.ts'
+import { type Condition, Space } from '../../src/analysis/symbolic/space.ts'
+import { worldOf } from '../../src/analysis/symbolic/world.ts'
+import { BOOL } from '../../src/cel/check/types.ts'
+import { compile, type Expression, STAGES } from '../../src/cel/index.ts'
+import { parseIp } from '../../src/cel/values/ip.ts'
+import type { JsonObject, Value } from '../../src/cel/values/value.ts'
+import { normalisePath } from '../../src/wire/http1/path.ts'
+import { claimValues, nearText } from './claim-values.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * What the symbolic engine calls impossible is never observed: conditions with random constants
+ * about claims of all types and about the request, evaluated by the gateway's own compiled
+ * functions over values at, beside and between these constants. The conditions are drawn from what
+ * people write, not from what the engine knows.
+ */
+
+const ATTRIBUTES = ['jwt.a', 'jwt.a.b', 'jwt.o', 'jwt.o.x', 'jwt.o.x.y', "jwt['o']['zz']"]
+const TEXTS = ['request.path', 'request.host', 'request.method', "request.headers['x']"]
+const text = fc.constantFrom("'a'", "'ab'", "'b'", "'x'", "'y'", "''", "'ba'", "'/a'", "'.b'")
+const number = fc.constantFrom(
+  '0',
+  '1',
+  '2',
+  '7',
+  '-1',
+  '0.5',
+  '0.9',
+  '1.0',
+  '1u',
+  '6.5',
+  '1e300',
+  '1.1e300',
+  '9007199254740992',
+  '9007199254740993',
+  '9007199254740993.0',
+  '9223372036854775807',
+)
+const constant = fc.oneof(text, number, fc.constantFrom('true', 'false', 'null'))
+const choice = fc.array(constant, { maxLength: 3 }).map((all) => `[${all.join(', ')}]`)
+
+const claim = fc.constantFrom(...ATTRIBUTES)
+const subject = fc.oneof(claim, fc.constantFrom(...TEXTS))
+const order = fc.constantFrom('<', '<=', '>', '>=')
+const call = fc.constantFrom('startsWith', 'endsWith', 'contains')
+
+const atom = fc.oneof(
+  claim,
+  claim.map((one) => `has(${one.replace("['o']['zz']", '.o.zz')})`),
+  fc.tuple(claim, fc.constantFrom('==', '!='), constant).map((all) => all.join(' ')),
+  fc
+    .tuple(fc.constantFrom(...TEXTS), fc.constantFrom('==', '!='), text)
+    .map((all) => all.join(' ')),
+  fc.tuple(claim, order, number).map((all) => all.join(' ')),
+  fc.tuple(number, order, claim).map((all) => all.join(' ')),
+  fc.tuple(claim, choice).map(([one, list]) => `${one} in ${list}`),
+  fc.tuple(constant, claim).map(([one, whole]) => `${one} in ${whole}`),
+  fc.tuple(claim, constant).map(([one, value]) => `${one}.exists(k, k == ${value})`),
+  fc.tuple(claim, choice).map(([one, list]) => `${one}.exists(k, k in ${list})`),
+  fc.tuple(claim, text).map(([one, value]) => `${one}.all(k, k != ${value})`),
+  fc.tuple(subject, call, text).map(([one, name, part]) => `${one}.${name}(${part})`),
+  fc.tuple(text, fc.constantFrom('jwt', 'request.headers')).map((all) => all.join(' in ')),
+  text.map((one) => `jwt.exists(k, k == ${one})`),
+  fc.tuple(claim, order, text).map((all) => all.join(' ')),
+  fc.tuple(claim, number).map(([one, size]) => `size(${one}) > ${size}`),
+  fc.constantFrom(
+    'jwt.a == jwt.o',
+    'jwt.a in jwt.o',
+    'source.port > 0',
+    'source.port == 80',
+    "request.path.startsWith('/')",
+    "request.host == ''",
+    "source.address == '10.1.0.7'",
+    "cidr('10.0.0.0/8').containsIP(source.address)",
+    "jwt.a == ip('10.0.0.1')",
+    'type(jwt.a) == int',
+    "jwt.a.matches('^a')",
+    "jwt.o.?x.orValue('') == 'a'",
+  ),
+)
+const expression = fc.letrec<{ any: string }>((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 3, depthSize: 'small' },
+    { weight: 3, arbitrary: atom },
+    { weight: 1, arbitrary: tie('any').map((inner) => `!(${inner})`) },
+    { weight: 2, arbitrary: fc.tuple(tie('any'), tie('any')).map(([a, b]) => `(${a} && ${b})`) },
+    { weight: 1, arbitrary: fc.tuple(tie('any'), tie('any')).map(([a, b]) => `(${a} || ${b})`) },
+    {
+      weight: 1,
+      arbitrary: fc
+        .tuple(tie('any'), tie('any'), tie('any'))
+        .map(([test, yes, no]) => `(${test} ? ${yes} : ${no})`),
+    },
+  ),
+})).any
+
+function worldsFor(texts: readonly string[]): fc.Arbitrary<JsonObject> {
+  const value = claimValues(texts)
+  const written = texts.flatMap((one) => [...one.matchAll(/'([^']*)'/g)].map(([, own = '']) => own))
+  const near = nearText(written)
+  const object = fc.dictionary(fc.constantFrom('x', 'zz', 'b', 'ab'), value, {
+    maxKeys: 3,
+    noNullPrototype: true,
+  })
+  const claims = fc.record(
+    { a: fc.oneof(value, object), o: fc.oneof(value, object), x: value, ab: value },
+    { requiredKeys: [] },
+  )
+  return fc
+    .record({
+      jwt: fc.option(claims, { nil: undefined, freq: 8 }),
+      path: near.map((one) => {
+        const path = normalisePath(`/${one}`)
+        return typeof path === 'string' ? path : '/'
+      }),
+      host: near.filter((one) => /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*)?$/.test(one)),
+      method: near.filter((one) => /^[A-Za-z]+$/.test(one)),
+      header: fc.option(
+        near.map((one) => one.trim()),
+        { nil: undefined },
+      ),
+      port: fc.constantFrom(0, 1, 79, 80, 81, 65_535),
+      address: fc.constantFrom('10.0.0.1', '10.1.0.7', '192.0.2.1', '2001:db8::1'),
+    })
+    .map(({ jwt, path, host, method, header, port, address }) => {
+      const headers = header === undefined ? {} : { x: header }
+      const request = { path, host, method, headers, query: '', scheme: 'http' }
+      const source = { address: parseIp(address) as Value, port }
+      const world = { request, source, destination: {}, proxy: {} }
+      return (jwt === undefined ? world : { ...world, jwt }) as unknown as JsonObject
+    })
+}
+
+function compiled(text: string): Expression | undefined {
+  return compile(text, STAGES.traffic, { expect: BOOL }).expression
+}
+
+function ask(wanted: readonly (readonly [Condition, number])[]) {
+  const space = new Space(STAGES.traffic, new Map(), 'proof')
+  for (const [condition] of wanted) space.learn(condition)
+  const formulas = wanted.map(([condition, outcomes]) => space.formula(condition, outcomes))
+  const { isExact } = space
+  return { ...solve([...formulas, ...space.axioms]), isExact }
+}
+
+/** What every request has, where nothing was asked of it. */
+function complete(world: JsonObject): JsonObject {
+  const { request, source, ...rest } = world as Readonly<Record<string, JsonObject>>
+  const defaults = { method: 'GET', path: '/', host: 'a.test', headers: {}, query: '' }
+  const from = { address: parseIp('192.0.2.1') as Value, port: 1 }
+  return { ...rest, request: { ...defaults, ...request }, source: { ...from, ...source } }
+}
+
+describe('what the symbolic engine says of conditions', () => {
+  it('impossible is never observed, and what it finds is so', () => {
+    let [impossible, exact, all] = [0, 0, 0]
+    const pair = fc.tuple(expression, expression).filter((texts) => texts.every(compiled))
+    const property = fc.property(
+      pair.chain((texts) =>
+        fc.tuple(fc.constant(texts), fc.array(worldsFor(texts), { minLength: 60, maxLength: 60 })),
+      ),
+      ([[a, b], worlds]) => {
+        const [one, other] = [compiled(a), compiled(b)] as [Expression, Expression]
+        const conditions = [one, other].map(({ term }, at) => ({
+          text: [a, b][at] as string,
+          term,
+        }))
+        const [first, second] = conditions as [Condition, Condition]
+        const [isFirst, isSecond] = [one.predicate(), other.predicate()]
+        for (const outcomes of [TRUE, NOT_TRUE]) {
+          const found = ask([
+            [first, TRUE],
+            [second, outcomes],
+          ])
+          const does = (world: JsonObject) =>
+            isFirst(world) && isSecond(world) === (outcomes === TRUE)
+          const said = `${a}; ${outcomes === TRUE ? '' : 'not '}${b}`
+          all++
+          if (found.isExact) exact++
+          if (found.kind === 'impossible') {
+            impossible++
+            const seen = worlds.find(does)
+            assert.equal(seen, undefined, `${said}: ${fc.stringify(seen)}`)
+          } else if (found.kind === 'possible' && found.isExact) {
+            const world = complete(worldOf(found.assignment))
+            assert.ok(does(world), `${said}: ${fc.stringify(world)}`)
+          }
+        }
+      },
+    )
+    fc.assert(property, fuzz(2))
+    assert.ok(impossible > all / 100 && exact > all / 8, `${impossible}, ${exact} of ${all}`)
+  })
+})
