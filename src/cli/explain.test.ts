@@ -294,7 +294,7 @@ routes:
   it('sees through rules that admit everybody, and asks nothing of what has no backend', async () => {
     const path = join(folder, 'moot.yaml')
     const route = (name: string, policies: string, backends = '[{ host: "a:1" }]') =>
-      `- { name: ${name}, policies: { ${policies} }, backends: ${backends} }\n`
+      `- { name: ${name}, hostnames: [${name}.test], policies: { ${policies} }, backends: ${backends} }\n`
     const rules = (...all: readonly string[]) => `authorization: { rules: [${all.join(', ')}] }`
     writeFileSync(
       path,
