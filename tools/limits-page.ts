@@ -238,7 +238,13 @@ const FIXED: readonly (readonly [string, string, string])[] = [
 ]
 
 /** Keys beside limits that are none. */
-export const NO_LIMITS: readonly string[] = ['http1HeaderCase', 'trustedHops']
+export const NO_LIMITS: readonly string[] = [
+  'headersWithUnderscores',
+  'http1HeaderCase',
+  'mergeSlashes',
+  'requestTrailers',
+  'trustedHops',
+]
 
 const DECISIONS: readonly Setting[] = [
   setting('config', 'decisions.keep', 'records that one process keeps in memory', {

@@ -133,6 +133,12 @@ describe('portcullis explain', () => {
       /connection {2}denied/,
     ],
     [
+      'a path whose slashes the gateway merges',
+      ['-r', 'GET /orders//admin', '--claims', CLAIMS],
+      1,
+      /traffic {2}denied/,
+    ],
+    [
       'authentication that comes first',
       ['-r', '/orders'],
       1,

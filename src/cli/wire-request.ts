@@ -95,7 +95,8 @@ function readAt(
   const bytes = Buffer.from(textOf(written))
   const end = readRequestHead(bytes, 0, bytes.length, plan.http, head)
   if (end < 0) return rejectedBy(end)
-  const path = head.form === 'authority' ? '' : normalisePath(head.path)
+  const { keepsSlashes, names } = plan.reading
+  const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
   if (typeof path === 'number') return rejectedBy(path)
   if (path === '') return { status: 405, word: 'bad-target' }
   const listener = plan.names.forHost(head.host)
@@ -103,6 +104,8 @@ function readAt(
   if (plan.kind === 'tls' && entered !== undefined && !isAlike(listener, entered)) {
     return { status: 421, word: 'bad-host' }
   }
+  const verdict = names.checkHeaders(head.fields)
+  if (verdict < 0) return rejectedBy(verdict)
   const view = new Http1Headers(head.fields)
   const request = {
     method: head.method,

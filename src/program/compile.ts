@@ -49,6 +49,7 @@ function* compileStepwise(
   services: Services,
 ): Generator<void, Program> {
   const compilation = openCompilation(model, previous, services)
+  compilation.sites.headerReads.noteRoutes(model)
   const attached = routesByGateway(model)
   const listeners: ListenerProgram[] = []
   for (const gateway of model.gateways) {
@@ -66,6 +67,7 @@ function* compileStepwise(
     listeners,
     diagnostics: compilation.sites.diagnostics,
     clusters: compilation.clusters.opened,
+    headersRead: compilation.sites.headerReads,
     state: compilation.sites.state,
   }
 }

@@ -14,6 +14,7 @@ import type { Retry } from '../policies/retry/compile.ts'
 import type { Timeouts } from '../policies/timeout/compile.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+import type { HeadersRead } from './headers-read.ts'
 import type { McpProgram } from './mcp.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
@@ -31,6 +32,8 @@ export interface Program {
    * the next Program is the same cluster there.
    */
   readonly clusters: ReadonlyMap<string, Cluster>
+  /** The request headers that rules and routes read. */
+  readonly headersRead?: HeadersRead
   /** What policies count or remember, by their content and place; lives on in the same way. */
   readonly state: ReadonlyMap<string, unknown>
 }

@@ -9,6 +9,7 @@ import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import { HeaderReads } from './headers-read.ts'
 import type { Fault } from './invalid.ts'
 import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
@@ -50,6 +51,7 @@ interface Shared {
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
 export class Sites {
   readonly state = new Map<string, unknown>()
+  readonly headerReads = new HeaderReads()
   readonly now: () => number
   readonly scrutiny: Scrutiny
   readonly world: World
@@ -136,6 +138,10 @@ export class Sites {
     const compiled = compile(text, STAGES[stage], options)
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
+    // What only logs and metrics read decides nothing.
+    if (expression !== undefined && stage !== 'log' && text.includes('request')) {
+      this.headerReads.note(text, expression)
+    }
     if (expression !== undefined && diagnostics.length === 0) this.#expressions.set(key, expression)
     return compiled
   }

@@ -14,7 +14,7 @@ import { admit, readmit } from './admission.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
-import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
+import { isAlike, type PortPlan, type ProxyProtocolPlan, type RequestReading } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type Rejection, type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Observer, type Port, RequestLoop } from './request-loop.ts'
@@ -93,6 +93,10 @@ export class Doorway implements Port {
 
   get trustedHops(): number {
     return this.plan.trustedHops
+  }
+
+  get reading(): RequestReading {
+    return this.plan.reading
   }
 
   get load(): Load | undefined {

@@ -1,6 +1,7 @@
 import type { TerminatedTls } from '../model/gateway.ts'
 import type { KeepaliveSettings } from '../model/settings.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
+import { RequestNames, type Underscores } from '../wire/http1/request-names.ts'
 import type { ServerLimits } from '../wire/http1/server-limits.ts'
 import { HTTP2_LIMITS, type Http2Limits, type Rate } from '../wire/http2/limits.ts'
 import type { Terminator, TerminatorOptions } from '../wire/tls/terminate.ts'
@@ -25,12 +26,19 @@ export interface PortPlan {
   readonly mostBody: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
+  /** What becomes of paths and names before routes and rules see them. */
+  readonly reading: RequestReading
   /** Milliseconds after which a connection takes no more requests; 0: never. */
   readonly longest: number
   readonly tls: TlsDefaults
   /** Milliseconds that nothing may pass on a connection that is not one of HTTP. */
   readonly streamIdle: number
   readonly keepalive: KeepaliveSettings
+}
+
+export interface RequestReading {
+  readonly keepsSlashes: boolean
+  readonly names: RequestNames
 }
 
 export interface ProxyProtocolPlan {
@@ -50,6 +58,9 @@ export interface TlsDefaults {
 
 interface HttpSettings extends Http1Settings {
   readonly trustedHops: number
+  readonly mergeSlashes: boolean
+  readonly headersWithUnderscores: Underscores
+  readonly requestTrailers: 'Drop' | 'Forward'
   readonly http2MaxConcurrentStreams: number
   readonly http2MaxResetsPerSecond: number
   readonly http2MaxControlFramesPerSecond: number
@@ -79,6 +90,9 @@ const HTTP_DEFAULTS: HttpSettings = {
   http1MaxHeaders: 100,
   http1HeaderCase: 'Preserve',
   trustedHops: 0,
+  mergeSlashes: true,
+  headersWithUnderscores: 'Auto',
+  requestTrailers: 'Drop',
   maxBufferSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
@@ -150,10 +164,20 @@ function planPort(
     http2: http2Limits(http, http1),
     mostBody: http.maxBufferSize,
     trustedHops: http.trustedHops,
+    reading: readingOf(http, program),
     longest: http.maxConnectionDuration ?? 0,
     tls: { ...TLS_DEFAULTS, ...setting<TlsDefaults>(first, 'frontendTls') },
     streamIdle: STREAM_IDLE,
     keepalive: (setting<typeof TCP_DEFAULTS>(first, 'frontendTcp') ?? TCP_DEFAULTS).keepalives,
+  }
+}
+
+function readingOf(http: HttpSettings, { headersRead }: Program): RequestReading {
+  const underscores = http.headersWithUnderscores
+  const forwardsTrailers = http.requestTrailers === 'Forward'
+  return {
+    keepsSlashes: !http.mergeSlashes,
+    names: new RequestNames({ underscores, forwardsTrailers }, headersRead),
   }
 }
 

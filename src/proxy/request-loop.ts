@@ -14,6 +14,7 @@ import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
+import { RequestNames } from '../wire/http1/request-names.ts'
 import {
   type Attempted,
   Delivery,
@@ -24,6 +25,7 @@ import {
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody, type Room } from './kept-body.ts'
 import type { Load } from './load.ts'
+import type { RequestReading } from './port-plan.ts'
 import { writeReply } from './replies.ts'
 import { Run } from './run.ts'
 
@@ -52,11 +54,18 @@ export interface Port {
   readonly mostUpload: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
+  /** What becomes of paths and names first; without it as by default. */
+  readonly reading?: RequestReading | undefined
   /** How much there is to do; without it all is taken on. */
   readonly load?: Load | undefined
   nextId(): string
   /** On TLS: whether this host belongs to another certificate than the one that was shown. */
   isMisdirected?(host: string): boolean
+}
+
+const DEFAULT_READING: RequestReading = {
+  keepsSlashes: false,
+  names: new RequestNames({ underscores: 'Auto', forwardsTrailers: false }),
 }
 
 type Closing = (word: ClosingWord) => void
@@ -82,7 +91,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   request(downstream: Downstream): void {
     const { head } = downstream
-    const path = head.form === 'authority' ? '' : normalisePath(head.path)
+    const { keepsSlashes, names } = this.#port.reading ?? DEFAULT_READING
+    const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
     const listener = this.#port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
       this.#refuse(downstream, this.#refusalOf(path, head.host))
@@ -93,6 +103,12 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       this.#refuse(downstream, refusalOf(refuse('bad-forwarded-for')))
       return
     }
+    const verdict = names.checkHeaders(head.fields)
+    if (verdict < 0) {
+      this.#refuse(downstream, refusalOf(verdict))
+      return
+    }
+    head.filterTrailers = names.filterTrailers
     const request = new RequestAttributes(
       head.method,
       path,

@@ -2,7 +2,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
-import { isAlike } from './port-plan.ts'
+import { isAlike, type RequestReading } from './port-plan.ts'
 import type { Observer, Port } from './request-loop.ts'
 
 /**
@@ -36,6 +36,10 @@ export class SecuredPort implements Port {
 
   get trustedHops(): number {
     return this.#port.trustedHops
+  }
+
+  get reading(): RequestReading | undefined {
+    return this.#port.reading
   }
 
   get load(): Load | undefined {

@@ -80,6 +80,7 @@ const headers = fc.oneof(
   },
   fc.constantFrom<Lines>(
     [['x-a', '\u00e9']],
+    [['x_a', '2']],
     [['connection', 'host']],
     [['host', 'b.test']],
     [['content-length', 'x']],

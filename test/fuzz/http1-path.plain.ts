@@ -1,7 +1,7 @@
 import type { RefusalWord } from '../../src/wire/http1/refusals.ts'
 
 /** src/wire/http1/path.ts in plain words: token by token, then segment by segment. */
-export function plainPath(path: string): string | { refused: RefusalWord } {
+export function plainPath(path: string, keepsSlashes = false): string | { refused: RefusalWord } {
   if (!path.startsWith('/')) return { refused: 'bad-path' }
   let decoded = ''
   for (const [token] of path.matchAll(/%[0-9a-f]{2}|./gis)) {
@@ -25,5 +25,8 @@ export function plainPath(path: string): string | { refused: RefusalWord } {
     return segment === '.' ? above : above.concat(segment)
   }, [])
   const endsInside = /^\.\.?$/.test(segments.at(-1) ?? '')
-  return `/${[...resolved, ...(endsInside ? [''] : [])].join('/')}`
+  const all = [...resolved, ...(endsInside ? [''] : [])]
+  // An empty segment is what stands between two slashes; only the last one may be empty.
+  const kept = keepsSlashes ? all : all.filter((one, at) => one !== '' || at === all.length - 1)
+  return `/${kept.join('/')}`
 }

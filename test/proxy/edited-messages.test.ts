@@ -18,7 +18,8 @@ describe('what policies say of headers', () => {
       if (text.endsWith('\r\n\r\n')) socket.write(HINTS + ANSWER)
     })
     port = await free()
-    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+    gateway = await startWhole(`frontendPolicies: { http: { requestTrailers: Forward } }
+gateways: { default: { port: ${port} } }
 routes:
 - name: read
   matches: [{ path: { pathPrefix: /read } }]

@@ -10,6 +10,7 @@ import type { Run } from '../../src/proxy/run.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
+import { RequestNames } from '../../src/wire/http1/request-names.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
 import type { ServerLimits } from '../../src/wire/http1/server-limits.ts'
 
@@ -33,6 +34,12 @@ export const LIMITS: ServerLimits = {
   writeTimeout: 5_000,
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
+}
+
+/** As a gateway that was told to forward the trailers of requests. */
+export const FORWARDS_TRAILERS = {
+  keepsSlashes: false,
+  names: new RequestNames({ underscores: 'Auto', forwardsTrailers: true }),
 }
 
 /** A gateway with one route to one upstream, on real sockets. */
@@ -109,6 +116,7 @@ export async function startGateway(
     mostBody: 1 << 20,
     mostUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
     trustedHops: 0,
+    reading: FORWARDS_TRAILERS,
     nextId: () => `id-${++ids}`,
   }
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {

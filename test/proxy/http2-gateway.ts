@@ -13,7 +13,7 @@ import { Http2Pool } from '../../src/wire/http2/client-pool.ts'
 import { HTTP2_LIMITS, type Http2Limits } from '../../src/wire/http2/limits.ts'
 import { isPreface } from '../../src/wire/http2/preface.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
-import { listen } from './harness.ts'
+import { FORWARDS_TRAILERS, listen } from './harness.ts'
 
 export type Version = 'h1' | 'h2'
 
@@ -86,6 +86,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     mostBody: 1 << 20,
     mostUpload: limits.body,
     trustedHops: 0,
+    reading: FORWARDS_TRAILERS,
     nextId: () => `id-${++ids}`,
     observer: {
       opened: () => {},

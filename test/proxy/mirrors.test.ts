@@ -22,7 +22,8 @@ describe('a mirror', () => {
   async function start(upstream: number, mirror: RawUpstream, policies = ''): Promise<number> {
     const port = await free()
     opened.push(mirror)
-    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+    gateway = await startWhole(`frontendPolicies: { http: { requestTrailers: Forward } }
+gateways: { default: { port: ${port} } }
 routes:
 - name: r
   policies:

@@ -3,6 +3,7 @@ import type { Answer, Question } from '../../exchange/ask.ts'
 import type { Destination, Source } from '../../exchange/connection.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import {
+  areMessages,
   bytes,
   entries,
   message,
@@ -17,7 +18,14 @@ import {
   textsOf,
 } from './protobuf.ts'
 import { readStruct, structOf } from './struct.ts'
-import { type Changes, denial, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
+import {
+  type Changes,
+  denial,
+  type Header,
+  NO_CHANGES,
+  unwritableHeader,
+  type Verdict,
+} from './verdict.ts'
 
 const METHOD_PATH = '/envoy.service.auth.v3.Authorization/Check'
 
@@ -119,14 +127,31 @@ export function readGrpcAnswer({ status, headers, trailers, body }: Answer): Ver
     return { kind: 'failed', detail: 'no message of gRPC' }
   }
   const response = read(content.subarray(5))
-  if (response === undefined) return { kind: 'failed', detail: 'no CheckResponse' }
+  if (response === undefined || !isCheckResponse(response)) {
+    return { kind: 'failed', detail: 'no CheckResponse' }
+  }
   const ok = messageOf(response, 3)
   const code = numberOf(messageOf(response, 1), 1)
   if (code !== 0) return denied(messageOf(response, 2), `code ${code}`)
   // A denial beside the status OK: whichever of the two was meant, the request is not admitted.
   if (response.has(2)) return denied(messageOf(response, 2), 'a denial beside code 0')
   const metadata = messageOf(response, 4) ?? messageOf(ok, 3)
-  return { kind: 'allowed', changes: changesOf(ok), metadata: readStruct(metadata) }
+  const changes = changesOf(ok)
+  const unwritable = unwritableHeader(changes)
+  // Without it the backend would take the client's own header of this name for the service's word.
+  if (unwritable !== undefined) return denied(undefined, `${unwritable} cannot be written`)
+  return { kind: 'allowed', changes, metadata: readStruct(metadata) }
+}
+
+/** Whether all that should be messages in it are. */
+function isCheckResponse(response: Read): boolean {
+  const ok = messageOf(response, 3)
+  const options = [...messagesOf(ok, 2), ...messagesOf(ok, 6)]
+  return (
+    areMessages(response, [1, 2, 3, 4]) &&
+    areMessages(ok, [2, 3, 6, 7]) &&
+    options.every((option) => areMessages(option, [1, 2]))
+  )
 }
 
 const FORBIDDEN = 403
@@ -173,9 +198,10 @@ function actionOf(option: Read): Action {
   }
 }
 
+/** The value is what it has on the wire: one character for each byte that the service sent. */
 function headerOf(option: Read): Header {
   const header = messageOf(option, 1)
-  const raw = header?.get(3)?.at(-1)
-  const value = raw instanceof Uint8Array ? Buffer.from(raw).toString('latin1') : textOf(header, 2)
+  const raw = header?.get(3)?.at(-1) ?? header?.get(2)?.at(-1)
+  const value = raw instanceof Uint8Array ? Buffer.from(raw).toString('latin1') : ''
   return [textOf(header, 1), value]
 }

@@ -57,6 +57,9 @@ describe('answers of a service', () => {
     ['a status of seven', [0x0a, 2, 8, 7], 'denied'],
     ['a field that was cut off', [0x0a, 9, 8], 'failed'],
     ['a group', [0x0b], 'failed'],
+    ['changes that are no message', [0x1a, 2, 0x12, 9], 'failed'],
+    ['a header that is no message', [0x1a, 4, 0x12, 2, 0x0a, 9], 'failed'],
+    ['a header without a name', [0x1a, 4, 0x12, 2, 0x0a, 0], 'denied'],
     ['a length beyond all memory', [0x0a, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f], 'failed'],
   ] as const) {
     it(`${what}: ${kind}`, () => assert.equal(answer(Uint8Array.from(octets)).kind, kind))

@@ -129,3 +129,12 @@ export function textsOf(fields: Read | undefined, field: number): readonly strin
     value instanceof Uint8Array ? [Buffer.from(value).toString('utf8')] : [],
   )
 }
+
+/** Whether what these fields have, where they are there, can be read as messages. */
+export function areMessages(fields: Read | undefined, numbers: readonly number[]): boolean {
+  return numbers.every((number) =>
+    (fields?.get(number) ?? []).every(
+      (value) => value instanceof Uint8Array && read(value) !== undefined,
+    ),
+  )
+}

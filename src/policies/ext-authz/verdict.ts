@@ -55,11 +55,31 @@ const OWN: ReadonlySet<string> = new Set([
 ])
 
 function isFit([name, value]: Header): boolean {
-  return isFitName(name) && !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+  return isFitName(name) && isFitValue(value)
 }
 
 function isFitName(name: string): boolean {
-  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) && !OWN.has(name.toLowerCase())
+  return isToken(name) && !OWN.has(name.toLowerCase())
+}
+
+function isToken(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
+}
+
+/** One character for each byte. */
+function isFitValue(value: string): boolean {
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+}
+
+/** The first header of the changes that no message can have; those of `OWN` are left out. */
+export function unwritableHeader(changes: Changes): string | undefined {
+  const { set, add, addIfAbsent, overwrite, answerSet, answerAdd } = changes
+  const all = [...set, ...add, ...addIfAbsent, ...overwrite, ...answerSet, ...answerAdd]
+  for (const [name, value] of all) {
+    if (!isToken(name)) return 'a header whose name is not valid'
+    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `the header ${name}`
+  }
+  return undefined
 }
 
 export function applyChanges(exchange: Exchange, changes: Changes): void {

@@ -54,6 +54,29 @@ export const frontendHttp = z
     http2KeepaliveInterval: duration().prefault('30s').describe('How often to send PING.'),
     http2KeepaliveTimeout: duration().prefault('15s').describe('How long to wait for its answer.'),
     maxConnectionDuration: duration().optional().describe('How old a connection may become.'),
+    mergeSlashes: z
+      .boolean()
+      .prefault(true)
+      .describe(
+        'Adjacent slashes in paths become one before routes, rules and backends see the path, so ' +
+          'that a rule about `/admin` decides about `//admin` too. `false` keeps them: only for ' +
+          'backends that tell the two apart.',
+      ),
+    headersWithUnderscores: choice('Auto', 'Allow', 'Drop', 'Reject')
+      .prefault('Auto')
+      .describe(
+        'What happens to headers such as `x_role`, which many backends take for `x-role`. Auto: ' +
+          '400 if it could be taken for a header that a rule or a route reads, or if a rule reads ' +
+          'all headers. Drop removes and Reject rejects (400) every name with an underscore; ' +
+          'Allow forwards them.',
+      ),
+    requestTrailers: choice('Drop', 'Forward')
+      .prefault('Drop')
+      .describe(
+        'What happens to trailers of requests, which come after the rules were evaluated. ' +
+          'Forward: those that could be taken for a header that a rule or a route reads are ' +
+          'dropped even so.',
+      ),
     trustedHops: z
       .int()
       .min(0)
@@ -67,3 +90,11 @@ export const frontendHttp = z
   .describe('Limits and times of HTTP connections.')
 
 export type FrontendHttp = z.output<typeof frontendHttp>
+
+/** Whether adjacent slashes are merged, by the policies that hold for the connections of a gateway. */
+export function mergesSlashes(
+  frontend: readonly { readonly kind: string; readonly value?: unknown }[],
+): boolean {
+  const http = frontend.find(({ kind }) => kind === 'frontendHttp')?.value
+  return (http as Partial<FrontendHttp> | undefined)?.mergeSlashes !== false
+}

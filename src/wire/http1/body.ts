@@ -83,10 +83,14 @@ export function endBody(body: BodyReader): number {
   return body.isDone ? 1 : refuse('truncated-body')
 }
 
-/** The trailer section of a chunked body that had one, once it is done. */
-export function trailersOf(body: BodyReader): Fields | undefined {
+/** The trailer section of a chunked body that had one, once it is done; `hide` leaves some out. */
+export function trailersOf(
+  body: BodyReader,
+  hide?: (trailers: Fields) => void,
+): Fields | undefined {
   if (body.framing !== 'chunked') return undefined
   const { trailers } = body.chunks
   if (trailers !== undefined && body.lowersNames) lowerNames(trailers)
+  if (trailers !== undefined) hide?.(trailers)
   return trailers
 }

@@ -49,6 +49,8 @@ export class RequestHead extends MessageHead {
   authority: Uint8Array = NO_OCTETS
   /** Set where names are written in lower case: those that are read, and those that are added. */
   lowersNames = false
+  /** Hides the trailers that are not forwarded; set by whoever takes the request on. */
+  filterTrailers: ((trailers: Fields) => void) | undefined = undefined
   readonly line: RequestLine = new RequestLine()
   /** Whether the request line is behind us. */
   inFields = false

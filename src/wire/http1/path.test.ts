@@ -29,10 +29,17 @@ describe('paths that are the same for rules, routes and upstreams', () => {
       '/%C3%80/%e0%a4%85/%F0%9F%98%80/%E9t%E9/%25C0%25AF',
       '/%C3%80/%E0%A4%85/%F0%9F%98%80/%E9t%E9/%25C0%25AF',
     ],
-    ['//admin', '//admin'],
-    ['/a//b', '/a//b'],
+    ['//admin', '/admin'],
+    ['///admin//x///', '/admin/x/'],
+    ['//', '/'],
+    ['/a//b', '/a/b'],
     ['/a//../b', '/a/b'],
-    ['/a/..//b', '//b'],
+    ['/a/..//b', '/b'],
+    ['/.//admin', '/admin'],
+    ['/x/..//admin', '/admin'],
+    ['/%2e%2e//admin', '/admin'],
+    ['//%61dmin', '/admin'],
+    ['/a/;//b', '/a/;/b'],
     ['/a;x=1/b;y', '/a;x=1/b;y'],
     ['/a;/../b', '/b'],
     ['/a;..;/b', '/a;..;/b'],
@@ -40,6 +47,19 @@ describe('paths that are the same for rules, routes and upstreams', () => {
     ['/a|b"c<d>e^f`g{h}', '/a|b"c<d>e^f`g{h}'],
   ] as const) {
     it(`${path}: ${expected}`, () => assert.equal(normalisePath(path), expected))
+  }
+})
+
+describe('paths whose slashes are kept', () => {
+  for (const [path, expected] of [
+    ['//admin', '//admin'],
+    ['/a//b', '/a//b'],
+    ['/a//../b', '/a/b'],
+    ['/a/..//b', '//b'],
+    ['/a/./b', '/a/b'],
+    ['/%61//b', '/a//b'],
+  ] as const) {
+    it(`${path}: ${expected}`, () => assert.equal(normalisePath(path, true), expected))
   }
 })
 

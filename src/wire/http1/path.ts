@@ -2,6 +2,7 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-path.plain.ts on any input.
 // Liberties: a counted loop in front of the plain code.
 
+import { mergeSlashes } from '../../exchange/merge-slashes.ts'
 import {
   BACKSLASH,
   DEL,
@@ -19,22 +20,27 @@ import { refuse } from './refusals.ts'
 
 /**
  * The one path that rules, routes and the upstream see: dot segments resolved and never above the
- * root, unreserved octets decoded, other escapes in upper case, `//` and `;` kept. Answers the same
- * string where there is nothing to do, and a refusal for what others may read in another way.
+ * root, unreserved bytes decoded, other escapes in upper case, then adjacent slashes merged unless
+ * they are kept; `;` stays. Returns the same string if there is nothing to do, and a refusal for
+ * what others may read in another way.
  */
-export function normalisePath(path: string): string | number {
+export function normalisePath(path: string, keepsSlashes = false): string | number {
   let before = 0
   let i = 0
   for (; i < path.length; i++) {
     const code = path.charCodeAt(i)
     if (code <= SPACE || code >= DEL || code === PERCENT || code === BACKSLASH) break
-    if (code === HASH || code === QUESTION || (code === DOT && before === SLASH)) break
+    if (code === HASH || code === QUESTION) break
+    if (before === SLASH && (code === DOT || (code === SLASH && !keepsSlashes))) break
     before = code
   }
   if (i === path.length && path.charCodeAt(0) === SLASH) return path
   if (path.charCodeAt(0) !== SLASH) return refuse('bad-path')
   const decoded = decodePath(path)
-  return typeof decoded === 'number' ? decoded : resolveSegments(decoded)
+  if (typeof decoded === 'number') return decoded
+  const resolved = resolveSegments(decoded)
+  if (typeof resolved === 'number' || keepsSlashes) return resolved
+  return mergeSlashes(resolved)
 }
 
 function decodePath(path: string): string | number {

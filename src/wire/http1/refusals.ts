@@ -18,6 +18,7 @@ export const REFUSALS = {
   'space-before-colon': 400,
   'bad-header-name': 400,
   'bad-header-value': 400,
+  'ambiguous-header-name': 400,
   'head-too-large': 431,
   'too-many-headers': 431,
   'missing-host': 400,

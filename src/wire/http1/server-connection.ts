@@ -283,7 +283,7 @@ export class ServerConnection implements Downstream, Timed {
     }
     if (body.isDone) {
       this.#awaitClient()
-      this.#sink?.end(trailersOf(body))
+      this.#sink?.end(trailersOf(body, this.head.filterTrailers))
       this.#maybeNext()
     }
     return next

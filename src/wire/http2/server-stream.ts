@@ -348,7 +348,10 @@ export class ServerStream implements Downstream, Timed {
     const trailers = readHttp2Trailers(raw)
     if (typeof trailers === 'number') this.#reset(NGHTTP2_PROTOCOL_ERROR, refusalOf(trailers).word)
     // A body whose length was told is sent on without a place for trailers.
-    else if (this.head.framing === 'chunked') this.#trailers = trailers
+    else if (this.head.framing === 'chunked') {
+      this.head.filterTrailers?.(trailers)
+      this.#trailers = trailers
+    }
   }
 
   #onDrain(): void {
