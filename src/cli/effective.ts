@@ -15,6 +15,7 @@ import { defineCommand, UsageError } from './define.ts'
 import { idleServices } from './idle-services.ts'
 import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
+import { ruleGuards } from './rule-guards.ts'
 
 export const effective = defineCommand({
   name: 'effective',
@@ -22,14 +23,16 @@ export const effective = defineCommand({
   help: `portcullis effective -f FILE [--fail-on-unprotected] [--json]
 
 Lists for each listener, route and backend the authentications and rules that guard it,
-in the order in which they are asked, wherever they are attached.
+in the order in which they are evaluated, wherever they are attached.
 
-A route is guarded where an authentication must be content or an Allow or Require rule
-must hold before a request gets to a backend, and to each provider of an AI backend.
-With Deny rules alone it is open by default, which counts as unprotected: what they do
-not name gets through. Blocks in audit mode, authentications that let everybody through
-(Optional, Permissive) and rules that are always true guard nothing. A route without a
-backend, as a redirect, needs no guard.
+A route is guarded if clients must authenticate or present a certificate, or if Allow
+or Require rules deny at least some requests without credentials, on the way to each
+backend and to each provider of an AI backend. Whether rules deny anything is proven for
+all of them together and for what the route matches: rules that every request satisfies
+guard nothing. With Deny rules alone a route is open by default, which counts as
+unprotected. Blocks in audit mode and authentication that is Optional or Permissive
+guard nothing. What cannot be proven either way counts as unprotected. A route without a
+backend, such as a redirect, needs no guard.
 
   -f, --file FILE         the configuration
       --fail-on-unprotected
@@ -46,11 +49,13 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
       err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
       return 1
     }
-    const found = effectivePolicies(model, idleServices({ value: 0 }))
+    const guards = ruleGuards(model)
+    const found = effectivePolicies(model, idleServices({ value: 0 }), guards)
+    guards.close()
     const paint = painter(colour)
     out(options.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
     const open = unprotected(found)
-    if (options.json !== true) out(summary(open, paint))
+    if (options.json !== true) out(summary(found, open, paint))
     return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
   },
 })
@@ -63,7 +68,10 @@ function unprotected({ listeners }: Effective): readonly string[] {
   )
 }
 
-function summary(open: readonly string[], paint: Paint): string {
+function summary({ listeners }: Effective, open: readonly string[], paint: Paint): string {
+  if (listeners.every(({ routes }) => routes.length === 0)) {
+    return `\n${paint('warn', 'nothing is served: there are no routes')}\n`
+  }
   if (open.length === 0) return `\n${paint('good', 'everything is protected')}\n`
   return `\n${paint('bad', `unprotected: ${open.length}`)}\n${open.map((one) => `  ${paint('plain', one)}\n`).join('')}`
 }
@@ -85,11 +93,13 @@ function listenerLines(one: EffectiveListener, paint: Paint): readonly string[] 
 const PROTECTION = {
   guarded: 'good',
   'open-by-default': 'warn',
+  unknown: 'warn',
   unprotected: 'bad',
   'no-backend': 'faint',
 } as const
 
 function wordsOf(protection: EffectiveRoute['protection']): string {
+  if (protection === 'unknown') return 'not known whether its rules deny anything'
   return protection.replaceAll('-', ' ')
 }
 

@@ -121,7 +121,11 @@ describe('portcullis explain', () => {
       1,
       /request\.path = '\/orders\/admin'/,
     ],
-    ['no route', ['-r', '/nowhere'], 0, /no route/],
+    ['no route', ['-r', '/nowhere'], 1, /no route matches \(404: no-route\)/],
+    ['a request that is none', ['-r', 'GET http://'], 1, /rejected \(400: bad-host\)/],
+    ['a method in lower case', ['-r', 'get /open'], 1, /\(400: bad-method\)\n {2}methods are case/],
+    ['CONNECT', ['-r', 'CONNECT a.test:443'], 1, /rejected \(405: bad-target\)/],
+    ['HTTP/1.0 without a host', ['-r', 'GET /open HTTP/1.0'], 0, /route open/],
     [
       'a connection',
       ['--listener', 'edge/default', '--source', '10.1.2.3', '--sni', 'a.test'],
@@ -149,7 +153,9 @@ describe('portcullis explain', () => {
   }
 
   for (const [what, args, message] of [
-    ['a request that is none', ['-r', 'GET http://'], /is no request/],
+    ['a method alone', ['-r', 'FOO'], /write a method and a path, such as 'FOO \/orders'/],
+    ['a path without its slash', ['-r', 'PUT orders'], /such as 'PUT \/orders'/],
+    ['two lines as one header', ['-H', 'a: b\r\nhost: c'], /one line each/],
     ['a header that is none', ['-H', 'x'], /is no header/],
     ['claims that are none', ['--claims', '[1]'], /--claims is no JSON object/],
     ['an option that is none', ['--fast'], /--fast/],
@@ -191,9 +197,11 @@ describe('portcullis explain', () => {
   })
 
   it('has colours where there is a terminal, and no escape sequence of a client', async () => {
-    const { out } = await run(['explain', '-f', file, '-r', '/open', '-H', 'x: \x1b[31mred'], true)
+    const { out } = await run(['explain', '-f', file, '-r', '/open'], true)
     assert.ok(out.includes('\x1b[32m'))
-    const plain = await explain('-r', 'POST /orders', '-H', 'x-write: \x1b[31m', '--claims', CLAIMS)
+    const claims = JSON.stringify({ sub: 'a', group: '\x1b[31mred' })
+    const plain = await explain('-r', 'POST /orders', '--claims', claims)
+    assert.match(plain.out, /red/)
     assert.equal(plain.out.includes('\x1b'), false)
   })
 })
@@ -292,7 +300,7 @@ routes:
   it('sees through rules that admit everybody, and asks nothing of what has no backend', async () => {
     const path = join(folder, 'moot.yaml')
     const route = (name: string, policies: string, backends = '[{ host: "a:1" }]') =>
-      `- { name: ${name}, policies: { ${policies} }, backends: ${backends} }\n`
+      `- { name: ${name}, hostnames: [${name}.test], policies: { ${policies} }, backends: ${backends} }\n`
     const rules = (...all: readonly string[]) => `authorization: { rules: [${all.join(', ')}] }`
     writeFileSync(
       path,

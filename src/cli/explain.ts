@@ -5,18 +5,20 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
-import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
+import { explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
+import type { Program } from '../program/program.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { renderExplained, reportExplained } from './explanation.ts'
+import { type Explained, renderExplained, reportExplained, reportRejected } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
 import { idleServices } from './idle-services.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
-import { supposedFrom, supposedFromRecord } from './supposed.ts'
+import { readSupposed, supposedFrom, supposedFromRecord } from './supposed.ts'
 import { refusalBy } from './verdicts.ts'
+import { RequestReader } from './wire-request.ts'
 
 export const explain = defineCommand({
   name: 'explain',
@@ -24,15 +26,17 @@ export const explain = defineCommand({
   help: `portcullis explain -f FILE --request 'GET /path' [options]
 portcullis explain -f FILE --decision ID [--admin URL | --decisions FILE...]
 
-Evaluates every rule that the request would reach, in the order of evaluation, with the
-value of each condition, by the same functions as the gateway. Tokens are not checked:
-claims are what you say they are, for every policy that verifies tokens there; without
-any, an authentication that needs some refuses the request. The
-source is taken as given, for the connection and the request alike: X-Forwarded-For,
-trustedHops and the PROXY protocol are not applied.
+Reads the request as the gateway would, and evaluates every rule that it would reach, in
+the order of evaluation, with the value of each condition, by the same functions as the
+gateway. Tokens are not checked: claims are what you say they are, for every policy that
+verifies tokens there; without any, an authentication that requires some rejects the
+request. The source is taken as given, for the connection and the request alike:
+X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
+external authorization are not evaluated.
 
   -f, --file FILE        the configuration
-  -r, --request REQUEST  method and path, or a URL (default 'GET /')
+  -r, --request REQUEST  method and path, or a URL, sent as written: methods are
+                         case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
       --claims JSON      the claims of the token, as {"sub":"alice"}
       --api-key JSON     the metadata of the API key
@@ -50,8 +54,8 @@ trustedHops and the PROXY protocol are not applied.
       --decisions FILE   the file of decisions to look in instead; repeat it for more
       --json             for programs
 
-Exit code: 0 where it is allowed, 1 where it is denied or cannot be told, 2 where the
-command is not understood.`,
+Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches or it
+cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
@@ -63,21 +67,35 @@ command is not understood.`,
     const dice = { value: 0 }
     const program = compileProgram(model, undefined, idleServices(dice))
     if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
-    const explained = explainRequest(program, supposed, dice)
+    const report = reportOn(program, supposed, hasPassed, dice)
     closeKept(retiredKept(program, undefined))
-    if (typeof explained === 'string') {
-      terminal.err(`portcullis explain: ${explained}\n`)
+    if (typeof report === 'string') {
+      terminal.err(`portcullis explain: ${report}\n`)
       return 1
     }
-    const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
-    const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
-    const report = reportExplained(explained, unseen(supposed, explained), refused)
     if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
-    const isDenied = denialOf(explained.stages) !== undefined
-    return isDenied || refused !== undefined ? 1 : 0
+    return PASSING.has(report.outcome) ? 0 : 1
   },
 })
+
+const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answered'])
+
+/** A text where there is nothing to explain. */
+function reportOn(
+  program: Program,
+  written: Supposed,
+  hasPassed: boolean,
+  dice: { value: number },
+): Explained | string {
+  const supposed = readSupposed(program, new RequestReader(program), written)
+  if ('word' in supposed) return reportRejected(supposed)
+  const explained = explainRequest(program, supposed, dice)
+  if (typeof explained === 'string') return explained
+  const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
+  const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
+  return reportExplained(explained, unseen(supposed, explained), refused)
+}
 
 /** Who asks is known to the rules only where an authentication finds it out. */
 function unseen(

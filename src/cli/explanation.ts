@@ -1,5 +1,6 @@
 import { type Condition, conditionsOf } from '../cel/index.ts'
 import type { Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { Attached } from '../model/policy.ts'
 import {
   denialOf,
@@ -8,9 +9,21 @@ import {
   isDenied,
 } from '../program/explain.ts'
 import type { Paint } from './paint.ts'
+import type { Rejected } from './wire-request.ts'
+
+/**
+ * `rejected`: it is not read, or no listener serves it. `closed`: the connection is closed.
+ * `answered`: by the gateway itself, as a redirect or a preflight of CORS. `forwarded`: to a backend.
+ */
+type Outcome = 'rejected' | 'closed' | 'denied' | 'no-route' | 'answered' | 'forwarded'
 
 /** What `portcullis explain` says, as JSON. */
 export interface Explained {
+  readonly outcome: Outcome
+  /** Of the gateway's own response. */
+  readonly status?: number
+  /** Of that response, as logs and metrics name it. */
+  readonly reason?: string
   readonly gateway: string
   readonly listener: string
   readonly route: string
@@ -62,6 +75,7 @@ export function reportExplained(
 ): Explained {
   const { gateway, listener, route, authentications, stages } = explained
   return {
+    ...outcomeOf(explained, refused),
     gateway,
     listener,
     route,
@@ -70,6 +84,45 @@ export function reportExplained(
     notes,
     stages: stages.map((one) => stageReport(one, denialOf(stages) === undefined)),
   }
+}
+
+function outcomeOf(
+  { stages, early, late }: ExplainedRequest,
+  refused: string | undefined,
+): Pick<Explained, 'outcome' | 'status' | 'reason'> {
+  const [connection, ...others] = stages
+  if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
+  if (early !== undefined) return { outcome: 'answered', ...responseOf(early) }
+  if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
+  if (denialOf(others) !== undefined) {
+    return { outcome: 'denied', status: 403, reason: 'authorization' }
+  }
+  if (late === undefined) return { outcome: 'forwarded' }
+  return { outcome: late.reason === 'no-route' ? 'no-route' : 'answered', ...responseOf(late) }
+}
+
+function responseOf({ status, reason }: Reply): Pick<Explained, 'status' | 'reason'> {
+  return { status, reason }
+}
+
+const NOWHERE = { gateway: '', listener: '', route: '', authentications: [], stages: [] }
+
+/** What is said where neither route nor rule is reached. */
+export function reportRejected({ status, word }: Rejected): Explained {
+  const hint = HINTS[word]
+  return {
+    outcome: status === undefined ? 'closed' : 'rejected',
+    ...(status === undefined ? {} : { status }),
+    reason: status === 404 ? 'no listener serves this host' : word,
+    ...NOWHERE,
+    notes: hint === undefined ? [] : [hint],
+  }
+}
+
+const HINTS: Readonly<Record<string, string>> = {
+  'bad-method': 'methods are case-sensitive: write GET, not get',
+  'bad-target': 'a target is a path, a URL or, of OPTIONS, *; CONNECT is not served',
+  'encoded-slash': '%2F and %5C are rejected: backends do not agree on what they mean',
 }
 
 function authenticationReport(policy: Attached): AuthenticationReport {
@@ -158,6 +211,8 @@ const ASKED = 'comes first: what the service says is not known here'
 
 export function renderExplained(explained: Explained, paint: Paint): string {
   const { gateway, listener, route, authentications, refused, notes, stages } = explained
+  const said = notes.map((note) => `  ${paint('warn', note)}`)
+  if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
   const before = authentications.map(({ policy, kind, isRequired }) => {
     const rest = kind === 'extAuthz' ? ASKED : isRequired ? REQUIRED : OPTIONAL
@@ -167,9 +222,21 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     before.push(`  ${paint('bad', `denied (${refused})`)}; no rule of the request is asked:`)
     before.push('  below is what they would say to it all the same')
   }
-  const said = notes.map((note) => `  ${paint('warn', note)}`)
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
-  return `${[paint('plain', where), ...before, ...said, ...lines].join('\n')}\n`
+  const outcome = isOwnResponse(explained) ? [outcomeLine(explained, paint)] : []
+  return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines].join('\n')}\n`
+}
+
+/** Neither a rule nor a backend responds. */
+function isOwnResponse({ outcome }: Explained): boolean {
+  return outcome === 'answered' || outcome === 'no-route'
+}
+
+function outcomeLine({ outcome, status, reason }: Explained, paint: Paint): string {
+  const word = outcome === 'no-route' ? 'no route matches' : outcome
+  const why = [status ?? [], reason ?? []].flat().join(': ')
+  const more = outcome === 'answered' ? ' by the gateway itself' : ''
+  return `${paint(outcome === 'answered' ? 'good' : 'bad', `${word}${more}`)} ${paint('faint', `(${why})`)}`
 }
 
 function stageLines(stage: StageReport, paint: Paint): readonly string[] {

@@ -1,9 +1,10 @@
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Supposed } from '../program/explain.ts'
+import type { ListenerProgram, Program } from '../program/program.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
-import { normalisePath } from '../wire/http1/path.ts'
 import { UsageError } from './define.ts'
+import type { Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
 
 export interface SupposedOptions {
   readonly request?: string
@@ -19,22 +20,22 @@ export interface SupposedOptions {
   readonly provider?: string
 }
 
-/** The request that the options describe. */
+/** The request that the options describe, before anybody read it. */
 export function supposedFrom(options: SupposedOptions): Supposed {
-  const { method, url } = requestLine(options.request ?? 'GET /')
+  const { method, target, version } = requestLine(options.request ?? 'GET /')
   const headers = (options.header ?? []).map(headerOf)
-  const host = headers.find(([name]) => name.toLowerCase() === 'host')?.[1] ?? url.host
-  // Whether slashes are merged is up to the listener, which explainRequest chooses.
-  const path = normalisePath(url.pathname, true)
-  if (typeof path === 'number') throw new UsageError('the gateway refuses this path')
+  const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
+  const host = hasHost || version === 'HTTP/1.0' ? undefined : hostIn(method, target)
+  const query = target.indexOf('?')
   const { claims, user, source = '127.0.0.1', sni, identity, listener } = options
   const apiKey = options['api-key']
   return {
     method,
-    path,
-    search: url.search,
-    host: host.toLowerCase().replace(/:\d+$/, ''),
-    headers,
+    path: query < 0 ? target : target.slice(0, query),
+    search: query < 0 ? '' : target.slice(query),
+    host: host ?? '',
+    version,
+    headers: host === undefined ? headers : [['host', host], ...headers],
     source,
     sourcePort: 40_000,
     sni,
@@ -50,20 +51,68 @@ export function supposedFrom(options: SupposedOptions): Supposed {
   }
 }
 
-/** `GET /x`, `/x` or `POST https://host/x`. */
-function requestLine(text: string): { readonly method: string; readonly url: URL } {
-  const [first = '', second] = text.trim().split(/\s+/)
-  const [method, target] = second === undefined ? ['GET', first] : [first, second]
-  if (!URL.canParse(target, 'http://localhost')) {
-    throw new UsageError(`${text} is no request: write a method and a path, as 'GET /orders'`)
+const REQUEST = /^(?:(\S+) )?(\S.*?)(?: (HTTP\/1\.[01]))?$/
+
+/** `GET /x`, `/x`, `POST https://host/x` or `GET /x HTTP/1.0`: sent as it is written. */
+function requestLine(text: string) {
+  const [, method = 'GET', target = '', version = 'HTTP/1.1'] = REQUEST.exec(oneLine(text)) ?? []
+  const isTarget = method === 'CONNECT' || /^(?:\/|\*$|https?:)/i.test(target)
+  if (!isTarget) {
+    const named = /^[A-Za-z]+$/.test(target) && method === 'GET' ? target.toUpperCase() : method
+    throw new UsageError(
+      `'${text}' is not a request: write a method and a path, such as '${named} /orders'`,
+    )
   }
-  return { method: method.toUpperCase(), url: new URL(target, 'http://localhost') }
+  return { method, target, version: version as 'HTTP/1.0' | 'HTTP/1.1' }
+}
+
+/** Clients send as Host whom they connect to. */
+function hostIn(method: string, target: string): string {
+  if (method === 'CONNECT') return target
+  return /^https?:\/\/([^/?]*)/i.exec(target)?.[1] ?? 'localhost'
 }
 
 function headerOf(text: string): readonly [string, string] {
   const colon = text.indexOf(':')
   if (colon < 1) throw new UsageError(`${text} is no header: write name: value`)
-  return [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]
+  return [oneLine(text.slice(0, colon)), oneLine(text.slice(colon + 1))]
+}
+
+function oneLine(text: string): string {
+  if (/[\r\n]/.test(text)) throw new UsageError('a request line and a header are one line each')
+  return text.trim()
+}
+
+/**
+ * The request as the gateway reads it, at the listener that serves it. On listeners of other
+ * protocols there is none, and a name that no listener has is told by who looks for it.
+ */
+export function readSupposed(
+  { listeners }: Program,
+  reader: RequestReader,
+  supposed: Supposed,
+): Supposed | Rejected {
+  const { listener: wanted, sni } = supposed
+  const isWanted = ({ gateway, listener: { name } }: ListenerProgram) =>
+    wanted === undefined || [gateway, name, `${gateway}/${name}`].includes(wanted)
+  const isHttp = ({ listener: { protocol } }: ListenerProgram) =>
+    protocol === 'HTTP' || protocol === 'HTTPS'
+  if (!listeners.some((one) => isWanted(one) && isHttp(one))) return supposed
+  const placed = reader.read(writtenBy(supposed), isWanted, sni)
+  if (!('listener' in placed)) return placed
+  const { gateway, listener } = placed.listener
+  return { ...supposed, ...placed.request, listener: `${gateway}/${listener.name}` }
+}
+
+function writtenBy({ method, path, search, host, version, headers }: Supposed): WrittenRequest {
+  const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
+  const isOld = version === 'HTTP/1.0' || (!hasHost && host === '')
+  return {
+    method,
+    target: `${path}${search}`,
+    version: isOld ? 'HTTP/1.0' : 'HTTP/1.1',
+    headers: hasHost || host === '' ? headers : [['host', host], ...headers],
+  }
 }
 
 function objectOf(text: string, option: string): JsonObject {

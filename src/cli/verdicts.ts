@@ -8,6 +8,8 @@ import { compileProgram } from '../program/compile.ts'
 import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import { idleServices } from './idle-services.ts'
+import { readSupposed } from './supposed.ts'
+import { RequestReader } from './wire-request.ts'
 
 /** A configuration that decides about requests that nobody sent. */
 export interface Verdicts {
@@ -19,15 +21,19 @@ export interface Verdicts {
 export function openVerdicts(model: Model): Verdicts {
   const dice = { value: 0 }
   const program = compileProgram(model, undefined, idleServices(dice))
+  const reader = new RequestReader(program)
   return {
-    decide(supposed, isConnection = false) {
+    decide(written, isConnection = false) {
+      const supposed = isConnection ? written : readSupposed(program, reader, written)
+      if ('word' in supposed) return refused('', `${supposed.status ?? 'closed'}: ${supposed.word}`)
       const explained = explainRequest(program, supposed, dice)
       if (typeof explained === 'string') return refused('', explained)
-      const { route, authentications, stages } = explained
+      const { route, authentications, stages, early } = explained
       const [connection, ...others] = stages
       const closed = connection && reasonOf(denialOf([connection]))
       if (closed !== undefined) return refused('', closed)
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
+      if (early !== undefined) return refused(route, `${early.status}: ${early.reason}`)
       const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
       if (unknown !== undefined) return refused(route, unknown)
       const denial = reasonOf(denialOf(others))

@@ -12,19 +12,28 @@ export class Candidate<T> {
   readonly headers: readonly ValueTest[]
   readonly query: readonly ValueTest[]
   readonly isPlain: boolean
+  /** Whether it also takes preflights of CORS for its method. */
+  readonly takesPreflights: boolean
 
-  constructor({ path, method = '', headers, query }: Match, target: T) {
+  constructor(
+    { path, method = '', headers, query }: Match,
+    target: T,
+    takesPreflights: boolean = false,
+  ) {
     this.target = target
     this.path = path.kind === 'regex' ? wholePattern(path.value) : undefined
     this.method = method
     this.headers = valueTests(headers, (name) => name.toLowerCase())
     this.query = valueTests(query, (name) => name)
     this.isPlain = method === '' && this.headers.length + this.query.length === 0
+    this.takesPreflights = takesPreflights
   }
 
   /** Undefined where it cannot be told. */
   holds({ request }: Exchange): boolean | undefined {
-    if (this.method !== '' && this.method !== request.method) return false
+    if (this.method !== '' && this.method !== request.method) {
+      if (!this.takesPreflights || this.method !== preflightedMethod(request)) return false
+    }
     const { headers, query } = this
     for (let i = 0; i < headers.length; i++) {
       const test = headers[i] as ValueTest
@@ -40,10 +49,21 @@ export class Candidate<T> {
   }
 }
 
+/**
+ * The method that a browser asks about before it uses it; undefined: it is no preflight. It never
+ * has the method of the request that it is for, and belongs to the route of that request.
+ */
+function preflightedMethod({ method, headers }: Exchange['request']): string | undefined {
+  if (method !== 'OPTIONS' || headers.get('origin') === undefined) return undefined
+  return headers.get('access-control-request-method')
+}
+
 /** Gateway API: a method first, then more headers, then more parameters. */
 export function byDetail(a: Candidate<unknown>, b: Candidate<unknown>): number {
   const method = Number(b.method !== '') - Number(a.method !== '')
-  return method || b.headers.length - a.headers.length || b.query.length - a.query.length
+  // A route for OPTIONS itself comes before those that take preflights beside their own method.
+  const own = Number(b.method === 'OPTIONS') - Number(a.method === 'OPTIONS')
+  return method || own || b.headers.length - a.headers.length || b.query.length - a.query.length
 }
 
 class ValueTest {

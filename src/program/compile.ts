@@ -99,7 +99,8 @@ function* compileListener(
     if (hostnames === undefined || !isAttached(route, gateway, listener)) continue
     for (const [index, rule] of route.rules.entries()) {
       const target = compileRule(compilation, { gateway, listener, route, rule, index })
-      for (const match of rule.matches) entries.push({ hostnames, match, target })
+      const takesPreflights = target.kinds?.includes('cors') === true
+      for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
       yield
     }
   }

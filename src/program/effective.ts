@@ -59,11 +59,30 @@ export interface EffectivePart {
 }
 
 /**
- * `guarded`: some authentication must be content, or a rule must be true, before a request gets
- * through. `open-by-default`: there are Deny rules alone, and what they do not name gets through.
- * `no-backend`: nothing stands before it, and nothing behind it: a redirect, an answer of our own.
+ * `guarded`: clients must authenticate, or there are requests that no Allow or some Require rule
+ * does not match. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
+ * be told whether Allow and Require rules keep anything out. `no-backend`: nothing is set before
+ * it, and nothing is behind it: a redirect, a response of the gateway's own.
  */
-export type Protection = 'guarded' | 'open-by-default' | 'unprotected' | 'no-backend'
+export type Protection = 'guarded' | 'open-by-default' | 'unknown' | 'unprotected' | 'no-backend'
+
+/** One way through the gateway to a backend, or to one provider of it. */
+export interface GuardedWay {
+  readonly gateway: Gateway
+  readonly listener: Listener
+  /** Undefined: of a connection that is not HTTP. */
+  readonly route: Route | undefined
+  readonly rule: RouteRule | undefined
+  readonly backend: string | undefined
+  readonly provider: string | undefined
+}
+
+/**
+ * Whether Allow and Require rules on a way keep out anything that comes without credentials: a
+ * rule that every request satisfies guards nothing. It takes all rules of the way together, and
+ * what the route matches, so that reading them one by one does not answer it.
+ */
+export type RuleGuard = (way: GuardedWay) => 'something' | 'nothing' | 'unknown'
 
 export interface Guard {
   readonly kind: string
@@ -82,34 +101,60 @@ export interface GuardRule {
 }
 
 /** By the same layers as the Program, which is not compiled for it. */
-export function effectivePolicies(model: Model, services: Services): Effective {
+export function effectivePolicies(
+  model: Model,
+  services: Services,
+  rulesGuard: RuleGuard,
+): Effective {
   const compilation = openCompilation(model, undefined, services)
+  const surveyed = { compilation, rulesGuard }
   const listeners = model.gateways.flatMap((gateway) =>
-    gateway.listeners.map((listener) => listenerOf(compilation, gateway, listener)),
+    gateway.listeners.map((listener) => listenerOf(surveyed, gateway, listener)),
   )
   return { listeners }
 }
 
-function listenerOf(
-  compilation: Compilation,
-  gateway: Gateway,
-  listener: Listener,
-): EffectiveListener {
+interface Surveyed {
+  readonly compilation: Compilation
+  readonly rulesGuard: RuleGuard
+}
+
+function listenerOf(surveyed: Surveyed, gateway: Gateway, listener: Listener): EffectiveListener {
+  const { compilation } = surveyed
   const { model } = compilation
   const around = layersAround(compilation, { gateway, listener })
-  const guards = guardsOf(around, 'frontend')
+  const guards = [...certificateGuards(listener), ...guardsOf(around, 'frontend')]
   const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
   const own = <R extends Route | TcpRoute>(routes: readonly R[]) =>
     routes.filter((route) => isAttached(route, gateway, listener))
   const routes = isHttp
     ? own(model.routes).flatMap((route) =>
         route.rules.map((rule, index) =>
-          routeOf(compilation, { gateway, listener, route, rule, index }, guards),
+          routeOf(surveyed, { gateway, listener, route, rule, index }, guards),
         ),
       )
-    : own(model.tcpRoutes).map((route) => streamOf(route, guards))
+    : own(model.tcpRoutes).map((route) => streamOf(surveyed, { gateway, listener }, route, guards))
   const { name, protocol, port, hostname } = listener
   return { gateway: gateway.name, listener: name, protocol, port, hostname, guards, routes }
+}
+
+/** Nobody without a certificate gets as far as a request. */
+function certificateGuards({ name, protocol, origin, ...rest }: Listener): readonly Guard[] {
+  if ((protocol !== 'HTTPS' && protocol !== 'TLS') || !('tls' in rest)) return []
+  const { tls } = rest
+  const clients = tls.mode === 'Terminate' ? tls.clients : undefined
+  if (clients === undefined) return []
+  return [
+    {
+      kind: 'clientCertificates',
+      policy: `listener:${name}`,
+      level: clients.mode === 'Require' ? 'required' : 'optional',
+      origin: renderOrigin(origin),
+      isEnforced: clients.mode === 'Require',
+      isInvalid: false,
+      rules: [],
+    },
+  ]
 }
 
 interface RulePlace {
@@ -120,27 +165,29 @@ interface RulePlace {
   readonly index: number
 }
 
-function routeOf(
-  compilation: Compilation,
-  where: RulePlace,
-  network: readonly Guard[],
-): EffectiveRoute {
-  const { route, rule, index } = where
+function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]): EffectiveRoute {
+  const { compilation, rulesGuard } = surveyed
+  const { gateway, listener, route, rule, index } = where
   const layers = layersAround(compilation, where)
   const guards = guardsOf(layers, 'traffic')
+  const before = [...network, ...guards]
+  const wayTo = (backend?: string, provider?: string): GuardedWay => {
+    return { gateway, listener, route, rule, backend, provider }
+  }
+  const protect = (behind: readonly Guard[], backend?: string, provider?: string) =>
+    protectionOf([...before, ...behind], () => rulesGuard(wayTo(backend, provider)))
   const refs = rule.action.kind === 'forward' ? rule.action.backends : []
   const backends = refs.map((ref, number): EffectiveBackend => {
     const backend = compilation.backends.get(ref.backend)
     const named = compilation.layers.at(`backend ${ref.backend}`, backend?.policies ?? [])
     const own = compilation.layers.at(`ref ${route.name}/${index}/${number}`, ref.policies)
-    return backendOf(compilation, ref.backend, [...layers, named, own])
+    return backendOf(compilation, ref.backend, [...layers, named, own], protect)
   })
-  const behind = backends.map((backend) =>
-    backend.providers === undefined
-      ? protectionOf(backend.guards)
-      : weakest(backend.providers.map(({ protection }) => protection)),
+  const behind = backends.map(({ backend, guards: own, providers }) =>
+    providers === undefined
+      ? protect(own, backend)
+      : weakest(providers.map(({ protection }) => protection)),
   )
-  const before = strongest([protectionOf(network), protectionOf(guards)])
   return {
     route: route.name,
     rule: rule.name,
@@ -148,7 +195,7 @@ function routeOf(
     matches: rule.matches.map(showMatch),
     guards,
     backends,
-    protection: behind.length === 0 ? withoutBackend(before) : strongest([before, weakest(behind)]),
+    protection: behind.length === 0 ? withoutBackend(protect([])) : weakest(behind),
   }
 }
 
@@ -156,18 +203,17 @@ function backendOf(
   { backends, layers }: Compilation,
   name: string,
   around: readonly Layer[],
+  protect: (behind: readonly Guard[], backend: string, provider: string) => Protection,
 ): EffectiveBackend {
   const backend = backends.get(name)
   // Rules about MCP guard what speaks it.
   const guardsIn = (all: readonly Layer[]) =>
-    guardsOf(all, 'backend').filter(
-      ({ kind }) => kind !== 'mcpAuthorization' || backend?.kind === 'mcp',
-    )
+    guardsOf(all, 'backend').filter(({ kind }) => kind !== MCP_RULES || backend?.kind === 'mcp')
   const guards = guardsIn(around)
   const partOf = (noun: string, part: AiProvider | McpTarget): EffectivePart => {
     const own = layers.at(`${noun} ${name}/${part.name}`, part.policies)
     const all = guardsIn([...around, own])
-    return { name: part.name, guards: guardsIn([own]), protection: protectionOf(all) }
+    return { name: part.name, guards: guardsIn([own]), protection: protect(all, name, part.name) }
   }
   if (backend?.kind === 'ai') {
     const providers = backend.groups.flatMap((group) => group.providers)
@@ -178,8 +224,14 @@ function backendOf(
   return { backend: name, guards, targets: targets.filter((one) => one.guards.length > 0) }
 }
 
-function streamOf(route: TcpRoute, network: readonly Guard[]): EffectiveRoute {
+function streamOf(
+  { rulesGuard }: Surveyed,
+  { gateway, listener }: Pick<RulePlace, 'gateway' | 'listener'>,
+  route: TcpRoute,
+  network: readonly Guard[],
+): EffectiveRoute {
   const refs = route.action.kind === 'forward' ? route.action.backends : []
+  const nothing = { route: undefined, rule: undefined, backend: undefined, provider: undefined }
   return {
     route: route.name,
     rule: '',
@@ -187,15 +239,11 @@ function streamOf(route: TcpRoute, network: readonly Guard[]): EffectiveRoute {
     matches: [],
     guards: [],
     backends: refs.map(({ backend }) => ({ backend, guards: [] })),
-    protection: protectionOf(network),
+    protection: protectionOf(network, () => rulesGuard({ gateway, listener, ...nothing })),
   }
 }
 
-const STRENGTH: readonly Protection[] = ['unprotected', 'open-by-default', 'guarded']
-
-function strongest(all: readonly Protection[]): Protection {
-  return STRENGTH[Math.max(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
-}
+const STRENGTH: readonly Protection[] = ['unprotected', 'open-by-default', 'unknown', 'guarded']
 
 function weakest(all: readonly Protection[]): Protection {
   return STRENGTH[Math.min(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
@@ -205,24 +253,33 @@ function withoutBackend(before: Protection): Protection {
   return before === 'unprotected' ? 'no-backend' : before
 }
 
-/** By the rules of all of them together: one that admits everybody makes the other Allows moot. */
-function protectionOf(guards: readonly Guard[]): Protection {
+const MCP_RULES = 'mcpAuthorization'
+
+/** By all that is on one way together. */
+function protectionOf(
+  guards: readonly Guard[],
+  rulesGuard: () => ReturnType<RuleGuard>,
+): Protection {
   const enforced = guards.filter(({ isEnforced }) => isEnforced)
   // Authentications, and what is invalid and denies everything.
   if (enforced.some(({ rules }) => rules.length === 0)) return 'guarded'
-  const of = (wanted: string) =>
-    enforced.flatMap(({ rules }) => rules).filter(({ action }) => action === wanted)
-  const isAsking = ({ expression }: GuardRule) => !isAlwaysTrue(expression)
-  const allows = of('Allow')
-  if (of('Require').some(isAsking)) return 'guarded'
-  if (allows.length > 0 && allows.every(isAsking)) return 'guarded'
-  return of('Deny').length > 0 ? 'open-by-default' : 'unprotected'
+  const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
+  const isAsking = ({ action }: GuardRule) => action !== 'Deny'
+  // Rules about messages of MCP are a stage of their own, which nothing passes that speaks no MCP.
+  const messages = rulesOf(enforced.filter(({ kind }) => kind === MCP_RULES))
+  if (messages.some((rule) => isAsking(rule) && !isAlwaysTrue(rule))) return 'guarded'
+  const requests = rulesOf(enforced.filter(({ kind }) => kind !== MCP_RULES))
+  if (requests.some(isAsking)) {
+    const found = rulesGuard()
+    if (found === 'something') return 'guarded'
+    if (found === 'unknown') return 'unknown'
+  }
+  const isDenying = [...messages, ...requests].some(({ action }) => action === 'Deny')
+  return isDenying ? 'open-by-default' : 'unprotected'
 }
 
-/** What reads anything of a request has a dot in it, and need not be compiled to see that. */
-function isAlwaysTrue(expression: string): boolean {
-  if (expression.includes('.')) return false
-  const term = compile(expression, STAGES.backend).expression?.term
+function isAlwaysTrue({ expression }: GuardRule): boolean {
+  const term = compile(expression, STAGES.mcp).expression?.term
   return term?.kind === 'constant' && term.value === true
 }
 
@@ -230,7 +287,7 @@ const GUARDING: ReadonlySet<string> = new Set([
   ...POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind }) => kind),
   'authorization',
   'networkAuthorization',
-  'mcpAuthorization',
+  MCP_RULES,
 ])
 
 function guardsOf(layers: readonly Layer[], section: Section): readonly Guard[] {

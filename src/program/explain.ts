@@ -3,24 +3,31 @@ import { type ClientCertificate, Connection } from '../exchange/connection.ts'
 import type { Decision, ExplainedRule } from '../exchange/decision.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
-import { mergeSlashes } from '../exchange/merge-slashes.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
-import { mergesSlashes } from '../policies/frontend-http/schema.ts'
+import { POLICIES } from '../policies/index.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
-import { type BackendProgram, isReply, type ListenerProgram, type Program } from './program.ts'
+import {
+  type BackendProgram,
+  isReply,
+  type ListenerProgram,
+  type Program,
+  type RouteProgram,
+} from './program.ts'
 
 /** A request that nobody sent, as it would reach the rules. */
 export interface Supposed {
   readonly method: string
-  /** Normalised; adjacent slashes may be merged or not. */
+  /** Normalised, where it is explained. */
   readonly path: string
   /** With its question mark, or empty. */
   readonly search: string
   readonly host: string
+  /** 'HTTP/1.1' unless it says otherwise. */
+  readonly version?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly source: string
   readonly sourcePort: number
@@ -54,6 +61,10 @@ export interface ExplainedRequest {
   /** Authentications that come before any rule. */
   readonly authentications: readonly Attached[]
   readonly stages: readonly ExplainedStage[]
+  /** What a policy responds before authentication and rules: to a preflight of CORS. */
+  readonly early?: Reply | undefined
+  /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
+  readonly late?: Reply | undefined
 }
 
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
@@ -82,11 +93,44 @@ export function explainRequest(
   const exchange = exchangeOf(connection, listener, supposed)
   const route = listener.match(exchange)
   const authentications = route.authentications ?? []
+  const early = answerOf(route, EARLY, exchange)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const backend = backendOf(() => route.choose(exchange), supposed.backend, dice)
-  const last = backend === undefined ? [] : backendStages(backend, exchange, supposed.provider)
-  return { ...place, route: route.name, authentications, stages: [first, traffic, ...last] }
+  const answer = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  const chosen = answer ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
+  const last = isReply(chosen) ? [] : backendStages(chosen, exchange, supposed.provider)
+  const stages = [first, traffic, ...last]
+  const late = isReply(chosen) ? chosen : undefined
+  return { ...place, route: route.name, authentications, stages, early, late }
+}
+
+const IDENTIFYING = new Set(
+  POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind }) => kind),
+)
+const KINDS = POLICIES.map(({ kind }) => kind)
+/** What runs before anybody is asked who they are. */
+const EARLY = new Set(
+  KINDS.slice(
+    0,
+    KINDS.findIndex((kind) => IDENTIFYING.has(kind)),
+  ),
+)
+/** What runs after the rules; what counts requests has none to count here. */
+const LATE = new Set(KINDS.slice(KINDS.indexOf('authorization') + 1))
+LATE.delete('localRateLimit')
+
+/** The response of those steps of the route, by the same functions as in the proxy. */
+function answerOf(
+  { steps, kinds = [] }: RouteProgram,
+  wanted: ReadonlySet<string>,
+  exchange: Exchange,
+): Reply | undefined {
+  for (const [index, kind] of kinds.entries()) {
+    if (!wanted.has(kind)) continue
+    const outcome = steps[index]?.(exchange)
+    if (outcome !== undefined && !(outcome instanceof Promise)) return outcome
+  }
+  return undefined
 }
 
 function backendStages(
@@ -158,14 +202,13 @@ function connectionOf(
 
 function exchangeOf(
   connection: Connection,
-  { listener, frontend }: ListenerProgram,
-  { method, path: given, search, host, headers }: Supposed,
+  { listener }: ListenerProgram,
+  { method, path, search, host, headers, version = 'HTTP/1.1' }: Supposed,
 ): Exchange {
-  const path = mergesSlashes(frontend) ? mergeSlashes(given) : given
   const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
   const view = new PlainHeaders(headers)
   const at = Date.now()
-  const request = new RequestAttributes(method, path, search, host, scheme, 'HTTP/1.1', view, at)
+  const request = new RequestAttributes(method, path, search, host, scheme, version, view, at)
   return new Exchange(connection, request)
 }
 
@@ -193,17 +236,22 @@ function stageOf(
   }
 }
 
-/** Backends are chosen by weight: the dice are turned until it is the one that was asked for. */
+/**
+ * Backends are chosen by weight: the dice are turned until it is the one that was asked for. Where
+ * the route has none of this name, the first that it has.
+ */
 function backendOf(
   choose: () => BackendProgram | Reply,
   wanted: string | undefined,
   dice: { value: number },
-): BackendProgram | undefined {
+): BackendProgram | Reply {
   const TURNS = 1_000
+  let first: BackendProgram | Reply | undefined
   for (let turn = 0; turn < TURNS; turn++) {
     dice.value = turn / TURNS
     const chosen = choose()
     if (!isReply(chosen) && (wanted === undefined || chosen.name === wanted)) return chosen
+    if (first === undefined || isReply(first)) first = chosen
   }
-  return undefined
+  return first as BackendProgram | Reply
 }

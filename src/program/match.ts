@@ -15,6 +15,8 @@ export interface MatchEntry<T> {
   readonly hostnames: readonly string[]
   readonly match: Match
   readonly target: T
+  /** Preflights of CORS for the method of the match are matched too: the target answers them. */
+  readonly takesPreflights?: boolean
 }
 
 export interface MatcherOptions<T> {
@@ -76,8 +78,8 @@ function* buildHosts<T>(entries: readonly MatchEntry<T>[]): Generator<void, Host
   const exact = new Map<string, HostTable<T>>()
   const wildcards = new Map<string, HostTable<T>>()
   const any = new HostTable<T>('')
-  for (const { hostnames, match, target } of entries) {
-    const candidate = new Candidate(match, target)
+  for (const { hostnames, match, target, takesPreflights } of entries) {
+    const candidate = new Candidate(match, target, takesPreflights)
     if (hostnames.length === 0) any.add(candidate, match)
     for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
       const isWild = hostname.startsWith('*.')

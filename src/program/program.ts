@@ -90,6 +90,8 @@ export interface RouteProgram {
   readonly steps: readonly Step[]
   /** The same steps as one. */
   readonly run: Step
+  /** The policy of each step, for those who run some of them alone. */
+  readonly kinds?: readonly string[]
   /** An expression of this route reads `request.body`, which must be there before it runs. */
   readonly readsBody: boolean
   /** As much of it as is kept is enough. */

@@ -34,6 +34,7 @@ export function compileRule(
     attributes,
     steps: traffic.steps,
     run: traffic.run,
+    kinds: traffic.kinds,
     readsBody: traffic.readsBody || choice.readsBody,
     readsBeginning: traffic.readsBeginning || choice.readsBeginning,
     choose: choice.choose,
@@ -49,10 +50,11 @@ export function compileRule(
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const { steps, run, readsBody, readsBeginning, timeouts, decider } = traffic
+  const { steps, run, kinds, readsBody, readsBeginning, timeouts, authentications, decider } =
+    traffic
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  const own = { steps, run, readsBody, readsBeginning, timeouts, decider }
+  const own = { steps, run, kinds, readsBody, readsBeginning, timeouts, authentications, decider }
   return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }
 }
 

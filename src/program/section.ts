@@ -19,6 +19,8 @@ import type { Sites } from './site.ts'
 export interface CompiledSection {
   readonly steps: readonly Step[]
   readonly run: Step
+  /** The policy of each step. */
+  readonly kinds: readonly string[]
   readonly readsBody: boolean
   readonly readsBeginning: boolean
   readonly timeouts: Timeouts
@@ -33,6 +35,7 @@ export interface CompiledSection {
 const EMPTY: CompiledSection = {
   steps: [],
   run: linkSteps([]),
+  kinds: [],
   readsBody: false,
   readsBeginning: false,
   timeouts: NO_TIMEOUTS,
@@ -55,6 +58,7 @@ export class SectionCompiler {
   readonly #services: Pick<Services, 'watchStep'>
   /** By the only policy, or by the identity of all. */
   readonly #made = new Map<object | string, CompiledSection>()
+  readonly #kinds = new Map<string, readonly string[]>()
 
   constructor(sites: Sites, services: Pick<Services, 'watchStep'>) {
     this.#sites = sites
@@ -96,6 +100,7 @@ export class SectionCompiler {
     return {
       steps,
       run: linkSteps(steps),
+      kinds: isBroken ? EMPTY.kinds : this.#kindsOf(active, parts),
       readsBody:
         !isBroken && (site.findings.readsBody || parts.some(({ body }) => body === 'whole')),
       readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
@@ -105,6 +110,16 @@ export class SectionCompiler {
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
     }
+  }
+
+  /** Most sections have the same few kinds: equal lists are one. */
+  #kindsOf(active: readonly Policy[], parts: readonly Part[]): readonly string[] {
+    const own = active.filter((_, index) => parts[index]?.step !== undefined)
+    const kinds = own.map(({ kind }) => kind)
+    const key = kinds.join(' ')
+    const known = this.#kinds.get(key) ?? kinds
+    this.#kinds.set(key, known)
+    return known
   }
 
   #unenforced(byKind: Reaching['byKind'], section: Section, active: readonly Policy[]): Fault[] {

@@ -13,9 +13,10 @@ export function plainMatch<T>(
   request: RequestAttributes,
 ): { readonly target: T; readonly matchedPrefix: string } | undefined {
   if (listener !== undefined && !covers(listener, request.host)) return undefined
-  const found = entries.flatMap(({ hostnames, match, target }, order) =>
+  const found = entries.flatMap(({ hostnames, match, target, takesPreflights = false }, order) =>
     (hostnames.length === 0 ? [''] : hostnames)
-      .filter((name) => (name === '' || covers(name, request.host)) && matches(match, request))
+      .filter((name) => name === '' || covers(name, request.host))
+      .filter(() => matches(match, request, methodsOf(request, takesPreflights)))
       .map((name) => ({ target, match, rank: [...rank(name, match), -order] })),
   )
   found.sort((a, b) => compare(b.rank, a.rank))
@@ -30,11 +31,23 @@ function covers(name: string, host: string): boolean {
     : host === name
 }
 
-function matches({ path, method, headers, query }: Match, request: RequestAttributes): boolean {
+/** A preflight is for the method that it names, where somebody answers it. */
+function methodsOf(request: RequestAttributes, takesPreflights: boolean): readonly string[] {
+  const asked = request.headers.get('access-control-request-method')
+  const isPreflight = request.method === 'OPTIONS' && request.headers.get('origin') !== undefined
+  const isTaken = takesPreflights && isPreflight && asked !== undefined
+  return isTaken ? [request.method, asked] : [request.method]
+}
+
+function matches(
+  { path, method, headers, query }: Match,
+  request: RequestAttributes,
+  methods: readonly string[],
+): boolean {
   const parameters = new URLSearchParams(request.search)
   return (
     matchesPath(path, request.path) &&
-    (method === undefined || method === request.method) &&
+    (method === undefined || methods.includes(method)) &&
     firsts(headers).every((one) =>
       matchesValue(one, request.headers.get(one.name.toLowerCase())),
     ) &&
@@ -69,7 +82,7 @@ function rank(hostname: string, { path, method, headers, query }: Match): readon
     hostname.length,
     { exact: 2, prefix: 1, regex: 0 }[path.kind],
     path.kind === 'prefix' ? withoutSlash(path.value).length : 0,
-    method === undefined ? 0 : 1,
+    method === undefined ? 0 : method === 'OPTIONS' ? 2 : 1,
     firsts(headers).length,
     firsts(query).length,
   ]

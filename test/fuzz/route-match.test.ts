@@ -46,7 +46,7 @@ const valueMatches = (name: fc.Arbitrary<string>): fc.Arbitrary<ValueMatch[]> =>
 const matches: fc.Arbitrary<Match> = fc
   .record({
     path: pathMatches,
-    method: fc.option(fc.constantFrom('GET', 'POST'), { nil: undefined }),
+    method: fc.option(fc.constantFrom('GET', 'POST', 'OPTIONS'), { nil: undefined }),
     headers: fc.oneof(
       { weight: 2, arbitrary: fc.constant([]) },
       valueMatches(fc.constantFrom('x', 'y')),
@@ -56,9 +56,14 @@ const matches: fc.Arbitrary<Match> = fc
   .map(({ method, ...rest }) => (method === undefined ? rest : { ...rest, method }))
 
 const entries: fc.Arbitrary<MatchEntry<number>[]> = fc
-  .array(fc.record({ hostnames: fc.array(hostnames, { maxLength: 2 }), match: matches }), {
-    maxLength: 12,
-  })
+  .array(
+    fc.record({
+      hostnames: fc.array(hostnames, { maxLength: 2 }),
+      match: matches,
+      takesPreflights: fc.boolean(),
+    }),
+    { maxLength: 12 },
+  )
   .map((list) => list.map((entry, target) => ({ ...entry, target })))
 
 const searches = fc
@@ -71,12 +76,20 @@ const searches = fc
   )
   .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.map(([a, b]) => a + b).join('&')}`))
 
-const requests: fc.Arbitrary<Asked> = fc.record({
-  method: fc.constantFrom('GET', 'POST', 'PUT'),
-  url: fc.tuple(paths, searches).map(([path, search]) => path + search),
-  host: hosts,
-  headers: fc.dictionary(fc.constantFrom('x', 'y'), values, { maxKeys: 2 }),
-})
+const requests: fc.Arbitrary<Asked> = fc
+  .record({
+    method: fc.constantFrom('GET', 'POST', 'PUT', 'OPTIONS'),
+    url: fc.tuple(paths, searches).map(([path, search]) => path + search),
+    host: hosts,
+    headers: fc.dictionary(fc.constantFrom('x', 'y'), values, { maxKeys: 2 }),
+    preflight: fc.constantFrom(
+      {},
+      { origin: 'https://a' },
+      { origin: 'https://a', 'access-control-request-method': 'GET' },
+      { 'access-control-request-method': 'POST' },
+    ),
+  })
+  .map(({ headers, preflight, ...rest }) => ({ ...rest, headers: { ...headers, ...preflight } }))
 
 describe('the route matcher and its plain twin', () => {
   const runs = fuzz(1)

@@ -1,7 +1,10 @@
 import type { Check } from './check.ts'
 import { openDeny, openGrant } from './checks/absence.ts'
+import { openOrigins, preflightHeaders } from './checks/cors.ts'
+import { globs, impossibleTexts, nestedClaims } from './checks/impossible.ts'
 import { neverMatching } from './checks/never.ts'
 import { idleRules, misspeltClaims, unseenClaims } from './checks/observed.ts'
+import { pathBoundaries } from './checks/paths.ts'
 import {
   anyAudience,
   hiddenAddresses,
@@ -10,13 +13,7 @@ import {
   unusedTargets,
 } from './checks/places.ts'
 import { denyOnly, redundant, unreachable, wideningAllow } from './checks/sets.ts'
-import {
-  addressTexts,
-  headerNames,
-  listClaims,
-  maybeNotBoolean,
-  pathBoundaries,
-} from './checks/wording.ts'
+import { addressTexts, headerNames, listClaims, maybeNotBoolean } from './checks/wording.ts'
 
 /** Every check, in the order of the codes that it gives first. */
 export const CHECKS: readonly Check[] = [
@@ -40,4 +37,9 @@ export const CHECKS: readonly Check[] = [
   unguardedProviders,
   misspeltClaims,
   idleRules,
+  impossibleTexts,
+  globs,
+  nestedClaims,
+  preflightHeaders,
+  openOrigins,
 ]

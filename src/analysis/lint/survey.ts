@@ -1,7 +1,9 @@
 import { renderOrigin } from '../../diagnostics/render.ts'
 import type { Model } from '../../model/model.ts'
-import type { PlacedRule } from '../placed-rule.ts'
-import { type Point, pointsOf } from '../points.ts'
+import type { Match } from '../../model/route.ts'
+import { toEnd } from '../../model/steps.ts'
+import type { PlacedRule, RuleReader } from '../placed-rule.ts'
+import { type Point, pointsOf, type Where } from '../points.ts'
 import { Reasoning } from '../reasoning.ts'
 import { originOfRule } from './finding.ts'
 
@@ -39,11 +41,17 @@ const MOST_RULES = 1_000
  * thousands of routes, and mean the same at all of them.
  */
 export function survey(model: Model): Survey {
+  return toEnd(surveyStepwise(model))
+}
+
+/** The same in small steps; `read`: of the rules that are of interest. */
+export function* surveyStepwise(model: Model, read?: RuleReader): Generator<void, Survey> {
   const identify = identifier()
   const reasoningOf = recentReasonings()
   const points = new Map<string, ReasonedPoint>()
   const uses = new Map<string, { placed: PlacedRule; at: SurveyedPoint[] }>()
-  for (const point of pointsOf(model)) {
+  for (const point of pointsOf(model, read)) {
+    yield
     if (point.rules.length === 0) continue
     const key = identify(point)
     if (points.has(key)) continue
@@ -115,14 +123,19 @@ function identifier(): (point: Point) => string {
     ids.set(placed, known)
     return known
   }
-  return ({ stage, rules, facts }) => {
+  return ({ stage, rules, facts, where }) => {
     const paths = new Set(rules.flatMap(({ reads }) => reads.map(({ path }) => path)))
     const known = [...facts].filter(([name]) => {
       const plain = name.replace(/#[^.[]*/, '')
       return paths.has(plain) || [...paths].some((path) => concerns(plain, path))
     })
-    return JSON.stringify([stage, rules.map(idOf), known])
+    return JSON.stringify([stage, rules.map(idOf), known, matchesOf(rules, where)])
   }
+}
+
+/** What the route takes, as far as it is known of all that a rule at the route decides about. */
+export function matchesOf(rules: readonly PlacedRule[], { rule }: Where): readonly Match[] {
+  return rules.some(({ policy }) => policy.level === 'route') ? (rule?.matches ?? []) : []
 }
 
 function concerns(fact: string, path: string): boolean {

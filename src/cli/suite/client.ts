@@ -110,6 +110,11 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
         resolve({ kind: 'closed', error: error.message })
       })
     })
+    // Node gives the response to CONNECT apart, whatever its status, with the socket as its body.
+    request.on('connect', (response, tunnel) => {
+      tunnel.destroy()
+      resolve(answered(response, ''))
+    })
     request.on('timeout', () => request.destroy(new Error('no answer came in time')))
     request.on('error', (error) => resolve({ kind: 'closed', error: error.message }))
     request.end(body)
@@ -119,12 +124,15 @@ function send(one: Case, token: string | undefined, socket: Socket): Promise<See
 async function read(response: IncomingMessage): Promise<Seen> {
   const chunks: Buffer[] = []
   for await (const chunk of response) chunks.push(chunk as Buffer)
+  return answered(response, Buffer.concat(chunks).toString())
+}
+
+function answered(response: IncomingMessage, body: string): Seen {
   const headers = Object.fromEntries(
     Object.entries(response.headersDistinct).map(([name, values]) => [
       name,
       values?.join(', ') ?? '',
     ]),
   )
-  const body = Buffer.concat(chunks).toString()
   return { kind: 'answered', status: response.statusCode ?? 0, headers, body }
 }

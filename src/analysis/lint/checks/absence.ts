@@ -1,10 +1,11 @@
 import type { Term } from '../../../cel/check/term.ts'
+import type { Match } from '../../../model/route.ts'
 import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { negation } from '../../symbolic/formula.ts'
 import { type Attribute, attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding } from '../finding.ts'
-import type { RuleUse, SurveyedPoint } from '../survey.ts'
+import { matchesOf, type RuleUse, type SurveyedPoint } from '../survey.ts'
 import { signedLeaves, subjectOf, termsOf, testedBy } from '../terms.ts'
 
 /** AZ002: a Deny rule that does not fire for who lacks what it compares. */
@@ -54,13 +55,22 @@ function isNegative(term: Term, wanted: boolean): boolean {
 /** Nothing denies a request that lacks the attribute, and the whole set lets it pass. */
 function slipsThrough(seen: SurveyedPoint, attribute: Attribute): boolean {
   const { placed, reasoning, isWhole } = seen
-  if (!isWhole) return false
+  if (!isWhole || isMatched(seen, attribute)) return false
   const has = reasoning.isThere(attribute, placed)
   const lacks = negation(has)
   if (!reasoning.isImpossible(lacks, reasoning.matches(placed))) return false
   // What is never there is told as such.
   if (reasoning.isImpossible(has)) return false
   return reasoning.solve(lacks, reasoning.admitted()).kind === 'possible'
+}
+
+/** The route takes only requests that have the header. */
+function isMatched({ placed, point }: SurveyedPoint, { steps }: Attribute): boolean {
+  const [variable, field, name, ...rest] = steps
+  if (variable !== 'request' || field !== 'headers' || rest.length > 0) return false
+  const matches = matchesOf([placed], point.where)
+  const isNamed = ({ headers }: Match) => headers.some((one) => one.name.toLowerCase() === name)
+  return matches.length > 0 && matches.every(isNamed)
 }
 
 function testedNames(term: Term): readonly string[] {

@@ -4,15 +4,29 @@ import type { Check } from '../check.ts'
 import { aboutRule, type Finding, type Said } from '../finding.ts'
 import { listed, placeName } from '../place.ts'
 import type { RuleUse, SurveyedPoint } from '../survey.ts'
+import { impossibleIn } from './impossible.ts'
 
 /** Rules that no request can make true, and why: AZ001, AZ004 and the rest as AZ010. */
 export const neverMatching: Check = function* ({ rules }) {
   for (const use of rules) {
-    const reads = new Set(use.placed.reads.map(({ variable }) => variable))
-    const identity = Object.keys(AUTHENTICATIONS).filter((name) => reads.has(name))
-    const found = withoutIdentity(use, identity) ?? withoutServerName(use) ?? contradiction(use)
+    const isTold = impossibleIn(use.placed)?.diagnostic.severity === 'error'
+    const found = unset(use) ?? (isTold ? undefined : contradiction(use))
     if (found !== undefined) yield found
   }
+}
+
+/** AZ001 and AZ004 alone: what is never set where a rule reads it. */
+export const unsetAttributes: Check = function* ({ rules }) {
+  for (const use of rules) {
+    const found = unset(use)
+    if (found !== undefined) yield found
+  }
+}
+
+function unset(use: RuleUse): Finding | undefined {
+  const reads = new Set(use.placed.reads.map(({ variable }) => variable))
+  const identity = Object.keys(AUTHENTICATIONS).filter((name) => reads.has(name))
+  return withoutIdentity(use, identity) ?? withoutServerName(use)
 }
 
 /** Whether it is proven that no request makes the rule true at the point. */
@@ -24,7 +38,7 @@ function isNeverAt({ placed, reasoning }: SurveyedPoint): boolean {
   return isNever(placed, reasoning)
 }
 
-const AUTHENTICATIONS: Readonly<Record<string, string>> = {
+export const AUTHENTICATIONS: Readonly<Record<string, string>> = {
   jwt: 'jwtAuthentication',
   apiKey: 'apiKey',
   basicAuth: 'basicAuth',

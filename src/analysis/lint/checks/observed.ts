@@ -50,7 +50,7 @@ export const misspeltClaims: Check = function* (survey, { decisions }) {
   const seen = decisions?.claims ?? new Set<string>()
   for (const { placed, claim, term } of claimReads(survey)) {
     if (KNOWN_CLAIMS.includes(claim) || seen.has(claim)) continue
-    const meant = nearOne(claim, seen.size > 0 ? seen : KNOWN_CLAIMS)
+    const meant = seen.size > 0 ? nearOne(claim, seen) : nearOne(claim, KNOWN_CLAIMS, isTypingSlip)
     if (meant === undefined) continue
     const source = seen.size > 0 ? 'was seen in tokens' : 'is a usual claim'
     const said = {
@@ -63,9 +63,37 @@ export const misspeltClaims: Check = function* (survey, { decisions }) {
   }
 }
 
-function nearOne(name: string, known: Iterable<string>): string | undefined {
-  for (const other of known) if (other.length >= 3 && isSlip(name, other)) return other
+function nearOne(
+  name: string,
+  known: Iterable<string>,
+  isNear: (a: string, b: string) => boolean = isSlip,
+): string | undefined {
+  for (const other of known) if (other.length >= 3 && isNear(name, other)) return other
   return undefined
+}
+
+/** Each key with those beside it. */
+const KEYS: readonly string[] = ['qwertyuiop', 'asdfghjkl', 'zxcvbnm']
+
+/**
+ * A slip of which nobody has made a name: `score` and `scopes` are names of their own. Letters in
+ * each other's place, one that is missing or doubled within the word, or the key beside.
+ */
+function isTypingSlip(a: string, b: string): boolean {
+  if (!isSlip(a, b)) return false
+  if (a.length !== b.length) {
+    const [short, long] = a.length < b.length ? [a, b] : [b, a]
+    return short.length >= 4 && !long.startsWith(short) && !long.endsWith(short)
+  }
+  const at = [...a].findIndex((letter, index) => letter !== b[index])
+  if (a[at] === b[at + 1] && a[at + 1] === b[at]) return true
+  const [one = '', other = ''] = [a[at], b[at]]
+  return KEYS.some(
+    (row) =>
+      Math.abs(row.indexOf(one) - row.indexOf(other)) === 1 &&
+      row.includes(one) &&
+      row.includes(other),
+  )
 }
 
 /** One letter too many, too few or another one, or two neighbours in each other's place. */

@@ -2,8 +2,6 @@ import type { Term } from '../../../cel/check/term.ts'
 import { isDynamic } from '../../../cel/check/types.ts'
 import { parseCidr } from '../../../cel/values/cidr.ts'
 import { parseIp } from '../../../cel/values/ip.ts'
-import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
-import type { PlacedRule } from '../../placed-rule.ts'
 import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
@@ -65,64 +63,11 @@ function isAddressText(term: Extract<Term, { kind: 'equal' }>): boolean {
   )
 }
 
-/** AZ012: prefixes of paths that end within a segment, and exact paths in Deny rules. */
-export const pathBoundaries: Check = function* ({ rules }) {
-  const all = rules.map(({ placed }) => placed)
-  const denied = Map.groupBy(all.flatMap(deniedPrefixes), ([policy]) => policy)
-  for (const placed of all) {
-    const prefixes = (denied.get(placed.policy.policy) ?? []).map(([, prefix]) => prefix)
-    for (const { term, wanted } of signedLeaves(placed.condition.term)) {
-      const said = pathProblem(placed, term, wanted, prefixes)
-      if (said !== undefined) yield { diagnostic: said }
-    }
-  }
-}
-
-/** Beginnings of paths that a Deny rule names, with the policy that denies them. */
-function deniedPrefixes({ rule, policy, condition }: PlacedRule): (readonly [string, string])[] {
-  if (rule.action !== 'Deny') return []
-  return [...signedLeaves(condition.term)].flatMap(({ term, wanted }) => {
-    const prefix = constantOf(term)
-    const isPrefix = term.kind === 'call' && term.name === 'startsWith' && readsPath(term)
-    return wanted && isPrefix && prefix !== undefined ? [[policy.policy, prefix] as const] : []
-  })
-}
-
-function pathProblem(
-  placed: PlacedRule,
-  term: Term,
-  wanted: boolean,
-  denied: readonly string[],
-): Diagnostic | undefined {
-  const isDeny = placed.rule.action === 'Deny'
-  const text = constantOf(term)
-  if (text === undefined || !readsPath(term)) return undefined
-  const about = (severity: 'warning' | 'info', message: string, hint: string) =>
-    aboutRule({ code: 'AZ012', severity, message, hint }, placed, term)
-  if (term.kind === 'call' && term.name === 'startsWith' && !text.endsWith('/') && text !== '') {
-    const exact = `request.path == '${text}' || request.path.startsWith('${text}/')`
-    const message = `this also matches \`${text}x\`: the prefix ends within a segment`
-    // To deny or require too much is safe; to admit too much is not.
-    return about(isDeny === wanted ? 'info' : 'warning', message, `write \`${exact}\``)
-  }
-  if (term.kind === 'call' && term.name === 'matches' && !/^(\^|\\A)/.test(text)) {
-    const message = 'this pattern may match anywhere in the path'
-    return about('warning', message, 'begin it with `^`, and end it with `$` if it is to be whole')
-  }
-  if (term.kind === 'equal' && isDeny && wanted !== term.negated && text !== '/') {
-    const below = text.endsWith('/') ? text : `${text}/`
-    if (denied.some((prefix) => below.startsWith(prefix))) return undefined
-    const message = `${below === text ? '' : `\`${below}\` and `}paths below \`${text}\` are not denied`
-    return about('warning', message, `add \`|| request.path.startsWith('${below}')\``)
-  }
-  return undefined
-}
-
-function readsPath(term: Term): boolean {
+export function readsPath(term: Term): boolean {
   return [...termsOf(term)].some((one) => nameOf(attributeOf(one)?.steps ?? []) === 'request.path')
 }
 
-function constantOf(term: Term): string | undefined {
+export function constantOf(term: Term): string | undefined {
   const found = [...termsOf(term)].find((one) => one.kind === 'constant')
   return found?.kind === 'constant' && typeof found.value === 'string' ? found.value : undefined
 }
@@ -207,6 +152,12 @@ function listProblem(term: Term): { readonly message: string; readonly hint: str
   const claim = subject && claimOf(subject)
   const value = constantOf(term)
   if (claim === undefined || value === undefined) return undefined
+  if (term.kind === 'call' && term.name === 'contains' && LISTS.has(claim) && !SPACED.has(claim)) {
+    return {
+      message: `\`${claim}\` is usually a list, and \`contains\` looks for a part of a string: the rule depends on how the issuer writes it`,
+      hint: `write \`'${value}' in jwt.${claim}\`, which is true of an element alone`,
+    }
+  }
   if (term.kind === 'call' && term.name === 'contains') {
     const parts = `${claim}.split(' ')`
     return {

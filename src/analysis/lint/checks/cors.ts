@@ -1,0 +1,57 @@
+import type { Attached, ValidPolicy } from '../../../model/policy.ts'
+import type { Cors } from '../../../policies/cors/schema.ts'
+import type { Check } from '../check.ts'
+import { listed } from '../place.ts'
+
+/** AZ025: a browser sends no preflight to a route that asks for a header of the request itself. */
+export const preflightHeaders: Check = function* ({ model }) {
+  for (const { name, policies, rules, origin } of model.routes) {
+    for (const rule of rules) {
+      const [cors] = [...policies, ...rule.policies].filter(isCors)
+      if (cors === undefined || !rule.matches.every(({ headers }) => headers.length > 0)) continue
+      const names = rule.matches.flatMap(({ headers }) => headers.map((one) => one.name))
+      // A browser does send these.
+      if (names.every((one) => /^(?:host|origin)$/i.test(one))) continue
+      yield {
+        diagnostic: {
+          code: 'AZ025',
+          severity: 'warning',
+          message: `preflights do not reach route \`${name}\`: it matches requests with ${listed(names)}, and a browser asks without`,
+          hint: 'add a match without the header and with `method: OPTIONS`, or set `cors` on the listener or the gateway',
+          origin: cors.origin ?? origin,
+        },
+      }
+    }
+  }
+}
+
+/** AZ026: any page may read what the user of a browser is shown. */
+export const openOrigins: Check = function* ({ model }) {
+  const holders = [
+    ...model.gateways.flatMap((gateway) => [gateway, ...gateway.listeners]),
+    ...model.routes.flatMap((route) => [route, ...route.rules]),
+  ]
+  for (const { policies } of holders) {
+    for (const { value, origin } of policies.filter(isCors)) {
+      if (!value.allowCredentials || !value.allowOrigins.some(isAnyOrigin)) continue
+      yield {
+        diagnostic: {
+          code: 'AZ026',
+          severity: 'warning',
+          message:
+            'pages of every origin may send requests with the credentials of the user, and read the responses',
+          hint: 'list the origins in `allowOrigins`, or leave out `allowCredentials`',
+          origin,
+        },
+      }
+    }
+  }
+}
+
+function isAnyOrigin(origin: string): boolean {
+  return origin === '*' || origin === 'null' || /^https?:\/\/\*(?::|$)/.test(origin)
+}
+
+function isCors(policy: Attached): policy is ValidPolicy<Cors> {
+  return policy.state === 'valid' && policy.kind === 'cors'
+}

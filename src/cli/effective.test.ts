@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runWith } from './fixtures/run.ts'
+import { makeAuthority } from './suite/certificate.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+after(() => rmSync(folder, { recursive: true }))
+
+async function effective(text: string, ...args: readonly string[]) {
+  const file = join(folder, 'gateway.yaml')
+  writeFileSync(file, text)
+  return runWith(['effective', '-f', file, ...args])
+}
+
+/** How the route of each name is protected. */
+async function protections(text: string): Promise<Readonly<Record<string, string>>> {
+  const { out, err } = await effective(text, '--json')
+  assert.equal(err, '')
+  const { listeners } = JSON.parse(out) as {
+    listeners: { routes: { route: string; protection: string }[] }[]
+  }
+  return Object.fromEntries(
+    listeners.flatMap(({ routes }) => routes.map(({ route, protection }) => [route, protection])),
+  )
+}
+
+interface Written {
+  readonly rules: readonly string[]
+  readonly matches?: string
+}
+
+function route(name: string, { rules, matches }: Written): string {
+  const own = rules.map((rule) => `      - ${rule}\n`).join('')
+  return `- name: ${name}
+  hostnames: [${name}.test]
+${matches === undefined ? '' : `  matches: [${matches}]\n`}  policies:
+    authorization:
+      rules:
+${own}  backends: [{ host: 'a:80' }]
+`
+}
+
+const configuration = (routes: string) =>
+  `gateways: { default: { port: 8080 } }\nroutes:\n${routes}`
+
+describe('effective: rules that every request satisfies guard nothing', () => {
+  for (const [what, written] of [
+    ['a path that begins as all do', { rules: [`require: request.path.startsWith('/')`] }],
+    ['a path that is there', { rules: ['require: has(request.path)'] }],
+    [
+      'a header or none',
+      { rules: [`allow: "'x' in request.headers || !('x' in request.headers)"`] },
+    ],
+    [
+      'two that add up',
+      { rules: [`allow: request.method == 'GET'`, `allow: request.method != 'GET'`] },
+    ],
+    ['its own host', { rules: [`require: request.host == 'x.test'`] }],
+    [
+      'its own path',
+      {
+        rules: [`allow: request.path.startsWith('/a')`],
+        matches: '{ path: { pathPrefix: /a } }',
+      },
+    ],
+    [
+      'its own exact path',
+      { rules: [`allow: request.path == '/a'`], matches: '{ path: { exact: /a } }' },
+    ],
+    [
+      'its own method',
+      {
+        rules: [`allow: request.method == 'PUT'`],
+        matches: '{ method: PUT, path: { pathPrefix: / } }',
+      },
+    ],
+    [
+      'its own header',
+      {
+        rules: [`allow: "request.headers['x-a'] == '1'"`],
+        matches: `{ path: { pathPrefix: / }, headers: [{ name: x-a, value: { exact: '1' } }] }`,
+      },
+    ],
+    ['its own scheme', { rules: [`require: request.scheme == 'http'`] }],
+    ['its own names', { rules: [`require: proxy.route == 'x' && proxy.gateway == 'default'`] }],
+    [
+      'an address of any family',
+      {
+        rules: [
+          `allow: cidr('0.0.0.0/0').containsIP(source.address) || cidr('::/0').containsIP(source.address)`,
+        ],
+      },
+    ],
+    [
+      'a header that is no other',
+      {
+        rules: [
+          `allow: "!('x' in request.headers) || request.headers['x'] == 'a' || request.headers['x'] != 'a'"`,
+        ],
+      },
+    ],
+    ['a conditional', { rules: [`require: "request.method == 'GET' ? true : true"`] }],
+    [
+      'a Require beside an Allow for all',
+      { rules: ['allow: has(request.host)', `require: request.path != ''`] },
+    ],
+    [
+      'one of two matches',
+      {
+        rules: [`allow: request.method == 'PUT'`],
+        matches: '{ method: PUT, path: { pathPrefix: / } }, { method: GET, path: { exact: /b } }',
+      },
+    ],
+  ] as readonly (readonly [string, Written])[]) {
+    it(what, async () => {
+      const found = await protections(configuration(route('x', written)))
+      assert.deepEqual(found, { x: 'unprotected' })
+    })
+  }
+
+  it('with a Deny rule beside them it is open by default', async () => {
+    const rules = ['require: has(request.path)', `deny: request.path == '/x'`]
+    assert.deepEqual(await protections(configuration(route('x', { rules }))), {
+      x: 'open-by-default',
+    })
+  })
+})
+
+describe('effective: what guards', () => {
+  for (const [what, written] of [
+    ['a path that not all have', { rules: [`require: request.path.startsWith('/a')`] }],
+    ['a header', { rules: [`allow: "request.headers['x'] == '1'"`] }],
+    ['a pattern', { rules: [`allow: request.path.matches('^/a/[0-9]+$')`] }],
+    ['another host than its own', { rules: [`require: request.host == 'y.test'`] }],
+    ['part of its methods', { rules: [`allow: request.method in ['GET', 'HEAD']`] }],
+  ] as readonly (readonly [string, Written])[]) {
+    it(what, async () => {
+      assert.deepEqual(await protections(configuration(route('x', written))), { x: 'guarded' })
+    })
+  }
+
+  it('a client certificate, where it is required', async () => {
+    const { cert, key } = makeAuthority('authority').issue('a.test', ['DNS:a.test'])
+    for (const [name, text] of Object.entries({ cert, key }))
+      writeFileSync(join(folder, name), text)
+    const listener = (clients: string) => `gateways:
+  default:
+    port: 8443
+    tls: { cert: cert, key: key, root: cert${clients} }
+routes:
+- { name: x, backends: [{ host: 'a:80' }] }
+`
+    assert.deepEqual(await protections(listener('')), { x: 'guarded' })
+    const optional = listener(', clientCertificates: Optional')
+    assert.deepEqual(await protections(optional), { x: 'unprotected' })
+    assert.match(
+      (await effective(listener(''))).out,
+      /clientCertificates listener:default {2}required/,
+    )
+  })
+})
+
+describe('effective: files that serve nothing', () => {
+  for (const [what, text] of [
+    ['an empty file', ''],
+    ['no gateway', 'gateways: {}\n'],
+    ['a gateway without routes', 'gateways: { default: { port: 8080 } }\n'],
+  ] as const) {
+    it(what, async () => {
+      const { out, code } = await effective(text, '--fail-on-unprotected')
+      assert.match(out, /nothing is served/)
+      assert.doesNotMatch(out, /everything is protected/)
+      assert.equal(code, 0)
+    })
+  }
+})

@@ -1,0 +1,103 @@
+import { guardsAt } from '../analysis/prove.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { Match } from '../model/route.ts'
+import type { Authorization } from '../policies/authorization-rules.ts'
+import type { GuardedWay, RuleGuard } from '../program/effective.ts'
+import type { Supposed } from '../program/explain.ts'
+import { openVerdicts, type Verdicts } from './verdicts.ts'
+
+/**
+ * Whether Allow and Require rules keep anything out. The program is asked about some plain requests
+ * first, since one that it denies says it all; where it denies none, there is a proof or none.
+ */
+export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
+  // What Deny rules keep out is not what the others do.
+  const asking = withoutDenies(model)
+  const verdicts = openVerdicts(asking)
+  let proven: ReadonlyMap<string, ReturnType<typeof guardsAt>> | undefined
+  const guards: RuleGuard = (way) => {
+    if (isDenyingSome(way, verdicts)) return 'something'
+    proven ??= Map.groupBy(guardsAt(asking, {}, 'anonymous'), ({ way: one }) => keyOf(one))
+    const { gateway, listener, route, backend, provider } = way
+    const place = { listener: `${gateway.name}/${listener.name}`, route: route?.name ?? '' }
+    const found = proven.get(keyOf({ ...place, backend, provider })) ?? []
+    if (found.some(({ guard }) => guard.kind === 'nothing')) return 'nothing'
+    const isProven = found.length > 0 && found.every(({ guard }) => guard.kind === 'something')
+    return isProven ? 'something' : 'unknown'
+  }
+  return Object.assign(guards, { close: () => verdicts.close() })
+}
+
+interface Named {
+  readonly listener: string
+  readonly route: string
+  readonly backend: string | undefined
+  readonly provider: string | undefined
+}
+
+function keyOf({ listener, route, backend, provider }: Named): string {
+  return JSON.stringify([listener, route, backend, provider])
+}
+
+/** For each match a request that it takes and that is denied. */
+function isDenyingSome(way: GuardedWay, verdicts: Verdicts): boolean {
+  const { rule, route } = way
+  if (rule === undefined || route === undefined) return false
+  return rule.matches.every((match) =>
+    plainRequests(way, match).some((request) => {
+      const { isAdmitted, route: taken } = verdicts.decide(request)
+      return !isAdmitted && taken === route.name
+    }),
+  )
+}
+
+function plainRequests(way: GuardedWay, { path, method, headers }: Match): readonly Supposed[] {
+  const { gateway, listener, route, backend, provider } = way
+  const [named = 'example.com'] = [...(route?.hostnames ?? []), listener.hostname ?? '*'].filter(
+    (name) => name !== '*',
+  )
+  const below = path.value.endsWith('/') ? path.value : `${path.value}/`
+  const paths = path.kind === 'prefix' ? [path.value, `${below}x`] : [path.value]
+  const methods = method === undefined ? ['GET', 'POST'] : [method]
+  return paths.flatMap((own) =>
+    methods.map((verb) => ({
+      method: verb,
+      path: own,
+      search: '',
+      host: named.replace(/^\*\./, 'a.'),
+      headers: headers.map(({ name, value }) => [name, value] as const),
+      source: '203.0.113.7',
+      sourcePort: 40_000,
+      identity: {},
+      listener: `${gateway.name}/${listener.name}`,
+      backend,
+      provider,
+    })),
+  )
+}
+
+function withoutDenies(model: Model): Model {
+  return without(model) as Model
+}
+
+/** A Model is plain data: lists, objects and scalars. */
+function without(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    return value.flatMap((one): readonly unknown[] => (isRules(one) ? asking(one) : [without(one)]))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, without(one)]))
+}
+
+const RULES: ReadonlySet<unknown> = new Set(['authorization', 'networkAuthorization'])
+
+function isRules(value: unknown): value is Attached & { readonly value: Authorization } {
+  const { kind, state } = (value ?? {}) as Partial<Attached>
+  return state === 'valid' && RULES.has(kind)
+}
+
+function asking(policy: Attached & { readonly value: Authorization }): readonly Attached[] {
+  const rules = policy.value.rules.filter(({ action }) => action !== 'Deny')
+  return rules.length === 0 ? [] : [{ ...policy, value: { ...policy.value, rules } } as Attached]
+}

@@ -1,0 +1,129 @@
+import type { ListenerProgram, Program } from '../program/program.ts'
+import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
+import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
+import { Http1Headers } from '../wire/http1/header-view.ts'
+import { normalisePath } from '../wire/http1/path.ts'
+import { refusalOf } from '../wire/http1/refusals.ts'
+
+/** A request as a client writes it. */
+export interface WrittenRequest {
+  readonly method: string
+  readonly target: string
+  readonly version: 'HTTP/1.0' | 'HTTP/1.1'
+  /** `Host` among them, where there is any. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** A request as the gateway reads it. */
+export interface ReadRequest {
+  readonly method: string
+  readonly path: string
+  readonly search: string
+  readonly host: string
+  readonly version: string
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+/** A request that no route and no rule gets to see. */
+export interface Rejected {
+  /** Undefined: the connection is closed. */
+  readonly status: number | undefined
+  /** As logs and metrics name it. */
+  readonly word: string
+}
+
+export interface PlacedRequest {
+  readonly listener: ListenerProgram
+  readonly request: ReadRequest
+}
+
+/** Reads what clients would write, as the ports of a Program do. */
+export class RequestReader {
+  readonly #ports: readonly PortPlan[]
+
+  constructor(program: Program) {
+    // No certificate is needed to tell which listener a name belongs to.
+    const plans = planPorts(program, () => 'not served here', false)
+    this.#ports = [...plans.values()].filter(({ listeners }) => listeners.some(isHttp))
+  }
+
+  /**
+   * The request and the listener that serves it: on the port of the listener that is wanted, or on
+   * the one whose listener names the host most precisely.
+   */
+  read(
+    written: WrittenRequest,
+    isWanted: (listener: ListenerProgram) => boolean,
+    serverName?: string,
+  ): PlacedRequest | Rejected {
+    let rejected: Rejected = { status: 404, word: 'bad-host' }
+    let best: PlacedRequest | undefined
+    for (const plan of this.#ports) {
+      if (!plan.listeners.some((one) => isHttp(one) && isWanted(one))) continue
+      const placed = readAt(plan, written, serverName)
+      if (!('listener' in placed)) rejected = placed
+      else if (isWanted(placed.listener)) {
+        if (best === undefined || rankOf(placed) > rankOf(best)) best = placed
+      }
+    }
+    return best ?? rejected
+  }
+}
+
+function isHttp({ listener }: ListenerProgram): boolean {
+  return listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+}
+
+function rankOf({ listener: { listener } }: PlacedRequest): number {
+  const { hostname } = listener
+  if (hostname === undefined) return 0
+  return hostname.startsWith('*.') ? hostname.length : 1_000
+}
+
+/** The steps of `RequestLoop.request`, in its order; a test holds the two together. */
+function readAt(
+  plan: PortPlan,
+  written: WrittenRequest,
+  serverName: string | undefined,
+): PlacedRequest | Rejected {
+  const entered = serverName === undefined ? undefined : plan.names.forHost(serverName)
+  if (plan.kind === 'tls' && serverName !== undefined && entered === undefined) {
+    return { status: undefined, word: 'no-listener' }
+  }
+  const head = new RequestHead()
+  head.lowersNames = plan.http.lowersNames
+  const bytes = Buffer.from(textOf(written))
+  const end = readRequestHead(bytes, 0, bytes.length, plan.http, head)
+  if (end < 0) return rejectedBy(end)
+  const { keepsSlashes, names } = plan.reading
+  const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
+  if (typeof path === 'number') return rejectedBy(path)
+  if (path === '') return { status: 405, word: 'bad-target' }
+  const listener = plan.names.forHost(head.host)
+  if (listener === undefined) return { status: 404, word: 'bad-host' }
+  if (plan.kind === 'tls' && entered !== undefined && !isAlike(listener, entered)) {
+    return { status: 421, word: 'bad-host' }
+  }
+  const verdict = names.checkHeaders(head.fields)
+  if (verdict < 0) return rejectedBy(verdict)
+  const view = new Http1Headers(head.fields)
+  const request = {
+    method: head.method,
+    path,
+    search: head.query,
+    host: head.host,
+    version: `HTTP/1.${head.minor}`,
+    headers: [...view.keys()].map((name) => [name, view.get(name) ?? ''] as const),
+  }
+  return { listener, request }
+}
+
+function rejectedBy(code: number): Rejected {
+  const { status, word } = refusalOf(code)
+  return { status, word }
+}
+
+function textOf({ method, target, version, headers }: WrittenRequest): string {
+  const lines = headers.map(([name, value]) => `${name}: ${value}`)
+  return [`${method} ${target} ${version}`, ...lines, '', ''].join('\r\n')
+}
