@@ -316,6 +316,26 @@ describe('portcullis replay', () => {
     assert.equal(code, 1)
   })
 
+  for (const [attribute, expected] of [
+    [{ name: 'jwt.n', state: 'shown', value: 5 }, /1 newly refused/],
+    [{ name: 'jwt.n', state: 'shown', value: 5, inexact: true }, /1 not known/],
+    [{ name: 'jwt.n', state: 'cut', value: 5 }, /1 not known/],
+    [{ name: 'jwt.n', state: 'redacted' }, /1 not known/],
+    [{ name: 'jwt.n', state: 'unset' }, /1 unchanged/],
+    [{ name: 'jwt.other', state: 'shown', value: 5 }, /1 not known/],
+  ] as const) {
+    it(`takes a value as ${JSON.stringify(attribute)} says`, async () => {
+      const by = { policy: 'route:api', section: 'traffic', level: 'route' } as const
+      const record = recordOf({
+        ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+        ...{ method: 'GET', host: 'a.example', path: '/x', status: 200, cause: 'no-rules' },
+        identified: [{ ...by, kind: 'jwtAuthentication', variable: 'jwt' }],
+        attributes: [attribute],
+      })
+      assert.match((await replay([record], config('deny: type(jwt.n) == int'))).out, expected)
+    })
+  }
+
   it('writes JSON, and needs its options', async () => {
     const { out } = await replay(shown, OLD, '--json')
     assert.deepEqual(JSON.parse(out).requests, 5)

@@ -78,8 +78,8 @@ function spelled(
 ): JsonObject {
   const variables = known.variables()
   const request = variables['request'] as JsonObject | undefined
-  const headers = request?.['headers'] as JsonObject | undefined
-  if (headers === undefined) return variables
+  const headers = request?.['headers'] as JsonObject | null | undefined
+  if (headers === undefined || headers === null) return variables
   const own: Record<string, Value> = { ...headers }
   for (const { steps } of reads) {
     const [variable, field, name = ''] = steps

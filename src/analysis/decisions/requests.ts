@@ -55,14 +55,16 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
   )
   const last = (denied ?? records.at(-1)) as RecordedDecision
   const isConnection = records.every(({ stage }) => stage === 'connection')
+  // The rules of the gateway and the listener are evaluated where no route is, too.
+  const isLost = denied === undefined && !isConnection && last.route === undefined
   const attributes = records.flatMap((record) => record.attributes)
   const claims = claimsIn(attributes)
   const path = last.path?.length === CUT_PATH && last.path.endsWith('…') ? undefined : last.path
   return {
     id: last.id,
     time: last.time,
-    isAdmitted: denied === undefined,
-    reason: reasonOf(last),
+    isAdmitted: denied === undefined && !isLost,
+    reason: isLost ? 'no route takes it' : reasonOf(last),
     gateway: last.gateway,
     listener: last.listener ?? '',
     port: last.port,
