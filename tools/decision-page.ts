@@ -41,14 +41,14 @@ The list takes \`policy\` (a policy that a record names), \`verdict\` (\`denied\
 
 ## The file
 
-With \`config.decisions.file\` each record is a line of JSON, with \`seq\`, \`prev\` and \`entry\` before the fields above. \`seq\` counts lines from 0, \`prev\` is the SHA-256 of the line before (without its line break), in hexadecimal, and \`entry\` says what the line is:
+With \`config.decisions.file\` each record is a line of JSON, with \`seq\`, \`prev\` and \`entry\` before the fields above and \`digest\` after them. \`seq\` counts lines from 0. \`digest\` is the SHA-256 of the line itself, in hexadecimal: of the bytes before \`,"digest":\`, closed by \`}\`. \`prev\` is the \`digest\` of the line before. \`entry\` says what the line is:
 
 | entry | meaning |
 |---|---|
 | \`decision\` | a record |
-| \`begin\` | the first line of a file; \`after\` names the file before |
+| \`begin\` | the first line of a file, with the \`format\` of the file, which is 2; \`after\` names the file before |
 | \`end\` | the last one, with its \`reason\`: \`rotated\` or \`stopped\` |
-| \`resume\` | a process goes on with a file that it found; \`torn\` is the length of an unfinished line before it |
+| \`resume\` | a process goes on with a file that it found; \`torn\` is the length of an unfinished line before it, \`tornDigest\` its SHA-256 |
 | \`gap\` | \`dropped\` records came too fast |
 
 [Keep decisions](../tasks/keep-decisions.md) tells what the chain proves, and what it does not.

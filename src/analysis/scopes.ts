@@ -70,7 +70,7 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
  * Authentications that take the same credentials find out the same, wherever they are attached and
  * in whichever configuration: their variables have one name.
  */
-function verifierOf(policy: ValidPolicy): string {
+export function verifierOf(policy: ValidPolicy): string {
   const known = VERIFIERS.get(policy)
   if (known !== undefined) return known
   const made = hashOf([policy.kind, isJwt(policy) ? trusted(policy) : policy.value]).slice(0, 12)

@@ -1,6 +1,10 @@
-import { type ChainReport, verifyChain } from '../telemetry/decision-chain.ts'
+import {
+  type ChainReport,
+  type ChainState,
+  verifyChain,
+} from '../telemetry/decision-chain-check.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { painter } from './paint.ts'
+import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 
 export const audit = defineCommand({
@@ -9,17 +13,19 @@ export const audit = defineCommand({
   help: `portcullis audit verify FILE... [--head HEAD] [--json]
 portcullis audit head FILE...
 
-Each line of a file of decisions carries the hash of the line before it. verify finds
-lines that were changed, removed or moved, and files that were cut off; name all files
-of a chain, in any order. What it cannot find by itself is that lines at the very end
-are gone, or that everything was written anew: note the head, which \`audit head\`
-prints, where whoever could do that cannot reach it, and give it to verify.
+Each line of a file of decisions carries its own digest and that of the line before it.
+verify finds lines that were changed, removed, added or moved, and files that were cut
+off; name all files of a chain, in any order. A log that was not closed is intact up to
+its last line only: lines after it may be missing. And the digests have no key, so that
+somebody who can write to the folder can compute them anew. Against both, keep the head,
+which \`audit head\` prints, where nobody can change it, and give it to verify.
 
   --head HEAD   the chain must have this line, as 41:5e88…
   --json        the report as one object
 
-Exit code: 0 where nothing is wrong, 1 where something is, 2 where the command is not
-understood.`,
+Exit code: 0 if the chain is whole and the log was closed, 3 if it is intact up to its last
+line and the log was not closed (its gateway is running, or was killed), 1 if something is
+wrong or a file cannot be read, 2 for a usage error. head exits with 0 or 1 alone.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [what, ...files] = positionals
@@ -33,9 +39,11 @@ understood.`,
     if (what === 'head') return tellHead(report, terminal)
     if (values.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderReport(report, terminal))
-    return report.faults.length === 0 ? 0 : 1
+    return EXIT_CODES[report.state]
   },
 })
+
+const EXIT_CODES: Readonly<Record<ChainState, number>> = { whole: 0, open: 3, broken: 1 }
 
 async function read(
   files: readonly string[],
@@ -51,10 +59,10 @@ async function read(
   }
 }
 
-/** Of a chain that is whole alone: the head of another says nothing. */
-function tellHead({ head, faults }: ChainReport, { out, err }: Terminal): number {
-  if (head === undefined || faults.length > 0) {
-    err('portcullis audit: the chain is not whole; `portcullis audit verify` says why\n')
+/** Not of a broken chain: its head says nothing. */
+function tellHead({ head, state }: ChainReport, { out, err }: Terminal): number {
+  if (head === undefined || state === 'broken') {
+    err('portcullis audit: the chain is broken; `portcullis audit verify` says where\n')
     return 1
   }
   out(`${head}\n`)
@@ -62,7 +70,7 @@ function tellHead({ head, faults }: ChainReport, { out, err }: Terminal): number
 }
 
 function renderReport(report: ChainReport, { colour }: Terminal): string {
-  const { faults, notes, lines, decisions, dropped, head } = report
+  const { faults, notes, lines, decisions, dropped } = report
   const paint = painter(colour)
   const found = faults.map(({ file, line, kind, message }) => {
     const place = file === '' ? '' : line === 0 ? `${file}: ` : `${file}:${line}: `
@@ -71,10 +79,14 @@ function renderReport(report: ChainReport, { colour }: Terminal): string {
   const said = notes.map((note) => `${paint('warn', 'note')} ${paint('faint', note)}`)
   const lost = dropped === 0 ? '' : `, ${dropped} more were left out when they came too fast`
   const sum = `${lines} lines, ${decisions} decisions${lost}`
-  const verdict =
-    faults.length === 0 ? paint('good', 'the chain is whole') : paint('bad', 'the chain is broken')
-  const end = head === undefined ? [] : [`head ${head}`]
-  return `${[...found, ...said, `${verdict}: ${sum}`, ...end].join('\n')}\n`
+  const end = report.head === undefined || report.state === 'broken' ? [] : [`head ${report.head}`]
+  return `${[...found, ...said, `${verdictOf(report, paint)}: ${sum}`, ...end].join('\n')}\n`
+}
+
+function verdictOf({ state, intactUpTo }: ChainReport, paint: Paint): string {
+  if (state === 'whole') return paint('good', 'the chain is whole')
+  if (state === 'broken') return paint('bad', 'the chain is broken')
+  return paint('warn', `intact up to ${intactUpTo}; the log was not closed`)
 }
 
 function parse(args: readonly string[]) {

@@ -229,7 +229,7 @@ describe('portcullis replay with providers', () => {
     // Whatever x-odd was, nobody but the first knows; of it the team is known.
     assert.match(
       await replay(rules, known),
-      /2 requests: 0 newly admitted, 0 newly refused, 0 unchanged, 2 not judged/,
+      /2 requests: 0 newly admitted, 0 newly refused, 0 unchanged, 2 not known/,
     )
   })
 
@@ -237,11 +237,11 @@ describe('portcullis replay with providers', () => {
     const hidden = records.map((record) => ({ ...record, attributes: [] }))
     assert.match(
       await replay({ first: team('blue') }, hidden),
-      /2 requests: 1 newly admitted, 0 newly refused, 1 unchanged, 0 not judged/,
+      /2 requests: 1 newly admitted, 0 newly refused, 1 unchanged, 0 not known/,
     )
     assert.match(
       await replay({ first: team('blue'), second: team('green') }, hidden),
-      /2 not judged/,
+      /2 not known/,
     )
   })
 })

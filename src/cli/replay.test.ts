@@ -113,7 +113,10 @@ describe('portcullis replay', () => {
     const request = { method: 'GET', host: 'a.example', path: '/', status: 500 }
     const record = recordOf({ ...place, ...request, cause: 'invalid-policy' })
     const { out } = await replay([record], config("deny: request.path == '/admin'"))
-    assert.match(out, /not judged: 1: it depends on jwt, which the record does not show/)
+    assert.match(
+      out,
+      /not known: 1: it depends on what `jwtAuthentication` finds, which the record does not show/,
+    )
   })
 
   it('tells first what was denied and would be admitted, by route and reason', async () => {
@@ -129,21 +132,21 @@ describe('portcullis replay', () => {
     )
     assert.ok(out.indexOf('denied then') < out.indexOf('admitted then'))
     assert.match(out, /not read: 1 lines/)
-    assert.match(out, /5 requests: 1 newly admitted, 1 newly refused, 3 unchanged, 0 not judged/)
+    assert.match(out, /5 requests: 1 newly admitted, 1 newly refused, 3 unchanged, 0 not known/)
     assert.equal(code, 1)
   })
 
   it('does not guess what the records do not show', async () => {
     const now = config("allow: jwt.group in ['eng', 'ops']")
     const { out } = await replay(redacted, now)
-    assert.match(out, /not judged: 4: it depends on jwt\.group, which the record does not show/)
-    assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, 1 unchanged, 4 not judged/)
+    assert.match(out, /not known: 4: it depends on jwt\.group, which the record does not show/)
+    assert.match(out, /5 requests: 0 newly admitted, 0 newly refused, 1 unchanged, 4 not known/)
   })
 
   it('judges what comes to the same whatever the hidden values were', async () => {
     const now = config("allow: jwt.group == 'eng'", "deny: request.path != '/none'")
     const { out } = await replay(redacted, now)
-    assert.match(out, /5 requests: 0 newly admitted, 1 newly refused, 4 unchanged, 0 not judged/)
+    assert.match(out, /5 requests: 0 newly admitted, 1 newly refused, 4 unchanged, 0 not known/)
     const open = config("deny: request.path.startsWith('/admin')")
     assert.match(
       (await replay(redacted, open)).out,
@@ -153,7 +156,10 @@ describe('portcullis replay', () => {
 
   it('does not know whether another issuer would have taken the token', async () => {
     const now = OLD.replace('https://i.example', 'https://j.example')
-    assert.match((await replay(shown, now)).out, /not judged: \d: it depends on jwt\b/)
+    assert.match(
+      (await replay(shown, now)).out,
+      /not known: \d: it depends on .*`jwtAuthentication` finds/,
+    )
   })
 
   const missing = (more: object = {}) =>
@@ -192,13 +198,13 @@ describe('portcullis replay', () => {
       'bad ones, and none is fine',
       missing({ reason: 'expired' }),
       optional("deny: request.path == '/y'"),
-      /not judged: 1: credentials that were not accepted then/,
+      /0 newly .* 1 unchanged/,
     ],
     [
       'none, and a header decides',
       missing(),
       optional("deny: request.headers['x-a'] == '1'"),
-      /not judged: 1: it depends on request\.headers\['x-a'\]/,
+      /not known: 1: it depends on request\.headers\['x-a'\]/,
     ],
   ] as const) {
     it(`of credentials: ${what}`, async () => {
@@ -221,13 +227,13 @@ describe('portcullis replay', () => {
       'a choice that was not there',
       open('timeout: {}'),
       ANY,
-      /not judged: 1: what `authentication` /,
+      /not known: 1: it depends on what `authentication` finds/,
     ],
     [
       'a service that was not there',
       open('timeout: {}'),
       SERVICE,
-      /not judged: 1: what `extAuthz` /,
+      /not known: 1: it depends on what `extAuthz` finds/,
     ],
     ['a service that is gone', SERVICE, open('timeout: {}'), / 1 unchanged/],
   ] as const) {
@@ -245,7 +251,7 @@ describe('portcullis replay', () => {
     })
     const closed = (network: string) =>
       `${OLD}frontendPolicies: { networkAuthorization: { rules: [{ require: "cidr('${network}').containsIP(source.address)" }] } }\n`
-    assert.match((await replay([record], closed('10.1.0.0/16'))).out, / 1 unchanged, 0 not judged/)
+    assert.match((await replay([record], closed('10.1.0.0/16'))).out, / 1 unchanged, 0 not known/)
     const { out } = await replay([record], closed('10.0.0.0/8'))
     assert.match(out, /denied then, admitted now: 1 at no route.*\n.*\n {4}a connection\n {4}from/)
   })
@@ -255,6 +261,80 @@ describe('portcullis replay', () => {
     const { out } = await replay([about as never], OLD)
     assert.match(out, /not read: 1 lines[\s\S]*0 requests/)
   })
+
+  it('fails on a change where the old file does not decide as was recorded', async () => {
+    const other = file('other.yaml', config("deny: request.path == '/'"))
+    const { out, code } = await replay(shown, OLD, '--old', other, '--fail-on-change')
+    assert.match(out, /the old configuration decides \d of them otherwise than recorded/)
+    assert.equal(code, 1)
+    assert.equal((await replay(shown, OLD, '--old', other)).code, 0)
+  })
+
+  for (const [what, text] of [
+    ['nothing', ''],
+    ['a configuration', OLD],
+    ['other lines of JSON', '{"level":"info"}\n{"level":"info"}\n'],
+  ] as const) {
+    it(`does not take ${what} for recorded decisions`, async () => {
+      const names = ['--old', file('old.yaml', OLD), '--new', file('new.yaml', OLD)]
+      const { code, err, out } = await runWith([
+        'replay',
+        '--decisions',
+        file('no.txt', text),
+        ...names,
+      ])
+      assert.match(err, /no\.txt has no records of decisions/)
+      assert.deepEqual([code, out], [1, ''])
+    })
+  }
+
+  it('tells no token from no such claim', async () => {
+    const was = optional('require: "!has(jwt.sub)"')
+    const now = optional('deny: "!has(jwt.sub)"')
+    const rule = { policy: 'route:api', section: 'traffic', level: 'route' } as const
+    const record = (fields: object) =>
+      recordOf({
+        ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+        ...{ method: 'GET', host: 'a.example', path: '/x', status: 200, cause: 'no-rules' },
+        ...fields,
+      })
+    const bySomebody = record({
+      id: 'somebody',
+      identified: [{ ...rule, kind: 'jwtAuthentication', variable: 'jwt' }],
+      attributes: [{ name: 'jwt.sub', state: 'unset' }],
+    })
+    const byNobody = record({
+      ...{ id: 'nobody', verdict: 'denied', identified: [] },
+      attributes: [{ name: 'jwt.sub', state: 'unset', missing: 'jwt' }],
+    })
+    const untold = record({ id: 'untold', attributes: [{ name: 'jwt.sub', state: 'unset' }] })
+    const old = ['--old', file('was.yaml', was), '--fail-on-change'] as const
+    const { out, code } = await replay([bySomebody, byNobody, untold], now, ...old)
+    assert.match(out, /admitted then, denied now: 1 .*\n {2}such as somebody/)
+    assert.match(out, /denied then, admitted now: 1 .*\n {2}such as nobody/)
+    assert.match(out, /not known: 1: it depends on .*jwt/)
+    assert.equal(code, 1)
+  })
+
+  for (const [attribute, expected] of [
+    [{ name: 'jwt.n', state: 'shown', value: 5 }, /1 newly refused/],
+    [{ name: 'jwt.n', state: 'shown', value: 5, inexact: true }, /1 not known/],
+    [{ name: 'jwt.n', state: 'cut', value: 5 }, /1 not known/],
+    [{ name: 'jwt.n', state: 'redacted' }, /1 not known/],
+    [{ name: 'jwt.n', state: 'unset' }, /1 unchanged/],
+    [{ name: 'jwt.other', state: 'shown', value: 5 }, /1 not known/],
+  ] as const) {
+    it(`takes a value as ${JSON.stringify(attribute)} says`, async () => {
+      const by = { policy: 'route:api', section: 'traffic', level: 'route' } as const
+      const record = recordOf({
+        ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+        ...{ method: 'GET', host: 'a.example', path: '/x', status: 200, cause: 'no-rules' },
+        identified: [{ ...by, kind: 'jwtAuthentication', variable: 'jwt' }],
+        attributes: [attribute],
+      })
+      assert.match((await replay([record], config('deny: type(jwt.n) == int'))).out, expected)
+    })
+  }
 
   it('writes JSON, and needs its options', async () => {
     const { out } = await replay(shown, OLD, '--json')

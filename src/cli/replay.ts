@@ -5,11 +5,12 @@ import {
   replay as replayDecisions,
 } from '../analysis/decisions/replay.ts'
 import { visible } from '../diagnostics/text-cells.ts'
+import type { Gateway } from '../model/gateway.ts'
 import { defineCommand, UsageError } from './define.ts'
-import { exampleLines, loadModel, supposedOf } from './diff.ts'
+import { exampleLines, loadModel } from './diff.ts'
 import { readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
-import { openVerdicts } from './verdicts.ts'
+import { openRouter } from './route-recorded.ts'
 
 export const replay = defineCommand({
   name: 'replay',
@@ -20,39 +21,43 @@ export const replay = defineCommand({
 Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
 standard input) and decides their requests by the new configuration: those that were
 denied and would be admitted first, grouped by route and reason. What a record does not
-show, since it was redacted or no rule read it then, is taken as unknown: where the
-verdict depends on it the request is counted as not judged, with the names.
+show, since it was redacted or no rule read it then, is taken as unknown: if the verdict
+depends on it the request is counted as not known, with the names. Authentication and
+authorization are decided, nothing else that may answer a request.
 
   --decisions FILE           the records
   --old FILE                 the configuration that they were made with
   --new FILE                 the one to try
   --json                     for programs: every changed request
   --fail-on-newly-admitted   exit code 1 where a request is newly admitted
-  --fail-on-change           the same for any change
+  --fail-on-change           the same for any change, and if the old configuration does not
+                             decide as was recorded
 
-Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command is not
-understood.`,
+Exit code: 0, or 1 as asked for, if a file has errors and if there are no records in the
+one that should have some, 2 for a usage error.`,
   run: (args, terminal) => {
     const values = parse(args)
     const { decisions, old: before, new: after } = values
     if (decisions === undefined || before === undefined || after === undefined) {
       throw new UsageError('name --decisions, --old and --new')
     }
-    const { decisions: records, others } = readDecisions(
-      decisions === '-' ? terminal.readInput() : readText(decisions),
-    )
+    const {
+      decisions: records,
+      others,
+      isLog,
+    } = readDecisions(decisions === '-' ? terminal.readInput() : readText(decisions))
+    if (records.length === 0 && !isLog) {
+      terminal.err(`portcullis replay: ${decisions} has no records of decisions\n`)
+      return 1
+    }
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
-    const [was, is] = [openVerdicts(old), openVerdicts(now)]
+    // Records of a gateway that listened elsewhere than the old file says are taken by name.
+    const isPortOf = (port: number) => old.gateways.some((one) => hasPort(one, port))
+    const [was, is] = [openRouter(old, isPortOf), openRouter(now, isPortOf)]
     const found = replayDecisions(records, {
-      old: {
-        model: old,
-        decide: (request) => was.decide(supposedOf(request), request.isConnection),
-      },
-      now: {
-        model: now,
-        decide: (request) => is.decide(supposedOf(request), request.isConnection),
-      },
+      old: { model: old, route: was.route },
+      now: { model: now, route: is.route },
     })
     was.close()
     is.close()
@@ -62,9 +67,15 @@ understood.`,
     const isWanted = ({ kind }: Changed) =>
       values['fail-on-change'] === true ||
       (values['fail-on-newly-admitted'] === true && kind === 'admitted')
-    return found.changed.some(isWanted) ? 1 : 0
+    // What the old file does not reproduce says nothing of the new one.
+    const isDoubted = values['fail-on-change'] === true && found.disagreeing > 0
+    return isDoubted || found.changed.some(isWanted) ? 1 : 0
   },
 })
+
+function hasPort({ listeners }: Gateway, port: number): boolean {
+  return listeners.some((listener) => listener.port === port)
+}
 
 const TITLES = { admitted: 'denied then, admitted now', refused: 'admitted then, denied now' }
 
@@ -80,17 +91,17 @@ function render(found: Replay, notRead: number): string {
     lines.push(`  such as ${id} of ${time}`)
     lines.push(...exampleLines(request).map((line) => `    ${visible(line)}`), '')
   }
-  for (const { why, requests } of found.unjudged)
-    lines.push(visible(`not judged: ${requests}: ${why}`))
+  for (const { why, requests } of found.unknown)
+    lines.push(visible(`not known: ${requests}: ${why}`))
   if (notRead > 0) lines.push(`not read: ${notRead} lines that are no records of decisions`)
   if (found.disagreeing > 0) {
     lines.push(`the old configuration decides ${found.disagreeing} of them otherwise than recorded`)
   }
   const count = (kind: string) => found.changed.filter((one) => one.kind === kind).length
-  const unjudged = found.unjudged.reduce((sum, { requests }) => sum + requests, 0)
+  const unknown = found.unknown.reduce((sum, { requests }) => sum + requests, 0)
   lines.push(
     `${found.requests} requests: ${count('admitted')} newly admitted, ${count('refused')} newly refused, ` +
-      `${found.unchanged} unchanged, ${unjudged} not judged`,
+      `${found.unchanged} unchanged, ${unknown} not known`,
   )
   return `${lines.join('\n')}\n`
 }

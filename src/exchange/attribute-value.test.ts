@@ -4,6 +4,8 @@ import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
 import { fuzz } from '../../test/fuzz/runs.ts'
 import { parseIp } from '../cel/values/ip.ts'
+import { readJson } from '../cel/values/json-read.ts'
+import { Double } from '../cel/values/number.ts'
 import type { Value } from '../cel/values/value.ts'
 import { showValue } from './attribute-value.ts'
 
@@ -25,9 +27,26 @@ describe('a value in a record', () => {
     ['what is deep', { a: { b: { c: { d: { e: 1 } } } } }, { a: { b: { c: { d: null } } } }, true],
   ] as const) {
     it(`is ${what}, ${isCut ? 'cut' : 'whole'}`, () => {
-      assert.deepEqual(showValue(value as Value), { value: shown, isCut })
+      const { value: own, isCut: isOwnCut } = showValue(value as Value)
+      assert.deepEqual({ value: own, isCut: isOwnCut }, { value: shown, isCut })
     })
   }
+
+  for (const value of [2n ** 63n, new Double(1), -0, 1e17, Number.NaN, parseIp('::1') as Value]) {
+    it(`says that JSON gives back another value than ${String(value)}`, () => {
+      assert.equal(showValue(value).inexact, true)
+      assert.equal(showValue({ a: [value] }).inexact, true)
+    })
+  }
+
+  it('is read back as it was, unless it is said to be inexact', () => {
+    const number = fc.oneof(fc.double(), fc.integer(), fc.constantFrom(1e17, 1e21, 1e300, 0.5))
+    const property = fc.property(fc.oneof(fc.jsonValue(), number), (json) => {
+      const { value, isCut, inexact } = showValue(json as Value)
+      if (!isCut && !inexact) assert.deepEqual(readJson(JSON.stringify(value)), json)
+    })
+    fc.assert(property, fuzz(0.5))
+  })
 
   it('is never long, and always well-formed', () => {
     const property = fc.property(fc.jsonValue(), anyText({ maxLength: 600 }), (json, text) => {

@@ -1,4 +1,5 @@
 import { type Json, toJson } from '../cel/values/json-write.ts'
+import { isPlainObject } from '../cel/values/kind.ts'
 import type { Value } from '../cel/values/value.ts'
 
 /** A value as records show it: JSON, and not longer than anybody reads. */
@@ -6,6 +7,8 @@ export interface ShownValue {
   readonly value: Json
   /** There is more of it. */
   readonly isCut: boolean
+  /** JSON has no such type: whoever reads it back gets another value. */
+  readonly inexact: boolean
 }
 
 const LONGEST_TEXT = 256
@@ -14,7 +17,34 @@ const DEEPEST = 4
 
 export function showValue(value: Value): ShownValue {
   const cutting = { isCut: false }
-  return { value: bounded(toJson(value), 0, cutting), isCut: cutting.isCut }
+  const shown = bounded(toJson(value), 0, cutting)
+  return { value: shown, isCut: cutting.isCut, inexact: !isJson(value) }
+}
+
+/** JSON.stringify writes doubles below this with digits alone, which are read as an int. */
+const FIRST_WITH_EXPONENT = 1e21
+
+function isExact(value: number): boolean {
+  if (!Number.isFinite(value) || Object.is(value, -0)) return false
+  if (Number.isSafeInteger(value) || !Number.isInteger(value)) return true
+  return Math.abs(value) >= FIRST_WITH_EXPONENT
+}
+
+/** A value that JSON gives back as it was. */
+function isJson(value: Value): boolean {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return true
+    case 'number':
+      return isExact(value)
+    case 'object':
+      if (value === null) return true
+      if (Array.isArray(value)) return value.every((each) => isJson(each as Value))
+      return isPlainObject(value) && Object.values(value).every((each) => isJson(each))
+    default:
+      return false
+  }
 }
 
 function bounded(value: Json, depth: number, cutting: { isCut: boolean }): Json {

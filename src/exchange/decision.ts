@@ -92,6 +92,10 @@ export interface Attribute {
   /** `jwt.sub`, `request.headers['x-team']` */
   readonly name: string
   readonly value: Value | undefined
+  /** Of what is unset: the first part of it that is not there, `jwt` or `jwt.realm` or all of it. */
+  readonly missing: string
+  /** The type of what that was looked for in, if it can have no members. */
+  readonly within: string | undefined
 }
 
 /** Rules of all policies that reach one point, as what decides there. */

@@ -7,7 +7,6 @@ import {
   type Rule,
   type RuleExplanation,
   type RuleSet,
-  readValue,
   type Variables,
 } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
@@ -24,6 +23,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { Authorization } from './authorization-rules.ts'
+import { readAttribute } from './read-attribute.ts'
 
 /** A rule that knows where it was written. */
 export interface PlacedRule extends Rule {
@@ -221,8 +221,12 @@ export function attributesOf(
     entered(set, variables)
     for (const read of readsOf(rule)) {
       if (found.size === MOST_ATTRIBUTES) return
-      if (found.has(read.path)) continue
-      found.set(read.path, { name: read.path, value: readValue(read, variables) })
+      const known = found.get(read.path)
+      // Who asks may be seen by one policy and not by the next: what is seen is told.
+      if (known !== undefined && (known.value !== undefined || known.missing !== read.variable)) {
+        continue
+      }
+      found.set(read.path, readAttribute(read, variables))
     }
   }
   for (const own of named) add(own)

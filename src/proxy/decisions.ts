@@ -1,12 +1,15 @@
 import { showValue } from '../exchange/attribute-value.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Attribute, Decision, Failure, Judgement, RulePlace } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import type { Refusal } from '../exchange/refusal.ts'
+import type { PolicyPlace } from '../model/policy.ts'
 import type { DecisionSettings } from '../model/settings.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type {
   AttributeRecord,
   DecisionRecord,
+  IdentifiedRecord,
   MissRecord,
   NearestRecord,
   RuleRecord,
@@ -67,6 +70,7 @@ export class Decisions {
     this.#decided(createRequestId(), decision, {
       gateway,
       listener: listener.name,
+      ...given({ port: listener.port }),
       source: sourceOf(connection),
       ...given({ sni: connection.sni }),
     })
@@ -142,11 +146,15 @@ export class Decisions {
     } else metrics.counter(authorizationAuditDenials).of(labels).at(action, word).inc()
   }
 
-  #shown({ name, value }: Attribute): AttributeRecord {
-    if (value === undefined) return { name, state: 'unset' }
+  #shown({ name, value, missing, within }: Attribute): AttributeRecord {
+    if (value === undefined) {
+      const part = missing === name ? undefined : missing
+      return { name, state: 'unset', ...given({ missing: part, within }) }
+    }
     if (!this.#isShown(name)) return { name, state: 'redacted' }
-    const { value: shown, isCut } = showValue(value)
-    return { name, state: isCut ? 'cut' : 'shown', value: shown }
+    const { value: shown, isCut, inexact } = showValue(value)
+    const state = isCut ? 'cut' : 'shown'
+    return { name, state, value: shown, ...(inexact ? { inexact: true } : {}) }
   }
 }
 
@@ -160,8 +168,11 @@ type Place = Pick<
   | 'host'
   | 'path'
   | 'status'
+  | 'port'
   | 'source'
+  | 'peer'
   | 'sni'
+  | 'identified'
 >
 
 function placeOf(run: Run, status: number): Place {
@@ -175,9 +186,22 @@ function placeOf(run: Run, status: number): Place {
     host: request.host,
     path: cut(request.path, LONGEST_PATH),
     status,
+    ...given({ port: listener.listener.port }),
     source: sourceOf(exchange),
+    ...given({ peer: exchange.source === connection.source ? undefined : sourceOf(connection) }),
     ...given({ sni: connection.sni }),
+    identified: identifiedIn(exchange),
   }
+}
+
+/** Names alone: what is known of whoever asks is among the attributes, as far as it is shown. */
+function identifiedIn({ identity }: Exchange): readonly IdentifiedRecord[] {
+  const found: IdentifiedRecord[] = []
+  for (let own = identity; own !== undefined; own = own.earlier) {
+    const { policy, section, level, kind } = own.by as PolicyPlace
+    found.unshift({ variable: own.variable, policy, section, level, kind })
+  }
+  return found
 }
 
 function judgementOf(judgement: Judgement) {

@@ -3,18 +3,23 @@ import { createReadStream } from 'node:fs'
 import type { DecisionRecord } from './decision-record.ts'
 
 /**
- * A file of decisions is one JSON object a line, and each line carries the SHA-256 of the line
- * before it, across files and restarts. Whoever changes, removes or moves a line breaks the chain
- * there, unless he writes all that follows anew: against that the head is noted elsewhere.
+ * A file of decisions is one JSON object a line. Each line ends with the SHA-256 of itself, and
+ * begins with that of the line before it, across files and restarts. So an edit shows in the line
+ * itself, even in the last one, and a line that is removed, added or moved breaks the chain. The
+ * digests have no key: somebody who can write to the folder can compute them anew from some line
+ * on. Against that the head is kept elsewhere.
  */
 export interface Link {
   /** Of the line that comes next. */
   readonly seq: number
-  /** SHA-256 of the line before, in hexadecimal. */
+  /** SHA-256 of the line before, in hexadecimal, as that line has it. */
   readonly prev: string
 }
 
 export const FIRST_LINK: Link = { seq: 0, prev: '0'.repeat(64) }
+
+/** What the `begin` of a file says. */
+export const CHAIN_FORMAT = 2
 
 /** What a line is: a decision, or a word about the file itself. */
 export type Entry = 'begin' | 'decision' | 'gap' | 'resume' | 'end'
@@ -23,77 +28,66 @@ export interface ChainLine {
   readonly seq: number
   readonly prev: string
   readonly entry: Entry
+  /** SHA-256 of the line up to here, closed by `}`. */
+  readonly digest: string
   readonly [field: string]: unknown
 }
 
-export function chainLine({ seq, prev }: Link, entry: Entry, fields: object): string {
-  return JSON.stringify({ seq, prev, entry, ...fields })
+/** A line, and the link to the one after it. */
+export function chainLine(
+  { seq, prev }: Link,
+  entry: Entry,
+  fields: object,
+): { readonly line: string; readonly next: Link } {
+  const text = JSON.stringify({ seq, prev, entry, ...fields })
+  const digest = createHash('sha256').update(text).digest('hex')
+  return {
+    line: `${text.slice(0, -1)},"digest":"${digest}"}`,
+    next: { seq: seq + 1, prev: digest },
+  }
 }
 
-export function linkAfter({ seq }: Link, line: string | Buffer): Link {
-  return { seq: seq + 1, prev: createHash('sha256').update(line).digest('hex') }
+/** How every line at this place of the chain begins: what a killed process left must fit it. */
+export function beginningOf({ seq, prev }: Link): string {
+  return `{"seq":${seq},"prev":"${prev}","entry":"`
 }
 
-/** undefined where the line is none of ours. */
-export function readChainLine(line: Buffer): ChainLine | undefined {
+export function linkAfter({ seq, digest }: ChainLine): Link {
+  return { seq: seq + 1, prev: digest }
+}
+
+const DIGEST = /^,"digest":"([0-9a-f]{64})"\}$/
+const DIGEST_LENGTH = `,"digest":"${'0'.repeat(64)}"}`.length
+const CLOSING = Buffer.from('}')
+
+/** `edited`: it has the form of a line, and its digest is not its own. */
+export function readChainLine(line: Buffer): ChainLine | 'edited' | 'unreadable' {
+  const end = Math.max(0, line.length - DIGEST_LENGTH)
+  const [, digest] = DIGEST.exec(line.toString('latin1', end)) ?? []
+  const value = objectIn(line)
+  if (value === undefined) return 'unreadable'
+  const isLine =
+    Number.isSafeInteger(value.seq) &&
+    typeof value.prev === 'string' &&
+    typeof value.entry === 'string'
+  if (!isLine) return 'unreadable'
+  const own = createHash('sha256').update(line.subarray(0, end)).update(CLOSING).digest('hex')
+  return digest === own ? value : 'edited'
+}
+
+function objectIn(line: Buffer): ChainLine | undefined {
   try {
     const value = JSON.parse(line.toString()) as ChainLine
-    const isOurs =
-      typeof value === 'object' &&
-      value !== null &&
-      Number.isSafeInteger(value.seq) &&
-      typeof value.prev === 'string' &&
-      typeof value.entry === 'string'
-    return isOurs ? value : undefined
+    return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined
   }
 }
 
-/** The last line of a chain, to be noted where nobody can change it: `41:5e88…`. */
-function renderHead({ seq, prev }: Link): string {
-  return `${seq - 1}:${prev}`
-}
+/** Longest line that is written; files are read in no longer pieces. */
+export const LONGEST_LINE = 1 << 20
 
-export interface ChainFault {
-  readonly file: string
-  /** From 1; 0 where it is about the whole file. */
-  readonly line: number
-  readonly kind: 'edited' | 'missing' | 'order' | 'unreadable' | 'truncated' | 'head'
-  readonly message: string
-}
-
-export interface ChainReport {
-  readonly faults: readonly ChainFault[]
-  readonly notes: readonly string[]
-  readonly lines: number
-  readonly decisions: number
-  /** What the records themselves say was left out. */
-  readonly dropped: number
-  readonly head: string | undefined
-}
-
-const LONGEST_LINE = 1 << 20
-
-/** Checks files of one chain, in whatever order they are named. */
-export async function verifyChain(files: readonly string[], head?: string): Promise<ChainReport> {
-  const placed = await Promise.all(
-    files.map(async (file) => ({ file, first: await firstSeq(file) })),
-  )
-  const check = new ChainCheck(head)
-  const ordered = placed.sort((a, b) => a.first - b.first)
-  for (const [index, { file }] of ordered.entries()) {
-    await check.file(file, index === ordered.length - 1)
-  }
-  return check.report()
-}
-
-async function firstSeq(file: string): Promise<number> {
-  for await (const { bytes } of linesOf(file)) return readChainLine(bytes)?.seq ?? 0
-  return Number.POSITIVE_INFINITY
-}
-
-/** The records of one id in these files; whether their chain is whole is not looked at. */
+/** The records of one id in these files: lines whose own digest fits, whatever the chain is. */
 export async function findInFiles(
   files: readonly string[],
   id: string,
@@ -104,139 +98,21 @@ export async function findInFiles(
       // Most lines are of others, and need not be read as JSON to see it.
       if (!bytes.includes(id)) continue
       const line = readChainLine(bytes)
-      if (line?.entry !== 'decision' || line['id'] !== id) continue
-      const { seq: _, prev: __, entry: ___, ...record } = line
+      if (typeof line === 'string' || line.entry !== 'decision' || line['id'] !== id) continue
+      const { seq: _, prev: __, entry: ___, digest: ____, ...record } = line
       found.push(record as unknown as DecisionRecord)
     }
   }
   return found
 }
 
-class ChainCheck {
-  readonly #wanted: string | undefined
-  readonly #faults: ChainFault[] = []
-  readonly #notes: string[] = []
-  #isHeadSeen = false
-  /** What the next line must be; undefined before the first. */
-  #next: Link | undefined
-  #lines = 0
-  #decisions = 0
-  #dropped = 0
-
-  constructor(wanted: string | undefined) {
-    this.#wanted = wanted
-  }
-
-  async file(file: string, isLast: boolean): Promise<void> {
-    let last: ChainLine | undefined
-    let torn: { readonly line: number; readonly bytes: number } | undefined
-    let number = 0
-    for await (const { bytes, isWhole } of linesOf(file)) {
-      number++
-      const line = isWhole ? readChainLine(bytes) : undefined
-      if (line === undefined) {
-        // Whoever was killed while it made up for another leaves two parts, with a break between.
-        torn = {
-          line: torn?.line ?? number,
-          bytes: torn === undefined ? bytes.length : torn.bytes + 1 + bytes.length,
-        }
-        continue
-      }
-      // A process that was killed left part of a line; the next one says how much it found.
-      if (torn !== undefined) {
-        if (line.entry === 'resume' && line['torn'] === torn.bytes) {
-          this.#notes.push(`${file}:${torn.line}: part of a line, left when a process was killed`)
-        } else this.#unreadable(file, torn.line)
-        torn = undefined
-      }
-      if (last === undefined && line.entry !== 'begin') {
-        this.#fault(file, number, 'missing', 'lines are gone before this one: no file begins so')
-      }
-      this.#line(file, number, line, bytes)
-      last = line
-    }
-    if (number === 0) this.#fault(file, 0, 'truncated', 'the file is empty, and none begins so')
-    else if (torn !== undefined) this.#ended(file, torn.line, isLast)
-    else if (last?.entry !== 'end') this.#ended(file, number, isLast)
-  }
-
-  report(): ChainReport {
-    const head = this.#next && renderHead(this.#next)
-    if (this.#wanted !== undefined && !this.#isHeadSeen) {
-      const message = `the line ${this.#wanted} is not there: lines were removed at the end, or written anew`
-      this.#faults.push({ file: '', line: 0, kind: 'head', message })
-    }
-    return {
-      faults: this.#faults,
-      notes: this.#notes,
-      lines: this.#lines,
-      decisions: this.#decisions,
-      dropped: this.#dropped,
-      head,
-    }
-  }
-
-  #line(file: string, number: number, line: ChainLine, bytes: Buffer): void {
-    this.#lines++
-    if (line.entry === 'decision') this.#decisions++
-    if (line.entry === 'gap' && typeof line['dropped'] === 'number')
-      this.#dropped += line['dropped']
-    const expected = this.#next
-    if (expected === undefined) {
-      if (line.seq > 0)
-        this.#notes.push(`begins with line ${line.seq}: what came before is not here`)
-    } else if (line.seq > expected.seq) {
-      const range =
-        expected.seq === line.seq - 1
-          ? `line ${expected.seq}`
-          : `lines ${expected.seq} to ${line.seq - 1}`
-      this.#fault(file, number, 'missing', `${range} of the chain should come before this one`)
-    } else if (line.seq < expected.seq) {
-      this.#fault(
-        file,
-        number,
-        'order',
-        `line ${line.seq} of the chain stands behind line ${expected.seq - 1}`,
-      )
-    } else if (line.prev !== expected.prev) {
-      this.#fault(
-        file,
-        number,
-        'edited',
-        `line ${line.seq - 1} of the chain, before this one, is not what it was`,
-      )
-    }
-    this.#next = linkAfter(line, bytes)
-    if (renderHead(this.#next) === this.#wanted) this.#isHeadSeen = true
-  }
-
-  #unreadable(file: string, line: number): void {
-    this.#fault(file, line, 'unreadable', 'this is no line of a chain')
-  }
-
-  /** A file that another follows, or that was closed, has an end of its own. */
-  #ended(file: string, line: number, isLast: boolean): void {
-    if (isLast) {
-      this.#notes.push(
-        `${file} has no end yet: it is being written, or lines were removed there (compare the head)`,
-      )
-    } else {
-      this.#fault(file, line, 'truncated', 'the file ends before its end, though another follows')
-    }
-  }
-
-  #fault(file: string, line: number, kind: ChainFault['kind'], message: string): void {
-    this.#faults.push({ file, line, kind, message })
-  }
-}
-
-interface Line {
+export interface Line {
   readonly bytes: Buffer
   /** It ended with a line break. */
   readonly isWhole: boolean
 }
 
-async function* linesOf(file: string): AsyncGenerator<Line> {
+export async function* linesOf(file: string): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
     let bytes: Buffer = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])

@@ -15,7 +15,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fuzz } from '../../test/fuzz/runs.ts'
-import { findInFiles, verifyChain } from './decision-chain.ts'
+import { beginningOf, findInFiles, linkAfter, readChainLine } from './decision-chain.ts'
+import { verifyChain } from './decision-chain-check.ts'
 import { DecisionFile, type DecisionFileOptions } from './decision-file.ts'
 import { recordOf } from './fixtures/decision-records.ts'
 
@@ -50,6 +51,14 @@ function place(options: Partial<DecisionFileOptions> = {}) {
   return { path, open, files, write, lines, failures }
 }
 
+/** How the line begins that comes next. */
+function nextBeginning(path: string): string {
+  const last = readFileSync(path, 'utf8').trimEnd().split('\n').at(-1) as string
+  const line = readChainLine(Buffer.from(last))
+  assert.ok(typeof line !== 'string')
+  return beginningOf(linkAfter(line))
+}
+
 describe('the file of decisions', () => {
   it('is a chain of lines that nobody else may read', async () => {
     const own = place()
@@ -60,7 +69,7 @@ describe('the file of decisions', () => {
     )
     assert.equal(statSync(own.path).mode & 0o777, 0o600)
     const report = await verifyChain(own.files())
-    assert.deepEqual([report.faults, report.notes, report.decisions], [[], [], 5])
+    assert.deepEqual([report.state, report.notes, report.decisions], ['whole', [], 5])
   })
 
   it('goes on after a restart', async () => {
@@ -107,7 +116,7 @@ describe('the file of decisions', () => {
   it('goes on behind part of a line that a killed process left', async () => {
     const own = place()
     await own.write(0, 3)
-    appendFileSync(own.path, '{"seq":99,"prev":"tor')
+    appendFileSync(own.path, `${nextBeginning(own.path)}deci`)
     await own.write(3, 4)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions], [[], 4])
@@ -117,7 +126,8 @@ describe('the file of decisions', () => {
   it('goes on behind parts of several lines', async () => {
     const own = place()
     await own.write(0, 3)
-    appendFileSync(own.path, '{"seq":99,"prev":"tor\n{"seq":5,"pr\n')
+    const beginning = nextBeginning(own.path)
+    appendFileSync(own.path, `${beginning}deci\n${beginning.slice(0, 10)}\n`)
     await own.write(3, 4)
     const report = await verifyChain(own.files())
     assert.deepEqual([report.faults, report.decisions], [[], 4])
@@ -254,8 +264,8 @@ describe('the check of a chain', () => {
     const own = await written()
     edit(own.path, (lines) => lines.splice(-1))
     const bare = await verifyChain(own.files())
-    assert.deepEqual(bare.faults, [])
-    assert.match(bare.notes.join(), /lines were removed there \(compare the head\)/)
+    assert.deepEqual([bare.faults, bare.state], [[], 'open'])
+    assert.match(bare.notes.join(), /lines were removed \(compare the head\)/)
     const { faults } = await verifyChain(own.files(), own.head)
     assert.deepEqual(
       faults.map(({ kind }) => kind),

@@ -1,10 +1,13 @@
+import { createHash } from 'node:crypto'
 import { type FileHandle, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import {
+  CHAIN_FORMAT,
   chainLine,
   type Entry,
   FIRST_LINK,
   type Link,
+  LONGEST_LINE,
   linkAfter,
   readChainLine,
 } from './decision-chain.ts'
@@ -29,8 +32,6 @@ const INTERVAL = 50
 const RETRY = 1_000
 /** Records of one write. */
 const BATCH = 500
-/** No line is longer; the last one is looked for in so many bytes. */
-const LONGEST_LINE = 1 << 20
 const DIGITS = 12
 
 /** Decisions as a chain of JSON lines, in a file that begins anew when it is full. */
@@ -135,9 +136,9 @@ export class DecisionFile {
     let next = this.#next
     let text = ''
     for (const [entry, fields] of entries) {
-      const line = chainLine(next, entry, fields)
-      next = linkAfter(next, line)
-      text += `${line}\n`
+      const made = chainLine(next, entry, fields)
+      next = made.next
+      text += `${made.line}\n`
     }
     await addTo(this.#handle, this.#size, text)
     this.#size += Buffer.byteLength(text)
@@ -217,14 +218,9 @@ async function begin(handle: FileHandle, path: string, known?: Link): Promise<Op
     }
   }
   const after = before === undefined ? {} : { after: basename(before) }
-  const line = chainLine(link, 'begin', { time: now(), format: 1, ...after })
+  const { line, next } = chainLine(link, 'begin', { time: now(), format: CHAIN_FORMAT, ...after })
   await addTo(handle, 0, `${line}\n`)
-  return {
-    handle,
-    next: linkAfter(link, line),
-    first: link.seq,
-    size: Buffer.byteLength(line) + 1,
-  }
+  return { handle, next, first: link.seq, size: Buffer.byteLength(line) + 1 }
 }
 
 /** A file that is there already: after a restart, or after somebody else wrote to it. */
@@ -232,26 +228,37 @@ async function resume(handle: FileHandle, size: number): Promise<Opened> {
   const { next: link, torn } = await lastLink(handle, size)
   const head = Buffer.alloc(Math.min(size, LONGEST_LINE))
   await handle.read(head, 0, head.length, 0)
-  const first = readChainLine(head.subarray(0, head.indexOf(10)))?.seq ?? link.seq
-  const line = chainLine(link, 'resume', torn === 0 ? { time: now() } : { time: now(), torn })
-  const text = `${torn === 0 ? '' : '\n'}${line}\n`
+  const begin = readChainLine(head.subarray(0, head.indexOf(10)))
+  const first = typeof begin === 'string' ? link.seq : begin.seq
+  const { line, next } = chainLine(link, 'resume', { time: now(), ...leftBehind(torn) })
+  // What was left behind may have a break already: that of a process which was killed here, too.
+  const text = `${torn.length === 0 || torn.at(-1) === BREAK ? '' : '\n'}${line}\n`
   await addTo(handle, size, text)
-  return { handle, next: linkAfter(link, line), first, size: size + Buffer.byteLength(text) }
+  return { handle, next, first, size: size + Buffer.byteLength(text) }
 }
 
-/** What follows the last line that can be read, and the bytes of unfinished ones behind it. */
+const BREAK = 10
+
+/** So that what was left behind cannot be exchanged for something else of the same length. */
+function leftBehind(torn: Buffer): object {
+  if (torn.length === 0) return {}
+  const bytes = torn.at(-1) === BREAK ? torn.subarray(0, -1) : torn
+  return { torn: bytes.length, tornDigest: createHash('sha256').update(bytes).digest('hex') }
+}
+
+/** What follows the last line that can be read, and the bytes of unfinished ones after it. */
 async function lastLink(
   handle: FileHandle,
   size: number,
-): Promise<{ readonly next: Link; readonly torn: number }> {
+): Promise<{ readonly next: Link; readonly torn: Buffer }> {
   const tail = Buffer.alloc(Math.min(size, LONGEST_LINE))
   await handle.read(tail, 0, tail.length, size - tail.length)
   for (let end = tail.lastIndexOf(10); end > 0; ) {
     const start = tail.lastIndexOf(10, end - 1) + 1
     const bytes = tail.subarray(start, end)
     const line = readChainLine(bytes)
-    if (line !== undefined) {
-      return { next: linkAfter(line, bytes), torn: tail.length - end - 1 }
+    if (typeof line !== 'string') {
+      return { next: linkAfter(line), torn: tail.subarray(end + 1) }
     }
     end = start - 1
   }

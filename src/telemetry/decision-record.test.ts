@@ -31,8 +31,11 @@ const ALL: { readonly [name in keyof Required<DecisionRecord>]: true } = {
   host: true,
   path: true,
   status: true,
+  port: true,
   source: true,
+  peer: true,
   sni: true,
+  identified: true,
   attributes: true,
 }
 

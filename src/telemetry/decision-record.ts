@@ -31,8 +31,14 @@ export interface DecisionRecord {
   readonly host?: string
   readonly path?: string
   readonly status?: number
+  /** Of the listener. */
+  readonly port?: number
   readonly source: string
+  /** Who connected, where a proxy that is trusted says that the client is another. */
+  readonly peer?: string
   readonly sni?: string
+  /** Of a request: who was found to ask, and by which authentication. */
+  readonly identified?: readonly IdentifiedRecord[]
   readonly attributes: readonly AttributeRecord[]
 }
 
@@ -81,6 +87,16 @@ export interface CredentialsRecord {
   readonly kind: string
 }
 
+/** A variable that an authentication set; the others of its request are unset. */
+export interface IdentifiedRecord {
+  /** `jwt`, `apiKey`, `basicAuth` or `extauthz`. */
+  readonly variable: string
+  readonly policy: string
+  readonly section: string
+  readonly level: string
+  readonly kind: string
+}
+
 /** The Allow rule that came nearest, and what would have had to differ. */
 export interface NearestRecord extends RuleRecord {
   readonly misses: readonly MissRecord[]
@@ -116,6 +132,12 @@ export interface AttributeRecord {
   /** `cut`: shown, but not to its end. */
   readonly state: 'shown' | 'cut' | 'redacted' | 'unset'
   readonly value?: AttributeValue
+  /** The value is of a type that JSON does not have, as a timestamp, or 1.0 among whole numbers. */
+  readonly inexact?: true
+  /** Of `unset`: the part that is not there, where there is not even that: `jwt` of `jwt.sub`. */
+  readonly missing?: string
+  /** Of `unset`: the type of what it was looked for in, where that has no members. */
+  readonly within?: string
 }
 
 export type AttributeValue =
@@ -215,12 +237,28 @@ export const DECISION_FIELDS = [
   { name: 'host', meaning: 'the host' },
   { name: 'path', meaning: 'the path, without the query' },
   { name: 'status', meaning: 'what was answered' },
+  { name: 'port', meaning: 'the port of the listener' },
   { name: 'source', meaning: 'address and port of the client' },
+  {
+    name: 'peer',
+    meaning:
+      'address and port of whoever connected, if a trusted proxy says that the client is another',
+  },
   { name: 'sni', meaning: 'the server name that the client sent' },
+  {
+    name: 'identified',
+    meaning:
+      'of a request, the variables that authentication set: `variable` (`jwt`, `apiKey`, ' +
+      '`basicAuth`, `extauthz`), and `policy`, `section`, `level` and `kind` of the ' +
+      'authentication. A variable that is not listed was unset: empty means that nobody was ' +
+      'identified',
+  },
   {
     name: 'attributes',
     meaning:
       'what the rules read: `name`, `state` (`shown`, `cut`, `redacted`, `unset`), and the `value` ' +
-      'where it is shown',
+      'if it is shown; `inexact` if JSON has no such type. Of `unset`, `missing` is the part that ' +
+      'was not there if it is not the last one (`jwt` of `jwt.sub`: no token was verified), and ' +
+      '`within` is the type of what it was looked for in if that has no members',
   },
 ] as const satisfies readonly DecisionField[]

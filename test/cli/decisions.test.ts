@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { verifyChain } from '../../src/telemetry/decision-chain.ts'
+import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
 import { freePort } from '../decisions/gateway.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
@@ -162,6 +162,20 @@ routes:
     assert.match(nobody.err, /cannot be asked/)
   })
 
+  it('are intact, and not closed, while the gateway runs', async () => {
+    await denied()
+    await wait(200)
+    const { code, out } = await portcullis('audit', 'verify', ...files())
+    assert.equal(code, 3, out)
+    assert.match(out, /^intact up to \S+decisions\.jsonl:\d+; the log was not closed: /m)
+    assert.doesNotMatch(out, /whole/)
+    assert.equal((await portcullis('audit', 'head', ...files())).code, 0)
+    const config = await portcullis('audit', 'verify', file)
+    assert.equal(config.code, 1)
+    assert.doesNotMatch(config.out, /whole/)
+    assert.equal((await portcullis('audit', 'verify', folder)).code, 1)
+  })
+
   it('are explained against a configuration', async () => {
     const id = await denied()
     const told = await portcullis('explain', '-f', file, '--decision', id, '--admin', admin)
@@ -175,20 +189,20 @@ routes:
   it('are one chain in the file of all workers, also after a restart', async () => {
     await stop()
     const first = await verifyChain(files())
-    assert.deepEqual([first.faults, first.decisions], [[], 42])
+    assert.deepEqual([first.faults, first.decisions], [[], 43])
     await start()
     for (let i = 0; i < 20; i++) await denied()
     await stop()
     const second = await portcullis('audit', 'verify', ...files(), '--head', first.head as string)
     assert.equal(second.code, 0, second.out)
-    assert.match(second.out, /the chain is whole: \d+ lines, 62 decisions\n/)
+    assert.match(second.out, /the chain is whole: \d+ lines, 63 decisions\n/)
     assert.ok(files().length > 1)
     const head = await portcullis('audit', 'head', ...files())
     const path = files().find((own) => readFileSync(own, 'utf8').includes('"dev"'))
     writeFileSync(path as string, readFileSync(path as string, 'utf8').replace('"dev"', '"eng"'))
     const broken = await portcullis('audit', 'verify', ...files(), '--head', head.out.trim())
     assert.equal(broken.code, 1)
-    assert.match(broken.out, /^edited .*decisions\.jsonl\S*:\d+: line \d+ of the chain/)
+    assert.match(broken.out, /^edited .*decisions\.jsonl\S*:\d+: this line is not what was written/)
     assert.equal((await portcullis('audit', 'head', ...files())).code, 1)
   })
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { verifyChain } from '../../src/telemetry/decision-chain.ts'
+import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
 import { freePort } from './gateway.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')

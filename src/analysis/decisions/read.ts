@@ -6,7 +6,17 @@ const attribute = z.object({
   name: z.string(),
   state: z.enum(['shown', 'cut', 'redacted', 'unset']),
   value: z.unknown().optional(),
+  inexact: z.boolean().optional(),
+  missing: z.string().optional(),
+  within: z.string().optional(),
 })
+
+const policyName = {
+  policy: z.string(),
+  section: z.string(),
+  level: z.string(),
+  kind: z.string(),
+}
 
 const rule = z.object({
   policy: z.string(),
@@ -25,7 +35,7 @@ const decision = z.object({
   skipped: z.boolean().optional(),
   cause: z.string(),
   reason: z.string().optional(),
-  credentials: z.object({ policy: z.string(), kind: z.string() }).optional(),
+  credentials: z.object(policyName).optional(),
   rule: rule.optional(),
   variable: z.string().optional(),
   present: z.array(z.string()).optional(),
@@ -36,8 +46,11 @@ const decision = z.object({
   method: z.string().optional(),
   host: z.string().optional(),
   path: z.string().optional(),
+  port: z.number().optional(),
   source: z.string(),
+  peer: z.string().optional(),
   sni: z.string().optional(),
+  identified: z.array(z.object({ ...policyName, variable: z.string() })).optional(),
   attributes: z.array(attribute),
 })
 
@@ -45,21 +58,27 @@ export interface ReadDecisions {
   readonly decisions: readonly RecordedDecision[]
   /** Numbers of lines that hold something else. */
   readonly others: readonly number[]
+  /** The gateway wrote it, though it may have no decision yet. */
+  readonly isLog: boolean
 }
 
 /** JSON lines, as the gateway writes them; empty lines are passed over. */
 export function readDecisions(text: string): ReadDecisions {
   const decisions: RecordedDecision[] = []
   const others: number[] = []
+  let isLog = false
   for (const [index, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
     const value = readJson(line)
-    if (isAboutFile(value)) continue
+    if (isAboutFile(value)) {
+      isLog = true
+      continue
+    }
     const { data } = decision.safeParse(value)
     if (data === undefined) others.push(index + 1)
     else decisions.push(data as RecordedDecision)
   }
-  return { decisions, others }
+  return { decisions, others, isLog }
 }
 
 const ABOUT_FILE: ReadonlySet<unknown> = new Set(['begin', 'gap', 'resume', 'end'])

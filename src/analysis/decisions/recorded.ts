@@ -14,7 +14,7 @@ export interface RecordedDecision {
   readonly cause: string
   /** Of credentials, what was wrong with them. */
   readonly reason?: string
-  readonly credentials?: { readonly policy: string; readonly kind: string }
+  readonly credentials?: PolicyName
   readonly rule?: RecordedRule
   readonly gateway: string
   readonly listener?: string
@@ -23,12 +23,29 @@ export interface RecordedDecision {
   readonly method?: string
   readonly host?: string
   readonly path?: string
+  readonly port?: number
   readonly source: string
+  /** Who connected, where a trusted proxy names another client. */
+  readonly peer?: string
   readonly sni?: string
+  /** The variables that authentication set. */
+  readonly identified?: readonly RecordedIdentity[]
   /** What was not set, and names of what was there beside it. */
   readonly variable?: string
   readonly present?: readonly string[]
   readonly attributes: readonly RecordedAttribute[]
+}
+
+/** A policy as it is attached at one place. */
+export interface PolicyName {
+  readonly policy: string
+  readonly section: string
+  readonly level: string
+  readonly kind: string
+}
+
+export interface RecordedIdentity extends PolicyName {
+  readonly variable: string
 }
 
 export interface RecordedRule {
@@ -42,4 +59,10 @@ export interface RecordedAttribute {
   readonly name: string
   readonly state: 'shown' | 'cut' | 'redacted' | 'unset'
   readonly value?: unknown
+  /** The value is of a type that JSON does not have. */
+  readonly inexact?: boolean
+  /** Of what is unset: the first part of its name that was not there; all of it, if it is not said. */
+  readonly missing?: string
+  /** The type of what that was looked for in, if it has no members. */
+  readonly within?: string
 }

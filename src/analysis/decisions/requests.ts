@@ -1,25 +1,39 @@
 import { type Ip, parseIp } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import type { ExampleRequest } from '../diff/example.ts'
-import type { RecordedDecision } from './recorded.ts'
+import { KnownValues, stepsOf } from './known-values.ts'
+import type {
+  PolicyName,
+  RecordedAttribute,
+  RecordedDecision,
+  RecordedIdentity,
+} from './recorded.ts'
 
 /** A request that was recorded, with all that its records say of it. */
 export interface RecordedRequest {
   readonly id: string
   readonly time: string
   readonly isAdmitted: boolean
-  /** It came no further than its credentials. */
-  readonly isAuthentication: boolean
-  /** The authentication that found no credentials at all, where one did. */
-  readonly missed: { readonly policy: string; readonly kind: string } | undefined
-  /** Nobody looked at its credentials: an invalid policy denies before who asks is found out. */
-  readonly isUnidentified: boolean
   /** Why it was refused. */
   readonly reason: string
+  readonly gateway: string
+  readonly listener: string
+  readonly port: number | undefined
   readonly route: string
   readonly backend: string | undefined
-  /** Attributes whose value is known; undefined: known to be unset. */
-  readonly known: ReadonlyMap<string, Value | undefined>
+  /** The authentication that turned it away, where one did, and why. */
+  readonly authentication: { readonly refusedBy: PolicyName; readonly reason: string } | undefined
+  /** Sections whose authentications all let it pass. */
+  readonly passed: ReadonlySet<string>
+  /** Undefined: the records do not say it. */
+  readonly identified: readonly RecordedIdentity[] | undefined
+  /** By variable, what is known of whoever asks. */
+  readonly claims: ReadonlyMap<string, KnownValues>
+  /** Puts down what is known of the connection, and of the request. */
+  tellConnection(known: KnownValues): void
+  tellRequest(known: KnownValues): void
+  /** Undefined where it is not known: it was too long for a record. */
+  readonly path: string | undefined
   /** As far as it is known; the rest is as if it were not there. */
   readonly request: ExampleRequest
 }
@@ -40,34 +54,74 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     ({ verdict, enforced, skipped }) => verdict === 'denied' && enforced && skipped !== true,
   )
   const last = (denied ?? records.at(-1)) as RecordedDecision
-  const known = knownOf(records, last)
+  const isConnection = records.every(({ stage }) => stage === 'connection')
+  // The rules of the gateway and the listener are evaluated where no route is, too.
+  const isLost = denied === undefined && !isConnection && last.route === undefined
+  const attributes = records.flatMap((record) => record.attributes)
+  const claims = claimsIn(attributes)
+  const path = last.path?.length === CUT_PATH && last.path.endsWith('…') ? undefined : last.path
   return {
     id: last.id,
     time: last.time,
-    isAdmitted: denied === undefined,
-    isAuthentication: denied?.kind === 'authentication',
-    missed: last.reason === 'missing' ? last.credentials : undefined,
-    isUnidentified: denied?.cause === 'invalid-policy' && denied.stage === 'traffic',
-    reason: reasonOf(last),
+    isAdmitted: denied === undefined && !isLost,
+    reason: isLost ? 'no route takes it' : reasonOf(last),
+    gateway: last.gateway,
+    listener: last.listener ?? '',
+    port: last.port,
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,
-    known,
+    authentication: refusalIn(denied),
+    passed: passedIn(records, denied),
+    identified: last.identified,
+    claims,
+    tellConnection: (known) => tellConnection(known, last, attributes),
+    tellRequest: (known) => tellRequest(known, last, path, attributes),
+    path,
     request: {
       listener: `${last.gateway}/${last.listener ?? ''}`,
       backend: last.backend,
-      isConnection: records.every(({ stage }) => stage === 'connection'),
+      isConnection,
       provider: undefined,
       method: last.method ?? 'GET',
       path: last.path ?? '/',
-      query: textOf(known.get('request.query')),
+      query: '',
       host: last.host ?? '',
-      headers: headersIn(known),
-      source: addressOf(last)?.text ?? '',
+      headers: headersIn(attributes),
+      source: addressIn(last.source)?.address.text ?? '',
       sni: last.sni,
-      certificate: certificateIn(known),
-      identity: identitiesIn(known),
+      certificate: undefined,
+      identity: Object.fromEntries(
+        [...claims].flatMap(([variable, known]): [string, JsonObject][] => {
+          const isThere = last.identified?.some((one) => one.variable === variable) !== false
+          const shown = known.variables()
+          return isThere && Object.keys(shown).length > 0 ? [[variable, shown]] : []
+        }),
+      ),
     },
   }
+}
+
+/** Longer ones are cut by the gateway, and end with an ellipsis. */
+const CUT_PATH = 1_025
+
+function refusalIn(denied: RecordedDecision | undefined): RecordedRequest['authentication'] {
+  if (denied?.kind !== 'authentication' || denied.credentials === undefined) return undefined
+  return { refusedBy: denied.credentials, reason: denied.reason ?? '' }
+}
+
+/** Whoever comes as far as the rules of a stage has passed its authentications. */
+function passedIn(
+  records: readonly RecordedDecision[],
+  denied: RecordedDecision | undefined,
+): ReadonlySet<string> {
+  // An invalid policy denies before anybody looks at who asks.
+  const isJudged = (record: RecordedDecision) =>
+    record.kind === 'authorization' && record.cause !== 'invalid-policy'
+  const passed = new Set(records.filter(isJudged).map(({ stage }) => stage))
+  if (passed.has('backend') || (denied?.kind === 'authentication' && denied.stage === 'backend')) {
+    passed.add('traffic')
+  }
+  return passed
 }
 
 const CAME_TO: Readonly<Record<string, string>> = {
@@ -83,75 +137,95 @@ function reasonOf({ kind, cause, rule }: RecordedDecision): string {
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }
 
-function knownOf(
-  records: readonly RecordedDecision[],
+function tellConnection(
+  known: KnownValues,
   last: RecordedDecision,
-): ReadonlyMap<string, Value | undefined> {
-  const known = new Map<string, Value | undefined>()
-  const { method, path, host, sni } = last
-  for (const [name, value] of Object.entries({ method, path, host })) {
-    if (value !== undefined) known.set(`request.${name}`, value)
+  attributes: readonly RecordedAttribute[],
+): void {
+  const from = addressIn(last.peer ?? last.source)
+  if (from !== undefined) tellSource(known, from)
+  for (const attribute of attributes) {
+    if (CERTIFICATE.test(attribute.name)) tellAttribute(known, attribute, 0)
   }
-  const address = addressOf(last)
-  if (address !== undefined) known.set('source.address', address)
-  if (last.stage === 'connection') known.set('destination.hostname', sni)
-  for (const { attributes } of records) {
-    for (const { name, state, value } of attributes) {
-      // The address is known better than by its text.
-      if (name === 'source.address') continue
-      if (state === 'unset') known.set(name, undefined)
-      if (state === 'shown') known.set(name, value as Value)
+  if (last.sni === undefined) known.unset(['destination', 'hostname'])
+  else known.set(['destination', 'hostname'], last.sni)
+}
+
+function tellRequest(
+  known: KnownValues,
+  last: RecordedDecision,
+  path: string | undefined,
+  attributes: readonly RecordedAttribute[],
+): void {
+  const { method, host } = last
+  for (const [name, value] of Object.entries({ method, path, host })) {
+    if (value !== undefined) known.set(['request', name], value)
+  }
+  const [source, peer] = [addressIn(last.source), addressIn(last.peer ?? last.source)]
+  if (source !== undefined) tellSource(known, source)
+  if (peer !== undefined) {
+    known.set(['source', 'rawAddress'], peer.address)
+    known.set(['source', 'rawPort'], peer.port)
+  }
+  for (const attribute of attributes) {
+    const [variable] = stepsOf(attribute.name) ?? []
+    if (variable === 'request' || CERTIFICATE.test(attribute.name)) {
+      tellAttribute(known, attribute, 0)
     }
   }
-  return known
 }
 
-function addressOf({ source }: RecordedDecision): Ip | undefined {
-  const [, address = source] = /^\[?(.*?)\]?:\d+$/.exec(source) ?? []
-  return parseIp(address)
+const CERTIFICATE = /^source\.(?:subject\w*|issuer|identity|fingerprint)$/
+
+function tellSource(known: KnownValues, { address, port }: From): void {
+  known.set(['source', 'address'], address)
+  known.set(['source', 'port'], port)
 }
 
-function textOf(value: Value | undefined): string {
-  return typeof value === 'string' ? value : ''
+interface From {
+  readonly address: Ip
+  readonly port: number
 }
 
-type Known = RecordedRequest['known']
+function addressIn(source: string): From | undefined {
+  const [, text = source, port = '0'] = /^\[?(.*?)\]?:(\d+)$/.exec(source) ?? []
+  const address = parseIp(text)
+  return address && { address, port: Number(port) }
+}
 
-function headersIn(known: Known): Readonly<Record<string, string>> {
+/** Variables of what says who asks. */
+const IDENTITIES: ReadonlySet<string> = new Set(['jwt', 'apiKey', 'basicAuth', 'extauthz'])
+
+function claimsIn(attributes: readonly RecordedAttribute[]): ReadonlyMap<string, KnownValues> {
+  const claims = new Map([...IDENTITIES].map((variable) => [variable, new KnownValues()]))
+  for (const attribute of attributes) {
+    const [variable = ''] = stepsOf(attribute.name) ?? []
+    const own = claims.get(variable)
+    if (own !== undefined) tellAttribute(own, attribute, 1)
+  }
+  return claims
+}
+
+/** `from`: how many of its names stand for the tree itself. */
+function tellAttribute(known: KnownValues, attribute: RecordedAttribute, from: number): void {
+  const { name, state, value, inexact, within } = attribute
+  const steps = stepsOf(name)?.slice(from)
+  const missing = stepsOf(attribute.missing ?? name)?.slice(from)
+  if (steps === undefined || missing === undefined) return
+  if (state === 'shown' && inexact !== true) known.set(steps, value as Value)
+  else if (state !== 'unset') known.present(steps)
+  // Without the variable itself nothing is said of what it has elsewhere.
+  else if (missing.length === 0) return
+  else if (within === undefined) known.unset(missing)
+  else known.memberless(missing.slice(0, -1), within)
+}
+
+function headersIn(attributes: readonly RecordedAttribute[]): Readonly<Record<string, string>> {
   const headers: Record<string, string> = {}
-  for (const [name, value] of known) {
-    const [, plain, quoted] = /^request\.headers(?:\.(\w+)|\['(.*)'\])$/.exec(name) ?? []
-    const header = plain ?? quoted
-    if (header !== undefined && typeof value === 'string') headers[header] = value
+  for (const { name, state, value } of attributes) {
+    const [variable, field, header] = stepsOf(name) ?? []
+    if (variable !== 'request' || field !== 'headers' || header === undefined) continue
+    if (state === 'shown' && typeof value === 'string') headers[header] = value
   }
   return headers
-}
-
-function certificateIn(known: Known): JsonObject | undefined {
-  const found: Record<string, Value> = {}
-  for (const [name, value] of known) {
-    const [, field] = /^source\.(subject\w*|issuer|identity|fingerprint)$/.exec(name) ?? []
-    if (field !== undefined && value !== undefined) found[field] = value
-  }
-  return Object.keys(found).length === 0 ? undefined : found
-}
-
-/** Names of what says who asks, and of its parts. */
-export const IDENTITIES = /^(jwt|apiKey|basicAuth|extauthz)(?:$|[.[])/
-
-/** A variable of which something was known to be there, or any part of it asked for. */
-function identitiesIn(known: Known): Readonly<Record<string, JsonObject>> {
-  const found: Record<string, Record<string, Value>> = {}
-  for (const [name, value] of known) {
-    if (!IDENTITIES.test(name) || value === undefined) continue
-    const steps = name.split(/\.|\['|'\]/).filter((step) => step !== '')
-    if (steps.includes('__proto__')) continue
-    let at = found as Record<string, Value>
-    for (const step of steps.slice(0, -1)) {
-      if (typeof at[step] !== 'object' || at[step] === null) at[step] = {}
-      at = at[step] as Record<string, Value>
-    }
-    at[steps.at(-1) as string] = value
-  }
-  return found
 }

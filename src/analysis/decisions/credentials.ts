@@ -1,0 +1,129 @@
+import type { ValidPolicy } from '../../model/policy.ts'
+import { credentialsOf, verifierOf } from '../scopes.ts'
+import { KnownValues } from './known-values.ts'
+import type { PolicyName } from './recorded.ts'
+import type { RecordedRequest } from './requests.ts'
+
+/**
+ * What became of a request at one authentication, whatever its mode: it was accepted; there were
+ * no credentials; they were bad; or nobody can tell the last two apart.
+ */
+type State = 'accepted' | 'absent' | 'bad' | 'absent-or-bad'
+
+/** What the record tells of the authentications that the request met. */
+export interface KnownCredentials {
+  /** By what they accept: the same policy elsewhere, and in another configuration, finds the same. */
+  readonly states: ReadonlyMap<string, State>
+  /** By variable, what set it; undefined: the record does not say. */
+  readonly setBy: ReadonlyMap<string, readonly string[]> | undefined
+}
+
+/** `met`: the authentications on the way by which it came, in the configuration of that time. */
+export function credentialsIn(
+  recorded: RecordedRequest,
+  met: readonly ValidPolicy[],
+): KnownCredentials {
+  const states = new Map<string, State>()
+  const setBy = new Map<string, string[]>()
+  for (const { variable, ...name } of recorded.identified ?? []) {
+    const policy = met.find((one) => isNamed(one, name))
+    if (policy === undefined) continue
+    const key = credentialsOf(policy)
+    states.set(key, 'accepted')
+    setBy.set(variable, [...(setBy.get(variable) ?? []), key])
+  }
+  const { refusedBy, reason } = recorded.authentication ?? {}
+  if (refusedBy !== undefined) {
+    const policy = met.find((one) => isNamed(one, refusedBy))
+    // A service or a key set that could not be reached says nothing of the request.
+    if (policy !== undefined && reason !== 'unavailable') {
+      states.set(credentialsOf(policy), reason === 'missing' ? 'absent' : 'bad')
+    }
+  }
+  for (const policy of met) {
+    const key = credentialsOf(policy)
+    if (states.has(key) || !recorded.passed.has(policy.section)) continue
+    const state = passedAs(policy)
+    const isTold = state === 'accepted' || recorded.identified !== undefined
+    if (isTold) states.set(key, state)
+  }
+  return { states, setBy: recorded.identified && setBy }
+}
+
+function isNamed(policy: ValidPolicy, name: PolicyName): boolean {
+  return (
+    policy.policy === name.policy &&
+    policy.kind === name.kind &&
+    policy.section === name.section &&
+    policy.level === name.level
+  )
+}
+
+/** Of one that let a request pass, and found nobody. */
+function passedAs(policy: ValidPolicy): State {
+  if (policy.kind === 'extAuthz') return 'accepted'
+  switch (modeOf(policy)) {
+    case 'Optional':
+      return 'absent'
+    case 'Permissive':
+      return 'absent-or-bad'
+    default:
+      return 'accepted'
+  }
+}
+
+function modeOf({ value }: ValidPolicy): string {
+  return (value as { readonly mode?: string }).mode ?? 'Strict'
+}
+
+/** Whether an authentication lets the request pass; undefined: not known. */
+export function isAccepted(policy: ValidPolicy, { states }: KnownCredentials): boolean | undefined {
+  const mode = modeOf(policy)
+  if (mode === 'Permissive') return true
+  switch (states.get(credentialsOf(policy))) {
+    case 'accepted':
+      return true
+    case 'absent':
+      return mode === 'Optional'
+    case 'bad':
+      return false
+    case 'absent-or-bad':
+      return mode === 'Optional' ? undefined : false
+    default:
+      return undefined
+  }
+}
+
+/**
+ * A variable as the rules see it that call it `jwt#…`, after the authentications that they take it
+ * from; undefined: nothing is known of it.
+ */
+export function identityFor(
+  name: string,
+  authentications: readonly ValidPolicy[],
+  { states, setBy }: KnownCredentials,
+  claims: ReadonlyMap<string, KnownValues>,
+): KnownValues | 'unset' | undefined {
+  const [variable = '', verifiers = ''] = name.split('#')
+  if (verifiers === 'none') return 'unset'
+  for (const verifier of verifiers.split('+')) {
+    const own = authentications.filter((one) => verifierOf(one) === verifier)
+    const [key, ...others] = [...new Set(own.map(credentialsOf))]
+    const state = key === undefined || others.length > 0 ? undefined : states.get(key)
+    if (key === undefined || state === undefined) return undefined
+    if (state !== 'accepted') continue
+    if (setBy === undefined) return isSetBy(own) ? claims.get(variable) : undefined
+    const by = setBy.get(variable) ?? []
+    if (!by.includes(key)) continue
+    // Of two tokens nobody knows which of them the record shows.
+    return new Set(by).size === 1 ? claims.get(variable) : new KnownValues()
+  }
+  return 'unset'
+}
+
+/** Whoever passes these is somebody. */
+function isSetBy(authentications: readonly ValidPolicy[]): boolean {
+  return authentications.every(
+    (one) => modeOf(one) === 'Strict' && one.kind !== 'extAuthz' && one.kind !== 'authentication',
+  )
+}

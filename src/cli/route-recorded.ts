@@ -1,0 +1,139 @@
+import { KnownValues } from '../analysis/decisions/known-values.ts'
+import type { Routed, Router } from '../analysis/decisions/replay.ts'
+import type { RecordedRequest } from '../analysis/decisions/requests.ts'
+import { Connection } from '../exchange/connection.ts'
+import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
+import { destinationOf, sourceOf } from '../exchange/peer.ts'
+import { PlainHeaders } from '../exchange/plain-headers.ts'
+import type { Model } from '../model/model.ts'
+import type { Match } from '../model/route.ts'
+import { compileProgram } from '../program/compile.ts'
+import { closeKept, retiredKept } from '../program/kept.ts'
+import type { ListenerProgram } from '../program/program.ts'
+import { HttpListeners } from '../proxy/http-listeners.ts'
+import { idleServices } from './idle-services.ts'
+
+/** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
+export function openRouter(
+  model: Model,
+  isPortOf: (port: number) => boolean,
+): { readonly route: Router; close(): void } {
+  const program = compileProgram(model, undefined, idleServices({ value: 0 }))
+  return {
+    route: (recorded) => routed(model, program.listeners, recorded, isPortOf),
+    close: () => closeKept(retiredKept(program, undefined)),
+  }
+}
+
+function routed(
+  model: Model,
+  listeners: readonly ListenerProgram[],
+  recorded: RecordedRequest,
+  isPortOf: (port: number) => boolean,
+): Routed | string {
+  const own = listenersFor(listeners, recorded, isPortOf)
+  const { isConnection, host, sni } = recorded.request
+  const isStream = own.some(({ listener }) => ['TLS', 'TCP'].includes(listener.protocol))
+  const names = new HttpListeners(own)
+  const listener =
+    names.forHost(isConnection ? (sni ?? '') : host) ?? (isConnection ? own[0] : undefined)
+  if (listener === undefined) return 'no listener serves this host'
+  const place = { listener: `${listener.gateway}/${listener.listener.name}` }
+  if (isConnection || isStream) return { ...place, routes: [], unknown: [] }
+  const { routes, unknown } = routesOf(model, listener, recorded)
+  return { ...place, routes, unknown }
+}
+
+/** Those of the port; by name, where the file is for other ports than the gateway had. */
+function listenersFor(
+  listeners: readonly ListenerProgram[],
+  { gateway, listener, port }: RecordedRequest,
+  isPortOf: (port: number) => boolean,
+): readonly ListenerProgram[] {
+  if (port !== undefined && isPortOf(port)) {
+    return listeners.filter((one) => one.listener.port === port)
+  }
+  const named = listeners.find((one) => one.gateway === gateway && one.listener.name === listener)
+  return listeners.filter((one) => named !== undefined && one.listener.port === named.listener.port)
+}
+
+/**
+ * The route by what is known, and those that matches may choose which ask for what is not: for each
+ * of them, the route of a request which has just that. Whichever a request takes is among them.
+ */
+function routesOf(
+  model: Model,
+  listener: ListenerProgram,
+  recorded: RecordedRequest,
+): { readonly routes: readonly string[]; readonly unknown: readonly string[] } {
+  const known = new KnownValues()
+  recorded.tellRequest(known)
+  const headers = Object.entries(
+    ((known.variables()['request'] as { readonly headers?: object })?.headers ?? {}) as Record<
+      string,
+      unknown
+    >,
+  ).filter((one): one is [string, string] => typeof one[1] === 'string')
+  const path = recorded.path ?? '/'
+  const found = new Set([routeOf(listener, recorded, path, headers, '')])
+  const unknown = new Set<string>()
+  if (recorded.path === undefined) unknown.add('request.path')
+  for (const { name, match } of matchesOn(model, listener)) {
+    const hidden = match.headers.filter(
+      (one) => !known.isKnown(['request', 'headers', one.name.toLowerCase()], false),
+    )
+    const isPathHidden = recorded.path === undefined
+    if (hidden.length === 0 && match.query.length === 0 && !isPathHidden) continue
+    const isPlain = [...hidden, ...match.query].every(({ kind }) => kind === 'exact')
+    const isFitting = isPathHidden || !isPlain
+    const more = hidden.map((one): [string, string] => [one.name, one.value])
+    const query = new URLSearchParams(
+      match.query.map((one): [string, string] => [one.name, one.value]),
+    ).toString()
+    const route = isFitting ? name : routeOf(listener, recorded, path, [...headers, ...more], query)
+    if (found.has(route)) continue
+    found.add(route)
+    for (const one of hidden) unknown.add(`request.headers['${one.name}']`)
+    if (match.query.length > 0) unknown.add('request.query')
+  }
+  return { routes: [...found], unknown: [...unknown] }
+}
+
+function* matchesOn(
+  { routes }: Model,
+  { gateway, listener }: ListenerProgram,
+): Generator<{ readonly name: string; readonly match: Match }> {
+  for (const { name, parents, rules } of routes) {
+    const isOwn = parents.some(
+      (one) =>
+        one.gateway === gateway && (one.listener === undefined || one.listener === listener.name),
+    )
+    if (!isOwn) continue
+    for (const { matches } of rules) for (const match of matches) yield { name, match }
+  }
+}
+
+function routeOf(
+  listener: ListenerProgram,
+  { request }: RecordedRequest,
+  path: string,
+  headers: readonly (readonly [string, string])[],
+  query: string,
+): string {
+  const isEncrypted = listener.listener.protocol === 'HTTPS'
+  const from = sourceOf('127.0.0.1', 0)
+  const to = destinationOf('127.0.0.1', listener.listener.port ?? 0, undefined)
+  if (from === undefined || to === undefined) throw new Error('loopback is no address')
+  const connection = new Connection(from, to, isEncrypted, request.sni, 0)
+  const attributes = new RequestAttributes(
+    request.method,
+    path,
+    query === '' ? '' : `?${query}`,
+    request.host,
+    isEncrypted ? 'https' : 'http',
+    'HTTP/1.1',
+    new PlainHeaders(headers),
+    0,
+  )
+  return listener.match(new Exchange(connection, attributes)).name
+}

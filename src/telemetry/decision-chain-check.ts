@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import {
+  beginningOf,
+  CHAIN_FORMAT,
+  type ChainLine,
+  FIRST_LINK,
+  type Link,
+  linesOf,
+  linkAfter,
+  readChainLine,
+} from './decision-chain.ts'
+
+export interface ChainFault {
+  readonly file: string
+  /** From 1; 0 where it is about the whole file. */
+  readonly line: number
+  readonly kind: 'edited' | 'missing' | 'order' | 'unreadable' | 'truncated' | 'head'
+  readonly message: string
+}
+
+/**
+ * `whole`: every line fits, and the last one closes the log. `open`: every line fits, and the log
+ * was not closed, so that lines may be missing at its end. `broken`: something does not fit.
+ */
+export type ChainState = 'whole' | 'open' | 'broken'
+
+export interface ChainReport {
+  readonly state: ChainState
+  readonly faults: readonly ChainFault[]
+  readonly notes: readonly string[]
+  /** Lines that fit the chain. */
+  readonly lines: number
+  readonly decisions: number
+  /** What the records themselves say was left out. */
+  readonly dropped: number
+  readonly head: string | undefined
+  /** The last line that fits, where the log is open: file and line. */
+  readonly intactUpTo: string | undefined
+}
+
+/** Checks files of one chain, in whatever order they are named. */
+export async function verifyChain(files: readonly string[], head?: string): Promise<ChainReport> {
+  const placed = await Promise.all(
+    files.map(async (file) => ({ file, first: await firstSeq(file) })),
+  )
+  const check = new ChainCheck(head)
+  const ordered = placed.sort((a, b) => a.first - b.first)
+  for (const [index, { file }] of ordered.entries()) {
+    await check.file(file, index === ordered.length - 1)
+  }
+  return check.report()
+}
+
+async function firstSeq(file: string): Promise<number> {
+  for await (const { bytes } of linesOf(file)) {
+    const line = readChainLine(bytes)
+    return typeof line === 'string' ? 0 : line.seq
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+/** The last line of a chain, to be noted where nobody can change it: `41:5e88…`. */
+function renderHead({ seq, prev }: Link): string {
+  return `${seq - 1}:${prev}`
+}
+
+/** What cannot be read, from which line on; a `resume` after it may say that it was left behind. */
+interface Torn {
+  readonly line: number
+  readonly pieces: Buffer[]
+}
+
+class ChainCheck {
+  readonly #wanted: string | undefined
+  readonly #faults: ChainFault[] = []
+  readonly #notes: string[] = []
+  #isHeadSeen = false
+  #isClosed = false
+  /** What the next line must be; undefined before the first. */
+  #next: Link | undefined
+  #last = ''
+  #lines = 0
+  #decisions = 0
+  #dropped = 0
+
+  constructor(wanted: string | undefined) {
+    this.#wanted = wanted
+  }
+
+  async file(file: string, isLast: boolean): Promise<void> {
+    let before: ChainLine | undefined
+    let torn: Torn | undefined
+    let number = 0
+    for await (const { bytes, isWhole } of linesOf(file)) {
+      number++
+      const line = isWhole ? readChainLine(bytes) : 'unreadable'
+      if (line === 'edited') {
+        this.#fault(file, number, 'edited', 'this line is not what was written: its digest differs')
+        if (torn !== undefined) this.#unreadable(file, torn.line)
+        torn = undefined
+        // The one after it is counted on, and what it must say of this one nobody knows.
+        if (this.#next !== undefined) this.#next = { seq: this.#next.seq + 1, prev: UNKNOWN }
+        continue
+      }
+      if (line === 'unreadable') {
+        torn ??= { line: number, pieces: [] }
+        torn.pieces.push(bytes)
+        continue
+      }
+      if (torn !== undefined) this.#tornBefore(file, torn, line)
+      torn = undefined
+      this.#place(file, number, line, before)
+      this.#line(file, number, line)
+      before = line
+    }
+    if (number === 0) this.#fault(file, 0, 'truncated', 'the file is empty, and none begins so')
+    else if (torn !== undefined) this.#unfinished(file, torn, isLast)
+    else this.#ended(file, number, before, isLast)
+  }
+
+  report(): ChainReport {
+    if (this.#wanted !== undefined && !this.#isHeadSeen) {
+      const message = `the line ${this.#wanted} is not there: lines were removed at the end, or written anew`
+      this.#faults.push({ file: '', line: 0, kind: 'head', message })
+    }
+    // Nothing was found wrong where nothing was found.
+    if (this.#lines === 0 && this.#faults.length === 0) {
+      this.#fault('', 0, 'truncated', 'there is no line of a chain')
+    }
+    const state = this.#faults.length > 0 ? 'broken' : this.#isClosed ? 'whole' : 'open'
+    return {
+      state,
+      faults: this.#faults,
+      notes: this.#notes,
+      lines: this.#lines,
+      decisions: this.#decisions,
+      dropped: this.#dropped,
+      head: this.#next && renderHead(this.#next),
+      intactUpTo: state === 'open' ? this.#last : undefined,
+    }
+  }
+
+  /** Which lines can follow each other in one file. */
+  #place(file: string, number: number, line: ChainLine, before: ChainLine | undefined): void {
+    if (before === undefined && number === 1) {
+      if (line.entry !== 'begin') {
+        this.#fault(file, number, 'missing', 'lines are gone before this one: no file begins so')
+      } else if (line['format'] !== CHAIN_FORMAT) {
+        const message = `format ${String(line['format'])} of a file of decisions is not known`
+        this.#fault(file, number, 'unreadable', message)
+      }
+    } else if (line.entry === 'begin') {
+      this.#fault(file, number, 'order', 'a file begins once: this is the beginning of another')
+    } else if (before?.entry === 'end' && line.entry !== 'resume') {
+      this.#fault(file, number, 'order', 'the log was closed before this line')
+    }
+  }
+
+  #line(file: string, number: number, line: ChainLine): void {
+    this.#lines++
+    if (line.entry === 'decision') this.#decisions++
+    if (line.entry === 'gap' && typeof line['dropped'] === 'number')
+      this.#dropped += line['dropped']
+    const expected = this.#next
+    if (expected === undefined) this.#first(line)
+    else if (line.seq > expected.seq) {
+      const range =
+        expected.seq === line.seq - 1
+          ? `line ${expected.seq}`
+          : `lines ${expected.seq} to ${line.seq - 1}`
+      this.#fault(file, number, 'missing', `${range} of the chain should come before this one`)
+    } else if (line.seq < expected.seq) {
+      const message = `line ${line.seq} of the chain stands behind line ${expected.seq - 1}`
+      this.#fault(file, number, 'order', message)
+    } else if (expected.prev !== UNKNOWN && line.prev !== expected.prev) {
+      const message = `line ${line.seq - 1} of the chain, before this one, is not what it was`
+      this.#fault(file, number, 'edited', message)
+    }
+    this.#next = linkAfter(line)
+    this.#last = `${file}:${number}`
+    this.#isClosed = line.entry === 'end'
+    if (renderHead(this.#next) === this.#wanted) this.#isHeadSeen = true
+  }
+
+  #first({ seq, prev }: ChainLine): void {
+    if (this.#lines > 1) return
+    if (seq > 0) this.#notes.push(`begins with line ${seq}: what came before is not here`)
+    else if (prev !== FIRST_LINK.prev)
+      this.#fault('', 0, 'missing', 'line 0 of the chain has a line before it')
+  }
+
+  /** A process that was killed left part of a line; the next one says what it found. */
+  #tornBefore(file: string, torn: Torn, line: ChainLine): void {
+    const bytes = Buffer.concat(
+      torn.pieces.flatMap((piece, i) => (i === 0 ? [piece] : [BREAK, piece])),
+    )
+    const isTold =
+      line.entry === 'resume' &&
+      line['torn'] === bytes.length &&
+      line['tornDigest'] === createHash('sha256').update(bytes).digest('hex')
+    if (isTold && this.#isLeft(torn)) {
+      this.#notes.push(`${file}:${torn.line}: part of a line, left when a process was killed`)
+    } else this.#unreadable(file, torn.line)
+  }
+
+  #unreadable(file: string, line: number): void {
+    this.#fault(file, line, 'unreadable', 'this is no line of a chain')
+  }
+
+  /** Whether all of it is the beginning of the line that had to come here. */
+  #isLeft({ pieces }: Torn): boolean {
+    const next = this.#next
+    if (next === undefined) return false
+    const beginning = Buffer.from(beginningOf(next))
+    // Whoever was killed while it made up for another leaves two parts, with a break between.
+    return pieces.every((piece) => {
+      const length = Math.min(piece.length, beginning.length)
+      return length > 0 && piece.subarray(0, length).equals(beginning.subarray(0, length))
+    })
+  }
+
+  /** The file ends with something that is no whole line. */
+  #unfinished(file: string, torn: Torn, isLast: boolean): void {
+    this.#isClosed = false
+    if (this.#isLeft(torn)) this.#cut(file, torn.line, isLast)
+    else this.#unreadable(file, torn.line)
+  }
+
+  /** A file that another follows has an end of its own. */
+  #ended(file: string, number: number, last: ChainLine | undefined, isLast: boolean): void {
+    if (last?.entry !== 'end') this.#cut(file, number, isLast)
+  }
+
+  #cut(file: string, line: number, isLast: boolean): void {
+    if (isLast) {
+      this.#notes.push(
+        `${file} has no end: it is being written, its gateway was killed, or lines were removed (compare the head)`,
+      )
+    } else {
+      this.#fault(file, line, 'truncated', 'the file ends before its end, though another follows')
+    }
+  }
+
+  #fault(file: string, line: number, kind: ChainFault['kind'], message: string): void {
+    this.#faults.push({ file, line, kind, message })
+  }
+}
+
+const BREAK = Buffer.from('\n')
+/** In place of a digest: the line before was edited. */
+const UNKNOWN = ''
