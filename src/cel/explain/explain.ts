@@ -20,7 +20,7 @@ type Maybe = Value | undefined
  * runs for denials and in tools, and it is what the two fast back ends are compared with.
  */
 export function explain(term: Term, variables: Variables, budget: number): Explanation {
-  const explanation = counted(budget, () => new Explainer(variables, budget).explain(term))
+  const explanation = counted(variables, budget, () => new Explainer(variables, budget).explain(term))
   if (fuel.left >= 0) return explanation
   const cause = {
     kind: 'error',

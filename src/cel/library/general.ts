@@ -7,6 +7,7 @@ import { utf8Decode } from '../values/text.ts'
 import type { JsonObject, Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
 import type { Captures } from './regex-captures.ts'
+import { currentLedger } from './read-text.ts'
 import { compilePattern, dynamicPattern, type Pattern } from './regex-pattern.ts'
 
 type AnyMap = JsonObject | CelMap
@@ -132,7 +133,8 @@ function unvalidatedJwtPayload(token: string): Value | undefined {
   }
   try {
     const text = utf8Decode(Uint8Array.fromBase64(payload, { alphabet: 'base64url' }))
-    return text === undefined ? fail('invalid token') : readJson(text)
+    if (text === undefined) return fail('invalid token')
+    return readJson(text, { allowance: currentLedger().reading })
   } catch {
     return fail('invalid token')
   }
