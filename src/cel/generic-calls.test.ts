@@ -24,7 +24,7 @@ const GENERIC = [
   "string(jwt.map.merge({'other': 'text'}).n) == '5'",
   "string({'n': 'text'}.merge(jwt.map).n) == '5'",
   "string(merge({'n': 'text'}, jwt.map).n) == '5'",
-  "jwt.list.first().value() + 1 == 6 && jwt.list.last().value() + 1 == 6",
+  'jwt.list.first().value() + 1 == 6 && jwt.list.last().value() + 1 == 6',
 ] as const
 
 const VARIABLES = {

@@ -36,6 +36,7 @@ export function compileRule(
     run: traffic.run,
     readsBody: traffic.readsBody || choice.readsBody,
     readsBeginning: traffic.readsBeginning || choice.readsBeginning,
+    decodesBody: traffic.decodesBody || choice.decodesBody,
     choose: choice.choose,
     timeouts: traffic.timeouts,
     retry: traffic.retry,
@@ -49,10 +50,10 @@ export function compileRule(
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const { steps, run, readsBody, readsBeginning, timeouts, decider } = traffic
+  const { steps, run, readsBody, readsBeginning, decodesBody, timeouts, decider } = traffic
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  const own = { steps, run, readsBody, readsBeginning, timeouts, decider }
+  const own = { steps, run, readsBody, readsBeginning, decodesBody, timeouts, decider }
   return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }
 }
 

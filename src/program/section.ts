@@ -21,6 +21,8 @@ export interface CompiledSection {
   readonly run: Step
   readonly readsBody: boolean
   readonly readsBeginning: boolean
+  /** An expression reads it, and so what stands behind its Content-Encoding. */
+  readonly decodesBody: boolean
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
@@ -35,6 +37,7 @@ const EMPTY: CompiledSection = {
   run: linkSteps([]),
   readsBody: false,
   readsBeginning: false,
+  decodesBody: false,
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
@@ -98,6 +101,7 @@ export class SectionCompiler {
       run: linkSteps(steps),
       readsBody:
         !isBroken && (site.findings.readsBody || parts.some(({ body }) => body === 'whole')),
+      decodesBody: !isBroken && site.findings.readsBody,
       readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,

@@ -23,6 +23,7 @@ export interface PortPlan {
   readonly http2: Http2Limits
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
+  readonly mostJson: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
   /** Milliseconds after which a connection takes no more requests; 0: never. */
@@ -69,6 +70,7 @@ interface Http1Settings {
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
   readonly maxBufferSize: number
+  readonly maxJsonSize: number
   readonly maxBodySize?: number
   readonly maxConnectionDuration?: number
 }
@@ -80,6 +82,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   http1HeaderCase: 'Preserve',
   trustedHops: 0,
   maxBufferSize: 2_097_152,
+  maxJsonSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
   http1IdleTimeout: 600_000,
@@ -149,6 +152,7 @@ function planPort(
     http: http1,
     http2: http2Limits(http, http1),
     mostBody: http.maxBufferSize,
+    mostJson: http.maxJsonSize,
     trustedHops: http.trustedHops,
     longest: http.maxConnectionDuration ?? 0,
     tls: { ...TLS_DEFAULTS, ...setting<TlsDefaults>(first, 'frontendTls') },

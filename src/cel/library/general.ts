@@ -6,8 +6,8 @@ import { CelMap, LiteralMap } from '../values/map.ts'
 import { utf8Decode } from '../values/text.ts'
 import type { JsonObject, Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
-import type { Captures } from './regex-captures.ts'
 import { currentLedger } from './read-text.ts'
+import type { Captures } from './regex-captures.ts'
 import { compilePattern, dynamicPattern, type Pattern } from './regex-pattern.ts'
 
 type AnyMap = JsonObject | CelMap

@@ -34,7 +34,7 @@ export function charge(units: number): void {
 
 /** A metered expression begins: it has its budget, or what its request has left for all of them. */
 export function begin(variables: object, budget: number): void {
-  const ledger = (variables as { readonly [LEDGER]?: Ledger })[LEDGER]
+  const ledger = ledgerOf(variables)
   const given = ledger === undefined || ledger.left > budget ? budget : ledger.left
   fuel.ledger = ledger
   fuel.given = given
@@ -59,6 +59,23 @@ export function counted<T>(variables: object, budget: number, run: () => T): T {
   } finally {
     end()
   }
+}
+
+/** The same for who explains what has run: what the request has left for its rules stays as it is. */
+export function countedApart<T>(ledger: Ledger | undefined, budget: number, run: () => T): T {
+  const left = ledger?.left ?? 0
+  if (ledger !== undefined) ledger.left = Number.POSITIVE_INFINITY
+  begin(ledger === undefined ? {} : { [LEDGER]: ledger }, budget)
+  try {
+    return run()
+  } finally {
+    end()
+    if (ledger !== undefined) ledger.left = left
+  }
+}
+
+export function ledgerOf(variables: object): Ledger | undefined {
+  return (variables as { readonly [LEDGER]?: Ledger })[LEDGER]
 }
 
 /**

@@ -15,7 +15,6 @@ export interface JsonReadOptions {
   readonly allowance?: Allowance
 }
 
-
 const QUOTE = 34
 
 /** What is deeper is an error: values are walked recursively. */

@@ -3,8 +3,15 @@ import type { Value } from './value.ts'
 /** Where the variables of a request have their ledger; plain variables have none. */
 export const LEDGER: unique symbol = Symbol('ledger')
 
-/** Octets of a JSON text, where nobody says otherwise. */
-export const MAX_JSON_SIZE = 2 << 20
+/** Octets of what a client sent that expressions read. */
+export interface ReadingLimits {
+  readonly body: number
+  /** Of a JSON text. */
+  readonly json: number
+}
+
+/** Where nobody says otherwise. */
+const READING_LIMITS: ReadingLimits = { body: 2 << 20, json: 2 << 20 }
 
 /*
  * In units of fuel (./fuel.ts), some ten nanoseconds each: what all expressions of one request may
@@ -45,9 +52,9 @@ export class Ledger {
   readonly #documents = new Map<unknown, Document>()
   readonly #texts = new Map<Uint8Array, string | undefined>()
 
-  constructor(maxJsonSize = MAX_JSON_SIZE) {
-    this.maxJsonSize = maxJsonSize
-    this.reading = { left: READING_FUEL + (maxJsonSize >> 3) }
+  constructor({ body, json }: ReadingLimits = READING_LIMITS) {
+    this.maxJsonSize = json
+    this.reading = { left: READING_FUEL + Math.floor(Math.max(body, json) / 8) }
   }
 
   /** The document of a text, or of octets; `read` is asked once for each. */
