@@ -2,7 +2,7 @@ import { BYTES, DYN, JSON_VALUE, STRING } from '../check/types.ts'
 import { Cidr } from '../values/cidr.ts'
 import { Duration } from '../values/duration.ts'
 import { fail, failure } from '../values/failure.ts'
-import { charge, LARGEST_STRING, unreadable } from '../values/fuel.ts'
+import { afford, charge, LARGEST_STRING, unreadable } from '../values/fuel.ts'
 import { Ip } from '../values/ip.ts'
 import { INVALID_JSON, readJson } from '../values/json-read.ts'
 import { isPlainObject } from '../values/kind.ts'
@@ -89,6 +89,7 @@ const DEEPEST = 200
 function append(writer: Writer, value: Value, depth: number): void {
   if (depth > DEEPEST) writer.reason = 'value is nested too deep'
   if (writer.text.length > LARGEST_STRING) writer.reason = 'string too long'
+  if (!afford(8)) writer.reason = 'value takes too long to write'
   if (writer.reason !== '') return
   if (Array.isArray(value)) appendList(writer, value, depth)
   else if (isPlainObject(value)) appendMembers(writer, Object.entries(value), depth)

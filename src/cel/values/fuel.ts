@@ -32,6 +32,17 @@ export function charge(units: number): void {
   fuel.left -= units
 }
 
+/** Charges before the work is done; false where there is nothing left to do it with. */
+export function afford(units: number): boolean {
+  fuel.left -= units
+  return !isSpent()
+}
+
+/** How many pieces of work can be paid for, where each costs so much. */
+export function affordable(most: number, units: number): number {
+  return fuel.counts ? Math.min(most, Math.max(0, Math.floor(fuel.left / units))) : most
+}
+
 /** A metered expression begins: it has its budget, or what its request has left for all of them. */
 export function begin(variables: object, budget: number): void {
   const ledger = ledgerOf(variables)
@@ -100,4 +111,4 @@ export const unreadable = overBound
 export const LARGEST_STRING = 1 << 20
 export const LARGEST_LIST = 1 << 17
 
-export const DEFAULT_FUEL = 100_000
+export const DEFAULT_FUEL = 200_000
