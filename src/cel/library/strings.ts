@@ -34,7 +34,7 @@ export const STRINGS = defineLibrary('strings', [
   fn(
     'lastIndexOf',
     method([STRING, STRING], INT, (text: string, part: string) =>
-      lastIndexOf(text, part, codePointLength(text)),
+      lastPlace(text, part, codePointLength(text)),
     ),
     method([STRING, STRING, INT], INT, lastIndexOf),
   ),
@@ -92,10 +92,16 @@ function indexOf(text: string, part: string, start: Int): number | undefined {
   return codePointIndexOf(text, part, from)
 }
 
+/** From the end of the text nothing is found but nothing, as cel-go has it. */
 function lastIndexOf(text: string, part: string, start: Int): number | undefined {
-  charge(text.length >> 4)
   const from = Number(start)
-  if (from < 0 || from > codePointLength(text)) return fail('index out of range', start)
+  const length = codePointLength(text)
+  if (from < 0 || from > length) return fail('index out of range', start)
+  return from === length && part !== '' ? -1 : lastPlace(text, part, from)
+}
+
+function lastPlace(text: string, part: string, from: number): number {
+  charge(text.length >> 4)
   return codePointLastIndexOf(text, part, from)
 }
 

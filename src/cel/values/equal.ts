@@ -79,7 +79,7 @@ function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
 
 function areSameLists(a: readonly Value[], b: readonly Value[], depth: number): boolean {
   if (a.length !== b.length || depth === DEEPEST) return false
-  if (!afford(2 + 2 * a.length)) return false
+  if (!afford(2 + 5 * a.length)) return false
   for (let i = 0; i < a.length; i++) {
     if (!equalsAt(a[i] as Value, b[i] as Value, depth + 1)) return false
   }
