@@ -11,6 +11,7 @@ import { jwt } from './jwt.ts'
 import { match } from './match.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
+import { stalls } from './stalls.ts'
 import { telemetry } from './telemetry.ts'
 import { upstream } from './upstream.ts'
 
@@ -21,6 +22,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['http1-body', http1Body],
   ['match', match],
   ['decisions', decisions],
+  ['stalls', stalls],
   ['jwt', jwt],
   ['telemetry', telemetry],
   ['upstream', upstream],

@@ -19,6 +19,7 @@ import { explain } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
 import { parse } from './syntax/parse.ts'
 import { DEFAULT_FUEL } from './values/fuel.ts'
+import type { Allowance } from './values/ledger.ts'
 import { show } from './values/show.ts'
 
 export type Backend = 'generated' | 'closures'
@@ -151,9 +152,9 @@ export class Expression {
     return generated ?? closeEvaluate(term, this.budget, isMetered(term))
   }
 
-  /** The value of every sub-expression, and why there is none. */
-  explain(variables: Variables): Explanation {
-    return explain(this.term, variables, this.budget)
+  /** The value of every sub-expression, and why there is none; `effort` is what it may cost. */
+  explain(variables: Variables, effort?: Allowance): Explanation {
+    return explain(this.term, variables, this.budget, effort)
   }
 
   get #generates(): boolean {

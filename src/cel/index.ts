@@ -9,6 +9,7 @@ export {
   causeOf,
   explainRule,
   explainRules,
+  isCut,
   isOverBound,
   type RuleExplanation,
   type Verdict,
@@ -21,4 +22,6 @@ export {
   type RuleSet,
 } from './rules/rule-set.ts'
 export { STAGES, type Stage } from './stages.ts'
+export { ledgerOf } from './values/fuel.ts'
+export { LEDGER, Ledger } from './values/ledger.ts'
 export type { Value } from './values/value.ts'

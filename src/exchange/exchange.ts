@@ -1,4 +1,5 @@
 import { type Duration, durationOf } from '../cel/values/duration.ts'
+import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
@@ -153,6 +154,12 @@ export class Exchange {
 
   /** Of a body that is too long to be kept, as far as it was; `request.body` is unset then. */
   bodyBeginning: Uint8Array | undefined = undefined
+  /** As it came, where expressions read what stands behind its Content-Encoding. */
+  codedBody: Uint8Array | undefined = undefined
+
+  /** What expressions read of what was sent; undefined: as much as they do anywhere. */
+  readingLimits: ReadingLimits | undefined = undefined
+  ledger: Ledger | undefined = undefined
 
   readonly connection: Connection
   /** What the upstream gets: policies may rewrite these; rules keep reading `request`. */
@@ -194,6 +201,12 @@ export class Exchange {
     this.connection = connection
     this.path = request.path
     this.search = request.search
+  }
+
+  /** What all expressions of this exchange may cost together. */
+  get [LEDGER](): Ledger {
+    this.ledger ??= new Ledger(this.readingLimits)
+    return this.ledger
   }
 
   /** An authentication found out who asks; only those whose scope has it will see it. */

@@ -11,6 +11,8 @@ import type { Scope } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import {
   attributesOf,
+  type Denial,
+  denyingIn,
   entered,
   judge,
   type PlacedRule,
@@ -113,7 +115,8 @@ class RuleDecider implements Decider {
 
   decide(variables: Variables): Decision | undefined {
     if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
-    if (!this.#admits(variables)) return this.#told(true, this.#enforced, variables)
+    const denial = this.#denialOf(variables)
+    if (denial !== undefined) return this.#told(true, this.#enforced, variables, denial)
     if (this.#audit !== undefined && !this.#passes(this.#audit, variables)) {
       return this.#told(false, this.#all, variables)
     }
@@ -132,23 +135,24 @@ class RuleDecider implements Decider {
     })
   }
 
-  #admits(variables: Variables): boolean {
+  /** Undefined: the request is admitted, and that is counted. */
+  #denialOf(variables: Variables): Denial | undefined {
     const { denies, requires, allows } = this.#enforced
-    for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
-    for (const require of requires) if (!entered(require, variables).decide(variables)) return false
+    const own = denyingIn(denies, variables) ?? denyingIn(requires, variables)
+    if (own !== undefined) return own
     if (allows.length === 0) {
       this.#unopposed ??= this.#scrutiny.admitted(undefined)
       this.#unopposed.inc()
-      return true
+      return undefined
     }
     for (const allow of allows) {
       const rule = entered(allow, variables).admitting(variables)
       if (rule < 0) continue
       const tally = allow.tallies[rule] ?? this.#tallyOf(allow, rule)
       tally.inc()
-      return true
+      return undefined
     }
-    return false
+    return 'no-allow-match'
   }
 
   /** Whether audit blocks agree with what the others let through. */
@@ -166,8 +170,8 @@ class RuleDecider implements Decider {
     return tally
   }
 
-  #told(isEnforced: boolean, groups: RuleGroups, variables: Variables): Decision {
-    const { judgement, named } = judge(groups, variables, this.#scrutiny)
+  #told(isEnforced: boolean, groups: RuleGroups, variables: Variables, denial?: Denial): Decision {
+    const { judgement, named } = judge(groups, variables, this.#scrutiny, denial)
     const isOther = isEnforced && this.#audit !== undefined
     return {
       ...judgement,

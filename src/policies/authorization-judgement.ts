@@ -3,7 +3,8 @@ import {
   causeOf,
   type Expression,
   explainRule,
-  isOverBound,
+  isCut,
+  ledgerOf,
   type Rule,
   type RuleExplanation,
   type RuleSet,
@@ -61,6 +62,8 @@ const MOST_READ = 64
 const MOST_ATTRIBUTES = 32
 /** Rules of one look for failures. */
 const MOST_TRIED = 16
+/** What such a look may cost, in units of fuel. */
+const TRIED_EFFORT = 50_000
 
 /** The judgement, and the rules that it names. */
 export interface Judged {
@@ -76,27 +79,24 @@ export interface SetRule {
   readonly rule: PlacedRule
 }
 
-/** The decision that was made, told: which rule, and why. The rule that decided is explained alone. */
+/** What denied: a rule, or that no Allow rule matched. */
+export type Denial = SetRule | 'no-allow-match'
+
+/**
+ * A decision, told: which rule, and why. The rule that decided is explained alone. One that was
+ * made already is not made again, which would cost the same once more.
+ */
 export function judge(
-  { denies, requires, allows }: RuleGroups,
+  groups: RuleGroups,
   variables: Variables,
   scrutiny: Scrutiny,
+  denial?: Denial,
 ): Judged {
-  for (const set of denies) {
-    const own = decidingIn(set, variables)
-    if (own === undefined) continue
-    const explained = explain(own, variables)
-    return explained.isTrue || !isOverBound(explained)
-      ? decided(false, 'matched', own)
-      : decided(false, 'error', own, explained)
-  }
-  for (const set of requires) {
-    const own = decidingIn(set, variables)
-    if (own === undefined) continue
-    const explained = explain(own, variables)
-    tell(own.rule, explained, scrutiny)
-    return decided(false, causeOf(explained), own, explained)
-  }
+  if (denial !== undefined) return denied(denial, groups, variables, scrutiny)
+  ledgerOf(variables)?.renew()
+  const { denies, requires, allows } = groups
+  const own = denyingIn(denies, variables) ?? denyingIn(requires, variables)
+  if (own !== undefined) return denied(own, groups, variables, scrutiny)
   if (allows.length === 0) return decided(true, 'no-rules')
   for (const set of allows) {
     const rule = entered(set, variables).admitting(variables)
@@ -105,11 +105,49 @@ export function judge(
   return unmatched(allows, variables, scrutiny)
 }
 
-/** The rule of a set of Deny or Require rules that denies. */
-function decidingIn(set: ScopedRules, variables: Variables): SetRule | undefined {
-  const { allowed, rule } = entered(set, variables).deciding(variables)
-  return allowed ? undefined : ruleAt(set, rule)
+/** The rule of sets of Deny or Require rules that denies. */
+export function denyingIn<T extends ScopedRules>(
+  sets: readonly T[],
+  variables: Variables,
+): SetRule | undefined {
+  for (const set of sets) {
+    const rule = entered(set, variables).denying(variables)
+    if (rule >= 0) return ruleAt(set, rule)
+  }
+  return undefined
 }
+
+function denied(
+  own: Denial,
+  { allows }: RuleGroups,
+  variables: Variables,
+  scrutiny: Scrutiny,
+): Judged {
+  if (own === 'no-allow-match') return unmatched(allows, variables, scrutiny)
+  const explained = explain(own, variables, ledgerOf(variables)?.explaining)
+  if (isCut(explained)) return unexplained(own, explained, variables)
+  if (own.rule.action === 'Deny') {
+    return decided(false, explained.isTrue ? 'matched' : 'error', own, explained)
+  }
+  if (explained.isTrue) return decided(false, 'error', own)
+  tell(own.rule, explained, scrutiny)
+  return decided(false, causeOf(explained), own, explained)
+}
+
+/** The explanation would cost too much: what the rule comes to is found out without one. */
+function unexplained(own: SetRule, explained: RuleExplanation, variables: Variables): Judged {
+  ledgerOf(variables)?.renew()
+  entered(own.set, variables)
+  const { expression, action } = own.rule
+  const evaluate = evaluations.get(expression) ?? expression.evaluate()
+  evaluations.set(expression, evaluate)
+  const value = evaluate(variables)
+  if (action === 'Deny' && value === true) return decided(false, 'matched', own)
+  if (action === 'Require' && typeof value === 'boolean') return decided(false, 'false', own)
+  return decided(false, 'error', own, explained)
+}
+
+const evaluations = new WeakMap<Expression, ReturnType<Expression['evaluate']>>()
 
 function ruleAt(set: ScopedRules, at: number): SetRule {
   return { set, at, rule: set.placed[at] as PlacedRule }
@@ -121,15 +159,23 @@ function decided(
   own?: SetRule,
   explained?: RuleExplanation,
 ): Judged {
+  const known = cause === 'matched' ? undefined : failureOf(explained?.explanation.cause)
   const judgement = {
     isAllowed,
     cause,
     rule: own && placeOf(own.rule),
-    failure: failureOf(explained?.explanation.cause),
+    failure: cause === 'error' ? (known ?? SPENT) : known,
     nearest: undefined,
     search: undefined,
   }
   return { judgement, named: own === undefined ? [] : [own] }
+}
+
+/** By itself the rule comes to something, but the rules before it left nothing for it. */
+const SPENT: Failure = {
+  reason: 'the rules of this request cost more than their bound',
+  variable: undefined,
+  present: [],
 }
 
 interface Nearest {
@@ -160,12 +206,14 @@ function searchNearest(
   scrutiny: Scrutiny,
 ): { readonly best: Nearest | undefined; readonly searched: number } {
   const until = performance.now() + LONGEST_SEARCH
+  const effort = ledgerOf(variables)?.explaining
   let best: Nearest | undefined
   let searched = 0
   for (const own of rulesIn(allows)) {
     const isLate = searched >= FEWEST_SEARCHED && performance.now() > until
     if (searched === MOST_SEARCHED || isLate) break
-    const explained = explain(own, variables)
+    const explained = explain(own, variables, effort)
+    if (isCut(explained)) break
     searched++
     tell(own.rule, explained, scrutiny)
     const isNearer = best === undefined || explained.misses.length < best.explained.misses.length
@@ -246,10 +294,12 @@ export function tellFailures(
   scrutiny: Scrutiny,
 ): number {
   const sets = [...groups.denies, ...groups.requires, ...groups.allows]
+  const effort = { left: TRIED_EFFORT }
   const total = sets.reduce((sum, { placed }) => sum + placed.length, 0)
   for (let i = 0; i < Math.min(MOST_TRIED, total); i++) {
     const own = ruleBehind(sets, (cursor + i) % total)
-    tell(own.rule, explain(own, variables), scrutiny)
+    const explained = explain(own, variables, effort)
+    if (!isCut(explained)) tell(own.rule, explained, scrutiny)
   }
   return (cursor + MOST_TRIED) % Math.max(total, 1)
 }
@@ -291,11 +341,18 @@ function originOf({ policy, index }: PlacedRule): string {
   return renderOrigin(policy.value.rules[index]?.origin ?? policy.origin)
 }
 
+/** What explaining may cost; undefined: there is no end. */
+type Effort = Parameters<typeof explainRule>[3]
+
 /** Trees of rules that were explained last: those of a storm are not parsed each time. */
 const kept = new Set<Expression>()
 const MOST_KEPT = 256
 
-function explain({ set, at, rule }: SetRule, variables: Variables): RuleExplanation {
+function explain(
+  { set, at, rule }: SetRule,
+  variables: Variables,
+  effort: Effort,
+): RuleExplanation {
   entered(set, variables)
   const { expression } = rule
   if (kept.delete(expression)) kept.add(expression)
@@ -308,7 +365,7 @@ function explain({ set, at, rule }: SetRule, variables: Variables): RuleExplanat
       oldest.release()
     }
   }
-  return explainRule(rule, at, variables)
+  return explainRule(rule, at, variables, effort)
 }
 
 const reads = new WeakMap<Expression, Expression['reads']>()

@@ -22,6 +22,7 @@ export interface Choosing {
   readonly choose: RouteProgram['choose']
   readonly readsBody: boolean
   readonly readsBeginning: boolean
+  readonly decodesBody: boolean
 }
 
 interface Share {
@@ -87,6 +88,7 @@ function choiceOf(
     choose: chooseAmong(shares, compilation.services.random),
     readsBody: programs.some(({ readsBody }) => readsBody),
     readsBeginning: programs.some(({ readsBeginning }) => readsBeginning === true),
+    decodesBody: programs.some(({ decodesBody }) => decodesBody === true),
   }
 }
 
@@ -138,7 +140,7 @@ function compileBackend(
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
   const section = sections.compile(around, 'backend', isUnderstood)
-  const { steps, run, readsBody, readsBeginning, decider } = section
+  const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
   const program: BackendProgram = {
@@ -148,6 +150,7 @@ function compileBackend(
     run,
     readsBody,
     readsBeginning,
+    decodesBody,
     requestTimeout,
     judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider,

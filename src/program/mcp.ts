@@ -66,6 +66,7 @@ export function compileMcp(
     run: linkSteps(steps),
     readsBody: section.readsBody,
     readsBeginning: section.readsBeginning,
+    decodesBody: section.decodesBody,
     requestTimeout: 0,
     decider: section.decider,
     mcp: mcpProgram(deciderAt(compilation, around), targets),

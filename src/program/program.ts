@@ -96,6 +96,8 @@ export interface RouteProgram {
   readonly readsBody: boolean
   /** As much of it as is kept is enough. */
   readonly readsBeginning?: boolean
+  /** Expressions read what stands behind its Content-Encoding. */
+  readonly decodesBody?: boolean
   /** A backend by weight; a Reply where there is none to choose. */
   choose(exchange: Exchange): BackendProgram | Reply
   readonly timeouts: Timeouts
@@ -117,6 +119,7 @@ export interface BackendProgram {
   /** As RouteProgram.readsBody, of the backend's own expressions. */
   readonly readsBody: boolean
   readonly readsBeginning?: boolean
+  readonly decodesBody?: boolean
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
   /** Whether an expression of it reads answers when they are over. */

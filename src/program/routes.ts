@@ -37,6 +37,7 @@ export function compileRule(
     kinds: traffic.kinds,
     readsBody: traffic.readsBody || choice.readsBody,
     readsBeginning: traffic.readsBeginning || choice.readsBeginning,
+    decodesBody: traffic.decodesBody || choice.decodesBody,
     choose: choice.choose,
     timeouts: traffic.timeouts,
     retry: traffic.retry,
@@ -50,11 +51,12 @@ export function compileRule(
 export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
   const layers = layersAround(compilation, where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const { steps, run, kinds, readsBody, readsBeginning, timeouts, authentications, decider } =
-    traffic
+  const { steps, run, kinds, readsBody, readsBeginning, decodesBody, timeouts } = traffic
+  const { authentications, decider } = traffic
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
-  const own = { steps, run, kinds, readsBody, readsBeginning, timeouts, authentications, decider }
+  const reads = { readsBody, readsBeginning, decodesBody }
+  const own = { steps, run, kinds, ...reads, timeouts, authentications, decider }
   return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }
 }
 

@@ -23,6 +23,8 @@ export interface CompiledSection {
   readonly kinds: readonly string[]
   readonly readsBody: boolean
   readonly readsBeginning: boolean
+  /** An expression reads it, and so what stands behind its Content-Encoding. */
+  readonly decodesBody: boolean
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
@@ -38,6 +40,7 @@ const EMPTY: CompiledSection = {
   kinds: [],
   readsBody: false,
   readsBeginning: false,
+  decodesBody: false,
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
@@ -103,6 +106,7 @@ export class SectionCompiler {
       kinds: isBroken ? EMPTY.kinds : this.#kindsOf(active, parts),
       readsBody:
         !isBroken && (site.findings.readsBody || parts.some(({ body }) => body === 'whole')),
+      decodesBody: !isBroken && site.findings.readsBody,
       readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,

@@ -87,6 +87,10 @@ export class Doorway implements Port {
     return this.plan.mostBody
   }
 
+  get mostJson(): number {
+    return this.plan.mostJson
+  }
+
   get mostUpload(): number {
     return this.plan.http.body
   }

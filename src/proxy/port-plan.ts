@@ -24,6 +24,7 @@ export interface PortPlan {
   readonly http2: Http2Limits
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
+  readonly mostJson: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
   /** What becomes of paths and names before routes and rules see them. */
@@ -80,6 +81,7 @@ interface Http1Settings {
   readonly bodyTimeout: number
   readonly http1IdleTimeout: number
   readonly maxBufferSize: number
+  readonly maxJsonSize: number
   readonly maxBodySize?: number
   readonly maxConnectionDuration?: number
 }
@@ -94,6 +96,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   headersWithUnderscores: 'Auto',
   requestTrailers: 'Drop',
   maxBufferSize: 2_097_152,
+  maxJsonSize: 2_097_152,
   headTimeout: 15_000,
   bodyTimeout: 60_000,
   http1IdleTimeout: 600_000,
@@ -163,6 +166,7 @@ function planPort(
     http: http1,
     http2: http2Limits(http, http1),
     mostBody: http.maxBufferSize,
+    mostJson: http.maxJsonSize,
     trustedHops: http.trustedHops,
     reading: readingOf(http, program),
     longest: http.maxConnectionDuration ?? 0,

@@ -15,6 +15,7 @@ import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
+import { decodeBody, isCoded } from './content-coding.ts'
 import {
   type Attempted,
   Delivery,
@@ -50,6 +51,8 @@ export interface Port {
   readonly deadlines: Deadlines
   /** Octets of a body that an expression may read. */
   readonly mostBody: number
+  /** Octets of JSON that an expression may read; without it, as of a body. */
+  readonly mostJson?: number | undefined
   /** Octets of a body that may be sent at all. */
   readonly mostUpload: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
@@ -194,6 +197,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
    */
   #readFirst(run: Run, next: () => void): void {
     const { mostBody } = this.#port
+    const isLogged = run.listener.needs?.requestBody === true
     const whenReady = () => {
       if (isAnswered(run)) return
       if (body.isCrowdedOut) {
@@ -206,10 +210,17 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
         this.#tooLarge(run, 'buffer')
         return
       }
+      const coding = joinedValue(run.downstream.head.fields, 'content-encoding')
+      const decodes = run.route?.decodesBody === true
+      if (bytes !== undefined && isCoded(coding) && (decodes || isLogged)) {
+        this.#when(run, decodeBody(run.exchange, bytes, coding, mostBody, decodes), next)
+        return
+      }
       run.exchange.request.body = bytes
       run.exchange.bodyBeginning = body.beginning
       next()
     }
+    run.exchange.readingLimits = { body: mostBody, json: this.#port.mostJson ?? mostBody }
     const body = new KeptBody(mostBody, whenReady, roomFor(this.#port.load, mostBody))
     run.body = body
     run.downstream.readBody(body, false)

@@ -30,6 +30,10 @@ export class SecuredPort implements Port {
     return this.#port.mostBody
   }
 
+  get mostJson(): number | undefined {
+    return this.#port.mostJson
+  }
+
   get mostUpload(): number {
     return this.#port.mostUpload
   }

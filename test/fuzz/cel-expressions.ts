@@ -23,6 +23,46 @@ export function anyExpression(): Text {
   )
 }
 
+/**
+ * Calls with type parameters over values of no known type, or of known and unknown ones together,
+ * and what takes only values of some type around them.
+ */
+export function anyGenericCall(): Text {
+  const { dyn, ints, strings, map } = GRAMMAR
+  const list = fc.oneof(
+    { weight: 2, arbitrary: among('j.a', 'j.b', 'j.c', 'dyn(li)', 'dyn(ls)') },
+    { weight: 3, arbitrary: among('dyn([1, 2])', "dyn(['a', '5'])", "dyn([5, 'a', true])") },
+    { weight: 2, arbitrary: form('dyn([$, $])', dyn, dyn) },
+    { weight: 1, arbitrary: dyn },
+  )
+  const either = fc.oneof(list, ints, strings)
+  const members = fc.oneof(among('j.a', 'j', "dyn({'a': 5})", "dyn({'a': '5'})", 'dyn(m)'), map)
+  const place = among('0', '1')
+  const inner = fc.oneof(
+    form('$.$().value()', list, among('first', 'last')),
+    form('$.$()[$]', list, among('sort', 'distinct', 'reverse', 'flatten'), place),
+    form('$.slice(0, 1)[0]', list),
+    form('$.sortBy(e, e)[$]', list, place),
+    form('($ + $)[$]', either, either, place),
+    form('([$] + $)[$]', either, list, place),
+    form('$.merge($).a', members, members),
+    form("merge($, $)['a']", members, members),
+    form('$.first().orValue($)', either, dyn),
+    form('optional.of($).or($.first()).value()', either, list),
+    form('optional.none().or($.last()).orValue($)', list, either),
+    form('$[?$].orValue($)', list, place, either),
+    form('$.?a.orValue($)', members, either),
+    form('$.first().optMap(e, [e] + $).value()[$]', list, either, place),
+    form('$.transformList(k, e, e).first().value()', list),
+  )
+  return fc.oneof(
+    form('$($)', among('string', 'int', 'double', 'size', 'type', 'bool'), inner),
+    form('($ $ $)', inner, among('==', '!=', '<', '+', 'in'), fc.oneof(inner, dyn)),
+    form('$.$($)', inner, among('startsWith', 'contains', 'indexOf'), among("'a'", 's')),
+    form('($ ? $ : $)', among('p'), inner, inner),
+  )
+}
+
 /** Fills the holes (`$`) of a template in order. */
 function form(template: string, ...parts: readonly Text[]): Text {
   const pieces = template.split('$')

@@ -45,6 +45,7 @@ const STRINGS = `
   'a\\U0001F600b'.charAt(2) | 'a\\U0001F600b'.indexOf('b') | 'hello mellow'.indexOf('ello', 2)
   'hello mellow'.indexOf('') | 'hello mellow'.indexOf('', 5) | 'hello mellow'.indexOf('ello', 20)
   'hello mellow'.indexOf('o', -1) | 'hello mellow'.lastIndexOf('ello') | 'hello mellow'.lastIndexOf('')
+  'a'.lastIndexOf('a', 1) | 'a'.lastIndexOf('', 1) | 'tacocat'.lastIndexOf('t', 6) | 'tacocat'.lastIndexOf('t', 7)
   'hello mellow'.lastIndexOf('ello', 6) | 'hello mellow'.lastIndexOf('ello', -1)
   'a\\U0001F600a'.lastIndexOf('a') | ['x', 'y'].join() | ['x', 'y'].join('-') | [].join('-')
   'TacoCÆt Xii'.lowerAscii() | 'TacoCÆt Xii'.upperAscii() | 'hello hello'.replace('he', 'we')
@@ -97,6 +98,8 @@ const STANDARD = `
   timestamp('2020-01-01T00:00:00Z').getMinutes('+5:45') | timestamp('2020-01-01T00:00:00Z').getHours('Nowhere/City')
   timestamp('2020-01-01T00:00:00Z').getHours('') | timestamp('1883-11-18T12:00:00Z').getMinutes('America/New_York')
   timestamp('2020-01-01T00:00:00Z').getDayOfWeek() | timestamp('2020-12-31T00:00:00Z').getDayOfYear()
+  timestamp('2020-01-01T00:00:00Z').getHours('utc') | timestamp('2020-01-01T00:00:00Z').getHours('europe/berlin')
+  timestamp('2020-01-01T00:00:00Z').getMinutes('+5:30') | timestamp('2020-01-01T00:00:00Z').getMinutes('5:3')
   timestamp('2020-01-01T00:00:00Z').getHours('UTC') | timestamp('2020-01-01T00:00:00Z').getHours('Local')
   timestamp('2020-01-01T00:00:00Z').getHours('EST') | timestamp('2020-01-01T00:00:00Z').getHours('+24:00')
   9223372036854775807 + 1 | -9223372036854775808 - 1 | -(-9223372036854775808) | -9223372036854775808 / -1

@@ -3,8 +3,8 @@ import { DYN, isDynamic, listOf, mapOf, optionalOf, type Type, typeOf } from './
 /** What type parameters stand for, while one expression is checked. */
 export class Substitution {
   readonly #bound = new Map<string, Type>()
-  /** Names in the order of binding, so that an attempt can be undone. */
-  readonly #trail: string[] = []
+  /** What was bound before, in the order of binding, so that an attempt can be undone. */
+  readonly #trail: (readonly [name: string, before: Type | undefined])[] = []
   #fresh = 0
 
   /** Whether some node was given a type that may become known only later. */
@@ -37,18 +37,25 @@ export class Substitution {
   tentatively(attempt: () => boolean): boolean {
     const before = this.#trail.length
     if (attempt()) return true
-    for (const name of this.#trail.splice(before)) this.#bound.delete(name)
+    for (const [name, type] of this.#trail.splice(before).reverse()) {
+      if (type === undefined) this.#bound.delete(name)
+      else this.#bound.set(name, type)
+    }
     return false
   }
 
   /** May a value of type `from` stand where `to` is wanted? Binds parameters on both sides. */
   assignable(from: Type, to: Type): boolean {
     const a = this.#shallow(from)
+    if (isDynamic(a)) {
+      this.#loosen(to)
+      return true
+    }
     const b = this.#shallow(to)
     if (a === b) return true
     if (b.kind === 'param') return this.#bind(b.name, a)
     if (a.kind === 'param') return this.#bind(a.name, b)
-    if (isDynamic(a) || isDynamic(b)) return true
+    if (isDynamic(b)) return true
     if (a.kind === 'null' && NULLABLE.has(b.kind)) return true
     if (a.kind !== b.kind) return false
     if (a.kind === 'list' && b.kind === 'list') return this.assignable(a.element, b.element)
@@ -98,9 +105,31 @@ export class Substitution {
   #bind(name: string, type: Type): boolean {
     if (type.kind === 'param' && type.name === name) return true
     if (this.#occurs(name, type)) return false
-    this.#bound.set(name, type)
-    this.#trail.push(name)
+    this.#set(name, type)
     return true
+  }
+
+  #set(name: string, type: Type): void {
+    this.#trail.push([name, this.#bound.get(name)])
+    this.#bound.set(name, type)
+  }
+
+  /**
+   * A dynamic value stands where this type is wanted: its parts can be anything, so every parameter
+   * in it is dyn, whatever another argument made of it. Left as they were, a call's result would
+   * promise a type that no value keeps, and the overloads for the other types would be gone.
+   */
+  #loosen(type: Type): void {
+    if (type.kind !== 'param') {
+      map(type, (inner) => {
+        this.#loosen(inner)
+        return inner
+      })
+      return
+    }
+    const known = this.#bound.get(type.name)
+    if (known?.kind === 'param') this.#loosen(known)
+    else if (known === undefined || !isDynamic(known)) this.#set(type.name, DYN)
   }
 
   #occurs(name: string, type: Type): boolean {

@@ -3,6 +3,7 @@ import { fuel } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 import type { Frame, Run, Test } from './closures.ts'
 import type { Variables } from './generate.ts'
+import { turnCost } from './metered.ts'
 import * as runtime from './runtime.ts'
 
 type Maybe = Value | undefined
@@ -23,8 +24,9 @@ function each(
   const elements = runtime.elementsOf(over)
   if (elements === undefined) return undefined
   const { first, second } = term
+  const cost = turnCost(term)
   for (let i = 0; i < elements.length; i++) {
-    if (--fuel.left < 0) return undefined
+    if ((fuel.left -= cost) < 0) return undefined
     if (second === undefined) f[first.slot] = elements[i]
     else {
       f[first.slot] = runtime.firstOf(over as Value, elements, i)

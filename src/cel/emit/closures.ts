@@ -32,7 +32,7 @@ export function closePredicate(term: Term, budget: number, metered: boolean): Pr
   const test = truth(term)
   if (!metered) return (variables) => test(variables, [])
   return (variables) => {
-    const isTrue = counted(budget, () => test(variables, []))
+    const isTrue = counted(variables, budget, () => test(variables, []))
     return isTrue && fuel.left >= 0
   }
 }
@@ -41,7 +41,7 @@ export function closeEvaluate(term: Term, budget: number, metered: boolean): Eva
   const run = value(term)
   if (!metered) return (variables) => run(variables, [])
   return (variables) => {
-    const result = counted(budget, () => run(variables, []))
+    const result = counted(variables, budget, () => run(variables, []))
     return fuel.left < 0 ? undefined : result
   }
 }

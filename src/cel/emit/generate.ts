@@ -3,7 +3,7 @@
 
 import type { Term } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
-import { fuel } from '../values/fuel.ts'
+import { begin, end, fuel } from '../values/fuel.ts'
 import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
 import * as runtime from './runtime.ts'
@@ -31,6 +31,8 @@ const RUNTIME: Record<string, unknown> = {
   ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf']),
   Optional,
   fuel,
+  begin,
+  end,
 }
 
 interface Template {
@@ -67,8 +69,7 @@ export function generateEvaluate(term: Term, budget: number): Evaluate | undefin
 }
 
 function metered(budget: string, value: string, result = 'v'): string {
-  const counted = `try{v=${value}}finally{fuel.counts=false}`
-  return `let v;fuel.left=${budget};fuel.counts=true;${counted}return ${result}`
+  return `let v;begin(c,${budget});try{v=${value}}finally{end()}return ${result}`
 }
 
 /** The text that runs, for tests that look for what does not belong there. */

@@ -1,5 +1,6 @@
 import type { LoopTerm, Term } from '../check/term.ts'
 import { local } from './inline.ts'
+import { turnCost } from './metered.ts'
 import type { Source } from './source.ts'
 
 export function writeLoop(s: Source, term: LoopTerm, mode: 'value' | 'truth' | 'falsity'): string {
@@ -16,7 +17,7 @@ export function writeLoop(s: Source, term: LoopTerm, mode: 'value' | 'truth' | '
       second === undefined
         ? `${declare[0]}=a[i];`
         : `${declare[0]}=firstOf(r,a,i);${declare[1]}=secondOf(r,a,i);`
-    const turn = `if(--fuel.left<0)return ${failed};${next}${each()}`
+    const turn = `if((fuel.left-=${turnCost(term)})<0)return ${failed};${next}${each()}`
     return `const a=elementsOf(r);if(a===undefined)return ${failed};${before}for(let i=0;i<a.length;i++){${turn}}${after}`
   })
   return run(s.value(term.range))

@@ -1,4 +1,5 @@
 import type { LoopTerm } from '../check/term.ts'
+import { turnCost } from '../emit/metered.ts'
 import * as runtime from '../emit/runtime.ts'
 import { failure } from '../values/failure.ts'
 import { fuel } from '../values/fuel.ts'
@@ -16,10 +17,11 @@ export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explana
   if (elements === undefined) return broken(term, failure.reason, [range])
   const kept: Explanation[] = [range]
   const outcome = new Outcome(term)
+  const cost = turnCost(term)
   for (let i = 0; i < elements.length; i++) {
     const isDecided = outcome.isDecided
     if (isDecided && i >= MOST_KEPT) break
-    if (!isDecided && --fuel.left < 0) return broken(term, OVER_BOUND, kept)
+    if (!isDecided && (fuel.left -= cost) < 0) return broken(term, OVER_BOUND, kept)
     setVariables(explainer, term, range.value as Value, elements, i)
     const parts = isDecided
       ? [explainer.aside(() => explainer.explain(term.body))]

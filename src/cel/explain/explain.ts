@@ -5,13 +5,22 @@ import type { Variables } from '../emit/generate.ts'
 import * as runtime from '../emit/runtime.ts'
 import { dispatch } from '../library/dispatch.ts'
 import { failure } from '../values/failure.ts'
-import { counted, fuel } from '../values/fuel.ts'
+import { countedApart, fuel, ledgerOf } from '../values/fuel.ts'
+import type { Allowance } from '../values/ledger.ts'
 import { CelMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'
 import { explainLoop } from './explain-loop.ts'
-import { answer, broken, type Explanation, failed, OVER_BOUND } from './explanation.ts'
+import {
+  answer,
+  broken,
+  type Cause,
+  CUT,
+  type Explanation,
+  failed,
+  OVER_BOUND,
+} from './explanation.ts'
 
 type Maybe = Value | undefined
 
@@ -19,29 +28,46 @@ type Maybe = Value | undefined
  * Evaluates everything, also what a short-circuit would skip, and keeps it. Slow and plain: it
  * runs for denials and in tools, and it is what the two fast back ends are compared with.
  */
-export function explain(term: Term, variables: Variables, budget: number): Explanation {
-  const explanation = counted(budget, () => new Explainer(variables, budget).explain(term))
+export function explain(
+  term: Term,
+  variables: Variables,
+  budget: number,
+  effort?: Allowance,
+): Explanation {
+  const given = Math.min(budget, effort?.left ?? budget)
+  const explainer = new Explainer(variables, given, effort)
+  const explanation = countedApart(ledgerOf(variables), given, () => explainer.explain(term))
+  if (effort !== undefined) effort.left -= given - Math.max(fuel.left, 0)
   if (fuel.left >= 0) return explanation
-  const cause = {
-    kind: 'error',
-    reason: OVER_BOUND,
-    detail: budget,
-  } as const
+  const isCut = explainer.isCut || (given < budget && fuel.reason === '')
+  const cause: Cause = isCut
+    ? { kind: 'error', reason: CUT, detail: undefined, isCut }
+    : fuel.reason === ''
+      ? { kind: 'error', reason: OVER_BOUND, detail: budget, isOverBound: true }
+      : { kind: 'error', reason: fuel.reason, detail: fuel.detail, isOverBound: true }
   return { ...explanation, value: undefined, cause }
 }
+
+/** What one part costs to explain, in units of fuel. */
+const PART = 20
 
 export class Explainer {
   readonly #variables: Variables
   readonly frame: Maybe[] = []
+  readonly #effort: Allowance | undefined
   #spare: number
   #isAside = false
+  isCut = false
 
-  constructor(variables: Variables, spare: number) {
+  /** `effort`: what explaining may cost, besides what evaluating may; without it there is no end. */
+  constructor(variables: Variables, spare: number, effort?: Allowance) {
     this.#variables = variables
     this.#spare = spare
+    this.#effort = effort
   }
 
   explain(term: Term): Explanation {
+    if (this.#effort !== undefined && (this.#effort.left -= PART) < 0) return this.#cut(term)
     switch (term.kind) {
       case 'constant':
         return answer(term, term.value, [])
@@ -120,6 +146,13 @@ export class Explainer {
     }
   }
 
+  /** Loops end where there is no fuel. */
+  #cut(term: Term): Explanation {
+    this.isCut = true
+    fuel.left = -1
+    return broken(term, CUT, [])
+  }
+
   /** Getters of the host's object count; what every object inherits does not. */
   #variable(name: string): Maybe {
     const isOwn = Object.hasOwn(this.#variables, name)
@@ -178,7 +211,7 @@ export class Explainer {
     fuel.left = this.#spare
     const explanation = run()
     this.#spare = fuel.left
-    fuel.left = left
+    if (!this.isCut) fuel.left = left
     this.#isAside = false
     return this.#spare < 0 ? broken(explanation.term, OVER_BOUND, []) : explanation
   }

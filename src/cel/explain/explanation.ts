@@ -15,7 +15,15 @@ export interface Explanation {
 export type Cause =
   | { readonly kind: 'unset'; readonly variable: string }
   | { readonly kind: 'missing'; readonly path: string; readonly present: readonly string[] }
-  | { readonly kind: 'error'; readonly reason: string; readonly detail: unknown }
+  | {
+      readonly kind: 'error'
+      readonly reason: string
+      readonly detail: unknown
+      /** The whole is an error because its budget is at an end: a Deny rule denies. */
+      readonly isOverBound?: true
+      /** Only the explanation is at its end; what it explains may be anything. */
+      readonly isCut?: true
+    }
 
 export function answer(term: Term, value: Value, parts: readonly Explanation[]): Explanation {
   return { term, value, cause: undefined, parts }
@@ -37,3 +45,4 @@ export function broken(
 }
 
 export const OVER_BOUND = 'the expression costs more than its bound'
+export const CUT = 'it takes too long to explain'

@@ -114,7 +114,7 @@ function attributeOf(struct: Struct, field: string): Value | undefined {
 
 /** Charged for the sake of loops that search lists again and again. */
 function isElement(value: Value, list: readonly Value[]): boolean {
-  charge(list.length >> 2)
+  charge(list.length >> 1)
   if (typeof value === 'string' && isAmong(value, list)) return true
   for (let i = 0; i < list.length; i++) {
     const element = list[i] as Value

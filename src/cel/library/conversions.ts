@@ -16,12 +16,13 @@ import { fail } from '../values/failure.ts'
 import { charge } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
 import { type Double, double, doubleValue, type Int, int, Uint, uint } from '../values/number.ts'
-import { utf8Decode, utf8Encode } from '../values/text.ts'
+import { utf8Encode } from '../values/text.ts'
 import { parseTimestamp, type Timestamp, timestampOf } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { Value } from '../values/value.ts'
 import { type FunctionDeclaration, fn, global, type Overload } from './define.ts'
 import { printDouble, readBool, readDouble, readInt, readUint } from './number-text.ts'
+import { readText } from './read-text.ts'
 
 type DoubleLike = number | Double
 
@@ -67,7 +68,7 @@ export const CONVERSIONS: readonly FunctionDeclaration[] = [
     global([INT], STRING, String),
     global([UINT], STRING, (value: Uint) => String(value.value)),
     global([DOUBLE], STRING, (value: DoubleLike) => printDouble(doubleValue(value))),
-    global([BYTES], STRING, stringOfBytes, { metered: true }),
+    global([BYTES], STRING, readText, { metered: true }),
     global([TIMESTAMP], STRING, (value: Timestamp) => value.text),
     global([DURATION], STRING, (value: Duration) => value.text),
   ),
@@ -100,11 +101,6 @@ function uintOfDouble(value: DoubleLike): Uint | undefined {
   const number = doubleValue(value)
   if (!(number >= 0 && number < TWO_TO_64)) return fail('unsigned integer overflow')
   return new Uint(BigInt(Math.trunc(number)))
-}
-
-function stringOfBytes(bytes: Uint8Array): string | undefined {
-  charge(bytes.length >> 4)
-  return utf8Decode(bytes) ?? fail('invalid UTF-8')
 }
 
 function bytesOfString(text: string): Uint8Array {

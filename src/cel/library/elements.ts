@@ -1,5 +1,5 @@
 import { equals } from '../values/equal.ts'
-import { charge } from '../values/fuel.ts'
+import { afford } from '../values/fuel.ts'
 import { Ip } from '../values/ip.ts'
 import { Double, Uint } from '../values/number.ts'
 import type { Value } from '../values/value.ts'
@@ -17,6 +17,9 @@ export class Elements {
   readonly #keys = new Set<Key>()
   readonly #others: Value[] = []
   #compared = 0
+
+  /** What an element costs to be put in or looked up, in units of fuel. */
+  static readonly UNITS = 8
 
   constructor(values: readonly Value[] = []) {
     for (const value of values) this.add(value)
@@ -43,8 +46,7 @@ export class Elements {
 
   #isOneOf(value: Value, others: Iterable<Value>): boolean {
     for (const other of others) {
-      charge(1)
-      if (++this.#compared > MOST_COMPARISONS) return false
+      if (!afford(3) || ++this.#compared > MOST_COMPARISONS) return false
       if (equals(value, other)) return true
     }
     return false

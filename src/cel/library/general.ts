@@ -1,11 +1,12 @@
 import { DYN, JSON_VALUE, mapOf, param, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { readJson } from '../values/json-read.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
 import { utf8Decode } from '../values/text.ts'
 import type { JsonObject, Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
+import { currentLedger } from './read-text.ts'
 import type { Captures } from './regex-captures.ts'
 import { compilePattern, dynamicPattern, type Pattern } from './regex-pattern.ts'
 
@@ -32,7 +33,7 @@ export const GENERAL = defineLibrary('general', [
 /** Keys of the second map win; they keep the place of the first's. */
 function merge(a: AnyMap, b: AnyMap): AnyMap | undefined {
   const size = sizeOf(a) + sizeOf(b)
-  charge(size)
+  if (!afford(15 * size)) return undefined
   if (size > LARGEST_LIST) return overBound('map too large')
   // Spread defines properties: a key named __proto__ stays a key.
   if (!(a instanceof CelMap) && !(b instanceof CelMap)) return { ...a, ...b }
@@ -93,7 +94,7 @@ function replaceFirst(
     text.slice(end),
   ]
   const length = parts.reduce((sum, part) => sum + part.length, 0)
-  charge(parts.length + (length >> 4))
+  charge(4 * parts.length + (length >> 4))
   return length > LARGEST_STRING ? overBound('string too long') : parts.join('')
 }
 
@@ -132,7 +133,8 @@ function unvalidatedJwtPayload(token: string): Value | undefined {
   }
   try {
     const text = utf8Decode(Uint8Array.fromBase64(payload, { alphabet: 'base64url' }))
-    return text === undefined ? fail('invalid token') : readJson(text)
+    if (text === undefined) return fail('invalid token')
+    return readJson(text, { allowance: currentLedger().reading })
   } catch {
     return fail('invalid token')
   }

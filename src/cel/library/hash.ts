@@ -1,5 +1,5 @@
 import { BYTES, STRING } from '../check/types.ts'
-import { charge } from '../values/fuel.ts'
+import { afford } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 import { md5 } from './hash-md5.ts'
@@ -25,11 +25,10 @@ const UNITS_PER_BLOCK = 40
 function digest(name: string, compute: Digest): readonly FunctionDeclaration[] {
   const metered = { metered: true } as const
   const ofBytes = (bytes: Uint8Array) => {
-    charge(UNITS_PER_BLOCK * (1 + (bytes.length >> 6)))
-    return compute(bytes)
+    return afford(UNITS_PER_BLOCK * (1 + (bytes.length >> 6))) ? compute(bytes) : undefined
   }
   const ofText = (text: string) => ofBytes(utf8Encode(text))
-  const hex = (bytes: Uint8Array) => ofBytes(bytes).toHex()
+  const hex = (bytes: Uint8Array) => ofBytes(bytes)?.toHex()
   return [
     fn(
       `hash.${name}`,

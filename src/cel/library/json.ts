@@ -1,20 +1,21 @@
 import { BYTES, DYN, JSON_VALUE, STRING } from '../check/types.ts'
 import { Cidr } from '../values/cidr.ts'
 import { Duration } from '../values/duration.ts'
-import { fail } from '../values/failure.ts'
-import { charge, LARGEST_STRING } from '../values/fuel.ts'
+import { fail, failure } from '../values/failure.ts'
+import { afford, charge, LARGEST_STRING, unreadable } from '../values/fuel.ts'
 import { Ip } from '../values/ip.ts'
-import { readJson } from '../values/json-read.ts'
+import { INVALID_JSON, readJson } from '../values/json-read.ts'
 import { isPlainObject } from '../values/kind.ts'
+import type { Document, Ledger } from '../values/ledger.ts'
 import { CelMap } from '../values/map.ts'
 import { Double, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
-import { utf8Decode } from '../values/text.ts'
 import { Timestamp } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, fn, global } from './define.ts'
+import { currentLedger, readText } from './read-text.ts'
 
 const METERED = { metered: true } as const
 
@@ -28,15 +29,41 @@ export const JSON_LIBRARY = defineLibrary('json', [
   fn('to_json', global([DYN], STRING, write, METERED)),
 ])
 
+/** A text is read once for all rules of a request, whatever comes of it. */
 function read(text: string): Value | undefined {
-  charge(text.length >> 2)
-  return readJson(text)
+  const ledger = currentLedger()
+  charge(1 + (text.length >> 8))
+  return valueOf(ledger.document(text, () => readDocument(text, ledger)))
 }
 
 function readBytes(bytes: Uint8Array): Value | undefined {
-  charge(bytes.length >> 4)
-  const text = utf8Decode(bytes)
-  return text === undefined ? fail('invalid UTF-8') : read(text)
+  const ledger = currentLedger()
+  charge(1)
+  const document = ledger.document(bytes, () => {
+    if (bytes.length > ledger.maxJsonSize) return failed('JSON is too long', bytes.length, true)
+    const text = readText(bytes)
+    return text === undefined
+      ? failed(failure.reason, failure.detail, true)
+      : readDocument(text, ledger)
+  })
+  return valueOf(document)
+}
+
+function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document {
+  if (text.length > maxJsonSize) return failed('JSON is too long', text.length, true)
+  const value = readJson(text, { duplicates: 'refuse', allowance: reading })
+  if (value !== undefined) return { value, reason: '', detail: undefined, isOverBound: false }
+  // Others read what is not read here: names twice, what is deep or long.
+  return failed(failure.reason, failure.detail, failure.reason !== INVALID_JSON)
+}
+
+function failed(reason: string, detail: unknown, isOverBound: boolean): Document {
+  return { value: undefined, reason, detail, isOverBound }
+}
+
+function valueOf({ value, reason, detail, isOverBound }: Document): Value | undefined {
+  if (value !== undefined) return value
+  return isOverBound ? unreadable(reason, detail) : fail(reason, detail)
 }
 
 /**
@@ -62,6 +89,7 @@ const DEEPEST = 200
 function append(writer: Writer, value: Value, depth: number): void {
   if (depth > DEEPEST) writer.reason = 'value is nested too deep'
   if (writer.text.length > LARGEST_STRING) writer.reason = 'string too long'
+  if (!afford(8)) writer.reason = 'value takes too long to write'
   if (writer.reason !== '') return
   if (Array.isArray(value)) appendList(writer, value, depth)
   else if (isPlainObject(value)) appendMembers(writer, Object.entries(value), depth)

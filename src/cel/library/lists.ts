@@ -1,7 +1,7 @@
 import { DYN, INT, listOf, optionalOf, param } from '../check/types.ts'
 import { compare } from '../values/compare.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
+import { afford, charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
 import type { Int } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
@@ -45,7 +45,7 @@ export const LISTS = defineLibrary('lists', [
 function range(size: Int): List | undefined {
   if (size < 0) return fail('negative size', size)
   if (size > LARGEST_LIST) return overBound('list too long', size)
-  charge(Number(size))
+  if (!afford(2 * Number(size))) return undefined
   return Array.from({ length: Number(size) }, (_, i) => i)
 }
 
@@ -63,7 +63,7 @@ function flatten(list: List, depth: Int): List | undefined {
   const open = [{ list, at: 0 }]
   for (let level = open.at(-1); level !== undefined; level = open.at(-1)) {
     const value = level.list[level.at++]
-    charge(1)
+    if (!afford(3)) return undefined
     if (value === undefined) open.pop()
     else if (Array.isArray(value) && open.length <= depth) open.push({ list: value, at: 0 })
     else if (flat.push(value) > LARGEST_LIST) return overBound('list too long')
@@ -78,7 +78,7 @@ function sortByKeys(list: List, keys: List): List | undefined {
   const type = typeName(first)
   if (compare(first, first) === undefined) return fail('no order', type)
   if (keys.some((key) => typeName(key) !== type)) return fail('keys of different types')
-  charge(list.length * (33 - Math.clz32(list.length)))
+  if (!afford(4 * list.length * (33 - Math.clz32(list.length)))) return undefined
   const places = list.map((_, place) => place)
   // Where a key is NaN there is no order to keep.
   places.sort((a, b) => compare(keys[a] as Value, keys[b] as Value) || 0)
@@ -87,7 +87,7 @@ function sortByKeys(list: List, keys: List): List | undefined {
 
 /** The first of equal elements stays. */
 function distinct(list: List): List | undefined {
-  charge(list.length)
+  if (!afford(Elements.UNITS * list.length)) return undefined
   const elements = new Elements()
   const kept = list.filter((value) => {
     if (elements.has(value)) return false

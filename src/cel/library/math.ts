@@ -81,7 +81,7 @@ function extreme(name: string, sign: 1 | -1): FunctionDeclaration {
 }
 
 function furthest(numbers: readonly Value[], sign: 1 | -1): Value | undefined {
-  charge(numbers.length >> 2)
+  charge(2 * numbers.length)
   let found: Value | undefined
   for (const number of numbers) {
     if (!isInt(number) && !isDouble(number) && !(number instanceof Uint)) {

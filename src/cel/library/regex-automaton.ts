@@ -1,3 +1,4 @@
+import { charge, isSpent } from '../values/fuel.ts'
 import {
   type Alphabet,
   alphabetOf,
@@ -36,8 +37,8 @@ const LARGEST_CACHE = 1 << 15
 const FEWEST_STATES = 16
 /** What a state takes besides its row and its instructions. */
 const STATE_OVERHEAD = 16
-/** Instructions to look at when asked for all states: some 40 ms. */
-const MOST_EXPLORED = 1 << 20
+/** What it takes to look at an instruction for a transition that is not known, in units of fuel. */
+const UNITS_PER_INSTRUCTION = 2
 
 interface State {
   /** CHAR and ASSERT instructions where threads wait, in order. */
@@ -51,7 +52,8 @@ interface State {
  * Says whether a pattern matches somewhere in a text. Sets of threads become states when they
  * are first met; a text that meets no new one costs a table look-up per character. When the
  * cache is full it starts anew, so that the worst text costs a look at every instruction per
- * character, and never more memory.
+ * character, and never more memory. That is charged as it happens: what a text costs depends on
+ * what was met before, but only a text that leads to ever new states costs more than it has.
  */
 export class Automaton {
   readonly #program: Program
@@ -67,7 +69,6 @@ export class Automaton {
   #rowOf = new Map<string, number>()
   #held = 0
   #start = UNKNOWN
-  #fits: boolean | undefined
 
   readonly #seen: Uint32Array
   #round = 0
@@ -105,6 +106,7 @@ export class Automaton {
       if (next === UNKNOWN) {
         row = this.#advance(row, letter)
         table = this.#table
+        if (isSpent()) return false
       } else {
         row = next
       }
@@ -116,31 +118,9 @@ export class Automaton {
     return row === MATCHED
   }
 
-  /** Whether all states that any text can lead to are few enough to be kept at once. */
-  get fits(): boolean {
-    this.#fits ??= this.#explore()
-    return this.#fits
-  }
-
   /** How much the cache holds now, in numbers. */
   get cached(): number {
     return this.#held
-  }
-
-  #explore(): boolean {
-    this.#forget()
-    this.#start = this.#begin()
-    const states = this.#states
-    let work = 0
-    for (let index = FIRST_ROW; index < states.length; index++) {
-      work += this.#columns * ((states[index] as State).waiting.length + 1)
-      if (work > MOST_EXPLORED) return false
-      for (let letter = 0; letter < this.#columns; letter++) {
-        this.#advance(index * this.#columns, letter)
-        if (this.#states !== states) return false
-      }
-    }
-    return true
   }
 
   #begin(): number {
@@ -152,6 +132,7 @@ export class Automaton {
 
   /** Fills one cell of the table: where a state goes with a letter, or at the end of the text. */
   #advance(row: number, letter: number): number {
+    charge(UNITS_PER_INSTRUCTION * this.#program.op.length)
     const states = this.#states
     const next = this.#next(states[row / this.#columns] as State, letter)
     // A cache that has started anew no longer has the row that we came from.

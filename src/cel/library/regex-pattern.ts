@@ -1,5 +1,5 @@
 import { fail, failure } from '../values/failure.ts'
-import { charge, overBound } from '../values/fuel.ts'
+import { charge, isSpent, overBound } from '../values/fuel.ts'
 import { Automaton } from './regex-automaton.ts'
 import { type Captures, findCaptures } from './regex-captures.ts'
 import { compileLiteral } from './regex-literal.ts'
@@ -17,7 +17,7 @@ export interface Pattern {
 
 const LONGEST_CONSTANT = 10_000
 const LONGEST_DYNAMIC = 1_000
-/** What one text may cost, in instructions looked at: some 80 ms at worst. */
+/** What one text may cost to be taken apart, whoever counts, in instructions looked at. */
 const LARGEST_WORK = 1 << 22
 const MOST_REMEMBERED = 64
 /** A pattern that is not a constant may come from a client: no more than 5 ms for its classes. */
@@ -75,24 +75,16 @@ function findFirst(program: Program | undefined, matches: Pattern['matches'], te
   if (matched === undefined || program === undefined) return undefined
   if (!matched) return null
   const work = text.length * program.op.length
-  charge(work >> 3)
-  return work > LARGEST_WORK ? tooCostly() : (findCaptures(program, text) ?? null)
+  charge(work)
+  return work > LARGEST_WORK || isSpent() ? tooCostly() : (findCaptures(program, text) ?? null)
 }
 
-/**
- * The cost of a text depends on what the automaton has met before, which must not show: so it is
- * charged and limited by length alone. Beyond the limit it takes an automaton whose states are
- * all known, where each character costs a look-up.
- */
+/** A character takes some 7 ns; what is not known yet, the automaton charges for itself. */
 function automatonTest(program: Program): Pattern['matches'] {
   const automaton = new Automaton(program)
-  const size = program.op.length
   return (text) => {
-    const work = text.length * size
-    if (work <= LARGEST_WORK) charge((text.length >> 4) + (work >> 7))
-    else if (automaton.fits) charge(text.length >> 4)
-    else return tooCostly()
-    return automaton.matches(text)
+    charge(text.length - (text.length >> 2))
+    return isSpent() ? undefined : automaton.matches(text)
   }
 }
 

@@ -1,5 +1,5 @@
 import { BOOL, listOf, param } from '../check/types.ts'
-import { charge, overBound } from '../values/fuel.ts'
+import { afford, overBound } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 import { Elements } from './elements.ts'
@@ -23,14 +23,14 @@ function ofLists(
 }
 
 function contains(list: List, part: List): boolean | undefined {
-  charge(list.length + part.length)
+  if (!afford(Elements.UNITS * (list.length + part.length))) return undefined
   const elements = new Elements(list)
   const all = part.every((value) => elements.has(value))
   return elements.exhausted ? overBound('list too long') : all
 }
 
 function intersects(a: List, b: List): boolean | undefined {
-  charge(a.length + b.length)
+  if (!afford(Elements.UNITS * (a.length + b.length))) return undefined
   const elements = new Elements(a)
   const some = b.some((value) => elements.has(value))
   return elements.exhausted ? overBound('list too long') : some

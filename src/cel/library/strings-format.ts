@@ -2,7 +2,7 @@ import { DYN, listOf, STRING } from '../check/types.ts'
 import { Cidr } from '../values/cidr.ts'
 import { Duration } from '../values/duration.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { Ip } from '../values/ip.ts'
 import { isMap, typeName } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
@@ -49,7 +49,7 @@ function fill(parts: readonly (string | Clause)[], values: readonly Value[]): st
       index++
     }
     if (text === undefined) return undefined
-    charge(1 + (text.length >> 4))
+    charge(8 + (text.length >> 4))
     if (result.length + text.length > LARGEST_STRING) return overBound('string too long')
     result += text
   }
@@ -178,7 +178,7 @@ function enclose<T>(
 ): string | undefined {
   const shown: string[] = []
   let length = 2 * members.length
-  charge(members.length)
+  if (!afford(8 * members.length)) return undefined
   for (const member of members) {
     const text = show(member)
     if (text === undefined) return undefined

@@ -61,6 +61,10 @@ table('lastIndexOf', [
   ['bananananana', ['nana', 7], 6],
   ['😀a😀', ['😀'], 2],
   ['😀a😀', ['😀', 1], 0],
+  ['a', ['a', 1], -1],
+  ['a', ['', 1], 1],
+  ['tacocat', ['t', 6], 6],
+  ['tacocat', ['t', 7], -1],
   ['tacocat', ['a', -1], undefined],
   ['tacocat', ['a', 30], undefined],
 ])

@@ -1,6 +1,13 @@
 import { INT, listOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import {
+  afford,
+  affordable,
+  charge,
+  LARGEST_LIST,
+  LARGEST_STRING,
+  overBound,
+} from '../values/fuel.ts'
 import type { Int } from '../values/number.ts'
 import {
   codePointAt,
@@ -27,7 +34,7 @@ export const STRINGS = defineLibrary('strings', [
   fn(
     'lastIndexOf',
     method([STRING, STRING], INT, (text: string, part: string) =>
-      lastIndexOf(text, part, codePointLength(text)),
+      lastPlace(text, part, codePointLength(text)),
     ),
     method([STRING, STRING, INT], INT, lastIndexOf),
   ),
@@ -85,10 +92,16 @@ function indexOf(text: string, part: string, start: Int): number | undefined {
   return codePointIndexOf(text, part, from)
 }
 
+/** From the end of the text nothing is found but nothing, as cel-go has it. */
 function lastIndexOf(text: string, part: string, start: Int): number | undefined {
-  charge(text.length >> 4)
   const from = Number(start)
-  if (from < 0 || from > codePointLength(text)) return fail('index out of range', start)
+  const length = codePointLength(text)
+  if (from < 0 || from > length) return fail('index out of range', start)
+  return from === length && part !== '' ? -1 : lastPlace(text, part, from)
+}
+
+function lastPlace(text: string, part: string, from: number): number {
+  charge(text.length >> 4)
   return codePointLastIndexOf(text, part, from)
 }
 
@@ -98,20 +111,20 @@ function join(list: readonly Value[], separator: string): string | undefined {
     if (typeof element !== 'string') return fail('no such overload')
     length += element.length
   }
-  charge(list.length + (length >> 4))
-  return length > LARGEST_STRING ? overBound('string too long') : list.join(separator)
+  if (length > LARGEST_STRING) return overBound('string too long')
+  return afford(6 * list.length + (length >> 4)) ? list.join(separator) : undefined
 }
 
 const NOT_ASCII = /[^\0-\x7f]/
 
-function lowerAscii(text: string): string {
-  charge(text.length >> 4)
+function lowerAscii(text: string): string | undefined {
+  if (!afford(text.length >> 2)) return undefined
   if (!NOT_ASCII.test(text)) return text.toLowerCase()
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 }
 
-function upperAscii(text: string): string {
-  charge(text.length >> 4)
+function upperAscii(text: string): string | undefined {
+  if (!afford(text.length >> 2)) return undefined
   if (!NOT_ASCII.test(text)) return text.toUpperCase()
   return text.replace(/[a-z]+/g, (letters) => letters.toUpperCase())
 }
@@ -125,7 +138,7 @@ function replace(text: string, old: string, fresh: string, limit: Int): string |
   for (let left = Number(limit); left !== 0; left--) {
     const at = findText(text, old, from)
     if (at < 0) break
-    charge(1 + (fresh.length >> 4))
+    if (!afford(8 + (fresh.length >> 4))) return undefined
     result += text.slice(from, at) + fresh
     from = at + old.length
     if (result.length > LARGEST_STRING) return overBound('string too long')
@@ -139,8 +152,8 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
   const places = codePointLength(text) + 1
   const count = limit < 0 ? places : Math.min(Number(limit), places)
   const length = text.length + count * fresh.length
-  charge(places + (length >> 4))
   if (length > LARGEST_STRING) return overBound('string too long')
+  if (!afford(8 * places + (length >> 4))) return undefined
   let result = ''
   let left = count
   for (const character of text) result += (left-- > 0 ? fresh : '') + character
@@ -150,18 +163,23 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 /** `limit` is the most parts to make, the last being the rest; all where negative. */
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
-  const parts = separator === '' ? characters(text) : splitText(text, separator, LARGEST_LIST + 1)
-  if (parts === undefined || parts.length > LARGEST_LIST) return overBound('list too long')
-  charge(parts.length + (text.length >> 4))
+  charge(text.length >> 4)
+  const most = affordable(LARGEST_LIST, UNITS_PER_PART)
+  const parts = separator === '' ? characters(text, most) : splitText(text, separator, most + 1)
+  if (parts === undefined || parts.length > most) return overBound('list too long')
+  charge(UNITS_PER_PART * parts.length)
   if (limit < 0 || parts.length <= limit) return parts
   const rest = parts.splice(Number(limit) - 1)
   parts.push(rest.join(separator))
   return parts
 }
 
-function characters(text: string): string[] | undefined {
-  return codePointLength(text) > LARGEST_LIST ? undefined : [...text]
+function characters(text: string, most: number): string[] | undefined {
+  return codePointLength(text) > most ? undefined : [...text]
 }
+
+/** Of a text that is split. */
+const UNITS_PER_PART = 8
 
 function substring(text: string, start: Int, end: Int): string | undefined {
   charge(text.length >> 5)
@@ -171,19 +189,24 @@ function substring(text: string, start: Int, end: Int): string | undefined {
 }
 
 /** What Unicode calls White_Space; String.trim differs in U+0085 and U+FEFF. */
-const SPACE = /[\t-\r \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+const SPACES: ReadonlySet<number> = new Set(
+  Array.from(
+    '\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000',
+    (space) => space.charCodeAt(0),
+  ),
+)
 
-function trim(text: string): string {
-  charge(text.length >> 4)
+function trim(text: string): string | undefined {
+  if (!afford(text.length >> 1)) return undefined
   let start = 0
   let end = text.length
-  while (start < end && SPACE.test(text[start] as string)) start++
-  while (end > start && SPACE.test(text[end - 1] as string)) end--
+  while (start < end && SPACES.has(text.charCodeAt(start))) start++
+  while (end > start && SPACES.has(text.charCodeAt(end - 1))) end--
   return text.slice(start, end)
 }
 
-function reverse(text: string): string {
-  charge(text.length >> 2)
+function reverse(text: string): string | undefined {
+  if (!afford(10 * text.length)) return undefined
   return [...text].reverse().join('')
 }
 
@@ -208,7 +231,7 @@ const ESCAPES: ReadonlyMap<string, string> = new Map([
 ])
 
 function quote(text: string): string | undefined {
-  charge(text.length >> 3)
+  if (!afford(6 * text.length)) return undefined
   let escaped = ''
   for (const character of text) escaped += ESCAPES.get(character) ?? character
   return escaped.length > LARGEST_STRING ? overBound('string too long') : `"${escaped}"`

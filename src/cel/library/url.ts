@@ -1,6 +1,6 @@
 import { DYN, listOf, mapOf, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
 import type { JsonObject, Value } from '../values/value.ts'
@@ -21,7 +21,7 @@ export const URL_LIBRARY = defineLibrary('url', [
 
 /** All but RFC 3986's unreserved characters. */
 function encode(text: string): string | undefined {
-  charge(text.length >> 3)
+  if (!afford(text.length)) return undefined
   if (!text.isWellFormed()) return fail('invalid text')
   const encoded = encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -32,13 +32,16 @@ function encode(text: string): string | undefined {
 
 /** An error where an escape is incomplete or the bytes are not UTF-8. */
 function decode(text: string): string | undefined {
-  charge(text.length >> 3)
+  if (!afford(text.length)) return undefined
   try {
     return decodeURIComponent(text)
   } catch {
     return fail('invalid percent-encoding')
   }
 }
+
+/** Some 300 ns. */
+const UNITS_PER_FIELD = 30
 
 const ORIGIN = /^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/]*/
 
@@ -77,7 +80,11 @@ function formDecode(text: string): JsonObject | undefined {
 }
 
 function readFields(text: string): [string, string][] | undefined {
-  charge(text.length >> 1)
+  let count = 1
+  for (let at = text.indexOf('&'); at >= 0; at = text.indexOf('&', at + 1)) {
+    if (++count > LARGEST_LIST) break
+  }
+  if (!afford(text.length + UNITS_PER_FIELD * count)) return undefined
   // A leading question mark would be dropped.
   const fields = [...new URLSearchParams(`&${text}`)]
   return fields.length > LARGEST_LIST ? overBound('list too long') : fields
@@ -95,6 +102,7 @@ function formEncode(map: JsonObject | CelMap): string | undefined {
       if (name === undefined || text === undefined) return fail('no such overload')
       length += name.length + text.length + 2
       if (length > LARGEST_STRING) return overBound('string too long')
+      if (!afford(UNITS_PER_FIELD)) return undefined
       fields.append(name, text)
     }
   }

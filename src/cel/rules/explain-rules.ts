@@ -1,6 +1,7 @@
 import type { Variables } from '../emit/generate.ts'
-import { type Explanation, OVER_BOUND } from '../explain/explanation.ts'
+import type { Explanation } from '../explain/explanation.ts'
 import { type Miss, nearestMiss } from '../explain/miss.ts'
+import type { Allowance } from '../values/ledger.ts'
 import type { Action, Rule } from './rule-set.ts'
 
 /** One rule, what each of its parts came to, and what would have to differ for it to match. */
@@ -56,15 +57,21 @@ export function explainRule(
   { action, expression }: Rule,
   rule: number,
   variables: Variables,
+  effort?: Allowance,
 ): RuleExplanation {
-  const explanation = expression.explain(variables)
+  const explanation = expression.explain(variables, effort)
   const isTrue = explanation.value === true
   return { rule, action, explanation, isTrue, misses: nearestMiss(explanation) }
 }
 
 /** A Deny rule that the request made too costly denies; see ./rule-set.ts. */
 export function isOverBound({ explanation: { cause } }: RuleExplanation): boolean {
-  return cause?.kind === 'error' && cause.reason === OVER_BOUND
+  return cause?.kind === 'error' && cause.isOverBound === true
+}
+
+/** The explanation ended before it came to anything. */
+export function isCut({ explanation: { cause } }: RuleExplanation): boolean {
+  return cause?.kind === 'error' && cause.isCut === true
 }
 
 /** Why a rule did not match. */

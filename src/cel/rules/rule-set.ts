@@ -39,6 +39,8 @@ export interface RuleSet {
   decide(variables: Variables): boolean
   /** Of a set of Allow rules: the one that admits, or -1. As cheap as `decide`. */
   admitting(variables: Variables): number
+  /** Of a set of Deny or Require rules: the one that denies, or -1. As cheap as `decide`. */
+  denying(variables: Variables): number
   deciding(variables: Variables): Deciding
 }
 
@@ -124,6 +126,17 @@ class CompiledRules implements RuleSet {
 
   admitting(variables: Variables): number {
     return this.#allows === undefined ? -1 : this.#allows.match(variables)
+  }
+
+  denying(variables: Variables): number {
+    const denied = this.#denies === undefined ? -1 : this.#denies.match(variables)
+    if (denied >= 0) return denied
+    const requires = this.#requires
+    for (let i = 0; i < requires.length; i++) {
+      const { rule, test } = requires[i] as Requirement
+      if (!test(variables)) return rule
+    }
+    return -1
   }
 
   deciding(variables: Variables): Deciding {

@@ -63,7 +63,8 @@ export class Cidr {
 
 /** Strict: an address as `parseIp` takes it, a slash, and a length without sign or leading zero. */
 export function parseCidr(text: string): Cidr | undefined {
-  const slash = text.lastIndexOf('/')
+  // The longest address has 45 letters.
+  const slash = text.length > 64 ? -1 : text.lastIndexOf('/')
   if (slash === -1) return fail('invalid CIDR', text)
   const ip = parseIp(text.slice(0, slash))
   const digits = text.slice(slash + 1)

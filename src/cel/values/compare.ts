@@ -1,5 +1,6 @@
 import { Duration } from './duration.ts'
 import { fail } from './failure.ts'
+import { charge } from './fuel.ts'
 import { Double, Uint } from './number.ts'
 import { compareText } from './text.ts'
 import { Timestamp } from './timestamp.ts'
@@ -53,6 +54,7 @@ function order(a: number, b: number): number {
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const shared = Math.min(a.length, b.length)
+  if (shared > 255) charge(shared >> 2)
   for (let i = 0; i < shared; i++) {
     const difference = (a[i] as number) - (b[i] as number)
     if (difference !== 0) return difference

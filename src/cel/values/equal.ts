@@ -1,6 +1,6 @@
 import { Cidr } from './cidr.ts'
 import { Duration } from './duration.ts'
-import { charge, isSpent } from './fuel.ts'
+import { afford } from './fuel.ts'
 import { Ip, parseIp } from './ip.ts'
 import { isMap } from './kind.ts'
 import { CelMap } from './map.ts'
@@ -72,15 +72,14 @@ function isInteger(value: number, integer: bigint): boolean {
 
 function areSameBytes(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false
-  charge(a.length >> 4)
+  if (!afford(a.length >> 2)) return false
   for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
   return true
 }
 
 function areSameLists(a: readonly Value[], b: readonly Value[], depth: number): boolean {
   if (a.length !== b.length || depth === DEEPEST) return false
-  charge(1 + (a.length >> 1))
-  if (isSpent()) return false
+  if (!afford(2 + 5 * a.length)) return false
   for (let i = 0; i < a.length; i++) {
     if (!equalsAt(a[i] as Value, b[i] as Value, depth + 1)) return false
   }
@@ -95,8 +94,7 @@ function areSameOptionals(a: Optional, b: Optional, depth: number): boolean {
 function areSameMaps(a: JsonObject | CelMap, b: JsonObject | CelMap, depth: number): boolean {
   const keys = keysOf(a)
   if (keys.length !== sizeOf(b) || depth === DEEPEST) return false
-  charge(1 + (keys.length > 64 ? 8 : 1) * keys.length)
-  if (isSpent()) return false
+  if (!afford(2 + (keys.length > 64 ? 16 : 5) * keys.length)) return false
   for (const key of keys) {
     const own = valueAt(a, key)
     const other = valueAt(b, key)

@@ -1,4 +1,5 @@
 import { fail } from './failure.ts'
+import { LEDGER, type Ledger } from './ledger.ts'
 
 /**
  * What one evaluation may still spend. Loops and functions whose work grows with their input
@@ -9,6 +10,13 @@ export const fuel = {
   left: 0,
   /** Whether `left` means anything: a metered expression is running. */
   counts: false,
+  /** What the running expression began with. */
+  given: 0,
+  /** What all expressions of a request share; of plain variables each evaluation has its own. */
+  ledger: undefined as Ledger | undefined,
+  /** Why nothing is left; empty where it was simply spent. */
+  reason: '',
+  detail: undefined as unknown,
 }
 
 /**
@@ -24,15 +32,61 @@ export function charge(units: number): void {
   fuel.left -= units
 }
 
-/** Runs what charges, and what may stop where nothing is left. */
-export function counted<T>(budget: number, run: () => T): T {
-  fuel.left = budget
+/** Charges before the work is done; false where there is nothing left to do it with. */
+export function afford(units: number): boolean {
+  fuel.left -= units
+  return !isSpent()
+}
+
+/** How many pieces of work can be paid for, where each costs so much. */
+export function affordable(most: number, units: number): number {
+  return fuel.counts ? Math.min(most, Math.max(0, Math.floor(fuel.left / units))) : most
+}
+
+/** A metered expression begins: it has its budget, or what its request has left for all of them. */
+export function begin(variables: object, budget: number): void {
+  const ledger = ledgerOf(variables)
+  const given = ledger === undefined || ledger.left > budget ? budget : ledger.left
+  fuel.ledger = ledger
+  fuel.given = given
+  fuel.left = given
+  fuel.reason = ''
   fuel.counts = true
+}
+
+/** It is over, whatever came of it; `fuel.left` stays to be looked at. */
+export function end(): void {
+  const { ledger, left, given } = fuel
+  if (ledger !== undefined) ledger.left -= left < 0 ? given : given - left
+  fuel.ledger = undefined
+  fuel.counts = false
+}
+
+/** Runs what charges, and what may stop where nothing is left. */
+export function counted<T>(variables: object, budget: number, run: () => T): T {
+  begin(variables, budget)
   try {
     return run()
   } finally {
-    fuel.counts = false
+    end()
   }
+}
+
+/** The same for who explains what has run: what the request has left for its rules stays as it is. */
+export function countedApart<T>(ledger: Ledger | undefined, budget: number, run: () => T): T {
+  const left = ledger?.left ?? 0
+  if (ledger !== undefined) ledger.left = Number.POSITIVE_INFINITY
+  begin(ledger === undefined ? {} : { [LEDGER]: ledger }, budget)
+  try {
+    return run()
+  } finally {
+    end()
+    if (ledger !== undefined) ledger.left = left
+  }
+}
+
+export function ledgerOf(variables: object): Ledger | undefined {
+  return (variables as { readonly [LEDGER]?: Ledger })[LEDGER]
 }
 
 /**
@@ -41,11 +95,20 @@ export function counted<T>(budget: number, run: () => T): T {
  */
 export function overBound(reason: string, detail?: unknown): undefined {
   fuel.left = -1
+  fuel.reason = reason
+  fuel.detail = detail
   return fail(reason, detail)
 }
+
+/**
+ * What a client sent is not read here, though others may read it: JSON that names a member twice,
+ * octets that are no UTF-8. A Deny rule must not be passed by what it cannot read, so this too is
+ * the end of the budget.
+ */
+export const unreadable = overBound
 
 /** No single value grows beyond these, whatever fuel is left: an error, before it is allocated. */
 export const LARGEST_STRING = 1 << 20
 export const LARGEST_LIST = 1 << 17
 
-export const DEFAULT_FUEL = 100_000
+export const DEFAULT_FUEL = 200_000

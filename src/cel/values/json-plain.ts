@@ -1,12 +1,13 @@
 /**
- * JSON read without JSON.parse, for texts whose member names hold escapes.
+ * JSON read without JSON.parse, for texts that it would read wrongly or at too high a price.
  *
  * V8 (seen in Node 26.10) remembers the names that followed a member in earlier objects and takes
  * a name for such a one when the raw text begins alike: once `{"a":1,"\\":2}` was parsed, the
  * second name of `{"a":1,"\u0062":2}` comes out as a backslash. Whoever can have one text parsed
- * could so change the names of another's claims.
+ * could so change the names of another's claims. And to be shown the digits of a number, which a
+ * double does not hold, costs JSON.parse ten times the parsing.
  *
- * Slow and strict; undefined where the text is no JSON. Depth is the caller's to bound.
+ * Strict; undefined where the text is no JSON. Depth is the caller's to bound.
  */
 export function parsePlainJson(text: string, number: (source: string) => unknown): unknown {
   const reader = new PlainReader(text, number)
@@ -14,16 +15,27 @@ export function parsePlainJson(text: string, number: (source: string) => unknown
   return reader.isDone() ? value : undefined
 }
 
-const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const WORD = /true|false|null/y
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON allows none in strings
-const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
-const BLANK = /[ \t\n\r]*/y
+const QUOTE = 34
+const COMMA = 44
+const MINUS = 45
+const DOT = 46
+const ZERO = 48
+const NINE = 57
+const COLON = 58
+const OPEN_LIST = 91
+const BACKSLASH = 92
+const CLOSE_LIST = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/** Strings up to this length are looked at letter by letter, longer ones by the engine's own search. */
+const SHORT = 64
 
 class PlainReader {
   readonly #text: string
   readonly #number: (source: string) => unknown
   #at = 0
+  #slash = -1
   #failed = false
 
   constructor(text: string, number: (source: string) => unknown) {
@@ -32,76 +44,167 @@ class PlainReader {
   }
 
   isDone(): boolean {
-    this.#match(BLANK)
+    this.#skipBlanks()
     return !this.#failed && this.#at === this.#text.length
   }
 
   value(): unknown {
-    this.#match(BLANK)
-    switch (this.#text[this.#at]) {
-      case '{':
+    const code = this.#skipBlanks()
+    switch (code) {
+      case OPEN_OBJECT:
         return this.#object()
-      case '[':
+      case OPEN_LIST:
         return this.#list()
-      case '"':
+      case QUOTE:
         return this.#string()
-      default: {
-        const word = this.#match(WORD)
-        if (word !== undefined) return JSON.parse(word)
-        const source = this.#match(NUMBER)
-        return source === undefined ? this.#fail() : this.#number(source)
-      }
+      case 116: // t
+        return this.#word('true', true)
+      case 102: // f
+        return this.#word('false', false)
+      case 110: // n
+        return this.#word('null', null)
+      default:
+        return this.#numeral()
     }
   }
 
   #object(): unknown {
-    const members: [string, unknown][] = []
+    const object: Record<string, unknown> = {}
     this.#at++
-    if (this.#take('}')) return {}
+    if (this.#take(CLOSE_OBJECT)) return object
     do {
-      this.#match(BLANK)
+      if (this.#skipBlanks() !== QUOTE) return this.#fail()
       const name = this.#string()
-      if (name === undefined || !this.#take(':')) return this.#fail()
-      members.push([name, this.value()])
+      if (name === undefined || !this.#take(COLON)) return this.#fail()
+      const value = this.value()
       if (this.#failed) return undefined
-    } while (this.#take(','))
-    return this.#take('}') ? Object.fromEntries(members) : this.#fail()
+      if (name === '__proto__') define(object, name, value)
+      else object[name] = value
+    } while (this.#take(COMMA))
+    return this.#take(CLOSE_OBJECT) ? object : this.#fail()
   }
 
   #list(): unknown {
     const elements: unknown[] = []
     this.#at++
-    if (this.#take(']')) return elements
+    if (this.#take(CLOSE_LIST)) return elements
     do {
       elements.push(this.value())
       if (this.#failed) return undefined
-    } while (this.#take(','))
-    return this.#take(']') ? elements : this.#fail()
+    } while (this.#take(COMMA))
+    return this.#take(CLOSE_LIST) ? elements : this.#fail()
+  }
+
+  #string(): string | undefined {
+    const start = this.#at
+    const end = this.#endOfString(start + 1)
+    if (end < 0) return this.#fail()
+    this.#at = end + 1
+    return this.#isPlain(start + 1, end)
+      ? this.#text.slice(start + 1, end)
+      : this.#parseString(start, end + 1)
+  }
+
+  #endOfString(start: number): number {
+    const text = this.#text
+    for (let at = start; at < start + SHORT; at++) {
+      const code = text.charCodeAt(at)
+      if (code === QUOTE) return at
+      if (code === BACKSLASH) at++
+      // Past the end there is NaN.
+      else if (!(code >= 32)) return -1
+    }
+    let quote = text.indexOf('"', start)
+    for (let slash = this.#slashFrom(start); slash < quote; slash = this.#slashFrom(slash + 2)) {
+      if (quote < slash + 2) quote = text.indexOf('"', slash + 2)
+    }
+    return quote
+  }
+
+  /** Looked for once, however many strings lie before it. */
+  #slashFrom(start: number): number {
+    if (this.#slash < start) {
+      const found = this.#text.indexOf('\\', start)
+      this.#slash = found < 0 ? Number.POSITIVE_INFINITY : found
+    }
+    return this.#slash
+  }
+
+  /** Short, and without escapes; what is long is left to JSON.parse, which looks at it faster. */
+  #isPlain(start: number, end: number): boolean {
+    if (end - start > SHORT) return false
+    for (let at = start; at < end; at++) if (this.#text.charCodeAt(at) === BACKSLASH) return false
+    return true
   }
 
   /** A string alone has no names that could be mistaken. */
-  #string(): string | undefined {
-    const source = this.#match(STRING)
-    return source === undefined ? this.#fail() : (JSON.parse(source) as string)
+  #parseString(start: number, end: number): string | undefined {
+    try {
+      return JSON.parse(this.#text.slice(start, end)) as string
+    } catch {
+      return this.#fail()
+    }
   }
 
-  #take(mark: string): boolean {
-    this.#match(BLANK)
-    if (this.#text[this.#at] !== mark) return false
+  #numeral(): unknown {
+    const text = this.#text
+    const start = this.#at
+    let at = start
+    if (text.charCodeAt(at) === MINUS) at++
+    if (text.charCodeAt(at) === ZERO) at++
+    else at = this.#digits(at)
+    if (at > 0 && text.charCodeAt(at) === DOT) at = this.#digits(at + 1)
+    if (at > 0 && (text.charCodeAt(at) | 32) === 101) {
+      const sign = text.charCodeAt(at + 1)
+      at = this.#digits(sign === 43 || sign === MINUS ? at + 2 : at + 1)
+    }
+    if (at <= start) return this.#fail()
+    this.#at = at
+    return this.#number(text.slice(start, at))
+  }
+
+  /** Where the digits end; -1 where there are none. */
+  #digits(start: number): number {
+    let at = start
+    for (;;) {
+      const code = this.#text.charCodeAt(at)
+      if (!(code >= ZERO && code <= NINE)) return at === start ? -1 : at
+      at++
+    }
+  }
+
+  #word(word: string, value: unknown): unknown {
+    if (!this.#text.startsWith(word, this.#at)) return this.#fail()
+    this.#at += word.length
+    return value
+  }
+
+  #take(mark: number): boolean {
+    if (this.#skipBlanks() !== mark) return false
     this.#at++
     return true
   }
 
-  #match(pattern: RegExp): string | undefined {
-    pattern.lastIndex = this.#at
-    const found = pattern.exec(this.#text)?.[0]
-    if (found === undefined) return undefined
-    this.#at += found.length
-    return found
+  /** The code of what comes next; NaN at the end. */
+  #skipBlanks(): number {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return code
+      this.#at++
+    }
   }
 
   #fail(): undefined {
     this.#failed = true
     return undefined
   }
+}
+
+function define(object: Record<string, unknown>, name: string, value: unknown): void {
+  Object.defineProperty(object, name, {
+    value,
+    configurable: true,
+    enumerable: true,
+    writable: true,
+  })
 }

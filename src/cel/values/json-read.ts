@@ -1,6 +1,7 @@
 import { fail } from './failure.ts'
 import { parsePlainJson } from './json-plain.ts'
 import { isPlainObject } from './kind.ts'
+import type { Allowance } from './ledger.ts'
 import { int, Uint } from './number.ts'
 import type { Value } from './value.ts'
 
@@ -10,7 +11,11 @@ export interface JsonReadOptions {
    * in JSON.parse; but whoever signed or checked the text elsewhere may have read the first.
    */
   readonly duplicates?: 'refuse'
+  /** What reading may cost, and costs: for a text that a client wrote. Without it there is no end. */
+  readonly allowance?: Allowance
 }
+
+const QUOTE = 34
 
 /** What is deeper is an error: values are walked recursively. */
 const DEEPEST = 200
@@ -25,42 +30,39 @@ const DEEPEST = 200
  *   two different names would become one.
  */
 export function readJson(text: string, options: JsonReadOptions = {}): Value | undefined {
-  const shape = shapeOf(text)
-  if (shape === undefined) return fail('JSON is nested too deep')
-  const value = shape.escapedNames
+  const { allowance } = options
+  const survey = new Survey(text, allowance?.left ?? Number.POSITIVE_INFINITY)
+  const problem = survey.problem()
+  if (allowance !== undefined) allowance.left -= survey.cost
+  if (problem === 'deep') return fail('JSON is nested too deep')
+  if (problem === 'costly') return fail('JSON takes too long to read')
+  const value = survey.isPlain
     ? (parsePlainJson(text, plainNumber) as Value | undefined)
-    : parse(text, UNUSUAL_NUMBER.test(text))
-  if (value === undefined) return fail('invalid JSON')
-  if (HALF_PAIR.test(text) || !text.isWellFormed()) {
-    if (!isWellFormed(value)) return fail('invalid JSON', 'half of a surrogate pair')
+    : parse(text)
+  if (value === undefined) return fail(INVALID_JSON)
+  if (survey.mayHoldHalfPairs || !text.isWellFormed()) {
+    if (!isWellFormed(value)) return fail('ambiguous JSON', 'half of a surrogate pair')
   }
-  if (options.duplicates === 'refuse' && countMembers(value) !== shape.members) {
-    return fail('invalid JSON', 'a member is named twice')
+  if (options.duplicates === 'refuse' && countMembers(value) !== survey.members) {
+    return fail('ambiguous JSON', 'a member is named twice')
   }
   return value
 }
 
-// 2^53 has 16 digits; `-0` and what rounds to it is the int 0. That JSON.parse shows a number's own
-// text costs several times the parsing, so it is asked only of texts that may need it.
-const UNUSUAL_NUMBER = /[0-9]{16}|[eE]-[0-9]{3}|(?:^|[\s:,[])-0/
-const HALF_PAIR = /\\u[dD][89a-fA-F]/
+export const INVALID_JSON = 'invalid JSON'
 
-function parse(text: string, exact: boolean): Value | undefined {
+function parse(text: string): Value | undefined {
   try {
-    return exact ? JSON.parse(text, exactly) : JSON.parse(text)
+    return JSON.parse(text)
   } catch {
     return undefined
   }
 }
 
 function plainNumber(source: string): unknown {
-  return exactly('', Number(source), { source })
-}
-
-function exactly(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const value = Number(source)
   if (value === 0) return 0
-  const source = context?.source
-  if (typeof value !== 'number' || Number.isSafeInteger(value) || source === undefined) return value
+  if (Number.isSafeInteger(value)) return value
   return /[.eE]/.test(source) ? value : (wide(source) ?? value)
 }
 
@@ -71,57 +73,181 @@ function wide(digits: string): Value | undefined {
   return int(value) ?? (value > 0n && value < 2n ** 64n ? new Uint(value) : undefined)
 }
 
-interface Shape {
+/*
+ * What reading costs, in units of fuel (./fuel.ts) as measured at worst: names that were never met
+ * before cost most by far. Whoever reads what a client wrote gives an allowance, and what would
+ * cost more is given up while it is looked over, before anything is made of it.
+ */
+const COST = { letter: 1, value: 4, string: 8, escape: 5, container: 12, member: 60 } as const
+/** How much more each costs that JSON.parse does not read. */
+const PLAIN = { value: 6, string: 20, container: 20, member: 60, wide: 90 } as const
+/** How much more each costs where halves of surrogate pairs are looked for. */
+const PAIRED = { value: 2, string: 25, container: 10, member: 30, wide: 0 } as const
+/** A number with more letters is none that anybody sends. */
+const LONGEST_NUMBER = 1_024
+
+/** One pass over the text, before it is parsed: how it can be, and what that costs. */
+class Survey {
   /** Colons outside of strings: one for each member of an object. */
-  readonly members: number
+  members = 0
   /** A member's name is written with a backslash; see ./json-plain.ts. */
-  readonly escapedNames: boolean
-}
+  hasEscapedNames = false
+  /** A number that a double may not hold, or that is -0. */
+  hasUnusualNumbers = false
+  mayHoldHalfPairs = false
+  cost = 0
+  readonly #text: string
+  readonly #most: number
+  #values = 0
+  #strings = 0
+  #escapes = 0
+  #containers = 0
+  /** Numbers that take a look at their digits. */
+  #wide = 0
+  #slash = -1
 
-const QUOTE = 34
-const BACKSLASH = 92
+  constructor(text: string, most: number) {
+    this.#text = text
+    this.#most = most
+  }
 
-/** One pass over the text, before it is parsed: undefined where it is nested too deep. */
-function shapeOf(text: string): Shape | undefined {
-  const mayEscape = text.includes('\\')
-  let members = 0
-  let depth = 0
-  let escapedNames = false
-  let string = 0
-  for (let at = 0; at < text.length; at++) {
-    switch (text.charCodeAt(at)) {
-      case QUOTE:
-        string = at
-        at = endOfString(text, at)
-        break
-      case 58: // :
-        members++
-        if (mayEscape && text.slice(string, at).includes('\\')) escapedNames = true
-        break
-      case 91: // [
-      case 123: // {
-        if (++depth > DEEPEST) return undefined
-        break
-      case 93: // ]
-      case 125: // }
-        depth--
-        break
+  /** Is it left to ./json-plain.ts? */
+  get isPlain(): boolean {
+    return this.hasEscapedNames || this.hasUnusualNumbers
+  }
+
+  /** Why it cannot be read; undefined: it can. */
+  problem(): 'deep' | 'costly' | undefined {
+    const problem = this.#scan()
+    if (problem !== undefined) return problem
+    if (this.isPlain) this.#add(PLAIN)
+    if (this.mayHoldHalfPairs) this.#add(PAIRED)
+    return this.cost > this.#most ? 'costly' : undefined
+  }
+
+  #add(price: Record<keyof typeof PLAIN, number>): void {
+    this.cost += this.#values * price.value + this.#strings * price.string
+    this.cost += this.#containers * price.container + this.members * price.member
+    this.cost += this.#wide * price.wide
+  }
+
+  #scan(): 'deep' | 'costly' | undefined {
+    const text = this.#text
+    const most = Math.min(this.#most, MOST_COST)
+    let cost = text.length >> 4
+    let depth = 0
+    /** Of the last string. */
+    let escapes = 0
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      cost += COST.letter
+      switch (code) {
+        case QUOTE:
+          cost += COST.string
+          this.#strings++
+          escapes = this.#escapes
+          at = this.#endOfString(at + 1, (most - cost) / COST.escape)
+          escapes = this.#escapes - escapes
+          cost += COST.escape * escapes
+          break
+        case 58: // :
+          this.members++
+          cost += COST.member
+          if (escapes > 0) this.hasEscapedNames = true
+          break
+        case 44: // ,
+          this.#values++
+          cost += COST.value
+          break
+        case 91: // [
+        case 123: // {
+          this.#containers++
+          cost += COST.container
+          if (++depth > DEEPEST) return this.#end(cost, 'deep')
+          break
+        case 93: // ]
+        case 125: // }
+          depth--
+          break
+        default:
+          if (code === 45 || (code >= 48 && code <= 57)) {
+            const last = this.#number(at)
+            if (last < 0) return this.#end(cost, 'costly')
+            cost += last - at
+            at = last
+          }
+      }
+      if (cost > most) return this.#end(cost, 'costly')
     }
+    return this.#end(cost, undefined)
   }
-  return { members, escapedNames }
+
+  #end<T>(cost: number, problem: T): T {
+    this.cost = cost
+    return problem
+  }
+
+  /** Where the string ends, or that of the text, where it has too many escapes. */
+  #endOfString(start: number, most: number): number {
+    const text = this.#text
+    let end = text.indexOf('"', start)
+    let left = most
+    for (let slash = this.#slashFrom(start); slash < end; slash = this.#slashFrom(slash + 2)) {
+      this.#escapes++
+      if (--left < 0) return text.length
+      // `\ud83d` and its like.
+      if (text.charCodeAt(slash + 1) === 117 && (text.charCodeAt(slash + 2) | 32) === 100) {
+        this.mayHoldHalfPairs = true
+      }
+      if (end < slash + 2) end = text.indexOf('"', slash + 2)
+    }
+    return end < 0 ? text.length : end
+  }
+
+  /** Looked for once, however many strings lie before it. */
+  #slashFrom(start: number): number {
+    if (this.#slash < start) {
+      const found = this.#text.indexOf('\\', start)
+      this.#slash = found < 0 ? Number.POSITIVE_INFINITY : found
+    }
+    return this.#slash
+  }
+
+  /** The last letter of the number, but for its exponent; -1 where it is too long. */
+  #number(start: number): number {
+    const text = this.#text
+    const most = start + LONGEST_NUMBER
+    let hasDot = false
+    let isZero = true
+    let at = start
+    let code = text.charCodeAt(at)
+    const isNegative = code === 45
+    if (isNegative) code = text.charCodeAt(++at)
+    for (; (code >= 48 && code <= 57) || code === 46; code = text.charCodeAt(++at)) {
+      if (code === 46) hasDot = true
+      else if (code !== 48) isZero = false
+      if (at === most) return -1
+    }
+    const hasExponent = (code | 32) === 101
+    // 2^53 has 16 digits. What is or rounds to -0 is the int 0.
+    if (!hasDot && !hasExponent && at - start >= 16) {
+      this.#wide++
+      this.hasUnusualNumbers = true
+    } else if (isNegative && (isZero || (hasExponent && this.#isTiny(at + 1)))) {
+      this.#wide++
+      this.hasUnusualNumbers = true
+    }
+    return at - 1
+  }
+
+  /** An exponent of three digits or more, below zero. */
+  #isTiny(at: number): boolean {
+    return this.#text.charCodeAt(at) === 45 && /^[0-9]{3}/.test(this.#text.slice(at + 1, at + 4))
+  }
 }
 
-function endOfString(text: string, start: number): number {
-  let at = start + 1
-  for (;;) {
-    const end = text.indexOf('"', at)
-    if (end === -1) return text.length
-    let slashes = 0
-    while (text.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes++
-    if (slashes % 2 === 0) return end
-    at = end + 1
-  }
-}
+/** Sums stay small integers. */
+const MOST_COST = 2 ** 30
 
 function isWellFormed(value: Value): boolean {
   if (typeof value === 'string') return value.isWellFormed()

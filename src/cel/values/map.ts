@@ -1,4 +1,5 @@
 import { fail } from './failure.ts'
+import { charge } from './fuel.ts'
 import { Double, isInt, Uint } from './number.ts'
 import type { Value } from './value.ts'
 
@@ -28,6 +29,7 @@ export class LiteralMap extends CelMap {
       const key = keyOf(entry[0])
       if (key === undefined || isFractional(entry[0])) return fail('unsupported key type')
       if (map.has(key)) return fail('duplicate key', entry[0])
+      charge(8)
       map.set(key, entry)
     }
     return new LiteralMap(map)

@@ -1,4 +1,4 @@
-import { charge } from './fuel.ts'
+import { afford, charge } from './fuel.ts'
 
 /**
  * JavaScript's own searches take the product of both lengths where a text is made for it, and its
@@ -46,6 +46,7 @@ export function isAmong(text: string, list: readonly unknown[]): boolean {
 /** `text.indexOf(part, from)` in linear time. */
 export function findText(text: string, part: string, from: number): number {
   if (isQuick(text, part)) return text.indexOf(part, from)
+  if (!afford(text.length + part.length)) return -1
   for (const at of places(text, part, from)) return at
   return -1
 }
@@ -53,6 +54,7 @@ export function findText(text: string, part: string, from: number): number {
 /** `text.lastIndexOf(part, from)` in linear time. */
 export function findLastText(text: string, part: string, from: number): number {
   if (isQuick(text, part)) return text.lastIndexOf(part, from)
+  if (!afford(text.length + part.length)) return -1
   let last = -1
   for (const at of places(text, part, 0)) {
     if (at > from) break
@@ -64,6 +66,7 @@ export function findLastText(text: string, part: string, from: number): number {
 /** `text.split(separator, most)` in linear time, for a separator that is not empty. */
 export function splitText(text: string, separator: string, most: number): string[] {
   if (isQuick(text, separator)) return text.split(separator, most)
+  if (!afford(text.length + separator.length)) return []
   const parts: string[] = []
   let from = 0
   for (const at of places(text, separator, 0)) {

@@ -1,4 +1,4 @@
-import { charge } from './fuel.ts'
+import { afford, charge } from './fuel.ts'
 import { findLastText, findText } from './text-search.ts'
 
 /**
@@ -11,6 +11,15 @@ const FIRST_SURROGATE = 0xd800
 const FIRST_LOW_SURROGATE = 0xdc00
 const AFTER_SURROGATES = 0xe000
 
+/** Only texts with characters beyond U+FFFF have pairs; V8 knows at once of many that they have none. */
+const PAIR = /[\ud800-\udbff]/
+/** Fewer letters than this are walked sooner than looked over. */
+const SHORT = 64
+
+function hasPairs(text: string): boolean {
+  return text.length <= SHORT || PAIR.test(text)
+}
+
 export function codePointLength(text: string): number {
   return countCodePoints(text, text.length)
 }
@@ -18,6 +27,8 @@ export function codePointLength(text: string): number {
 /** The UTF-16 offset of the code point with this index; -1 where the text is shorter. */
 export function codePointOffset(text: string, index: number): number {
   if (index > text.length) return -1
+  if (!hasPairs(text)) return index
+  if (index > SHORT && !afford(index >> 1)) return -1
   let offset = 0
   for (let left = index; left > 0; left--) {
     if (offset >= text.length) return -1
@@ -62,8 +73,11 @@ export function codePointLastIndexOf(text: string, search: string, start: number
 /** Negative, zero or positive: the order of code points, which is also that of UTF-8 bytes. */
 export function compareText(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length)
-  if (shorter > 255) charge(shorter >> 5)
-  if (a === b) return 0
+  if (a === b) {
+    if (shorter > 255) charge(shorter >> 5)
+    return 0
+  }
+  if (shorter > 255) charge(shorter >> 2)
   for (let i = 0; i < shorter; i++) {
     const left = a.charCodeAt(i)
     const right = b.charCodeAt(i)
@@ -78,6 +92,8 @@ function rank(unit: number): number {
 }
 
 function countCodePoints(text: string, end: number): number {
+  if (end === 0 || !hasPairs(text)) return end
+  if (end > SHORT && !afford(end >> 1)) return end
   let pairs = 0
   for (let i = 0; i < end; i++) {
     if (text.charCodeAt(i) >= FIRST_SURROGATE && isPair(text, i)) {

@@ -5,17 +5,19 @@ import { daysBefore } from './timestamp.ts'
 /** Seconds east of Greenwich that clocks of the zone are at an instant (seconds since 1970). */
 export type TimeZone = (seconds: number) => number
 
-const FIXED = /^([+-]?)(\d\d):([0-5]\d)$/
-const NAME = /^[A-Za-z][A-Za-z0-9_+/-]{0,63}$/
+const FIXED = /^([+-]?)(\d{1,2}):(\d{1,2})$/
+/** Intl takes names in any case, the data base's files and so cel-go do not. */
+const NAME = /^(?=.{1,64}$)[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*)*$/
 
-/** `UTC`, an offset (`02:00`, `-02:30`, `+05:00`), or a name of the IANA data base. */
+/** `UTC`, an offset (`02:00`, `-02:30`, `+5:00`), or a name of the IANA data base as it is written there. */
 export function timeZone(text: string): TimeZone | undefined {
   if (text === 'UTC') return utc
   const fixed = FIXED.exec(text)
   if (fixed !== null) {
     const hours = Number(fixed[2])
-    if (hours > 23) return fail('unknown time zone', text)
-    const offset = (hours * 60 + Number(fixed[3])) * (fixed[1] === '-' ? -60 : 60) + 0
+    const minutes = Number(fixed[3])
+    if (hours > 23 || minutes > 59) return fail('unknown time zone', text)
+    const offset = (hours * 60 + minutes) * (fixed[1] === '-' ? -60 : 60) + 0
     return () => offset
   }
   return NAME.test(text) ? namedZone(text) : fail('unknown time zone', text)
@@ -37,11 +39,16 @@ function namedZone(name: string): TimeZone | undefined {
   if (found !== undefined) return found
   charge(NEW_ZONE_FUEL)
   const format = formatter(name)
-  if (format === undefined) return fail('unknown time zone', name)
+  if (format === undefined || isMiswritten(name, format)) return fail('unknown time zone', name)
   const zone = zoneOf(format)
   if (known.size >= KNOWN_LIMIT) known.delete(known.keys().next().value as string)
   known.set(name, zone)
   return zone
+}
+
+function isMiswritten(name: string, format: Intl.DateTimeFormat): boolean {
+  const known = format.resolvedOptions().timeZone
+  return known !== name && known.toLowerCase() === name.toLowerCase()
 }
 
 function formatter(name: string): Intl.DateTimeFormat | undefined {

@@ -99,12 +99,13 @@ function refusalOf({ value }: ValidPolicy<ExtAuthz>): Reply | undefined {
 
 /** Undefined where the request has none. */
 function bodyOf(
-  { request, bodyBeginning }: Exchange,
+  { request, bodyBeginning, codedBody }: Exchange,
   { maxRequestBytes, allowPartialMessage }: NonNullable<ExtAuthz['includeRequestBody']>,
 ): Body | 'too-large' | undefined {
-  const kept = request.body ?? bodyBeginning
+  const whole = codedBody ?? request.body
+  const kept = whole ?? bodyBeginning
   if (kept === undefined) return undefined
-  const isWhole = request.body !== undefined && kept.length <= maxRequestBytes
+  const isWhole = whole !== undefined && kept.length <= maxRequestBytes
   if (!isWhole && !allowPartialMessage) return 'too-large'
   const length = Number(request.headers.get('content-length') ?? kept.length)
   return { bytes: kept.subarray(0, maxRequestBytes), size: length }

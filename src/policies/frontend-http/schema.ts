@@ -11,6 +11,12 @@ export const frontendHttp = z
     maxBufferSize: byteSize()
       .prefault('2Mi')
       .describe('How much of a body is kept where a policy or an expression reads it.'),
+    maxJsonSize: byteSize()
+      .prefault('2Mi')
+      .describe(
+        'The longest JSON that an expression reads with `json()`; a body is bounded by ' +
+          '`maxBufferSize` as well. Beyond it a Deny rule denies, and no other matches.',
+      ),
     headTimeout: duration().prefault('15s').describe('How long the head of a request may take.'),
     bodyTimeout: duration()
       .prefault('1m')
