@@ -32,6 +32,7 @@ import { openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
+import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 import { Reloading } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -61,7 +62,8 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const stamp = stampOf(file ?? QUICKSTART)
     const { environment } = terminal
     const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
-    const { value: model, diagnostics } = loaded.result
+    const { value: model } = loaded.result
+    const diagnostics = [...loaded.result.diagnostics, ...notImplemented(environment)]
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example =
       file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined

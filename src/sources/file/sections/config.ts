@@ -17,6 +17,7 @@ import {
   secret,
 } from '../../../policies/schema.ts'
 import { defined } from '../defined.ts'
+import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
   scalar<Address>({
@@ -284,36 +285,6 @@ const shape = {
     .describe('Who is behind a request, in records.'),
 }
 
-/** Settings of others that do no harm when they do nothing; whoever sets one is told so. */
-export const SETTINGS_WITHOUT_EFFECT = [
-  'additionalTrustDomains',
-  'caAddress',
-  'caAuthToken',
-  'clusterId',
-  'customFunctions',
-  'gateway',
-  'hbone',
-  'localXdsPath',
-  'namespace',
-  'network',
-  'serviceAccount',
-  'skipValidateTrustDomain',
-  'spiffe',
-  'tracing',
-  'trustDomain',
-  'xdsAddress',
-  'xdsAuthToken',
-]
-
-/** Settings of parts that this version does not have; whoever sets one is told so. */
-export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
-  ['database'],
-  ['session'],
-  ['mcp'],
-  ['modelCatalog'],
-  ['standardAttributes'],
-]
-
 const withoutEffect = Object.fromEntries(
   SETTINGS_WITHOUT_EFFECT.map((key) => [
     key,
@@ -365,9 +336,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       keepalive: backend.keepalives,
     },
     // Names of the same two that other files use.
-    storage: {
-      mode: storage.mode === 'database' || storage.mode === 'hybrid' ? 'database' : 'readonly',
-    },
+    storage: { mode: isDatabase(storage.mode) ? 'database' : 'readonly' },
     ...(value.database === undefined ? {} : { database: value.database }),
     ...(value.session === undefined ? {} : { session: value.session }),
     mcp: value.mcp,
