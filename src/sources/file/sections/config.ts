@@ -28,9 +28,17 @@ const address = () =>
       const found = parseHost(text)
       if (found === undefined || found.kind === 'unix') return found
       const { kind: _, scheme, ...rest } = found
-      return scheme === undefined ? { kind: 'tcp', ...rest } : undefined
+      // Any other name would have to be looked up, and the start would depend on the answer.
+      const isHere = rest.host === 'localhost' || isAddress(rest.host)
+      return scheme === undefined && isHere ? { kind: 'tcp', ...rest } : undefined
     },
   })
+
+function isAddress(host: string): boolean {
+  return host.includes(':') || IPV4.test(host)
+}
+
+const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
 
 /** An address, never a name: who would look that up? */
 const nameServer = () =>
@@ -42,7 +50,7 @@ const nameServer = () =>
       if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
       const { host, port } = found
       if (host.includes(':')) return `[${host}]:${port}`
-      return /^([0-9]{1,3}\.){3}[0-9]{1,3}$/.test(host) ? `${host}:${port}` : undefined
+      return IPV4.test(host) ? `${host}:${port}` : undefined
     },
   })
 
@@ -167,7 +175,10 @@ const shape = {
   workers: z
     .union([z.int().min(1).max(1024), choice('auto'), numberText()])
     .prefault('auto')
-    .describe('Processes that share the ports; auto: one for each core.'),
+    .describe(
+      'Processes that share the ports; auto: one for each core of the machine or of the CPU limit, ' +
+        'but no more than fit into the CPU and memory that a container asked for.',
+    ),
   enableIpv6: z.boolean().prefault(true).describe('Listens on IPv6 as well as on IPv4.'),
   adminAddr: address()
     .prefault('localhost:15000')
