@@ -39,13 +39,23 @@ export function metricsAnswers(
   ])
 }
 
-export function readinessAnswers(status: () => Status): ReadonlyMap<string, Answer> {
+/** `digest`: of the file that is served, for whoever compares it with the one that should be. */
+export function readinessAnswers(
+  status: () => Status,
+  digest: () => string | undefined = () => undefined,
+): ReadonlyMap<string, Answer> {
   const ready: Answer = (_, response) => {
     const { isReady, detail } = status()
     text(response, isReady ? 200 : 503, `${detail}\n`)
   }
   const alive: Answer = (_, response) => text(response, 200, 'alive\n')
+  const config: Answer = (_, response) => {
+    const found = digest()
+    if (found === undefined) text(response, 404, 'no file is served\n')
+    else text(response, 200, `${found}\n`)
+  }
   return new Map([
+    ['/healthz/config', config],
     ['/healthz/ready', ready],
     ['/readyz', ready],
     ['/healthz/live', alive],

@@ -72,7 +72,7 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
       { path: file ?? QUICKSTART, stamp },
       model,
       diagnostics,
-      loaded.files,
+      loaded,
       terminal,
     )
     example?.close()
@@ -103,7 +103,7 @@ async function serveUntilStopped(
   main: FollowedFile,
   first: Model,
   warnings: readonly Diagnostic[],
-  named: Loaded['files'],
+  { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
@@ -165,6 +165,7 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
+  const digest = { served: firstDigest, read: firstDigest }
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
   const stopped = stopAsked(() => reload())
@@ -178,7 +179,10 @@ async function serveUntilStopped(
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
     serve(
       settings.readiness,
-      readinessAnswers(() => status),
+      readinessAnswers(
+        () => status,
+        () => digest.served,
+      ),
       at('config.readinessAddr'),
     ),
   ])
@@ -195,11 +199,16 @@ async function serveUntilStopped(
   const reloads = metrics.counter(configReloads)
   const reloading = new Reloading({
     file,
-    load: () => loadBetweenRequests(file, terminal.environment),
+    load: async () => {
+      const loaded = await loadBetweenRequests(file, terminal.environment)
+      digest.read = loaded.digest
+      return loaded
+    },
     apply: (model) => apply({ ...model, settings }),
     follow: (files) => followed(files),
     applied: async (written, diagnostics) => {
       reloads.at({ outcome: 'applied' }).inc()
+      digest.served = digest.read
       const late = restartNeeded(file, settings, written.settings)
       const model = late.length === 0 ? written : { ...written, settings }
       tell(model, [...diagnostics, ...late])
