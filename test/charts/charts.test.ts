@@ -94,6 +94,38 @@ describe('NOTES.txt', options, () => {
   }
 })
 
+describe('NOTES.txt of what is not implemented', options, () => {
+  const notesOf = (chart: Chart, values: Values) => {
+    const args = ['install', 'edge', chartFolder(chart), '--dry-run=client', '--values', '-']
+    const { status, stdout, stderr } = runHelm(args, JSON.stringify(values))
+    assert.equal(status, 0, stderr)
+    return stdout.slice(stdout.indexOf('NOTES:'))
+  }
+  const url = 'postgres://a:b@c:5432/d'
+
+  for (const [values, words] of [
+    [{ mode: 'database', database: { postgres: { url } } }, ['`mode: database`']],
+    [{ session: { secretName: 'a' } }, ['`session.secretName`']],
+    [{ oidc: { enabled: true, cookieSecretName: 'a' } }, ['`oidc.enabled`']],
+    [
+      { session: { secretName: 'a' }, oidc: { enabled: true, cookieSecretName: 'a' } },
+      ['`session.secretName`', '`oidc.enabled`'],
+    ],
+  ] as const) {
+    it(`${JSON.stringify(values)}: says that the gateway does not start`, () => {
+      const notes = notesOf('portcullis-standalone', values)
+      assert.match(notes, /NOT IMPLEMENTED in this version.*does not start/)
+      for (const word of words) assert.ok(notes.includes(word), notes)
+    })
+  }
+
+  it('says nothing of the kind for what works', () =>
+    assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED/))
+
+  it('portcullis: says that nothing is served', () =>
+    assert.match(notesOf('portcullis', {}), /NOT SERVED YET: .*controller.* does not exist/s))
+})
+
 describe('helm test', options, () => {
   const testsOf = (chart: Chart, values: Values) =>
     readObjects(renderText(chart, values)).filter(
