@@ -39,10 +39,16 @@ export function metricsAnswers(
   ])
 }
 
-/** `digest`: of the file that is served, for whoever compares it with the one that should be. */
+/** The SHA-256 of the file that is served, and of the newest where that was rejected. */
+export interface Digests {
+  readonly served: string | undefined
+  readonly rejected: string | undefined
+}
+
+/** `digests`: for whoever compares what is served with what should be. */
 export function readinessAnswers(
   status: () => Status,
-  digest: () => string | undefined = () => undefined,
+  digests: Digests,
 ): ReadonlyMap<string, Answer> {
   const ready: Answer = (_, response) => {
     const { isReady, detail } = status()
@@ -50,9 +56,10 @@ export function readinessAnswers(
   }
   const alive: Answer = (_, response) => text(response, 200, 'alive\n')
   const config: Answer = (_, response) => {
-    const found = digest()
-    if (found === undefined) text(response, 404, 'no file is served\n')
-    else text(response, 200, `${found}\n`)
+    const { served, rejected } = digests
+    const more = rejected === undefined ? '' : `rejected ${rejected}\n`
+    if (served === undefined) text(response, 404, 'no file is served\n')
+    else text(response, 200, `${served}\n${more}`)
   }
   return new Map([
     ['/healthz/config', config],

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
-import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
+import {
+  adminAnswers,
+  type Digests,
+  metricsAnswers,
+  readinessAnswers,
+  type Status,
+} from '../admin/answers.ts'
 import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
@@ -165,7 +171,8 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
-  const digest = { served: firstDigest, read: firstDigest }
+  const digests: Digests = { served: firstDigest, rejected: undefined }
+  let newest = firstDigest
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
   const stopped = stopAsked(() => reload())
@@ -179,10 +186,7 @@ async function serveUntilStopped(
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
     serve(
       settings.readiness,
-      readinessAnswers(
-        () => status,
-        () => digest.served,
-      ),
+      readinessAnswers(() => status, digests),
       at('config.readinessAddr'),
     ),
   ])
@@ -201,14 +205,14 @@ async function serveUntilStopped(
     file,
     load: async () => {
       const loaded = await loadBetweenRequests(file, terminal.environment)
-      digest.read = loaded.digest
+      newest = loaded.digest
       return loaded
     },
     apply: (model) => apply({ ...model, settings }),
     follow: (files) => followed(files),
     applied: async (written, diagnostics) => {
       reloads.at({ outcome: 'applied' }).inc()
-      digest.served = digest.read
+      Object.assign(digests, { served: newest, rejected: undefined })
       const late = restartNeeded(file, settings, written.settings)
       const model = late.length === 0 ? written : { ...written, settings }
       tell(model, [...diagnostics, ...late])
@@ -217,6 +221,7 @@ async function serveUntilStopped(
       await tellHash(model)
     },
     rejected: (diagnostics) => {
+      Object.assign(digests, { rejected: newest })
       reloads.at({ outcome: 'rejected' }).inc()
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }

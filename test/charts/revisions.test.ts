@@ -156,6 +156,8 @@ describe('helm test', options, () => {
       at(find(render(CHART, ROUTES), 'Deployment'), 'spec.selector.matchLabels'),
     )
     assert.equal(variable(pod, 'PODS'), service.metadata.name)
+    // A pod knows its own name as its own address.
+    assert.notEqual(pod.metadata.name, service.metadata.name)
     assert.equal(variable(pod, 'READINESS_PORT'), '15021')
     const file = fileIn(find(render(CHART, ROUTES), 'ConfigMap'))
     const hash = createHash('sha256').update(file).digest('hex')

@@ -18,11 +18,12 @@ async function askPod(address, family) {
   const url = `http://${host}:${READINESS_PORT}/healthz/config`
   try {
     const answer = await fetch(url, { signal: AbortSignal.timeout(5000) })
-    const config = (await answer.text()).trim()
-    return {
-      config,
-      message: `the pod at ${address} serves another configuration (${config}); its log says why, where it rejected this one`,
+    const [config, newer] = (await answer.text()).split('\n')
+    if (newer === `rejected ${CONFIG}`) {
+      console.log(`the pod at ${address} rejected this configuration, and says why in its log`)
+      process.exit(1)
     }
+    return { config, message: `the pod at ${address} serves another configuration, ${config}` }
   } catch (error) {
     return { message: `the pod at ${address} does not answer: ${error.cause ?? error}` }
   }
