@@ -120,7 +120,20 @@ describe('NOTES.txt of what is not implemented', options, () => {
   }
 
   it('says nothing of the kind for what works', () =>
-    assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED/))
+    assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED|Without effect/))
+
+  for (const [values, line] of [
+    [{ config: { ui: {} } }, '`config.ui`'],
+    [{ config: { llm: { models: [] } } }, '`config.llm`'],
+    [{ config: { config: { modelCatalog: [] } } }, '`config.config.modelCatalog`'],
+    [{ database: { postgres: { url } } }, '`database.postgres.url`'],
+    [{ oidc: { cookieSecretName: 'a' } }, '`oidc.cookieSecretName`'],
+  ] as const) {
+    it(`${JSON.stringify(values)}: says that it has no effect`, () => {
+      const notes = notesOf('portcullis-standalone', values)
+      assert.ok(notes.slice(notes.indexOf('Without effect:')).includes(`  - ${line}: `), notes)
+    })
+  }
 
   it('portcullis: says that nothing is served', () =>
     assert.match(notesOf('portcullis', {}), /NOT SERVED YET: .*controller.* does not exist/s))

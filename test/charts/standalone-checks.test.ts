@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: configurations name variables
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { options, refusal, render, type Values } from './helm.ts'
@@ -47,6 +48,14 @@ describe('values that cannot work', options, () => {
       { autoscaling: { enabled: true, maxReplicas: null } },
       /autoscaling\.maxReplicas is required/,
     ],
+    ...['', null].map(
+      (minAvailable) =>
+        [
+          `a budget of ${JSON.stringify(minAvailable)}`,
+          { podDisruptionBudget: { enabled: true, minAvailable } },
+          /podDisruptionBudget\.minAvailable or podDisruptionBudget\.maxUnavailable is required/,
+        ] as const,
+    ),
     ['a name with dots', { fullnameOverride: 'a.b' }, /the name "a\.b" .*fullnameOverride/],
     [
       'a name that begins with a digit',
@@ -86,6 +95,7 @@ describe('values that cannot work', options, () => {
     ],
     ['as many at least as at most', { autoscaling: { enabled: true, minReplicas: 3 } }],
     ['limits of an autoscaler that is off', { autoscaling: { minReplicas: 4 } }],
+    ['a budget of 0', { podDisruptionBudget: { enabled: true, minAvailable: 0 } }],
     ['enabled: true', { enabled: true }],
     ['enabled: null', { enabled: null }],
   ] as const) {

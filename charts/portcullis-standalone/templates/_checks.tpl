@@ -15,6 +15,11 @@
 {{- end -}}
 {{- include "portcullis-standalone.checkAddresses" . -}}
 {{- include "portcullis-standalone.checkServices" . -}}
+{{- with .Values.podDisruptionBudget -}}
+{{- if and .enabled (has (toString .maxUnavailable) (list "" "0" "<nil>")) (has (toString .minAvailable) (list "" "<nil>")) -}}
+{{- fail "podDisruptionBudget.minAvailable or podDisruptionBudget.maxUnavailable is required with `podDisruptionBudget.enabled: true`" -}}
+{{- end -}}
+{{- end -}}
 {{- with .Values.autoscaling -}}
 {{- if .enabled -}}
 {{- if not .maxReplicas -}}
