@@ -131,6 +131,17 @@ describe('before an installation or an upgrade', options, () => {
     assert.equal(at(mine, 'spec.template.spec.serviceAccountName'), 'mine')
   })
 
+  it('its pod goes where volumes are attached that only one node can have', () => {
+    const extraVolumes = [{ name: 'records', persistentVolumeClaim: { claimName: 'records' } }]
+    const [, claimant] = hooks({ extraVolumes }, 'pre-upgrade')
+    const [, other] = hooks({}, 'pre-upgrade')
+    const path =
+      'spec.template.spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].podAffinityTerm.labelSelector'
+    const selector = at(find(render(CHART, {}), 'Deployment'), 'spec.selector')
+    assert.deepEqual(at(claimant, path), selector)
+    assert.equal(at(other, 'spec.template.spec.affinity'), undefined)
+  })
+
   it('nothing selects its pod', () => {
     const selector = at(find(render(CHART, values), 'Deployment'), 'spec.selector.matchLabels')
     const labels = at(job, 'spec.template.metadata.labels') as Readonly<Record<string, string>>

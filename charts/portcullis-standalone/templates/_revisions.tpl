@@ -11,7 +11,7 @@ running pods does not change it.
 {{/*
 The ConfigMaps of earlier templates, as a list of {name, data}, the latest first: the one that runs
 now, and those that its Deployment remembers. Helm deletes what a new revision does not have, so
-they are part of it as long as Kubernetes keeps their ReplicaSets. Nothing is known without a
+they are part of it as long as Kubernetes keeps their ReplicaSets, up to some size. Nothing is known without a
 cluster, as with `helm template`.
 */}}
 {{- define "portcullis-standalone.earlierConfigs" -}}
@@ -24,11 +24,16 @@ cluster, as with `helm template`.
 {{- $names = concat $names (dig "metadata" "annotations" "portcullis.dev/earlier-configurations" "" $running | splitList ",") -}}
 {{- /* A rollout under way needs the latest, whatever is kept for rollbacks. */ -}}
 {{- $most := include "portcullis.scalar" .Values.revisionHistoryLimit | default "10" | int | max 1 -}}
+{{- /* Helm keeps a revision in a Secret, whose size has an end. */ -}}
+{{- $room := 262144 -}}
 {{- $earlier := list -}}
 {{- range without ($names | compact | uniq) (include "portcullis-standalone.configName" .) -}}
 {{- $map := lookup "v1" "ConfigMap" $namespace . -}}
 {{- if and $map (lt (len $earlier) $most) -}}
+{{- $room = sub $room (len (toJson $map.data)) -}}
+{{- if or (empty $earlier) (gt $room 0) -}}
 {{- $earlier = append $earlier (dict "name" . "data" $map.data) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $earlier -}}

@@ -254,7 +254,10 @@ const shape = {
     .strictObject({
       mode: choice('readonly', 'database', 'file', 'hybrid')
         .prefault('readonly')
-        .describe('readonly: this file and nothing else. database: edits are kept there.'),
+        .describe(
+          'readonly: this file and nothing else. database: edits are kept there; not implemented ' +
+            'yet, so that the gateway does not start.',
+        ),
     })
     .prefault({})
     .describe('Where edits of the Admin UI go.'),
@@ -264,11 +267,13 @@ const shape = {
       maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
     })
     .optional()
-    .describe('The PostgreSQL database.'),
+    .describe('The PostgreSQL database; has no effect yet.'),
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
-    .describe('What seals the ids of MCP sessions.'),
+    .describe(
+      'What seals the ids of MCP sessions; not implemented yet: the gateway does not start.',
+    ),
   mcp: z
     .strictObject({
       sessionTtl: duration().prefault('30m').describe('How long an unused session is kept.'),
