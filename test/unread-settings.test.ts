@@ -5,7 +5,8 @@ import { describe, it } from 'node:test'
 import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
 import { PROVIDERS } from '../src/protocols/llm/schema.ts'
 import { REFUSED_OF_PROVIDERS, WAITING_OF_PROVIDERS } from '../src/sources/file/sections/ai.ts'
-import { defaultSettings, SETTINGS_THAT_WAIT } from '../src/sources/file/sections/config.ts'
+import { defaultSettings } from '../src/sources/file/sections/config.ts'
+import { SETTINGS_THAT_WAIT } from '../src/sources/file/sections/unserved-settings.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const SCHEMA = JSON.parse(readFileSync(join(ROOT, 'docs/reference/config.schema.json'), 'utf8'))

@@ -39,13 +39,30 @@ export function metricsAnswers(
   ])
 }
 
-export function readinessAnswers(status: () => Status): ReadonlyMap<string, Answer> {
+/** The SHA-256 of the file that is served, and of the newest where that was rejected. */
+export interface Digests {
+  readonly served: string | undefined
+  readonly rejected: string | undefined
+}
+
+/** `digests`: for whoever compares what is served with what should be. */
+export function readinessAnswers(
+  status: () => Status,
+  digests: Digests,
+): ReadonlyMap<string, Answer> {
   const ready: Answer = (_, response) => {
     const { isReady, detail } = status()
     text(response, isReady ? 200 : 503, `${detail}\n`)
   }
   const alive: Answer = (_, response) => text(response, 200, 'alive\n')
+  const config: Answer = (_, response) => {
+    const { served, rejected } = digests
+    const more = rejected === undefined ? '' : `rejected ${rejected}\n`
+    if (served === undefined) text(response, 404, 'no file is served\n')
+    else text(response, 200, `${served}\n${more}`)
+  }
   return new Map([
+    ['/healthz/config', config],
     ['/healthz/ready', ready],
     ['/readyz', ready],
     ['/healthz/live', alive],

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import dns from 'node:dns'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { type AddressInfo, connect, isIP } from 'node:net'
 import { describe, it } from 'node:test'
 import { type Answer, serve, text } from './servers.ts'
+
+type Looked = (error: NodeJS.ErrnoException | null, address: string, family: number) => void
 
 const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
 
@@ -40,5 +43,14 @@ describe('a server for operators', () => {
 
   it('that is for others has names that nobody here knows', async () => {
     assert.equal(await statusFor('0.0.0.0', 'metrics.example'), '200')
+  })
+
+  it('at localhost needs nobody to look that up', async (context) => {
+    const { lookup } = dns
+    context.mock.method(dns, 'lookup', (name: string, options: object, done: Looked) => {
+      if (isIP(name) !== 0) lookup(name, options, done)
+      else done(Object.assign(new Error(`EAI_AGAIN ${name}`), { code: 'EAI_AGAIN' }), '', 4)
+    })
+    assert.equal(await statusFor('localhost', 'localhost'), '200')
   })
 })

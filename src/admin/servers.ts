@@ -59,9 +59,9 @@ export async function listen(
   address: Exclude<Address, { readonly kind: 'off' }>,
   origin: Origin,
 ): Promise<Diagnostic | undefined> {
-  if (address.kind === 'unix') server.listen(address.path)
-  else server.listen(address.port, address.host)
   try {
+    if (address.kind === 'unix') server.listen(address.path)
+    else server.listen(address.port, boundTo(address.host))
     await once(server, 'listening')
     return undefined
   } catch (error) {
@@ -72,6 +72,11 @@ export async function listen(
     const message = `nothing can listen at ${where}: ${why}`
     return { code: 'PC0401', severity: 'error', message, hint, origin }
   }
+}
+
+/** Where the resolver is out of order, or has no entry for it, localhost is this machine all the same. */
+function boundTo(host: string): string {
+  return host === 'localhost' ? '127.0.0.1' : host
 }
 
 export function isListening(server: Server | Diagnostic | undefined): server is Server {

@@ -1,6 +1,6 @@
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
-export const DEFAULT_ADMIN = 'http://localhost:15000'
+export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
 
 /** Milliseconds that a gateway may take to answer. */
 const PATIENCE = 10_000

@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import own from '../../package.json' with { type: 'json' }
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
@@ -14,6 +13,7 @@ import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { merge } from '../telemetry/snapshot.ts'
+import { workerCount } from './worker-count.ts'
 
 /** What serves: this process, or workers of it. */
 export interface Fleet {
@@ -37,7 +37,7 @@ export function openFleet(
   metrics: Metrics,
   file: DecisionFile | undefined,
 ): Fleet {
-  const size = settings.workers === 'auto' ? availableParallelism() : settings.workers
+  const size = workerCount(settings.workers)
   const stop = watchProcess(metrics, { worker: 'main' })
   if (size <= 1) {
     const { version } = own

@@ -1,7 +1,13 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
-import { adminAnswers, metricsAnswers, readinessAnswers, type Status } from '../admin/answers.ts'
+import {
+  adminAnswers,
+  type Digests,
+  metricsAnswers,
+  readinessAnswers,
+  type Status,
+} from '../admin/answers.ts'
 import { isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
@@ -32,6 +38,7 @@ import { openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
+import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 import { Reloading } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -61,7 +68,8 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const stamp = stampOf(file ?? QUICKSTART)
     const { environment } = terminal
     const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
-    const { value: model, diagnostics } = loaded.result
+    const { value: model } = loaded.result
+    const diagnostics = [...loaded.result.diagnostics, ...notImplemented(environment)]
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example =
       file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
@@ -70,7 +78,7 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
       { path: file ?? QUICKSTART, stamp },
       model,
       diagnostics,
-      loaded.files,
+      loaded,
       terminal,
     )
     example?.close()
@@ -101,7 +109,7 @@ async function serveUntilStopped(
   main: FollowedFile,
   first: Model,
   warnings: readonly Diagnostic[],
-  named: Loaded['files'],
+  { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
@@ -163,6 +171,8 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
   tell(first, [...warnings, ...applied.diagnostics])
+  const digests: Digests = { served: firstDigest, rejected: undefined }
+  let newest = firstDigest
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
   const stopped = stopAsked(() => reload())
@@ -176,7 +186,7 @@ async function serveUntilStopped(
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
     serve(
       settings.readiness,
-      readinessAnswers(() => status),
+      readinessAnswers(() => status, digests),
       at('config.readinessAddr'),
     ),
   ])
@@ -193,11 +203,16 @@ async function serveUntilStopped(
   const reloads = metrics.counter(configReloads)
   const reloading = new Reloading({
     file,
-    load: () => loadBetweenRequests(file, terminal.environment),
+    load: async () => {
+      const loaded = await loadBetweenRequests(file, terminal.environment)
+      newest = loaded.digest
+      return loaded
+    },
     apply: (model) => apply({ ...model, settings }),
     follow: (files) => followed(files),
     applied: async (written, diagnostics) => {
       reloads.at({ outcome: 'applied' }).inc()
+      Object.assign(digests, { served: newest, rejected: undefined })
       const late = restartNeeded(file, settings, written.settings)
       const model = late.length === 0 ? written : { ...written, settings }
       tell(model, [...diagnostics, ...late])
@@ -206,6 +221,7 @@ async function serveUntilStopped(
       await tellHash(model)
     },
     rejected: (diagnostics) => {
+      Object.assign(digests, { rejected: newest })
       reloads.at({ outcome: 'rejected' }).inc()
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }

@@ -19,6 +19,7 @@ export interface Begun {
   readonly routes: number
   readonly diagnostics: readonly Diagnostic[]
   readonly files: Loaded['files']
+  readonly digest: Loaded['digest']
 }
 
 const ROUTES_AT_ONCE = 250
@@ -26,11 +27,11 @@ const ROUTES_AT_ONCE = 250
 /** Reads the configuration that it is told of, and waits to be asked for its routes. */
 export function runThread(): Promise<number> {
   const { file, environment } = workerData as ThreadData
-  const { result, files } = loadFile(file, { environment })
+  const { result, files, digest } = loadFile(file, { environment })
   const { value, diagnostics } = result
   const { routes = [] } = value ?? {}
   const model = value && { ...value, routes: [] }
-  const begun: Begun = { model, routes: routes.length, diagnostics, files }
+  const begun: Begun = { model, routes: routes.length, diagnostics, files, digest }
   parentPort?.postMessage(begun)
   // Until it is ended from outside.
   return new Promise(() => {

@@ -8,6 +8,7 @@ import { loadFile, loadText } from '../sources/file/load.ts'
 import { checkKeys } from './check-keys.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { idleServices } from './idle-services.ts'
+import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
@@ -53,16 +54,17 @@ function parse(args: readonly string[]) {
 
 /** What its reader says, and what the gateway would say when it is put to use. */
 function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
-  const { value: model, diagnostics } =
+  const { value: model, diagnostics: found } =
     file === '-'
       ? loadText(readInput(), 'standard-input', { environment }).result
       : loadFile(file, { environment }).result
+  const diagnostics = [...found, ...notImplemented(environment)]
   // Files that could not be read have been told of; what they hold is not known.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
   const { diagnostics: later } = compileProgram(model, undefined, idleServices({ value: 0 }))
-  const found = withExcerpts(file, [...checkKeys(model), ...later])
-  for (const diagnostic of [...diagnostics, ...found]) all.report(diagnostic)
+  const more = withExcerpts(file, [...checkKeys(model), ...later])
+  for (const diagnostic of [...diagnostics, ...more]) all.report(diagnostic)
   return all.diagnostics()
 }
 

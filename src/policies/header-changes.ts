@@ -34,26 +34,51 @@ const fieldName = () =>
     issues.push(issue(value, `\`${value}\` cannot be changed here`, { rule: 'malformed', hint }))
   })
 
-const fields = () =>
+const mapping = () =>
   z
     .record(fieldName(), headerValue())
     .check(({ value, issues }) => {
-      const seen = new Map<string, string>()
-      for (const name of Object.keys(value)) {
-        const twin = seen.get(name.toLowerCase())
-        seen.set(name.toLowerCase(), name)
-        if (twin === undefined) continue
-        const hint = 'keep one: names of headers have no case'
-        const message = `\`${twin}\` and \`${name}\` are the same header`
-        issues.push(issue(value, message, { rule: 'excludes', hint }, [name]))
+      for (const [twin, name] of twins(Object.keys(value))) {
+        issues.push(issue(value, same(twin, name), SAME, [name]))
       }
     })
-    .prefault({})
     .transform((record) => Object.entries(record).map(([name, value]) => ({ name, value })))
+
+/** As in the objects of a cluster, and in filters of the Gateway API. */
+const list = () =>
+  z
+    .array(
+      z.strictObject({
+        name: fieldName().describe('Its name.'),
+        value: headerValue().describe('Its value.'),
+      }),
+    )
+    .max(64)
+    .check(({ value, issues }) => {
+      for (const [twin, name, index] of twins(value.map((field) => field.name))) {
+        issues.push(issue(value, same(twin, name), SAME, [index, 'name']))
+      }
+    })
+
+const SAME = { rule: 'excludes', hint: 'keep one: names of headers have no case' } as const
+const same = (twin: string, name: string) => `\`${twin}\` and \`${name}\` are the same header`
+
+function* twins(names: readonly string[]): Generator<readonly [string, string, number]> {
+  const seen = new Map<string, string>()
+  for (const [index, name] of names.entries()) {
+    const twin = seen.get(name.toLowerCase())
+    seen.set(name.toLowerCase(), name)
+    if (twin !== undefined) yield [twin, name, index]
+  }
+}
+
+const fields = () => z.union([mapping(), list()]).prefault({})
 
 export const headerChanges = () =>
   z.strictObject({
-    set: fields().describe('Headers that get this one value.'),
-    add: fields().describe('Headers that get a further value.'),
+    set: fields().describe(
+      'Headers that get this one value: name to value, or a list of `name` and `value`.',
+    ),
+    add: fields().describe('Headers that get a further value, in the same form.'),
     remove: z.array(fieldName()).max(64).prefault([]).describe('Headers that are taken away.'),
   })

@@ -4,7 +4,15 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import own from '../../package.json' with { type: 'json' }
-import { type Chart, chartFolder, options, readObjects, renderText, runHelm } from './helm.ts'
+import {
+  type Chart,
+  chartFolder,
+  options,
+  readObjects,
+  renderText,
+  runHelm,
+  type Values,
+} from './helm.ts'
 import { at } from './values.ts'
 
 const CHARTS: readonly Chart[] = ['portcullis', 'portcullis-standalone', 'portcullis-crds']
@@ -86,27 +94,70 @@ describe('NOTES.txt', options, () => {
   }
 })
 
-describe('helm test', options, () => {
-  for (const [chart, off] of [
-    ['portcullis-standalone', { gateway: { service: { enabled: false } } }],
-    ['portcullis', { controller: { service: { enabled: false } } }],
-  ] as const) {
-    const testsOf = (values: object) =>
-      readObjects(renderText(chart, values as Record<string, unknown>)).filter(({ metadata }) => {
-        return metadata.annotations?.['helm.sh/hook'] === 'test'
-      })
+describe('NOTES.txt of what is not implemented', options, () => {
+  const notesOf = (chart: Chart, values: Values) => {
+    const args = ['install', 'edge', chartFolder(chart), '--dry-run=client', '--values', '-']
+    const { status, stdout, stderr } = runHelm(args, JSON.stringify(values))
+    assert.equal(status, 0, stderr)
+    return stdout.slice(stdout.indexOf('NOTES:'))
+  }
+  const url = 'postgres://a:b@c:5432/d'
 
+  for (const [values, words] of [
+    [{ mode: 'database', database: { postgres: { url } } }, ['`mode: database`']],
+    [{ session: { secretName: 'a' } }, ['`session.secretName`']],
+    [{ oidc: { enabled: true, cookieSecretName: 'a' } }, ['`oidc.enabled`']],
+    [
+      { session: { secretName: 'a' }, oidc: { enabled: true, cookieSecretName: 'a' } },
+      ['`session.secretName`', '`oidc.enabled`'],
+    ],
+  ] as const) {
+    it(`${JSON.stringify(values)}: says that the gateway does not start`, () => {
+      const notes = notesOf('portcullis-standalone', values)
+      assert.match(notes, /NOT IMPLEMENTED in this version.*does not start/)
+      for (const word of words) assert.ok(notes.includes(word), notes)
+    })
+  }
+
+  it('says nothing of the kind for what works', () =>
+    assert.doesNotMatch(notesOf('portcullis-standalone', {}), /NOT IMPLEMENTED|Without effect/))
+
+  for (const [values, line] of [
+    [{ config: { ui: {} } }, '`config.ui`'],
+    [{ config: { llm: { models: [] } } }, '`config.llm`'],
+    [{ config: { config: { modelCatalog: [] } } }, '`config.config.modelCatalog`'],
+    [{ database: { postgres: { url } } }, '`database.postgres.url`'],
+    [{ oidc: { cookieSecretName: 'a' } }, '`oidc.cookieSecretName`'],
+  ] as const) {
+    it(`${JSON.stringify(values)}: says that it has no effect`, () => {
+      const notes = notesOf('portcullis-standalone', values)
+      assert.ok(notes.slice(notes.indexOf('Without effect:')).includes(`  - ${line}: `), notes)
+    })
+  }
+
+  it('portcullis: says that nothing is served', () =>
+    assert.match(notesOf('portcullis', {}), /NOT SERVED YET: .*controller.* does not exist/s))
+})
+
+describe('helm test', options, () => {
+  const testsOf = (chart: Chart, values: Values) =>
+    readObjects(renderText(chart, values)).filter(
+      ({ kind, metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test' && kind === 'Pod',
+    )
+
+  for (const chart of ['portcullis-standalone', 'portcullis'] as const) {
     it(`${chart}: a pod asks the service, and nothing selects that pod`, () => {
-      const [pod, ...others] = testsOf({})
+      const [pod, ...others] = testsOf(chart, {})
       assert.deepEqual(others, [])
-      assert.equal(pod?.kind, 'Pod')
       assert.equal(pod?.metadata.labels?.['app.kubernetes.io/component'], 'test')
       assert.equal(at(pod, 'spec.containers[0].securityContext.runAsNonRoot'), true)
     })
-
-    it(`${chart}: without the service there is nothing to ask`, () =>
-      assert.deepEqual(testsOf(off), []))
   }
+
+  it('portcullis: without the service there is nothing to ask', () => {
+    const off = { controller: { service: { enabled: false } } }
+    assert.deepEqual(testsOf('portcullis', off), [])
+  })
 })
 
 /** `UPDATE_RENDERINGS=1` writes what is different. */

@@ -96,6 +96,7 @@ export const CONTROL_PLANE_CASES: readonly LandingCase[] = [
   told('fullnameOverride', 'front', ['PORTCULLIS_XDS_SERVICE_NAME', 'front']),
   ['fullnameOverride', 'front', 'Role', 'metadata.name', { expect: 'front-local' }],
   told('gatewayClassName', 'edge', ['PORTCULLIS_GATEWAY_CLASS_NAME', 'edge']),
+  ['gatewayClassName', 'edge', 'PodMonitor', 'spec.selector.matchExpressions[0].values', { with: monitored, expect: ['portcullis', 'edge'] }],
   told('gatewayClassName', '', ['PORTCULLIS_GATEWAY_CLASS_NAME', ABSENT]),
   told('gatewayClassParametersRefs', refs, ['PORTCULLIS_GATEWAY_CLASS_PARAMETERS_REFS', JSON.stringify(refs)]),
   ['image.pullPolicy', 'Always', 'Deployment', `${CONTROLLER}.imagePullPolicy`],

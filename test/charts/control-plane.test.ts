@@ -54,7 +54,11 @@ describe('all objects of the control plane', options, () => {
 
   for (const [key, values, kinds] of [
     ['controller.service.enabled', { controller: { service: { enabled: false } } }, ['Service']],
-    ['serviceAccount.create', { serviceAccount: { create: false } }, ['ServiceAccount']],
+    [
+      'serviceAccount.create',
+      { serviceAccount: { create: false, name: 'mine' } },
+      ['ServiceAccount'],
+    ],
     ['rbac.create', { rbac: { create: false, gatewayNamespaces: ['a'] } }, RBAC],
     [
       'monitoring.enabled',
@@ -203,6 +207,28 @@ describe('failures of the control plane', options, () => {
       { gatewayClassParametersRefs: { edge: {} } },
       /gatewayClassParametersRefs\.edge has no `name`/,
     ],
+    [
+      'an account that every pod has',
+      { serviceAccount: { create: false } },
+      /serviceAccount\.name is required .* every pod of the namespace/,
+    ],
+    ['a name with dots', { fullnameOverride: 'a.b' }, /the name "a\.b" .*fullnameOverride/],
+    [
+      'fewer replicas at most than at least',
+      { controller: { horizontalPodAutoscaler: { minReplicas: 3, maxReplicas: 2 } } },
+      /horizontalPodAutoscaler\.minReplicas is 3, more than maxReplicas, which is 2/,
+    ],
+    [
+      'no replicas at most',
+      { controller: { horizontalPodAutoscaler: { minReplicas: 3 } } },
+      /horizontalPodAutoscaler\.maxReplicas is required/,
+    ],
+    [
+      'both sides of a budget',
+      { controller: { podDisruptionBudget: { minAvailable: 1, maxUnavailable: 1 } } },
+      /podDisruptionBudget has both/,
+    ],
+    ['no image', { controller: { image: { repository: null } } }, /image\.repository is required/],
     [
       'controller.extraEnv with both',
       { controller: { extraEnv: { A: { value: 'b', valueFrom: {} } } } },

@@ -59,7 +59,8 @@ export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Tab
     for (const key of Object.keys(defaults)) {
       it(`${key} is rendered without it, or refused in words`, () => {
         const { status, stderr } = tryRender(chart, setAt(key, null))
-        if (status !== 0) assert.match(stderr, /must be|is required|missing property|got null/)
+        if (status !== 0)
+          assert.match(stderr, /must be|is required|is empty|missing property|got null/)
       })
     }
   })

@@ -136,14 +136,14 @@ describe('what restarts pods', options, () => {
     )
   })
 
-  it('the configuration is mounted as a directory, under a name that stays', () => {
+  it('the configuration is mounted as a directory, or it would never be updated', () => {
     const pod = at(before, 'spec')
     assert.deepEqual(at(pod, 'containers[0].volumeMounts[0]'), {
       name: 'config',
       mountPath: '/config',
       readOnly: true,
     })
-    assert.deepEqual(at(pod, 'volumes[0]'), { name: 'config', configMap: { name: 'edge-config' } })
+    assert.equal(at(pod, 'volumes[0].name'), 'config')
   })
 })
 

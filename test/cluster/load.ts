@@ -9,16 +9,17 @@ export interface Load {
 export function startLoad(
   address: string,
   path: string,
-  options: { readonly keepAlive: boolean },
+  options: { readonly keepAlive: boolean; readonly expected?: readonly number[] },
 ): Load {
-  const agent = new Agent({ keepAlive: options.keepAlive })
+  const { keepAlive, expected = [200] } = options
+  const agent = new Agent({ keepAlive })
   const failed: string[] = []
   let answered = 0
   let isStopped = false
   const line = async () => {
     while (!isStopped) {
       const status = await ask(agent, address, path).catch((error: Error) => error.message)
-      if (status === 200) answered += 1
+      if (expected.includes(status as number)) answered += 1
       else failed.push(`${new Date().toISOString()} ${status}`)
       await new Promise((resolve) => setTimeout(resolve, 5))
     }

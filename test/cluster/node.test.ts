@@ -6,13 +6,16 @@ import { after, before, describe, it } from 'node:test'
 import { chartFolder } from '../charts/helm.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
 import { startLoad } from './load.ts'
+import type { Pod, PodList } from './pods.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
+import { describeUpgrades } from './upgrades.ts'
 
 const reason = missing({ node: true })
 const options = reason === undefined ? {} : { skip: reason }
 const ROOT = join(import.meta.dirname, '../..')
 const NAMESPACE = 'portcullis-system'
 const CHART = chartFolder('portcullis-standalone')
+const PROXIES = 'app.kubernetes.io/component=proxy,app.kubernetes.io/instance=edge'
 
 /** The order matters: it is the life of one release, from its installation to its end. */
 describe('a release on a real node', options, () => {
@@ -41,9 +44,7 @@ describe('a release on a real node', options, () => {
     cluster.kubectl(['--namespace', NAMESPACE, ...args])
 
   const pods = () => {
-    const { items } = JSON.parse(
-      kubectl('get', 'pods', '-l', 'app.kubernetes.io/instance=edge', '-o', 'json'),
-    ) as PodList
+    const { items } = JSON.parse(kubectl('get', 'pods', '-l', PROXIES, '-o', 'json')) as PodList
     return items.filter(({ metadata }) => metadata.deletionTimestamp === undefined)
   }
 
@@ -184,21 +185,6 @@ describe('a release on a real node', options, () => {
     )
   })
 
-  it('a configuration with an error changes nothing', async () => {
-    const wrong = guarded([{ allow: 'jwt.sub ==' }])
-    cluster.helm(['upgrade', 'edge', CHART, '--namespace', NAMESPACE], wrong)
-    await eventually(
-      async () => (/outcome=rejected/.test(cluster.logs(NAMESPACE, 'edge')) ? true : undefined),
-      'a record of it',
-    )
-    const alice = { authorization: `Bearer ${tokenOf({ sub: 'alice' })}`, 'x-internal': 'true' }
-    assert.equal((await ask(alice)).status, 200)
-    assert.equal(
-      (await ask({ ...alice, authorization: `Bearer ${tokenOf({ sub: 'bob' })}` })).status,
-      403,
-    )
-  })
-
   const open = (settings: object) => ({
     replicaCount: 3,
     config: {
@@ -254,42 +240,19 @@ describe('a release on a real node', options, () => {
     for (const release of ['edge', 'orders'])
       cluster.helm(['uninstall', release, '--namespace', NAMESPACE, '--wait'])
     await eventually(async () => (everyPod().length === 0 ? true : undefined), 'an end of all pods')
-    const kinds = 'deployment,service,configmap,serviceaccount,pod,role,rolebinding'
+    const kinds = 'deployment,service,configmap,serviceaccount,pod,job,role,rolebinding'
     const left = kubectl('get', kinds, '-l', 'app.kubernetes.io/part-of=portcullis', '-o', 'name')
     assert.equal(left, '')
   })
 
+  describeUpgrades(() => cluster)
+
   function everyPod(): readonly string[] {
-    const { items } = JSON.parse(
-      kubectl(
-        'get',
-        'pods',
-        '-l',
-        'app.kubernetes.io/component=proxy,app.kubernetes.io/instance=edge',
-        '-o',
-        'json',
-      ),
-    ) as PodList
+    const { items } = JSON.parse(kubectl('get', 'pods', '-l', PROXIES, '-o', 'json')) as PodList
     return items.map(({ metadata }) => metadata.name)
   }
 })
 
-interface PodList {
-  readonly items: readonly Pod[]
-}
-
-interface Pod {
-  readonly metadata: {
-    readonly name: string
-    readonly annotations: Readonly<Record<string, string>>
-    readonly deletionTimestamp?: string
-  }
-  readonly status: {
-    readonly podIP: string
-    readonly containerStatuses: readonly { readonly restartCount: number }[]
-  }
-}
-
 function nameAndRestarts({ metadata, status }: Pod) {
-  return [metadata.name, status.containerStatuses[0]?.restartCount]
+  return [metadata.name, status.containerStatuses?.[0]?.restartCount]
 }

@@ -1,7 +1,7 @@
 import { ALL_METRICS } from '../../src/telemetry/catalogue.ts'
 import type { Generator } from '../generated.ts'
 import { DASHBOARD_ROWS } from './dashboard-rows.ts'
-import type { Panel } from './panel.ts'
+import type { Panel, Row } from './panel.ts'
 
 /** The Grafana dashboard of the control plane's chart. */
 export const dashboard: Generator = {
@@ -19,7 +19,7 @@ function renderDashboard(): string {
   const panels: unknown[] = []
   let id = 0
   let y = 0
-  for (const { title, panels: inRow } of DASHBOARD_ROWS) {
+  for (const { title, panels: inRow } of shownRows()) {
     panels.push({ id: ++id, type: 'row', title, collapsed: false, gridPos: grid(0, y, WIDTH, 1) })
     y += 1
     let x = 0
@@ -81,7 +81,7 @@ function renderPanel({ title, description, kind = 'timeseries', unit, queries }:
   return {
     type: kind,
     title,
-    description: isPlanned(queries) ? `${description} ${PLANNED}` : description,
+    description,
     datasource: SOURCE,
     fieldConfig: { defaults: { unit: unit ?? 'short', min: 0 }, overrides: [] },
     options: isTable ? {} : { legend: { displayMode: 'list', placement: 'bottom' } },
@@ -98,15 +98,23 @@ function renderPanel({ title, description, kind = 'timeseries', unit, queries }:
 
 const HIDE_TIME = { id: 'organize', options: { excludeByName: { Time: true } } }
 
-const PLANNED = 'Planned: nothing feeds it yet.'
+/** Without what nothing feeds yet: whoever sees an empty panel looks for their own mistake. */
+function shownRows(): readonly Row[] {
+  const rows = DASHBOARD_ROWS.map(({ title, panels }) => ({
+    title,
+    panels: panels.flatMap((panel) => {
+      const queries = Object.entries(panel.queries).filter(([, query]) => !isPlanned(query))
+      return queries.length === 0 ? [] : [{ ...panel, queries: Object.fromEntries(queries) }]
+    }),
+  }))
+  return rows.filter(({ panels }) => panels.length > 0)
+}
 
-/** Whoever sees an empty panel is told that it is not their mistake. */
-function isPlanned(queries: Panel['queries']): boolean {
-  const asked = Object.values(queries)
-    .join(' ')
-    .matchAll(/portcullis_\w+/g)
-  const names = new Set(Array.from(asked, ([name]) => name.replace(/_bucket$/, '')))
-  return ALL_METRICS.some((metric) => metric.isPlanned === true && names.has(metric.name))
+function isPlanned(query: string): boolean {
+  const names = Array.from(query.matchAll(/portcullis_\w+/g), ([name]) =>
+    name.replace(/_bucket$/, ''),
+  )
+  return ALL_METRICS.some((metric) => metric.isPlanned === true && names.includes(metric.name))
 }
 
 /** Metrics of proxies get the gateway that was chosen. The controller is there for all of them. */

@@ -24,6 +24,12 @@ import {
   text,
 } from './shapes.ts'
 
+/** Of a chart that another one depends on: Helm gives it `global`, and reads `enabled` itself. */
+const included: Readonly<Record<string, Shape>> = {
+  global: anyObject,
+  enabled: { type: ['boolean', 'null'] },
+}
+
 /** Where pods run and what they may do, in both charts. */
 const pods: Readonly<Record<string, Shape>> = {
   commonLabels: labels,
@@ -40,8 +46,7 @@ const pods: Readonly<Record<string, Shape>> = {
   tolerations: objects,
   affinity: anyObject,
   dnsConfig: anyObject,
-  // Helm gives it to every chart that another one depends on.
-  global: anyObject,
+  ...included,
 }
 
 const utilization = orNull(int(1))
@@ -159,4 +164,5 @@ export const controlPlaneShape = mapping({
   }),
 })
 
-export const noValues = mapping({ global: anyObject })
+/** Its templates are definitions and nothing else, so that the schema has to say it. */
+export const noValues = mapping({ ...included, enabled: { enum: [true, null] } })

@@ -171,7 +171,7 @@ const headerChanges = (what: string) =>
     remove: list('Headers that are taken away.', headerName('Its name.'), 0, 16),
   })
 const headerModifiers = object(
-  'Changes headers.',
+  'Changes headers. In files these are `requestHeaders` and `responseHeaders`.',
   { request: headerChanges('request'), response: headerChanges('response') },
   atLeastOne('request', 'response'),
 )

@@ -29,6 +29,10 @@ from values.
 {{- if and .Values.session.secretName (not (hasKey $settings "session")) -}}
 {{- $settings = set $settings "session" (dict "key" "${SESSION_KEY}") -}}
 {{- end -}}
+{{- /* YAML reads `off` without quotes as false. */ -}}
+{{- range $key := list "adminAddr" "statsAddr" "readinessAddr" -}}
+{{- if eq (toString (get $settings $key)) "false" }}{{ $settings = set $settings $key "off" }}{{ end -}}
+{{- end -}}
 {{- toYaml $settings -}}
 {{- end -}}
 
@@ -39,6 +43,15 @@ from values.
 {{- $file = .Files.Get "files/greeting.yaml" | fromYaml -}}
 {{- end -}}
 {{- toYaml (set (deepCopy $file) "config" (include "portcullis-standalone.settings" . | fromYaml)) -}}
+{{- end -}}
+
+{{/*
+The same as the text of the file, which ends with one line feed. Where empty lines at its end are part
+of a value, a comment comes after them: a manifest would not keep their number.
+*/}}
+{{- define "portcullis-standalone.file" -}}
+{{- $text := print (include "portcullis-standalone.config" .) "\n" -}}
+{{- $text }}{{ if hasSuffix "\n\n" $text }}{{ "# end\n" }}{{ end }}
 {{- end -}}
 
 {{/*

@@ -1,6 +1,10 @@
-{{/* The name of all objects: that of the release. */}}
+{{/*
+The name of all objects: that of the release. A chart that includes this one under several names
+(`alias`) gets objects of their own for each.
+*/}}
 {{- define "portcullis-standalone.fullname" -}}
-{{- default .Release.Name .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
+{{- $name := eq .Chart.Name "portcullis-standalone" | ternary .Release.Name (printf "%s-%s" .Release.Name .Chart.Name) -}}
+{{- default $name .Values.fullnameOverride | trunc 63 | trimSuffix "-" -}}
 {{- end -}}
 
 {{/* The name of a part, (list name part): the first is cut where both are too long, so that parts differ. */}}
@@ -34,11 +38,6 @@ app.kubernetes.io/component: proxy
 {{- toYaml $labels -}}
 {{- end -}}
 
-{{- define "portcullis-standalone.podLabels" -}}
-{{- $labels := mergeOverwrite (deepCopy (default dict .Values.podLabels)) (include "portcullis-standalone.selectorLabels" . | fromYaml) -}}
-{{- toYaml $labels -}}
-{{- end -}}
-
 {{/* Empty where the pod uses the default account of its namespace. */}}
 {{- define "portcullis-standalone.serviceAccountName" -}}
 {{- if .Values.serviceAccount.create -}}
@@ -51,29 +50,4 @@ app.kubernetes.io/component: proxy
 {{- define "portcullis-standalone.image" -}}
 {{- $tag := include "portcullis.scalar" .Values.image.tag | default .Chart.AppVersion -}}
 {{- with .Values.image.registry }}{{ . | trimSuffix "/" }}/{{ end }}{{ .Values.image.repository }}:{{ $tag }}
-{{- end -}}
-
-{{/* The security context of pods, with the runtime's seccomp profile unless another is asked for. */}}
-{{- define "portcullis-standalone.podSecurityContext" -}}
-{{- toYaml (mergeOverwrite (dict "seccompProfile" (dict "type" "RuntimeDefault")) (deepCopy (default dict .Values.podSecurityContext))) -}}
-{{- end -}}
-
-{{/* The variables of the proxy: of the chart's, those that the user does not set. No name may come twice. */}}
-{{- define "portcullis-standalone.environment" -}}
-{{- $own := list -}}
-{{- if .Values.oidc.enabled -}}
-{{- $own = append $own (dict "name" "OIDC_COOKIE_SECRET" "valueFrom" (dict "secretKeyRef" (dict "name" .Values.oidc.cookieSecretName "key" "OIDC_COOKIE_SECRET"))) -}}
-{{- end -}}
-{{- with .Values.session.secretName -}}
-{{- $own = append $own (dict "name" "SESSION_KEY" "valueFrom" (dict "secretKeyRef" (dict "name" . "key" "key"))) -}}
-{{- end -}}
-{{- $names := list -}}
-{{- $further := list -}}
-{{- range .Values.extraEnv -}}
-{{- $names = append $names .name -}}
-{{- $further = append $further (hasKey . "value" | ternary (mergeOverwrite (deepCopy .) (dict "value" (include "portcullis.scalar" .value))) .) -}}
-{{- end -}}
-{{- $all := list -}}
-{{- range $own }}{{ if not (has .name $names) }}{{ $all = append $all . }}{{ end }}{{ end -}}
-{{- with concat $all $further }}{{ toYaml . }}{{ end -}}
 {{- end -}}

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
@@ -22,6 +23,8 @@ export interface Loaded {
   readonly result: Result<Model>
   /** The files that were named in it, to be watched with it. */
   readonly files: readonly NamedFile[]
+  /** SHA-256 of the text, in hexadecimal; undefined where it could not be read. */
+  readonly digest?: string | undefined
 }
 
 /** More than this is no configuration, but a mistake. */
@@ -55,7 +58,8 @@ export function* loadFileStepwise(path: string, options: LoadOptions): Generator
     return { result: refusal([{ code: 'PC0201', severity: 'error', message, origin }]), files: [] }
   }
   yield
-  return yield* loadTextStepwise(found.text, path, options)
+  const loaded = yield* loadTextStepwise(found.text, path, options)
+  return { ...loaded, digest: createHash('sha256').update(found.text).digest('hex') }
 }
 
 function* loadTextStepwise(

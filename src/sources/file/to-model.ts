@@ -26,16 +26,16 @@ import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
 import { pathsOf, readBinds } from './sections/binds.ts'
-import {
-  configSchema,
-  defaultSettings,
-  SETTINGS_THAT_WAIT,
-  SETTINGS_WITHOUT_EFFECT,
-} from './sections/config.ts'
+import { configSchema, defaultSettings } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readSpecial } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
+import {
+  notImplemented,
+  SETTINGS_THAT_WAIT,
+  SETTINGS_WITHOUT_EFFECT,
+} from './sections/unserved-settings.ts'
 
 export interface ModelOptions {
   /** The path of a file that is named: relative ones start at the folder of the document. */
@@ -200,8 +200,13 @@ function readSettings(reading: Reading): Settings {
   if (valueAt(reading.document, ['config', 'dns', 'edns0']) !== undefined) {
     tellUseless(reading, ['dns', 'edns0'])
   }
-  const isStored = value?.storage.mode === 'database'
-  for (const key of [...SETTINGS_THAT_WAIT, ...(isStored ? [['storage', 'mode']] : [])]) {
+  const refused = notImplemented(config)
+  for (const { key, ...said } of refused) {
+    complain(reading, ['config', ...key], { code: 'PC0224', ...said }, 'key')
+  }
+  for (const key of SETTINGS_THAT_WAIT) {
+    // The database is part of the mode that was refused already.
+    if (key[0] === 'database' && refused.some((one) => one.key[0] === 'storage')) continue
     if (valueAt(reading.document, ['config', ...key]) === undefined) continue
     const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
     complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')

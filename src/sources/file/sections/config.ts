@@ -17,6 +17,7 @@ import {
   secret,
 } from '../../../policies/schema.ts'
 import { defined } from '../defined.ts'
+import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
   scalar<Address>({
@@ -27,9 +28,17 @@ const address = () =>
       const found = parseHost(text)
       if (found === undefined || found.kind === 'unix') return found
       const { kind: _, scheme, ...rest } = found
-      return scheme === undefined ? { kind: 'tcp', ...rest } : undefined
+      // Any other name would have to be looked up, and the start would depend on the answer.
+      const isHere = rest.host === 'localhost' || isAddress(rest.host)
+      return scheme === undefined && isHere ? { kind: 'tcp', ...rest } : undefined
     },
   })
+
+function isAddress(host: string): boolean {
+  return host.includes(':') || IPV4.test(host)
+}
+
+const IPV4 = /^([0-9]{1,3}\.){3}[0-9]{1,3}$/
 
 /** An address, never a name: who would look that up? */
 const nameServer = () =>
@@ -41,7 +50,7 @@ const nameServer = () =>
       if (found?.kind !== 'host' || found.scheme !== undefined) return undefined
       const { host, port } = found
       if (host.includes(':')) return `[${host}]:${port}`
-      return /^([0-9]{1,3}\.){3}[0-9]{1,3}$/.test(host) ? `${host}:${port}` : undefined
+      return IPV4.test(host) ? `${host}:${port}` : undefined
     },
   })
 
@@ -166,7 +175,10 @@ const shape = {
   workers: z
     .union([z.int().min(1).max(1024), choice('auto'), numberText()])
     .prefault('auto')
-    .describe('Processes that share the ports; auto: one for each core.'),
+    .describe(
+      'Processes that share the ports; auto: one for each core of the machine or of the CPU limit, ' +
+        'but no more than fit into the CPU and memory that a container asked for.',
+    ),
   enableIpv6: z.boolean().prefault(true).describe('Listens on IPv6 as well as on IPv4.'),
   adminAddr: address()
     .prefault('localhost:15000')
@@ -242,7 +254,10 @@ const shape = {
     .strictObject({
       mode: choice('readonly', 'database', 'file', 'hybrid')
         .prefault('readonly')
-        .describe('readonly: this file and nothing else. database: edits are kept there.'),
+        .describe(
+          'readonly: this file and nothing else. database: edits are kept there; not implemented ' +
+            'yet, so that the gateway does not start.',
+        ),
     })
     .prefault({})
     .describe('Where edits of the Admin UI go.'),
@@ -252,11 +267,13 @@ const shape = {
       maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
     })
     .optional()
-    .describe('The PostgreSQL database.'),
+    .describe('The PostgreSQL database; has no effect yet.'),
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
-    .describe('What seals the ids of MCP sessions.'),
+    .describe(
+      'What seals the ids of MCP sessions; not implemented yet: the gateway does not start.',
+    ),
   mcp: z
     .strictObject({
       sessionTtl: duration().prefault('30m').describe('How long an unused session is kept.'),
@@ -283,36 +300,6 @@ const shape = {
     .prefault({})
     .describe('Who is behind a request, in records.'),
 }
-
-/** Settings of others that do no harm when they do nothing; whoever sets one is told so. */
-export const SETTINGS_WITHOUT_EFFECT = [
-  'additionalTrustDomains',
-  'caAddress',
-  'caAuthToken',
-  'clusterId',
-  'customFunctions',
-  'gateway',
-  'hbone',
-  'localXdsPath',
-  'namespace',
-  'network',
-  'serviceAccount',
-  'skipValidateTrustDomain',
-  'spiffe',
-  'tracing',
-  'trustDomain',
-  'xdsAddress',
-  'xdsAuthToken',
-]
-
-/** Settings of parts that this version does not have; whoever sets one is told so. */
-export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
-  ['database'],
-  ['session'],
-  ['mcp'],
-  ['modelCatalog'],
-  ['standardAttributes'],
-]
 
 const withoutEffect = Object.fromEntries(
   SETTINGS_WITHOUT_EFFECT.map((key) => [
@@ -365,9 +352,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       keepalive: backend.keepalives,
     },
     // Names of the same two that other files use.
-    storage: {
-      mode: storage.mode === 'database' || storage.mode === 'hybrid' ? 'database' : 'readonly',
-    },
+    storage: { mode: isDatabase(storage.mode) ? 'database' : 'readonly' },
     ...(value.database === undefined ? {} : { database: value.database }),
     ...(value.session === undefined ? {} : { session: value.session }),
     mcp: value.mcp,
