@@ -11,6 +11,7 @@ import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
+import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
@@ -32,6 +33,7 @@ import { openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
+import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
 import { Reloading } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -114,6 +116,8 @@ async function serveUntilStopped(
     sink.close()
     return refuse([...warnings, records], terminal)
   }
+  outliveErrors(log, metrics)
+  const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
   const fleet = openFleet(settings, log, metrics, records)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
@@ -172,12 +176,14 @@ async function serveUntilStopped(
       settings.admin,
       adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
+      broke,
     ),
-    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
+    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(
       settings.readiness,
       readinessAnswers(() => status),
       at('config.readinessAddr'),
+      broke,
     ),
   ])
   const servers = opened.filter(isListening)
@@ -210,7 +216,8 @@ async function serveUntilStopped(
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }
       print(diagnostics, terminal)
-      log.error('config', { file, outcome: 'rejected', error: diagnostics[0]?.message })
+      const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
+      log.error('config', { file, outcome: 'rejected', error: cause?.message })
     },
   })
   reload = () => reloading.ask()

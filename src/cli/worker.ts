@@ -8,6 +8,7 @@ import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
+import { outliveErrors } from './outlive-errors.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -69,6 +70,7 @@ function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): S
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
   const metrics = openMetrics(settings)
+  outliveErrors(log, metrics)
   const stop = watchProcess(metrics, { worker: number })
   const { version } = own
   const batch = settings.decisions.file === undefined ? undefined : new DecisionBatch(toParent)

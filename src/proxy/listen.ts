@@ -71,7 +71,8 @@ export class Listeners {
    */
   swap(program: Program, taken = () => {}): Promise<readonly ListenFailure[]> {
     const swapped = this.#swapping.then(() => this.#swap(program, taken))
-    this.#swapping = swapped
+    // One that throws is told of by whoever called; those after it are none of its business.
+    this.#swapping = swapped.catch(() => {})
     return swapped
   }
 
@@ -91,8 +92,13 @@ export class Listeners {
       for (const { server } of open) server.close()
       return [...unbound, ...insecure]
     }
+    try {
+      taken()
+    } catch (error) {
+      for (const { server } of open) server.close()
+      throw error
+    }
     terminators.turn()
-    taken()
     for (const [port, own] of this.#ports) {
       const plan = plans.get(port)
       if (plan === undefined) this.#leave(port, own)

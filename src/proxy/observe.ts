@@ -36,6 +36,7 @@ import { logConnection, logRequest, respond, sourceOf, variablesOf } from './acc
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
+import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Rejection } from './rejection.ts'
@@ -67,8 +68,16 @@ export class Observing implements AcceptObserver {
 
   readonly #collectors: Collectors
   readonly #decisions: Decisions
+  readonly broke: ReportError
 
-  constructor(metrics: Metrics, log: Logger, collectors: Collectors, decisions: Decisions) {
+  constructor(
+    metrics: Metrics,
+    log: Logger,
+    collectors: Collectors,
+    decisions: Decisions,
+    broke: ReportError = errorReporter(log, metrics),
+  ) {
+    this.broke = broke
     this.#metrics = metrics
     this.#log = log
     this.#collectors = collectors
@@ -181,6 +190,7 @@ export class Observing implements AcceptObserver {
 
   began(run: Run): void {
     this.#activeOf(run).inc()
+    run.isActive = true
     const { tracing } = run.listener
     if (tracing !== undefined) this.#collectors.begin(run, tracing)
   }
@@ -203,6 +213,7 @@ export class Observing implements AcceptObserver {
     const { startedAt, sentAt, answeredAt } = run
     const now = performance.now()
     const seconds = (now - startedAt) / 1000
+    if (run.isActive) this.#activeOf(run).inc(-1)
     const series = labelled(this.#seriesOf(run), run, seconds)
     const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
     series.requests
@@ -214,7 +225,6 @@ export class Observing implements AcceptObserver {
     series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
-    this.#activeOf(run).inc(-1)
     if (exchange.reason !== 'upstream') {
       this.#limited(run)
       countRefusal(this.#metrics, exchange)

@@ -26,6 +26,36 @@ export const workerExits = defineCounter({
   labels: [label('outcome', 'how it ended', ['stopped', 'crashed'])],
 })
 
+export const internalErrors = defineCounter({
+  name: 'portcullis_internal_errors_total',
+  help: 'Errors of the gateway itself, each with a line of the log that says where; should be 0.',
+  labels: [
+    label('callout', 'what threw', [
+      'request',
+      'policy',
+      'rule',
+      'backend',
+      'provider',
+      'delivery',
+      'response',
+      'mirror',
+      'body',
+      'reply',
+      'decision-record',
+      'telemetry',
+      'accept',
+      'client-hello',
+      'handshake',
+      'stream',
+      'connection',
+      'timer',
+      'swap',
+      'admin',
+      'process',
+    ]),
+  ],
+})
+
 export const processStartTime = defineGauge({
   name: 'portcullis_process_start_time_seconds',
   help: 'When the process was started, in seconds since 1970.',
@@ -103,6 +133,7 @@ export const PROCESS: MetricGroup = {
     buildInfo,
     workers,
     workerExits,
+    internalErrors,
     processStartTime,
     processCpu,
     processResidentMemory,
