@@ -49,6 +49,8 @@ async function run(
   try {
     await answer(request, response)
   } catch (error) {
+    // A caller that does not wait for the end is none of our business.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return
     broke(error)
     if (response.headersSent) response.destroy()
     else text(response, 500, 'internal error: see the log\n')

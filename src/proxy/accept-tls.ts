@@ -129,6 +129,7 @@ function terminate(
         givenUp(milliseconds)
         doorway.observer.unsecured(connection, listener, reason, milliseconds)
       }),
+    broke: (error) => accepted.broke('handshake', error),
     secured: (tls, secured) => {
       accepted.carrier = tls
       accepted.guard('handshake', () => enter(tls, secured))

@@ -73,7 +73,9 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     const exchange = new Exchange(this.connection, request, source)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
+    run.callOut = 'telemetry'
     this.port.observer.began(run)
+    run.callOut = 'request'
     run.route = listener.match(exchange)
     const { load } = this.port
     run.isCounted = load !== undefined
