@@ -264,9 +264,13 @@ export class Accepted implements Http2Observer {
 
   /** Where its octets go; where nowhere, it is closed and said so. */
   target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
-    const target = this.doorway.acceptance.route(listener, connection, [])
-    if (typeof target !== 'string') return target
-    this.reject('no-route', target, connection)
+    try {
+      const target = this.doorway.acceptance.route(listener, connection, [])
+      if (typeof target !== 'string') return target
+      this.reject('no-route', target, connection)
+    } catch (error) {
+      this.broke('stream', error)
+    }
     return undefined
   }
 

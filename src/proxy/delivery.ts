@@ -4,6 +4,7 @@ import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
+import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { KeptHeaders } from './kept-headers.ts'
@@ -163,8 +164,8 @@ export class Delivery implements ForwardEvents {
     this.#forward.start()
   }
 
-  broke(error: unknown): void {
-    this.#run.callOut = this.#firstByte < 0 ? 'delivery' : 'response'
+  broke(callOut: CallOutName, error: unknown): void {
+    this.#run.callOut = callOut
     this.#events.broken(this.#run, error)
   }
 

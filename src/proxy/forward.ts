@@ -12,6 +12,7 @@ import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { CallOutName } from './call-outs.ts'
 import { endBody, writeBody } from './request-body.ts'
 
 /** Who decides about attempts: ./delivery.ts. */
@@ -25,7 +26,7 @@ export interface ForwardEvents {
   /** The answer began, and was cut short. */
   cut(forward: Forward, reason: string): void
   /** Something threw, whoever's event it was. */
-  broke(error: unknown): void
+  broke(callOut: CallOutName, error: unknown): void
 }
 
 /** One attempt to have a request answered by an upstream. */
@@ -84,7 +85,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       if (this.#isOver) connection.release()
       else this.#send(connection)
     } catch (error) {
-      this.#broke(error)
+      this.#broke(error, 'delivery')
     }
   }
 
@@ -92,17 +93,17 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     try {
       this.#fail(reason === 'connect-timeout' ? 504 : 503, reason, true)
     } catch (error) {
-      this.#broke(error)
+      this.#broke(error, 'delivery')
     }
   }
 
-  #broke(error: unknown): void {
+  #broke(error: unknown, callOut: CallOutName = 'response'): void {
     try {
       this.stop()
     } catch {
       // The first one says more.
     }
-    this.#events.broke(error)
+    this.#events.broke(callOut, error)
   }
 
   #open(): void {
@@ -143,7 +144,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     try {
       return writeBody(upstream, bytes, this.encodes)
     } catch (error) {
-      this.#broke(error)
+      this.#broke(error, 'body')
       return true
     }
   }
@@ -156,7 +157,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
         hideOfSet(renderedEdit(this.exchange.requestEdit).dropped, trailers)
       endBody(upstream, trailers, this.encodes)
     } catch (error) {
-      this.#broke(error)
+      this.#broke(error, 'body')
     }
   }
 
@@ -174,7 +175,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     try {
       this.downstream.resumeBody()
     } catch (error) {
-      this.#broke(error)
+      this.#broke(error, 'body')
     }
   }
 

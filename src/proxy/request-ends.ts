@@ -146,17 +146,20 @@ export class RequestEnds {
   }
 }
 
-/** Ends an exchange of which nothing is sure any more: with an answer, or by cutting it off. */
+/**
+ * Ends an exchange of which nothing is sure any more: with an answer, with one that nothing can be
+ * wrong with, or by cutting it off, whichever does not throw.
+ */
 function endBroken(downstream: Downstream, answer: () => void): void {
-  try {
-    downstream.head.keepAlive = false
-    if (downstream.isResponding) downstream.abort()
-    else answer()
-  } catch {
+  downstream.head.keepAlive = false
+  const plain = () => downstream.reply(INTERNAL.status, NO_LINES, '')
+  const cut = () => downstream.abort()
+  for (const end of downstream.isResponding ? [cut] : [answer, plain, cut]) {
     try {
-      downstream.abort()
+      end()
+      return
     } catch {
-      // Nothing more can be done for it; its connection has timeouts of its own.
+      // Why it ends was told.
     }
   }
 }

@@ -12,7 +12,7 @@ import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { type AuthorizationService, startAuthorizationService } from './authorization-service.ts'
 import { free } from './doorstep.ts'
 import { exchange, listen } from './harness.ts'
-import { arm, hasThrown, plantEverywhere, plantInProgram, unplant } from './planted.ts'
+import { arm, disarm, hasThrown, plantEverywhere, plantInProgram, unplant } from './planted.ts'
 import { type LogLine, modelOf, until } from './whole-gateway.ts'
 
 type Seen = number | 'closed'
@@ -90,12 +90,13 @@ const PLANTS: readonly Plant[] = [
   },
   { callOut: 'delivery', place: 'delivery', seen: 500, named: ROUTE },
   { callOut: 'delivery', place: 'an attempt', seen: 500, named: ROUTE },
-  { callOut: 'delivery', place: 'choosing an endpoint', seen: 500, named: ROUTE },
+  { callOut: 'policy', place: 'choosing an endpoint', seen: 500, named: { kind: 'extAuthz' } },
+  { callOut: 'delivery', place: 'choosing an endpoint', path: '/bare', seen: 500 },
   { callOut: 'delivery', place: 'the span of an attempt', seen: 500, named: ROUTE },
   { callOut: 'response', place: 'reading a response head', seen: 500, named: ROUTE },
   { callOut: 'response', place: 'finishing a delivery', seen: 200, named: ROUTE },
   { callOut: 'response', place: 'the end of an attempt', seen: 200, named: ROUTE },
-  { callOut: 'mirror', place: 'choosing an endpoint', path: '/mirror', seen: 200 },
+  { callOut: 'mirror', place: 'choosing an endpoint of a mirror', path: '/mirror', seen: 200 },
   { callOut: 'body', place: 'a body that was read', path: '/body', by: 'post', seen: 500 },
   { callOut: 'reply', place: 'rendering a reply', path: '/direct', seen: 500 },
   { callOut: 'decision-record', place: 'recording a decision', path: '/denied', seen: 500 },
@@ -111,7 +112,7 @@ const PLANTS: readonly Plant[] = [
   { callOut: 'accept', place: 'counting connections of an address', by: 'http1', seen: 'closed' },
   { callOut: 'accept', place: 'network authorization of plain', by: 'http1', seen: 'closed' },
   { callOut: 'accept', place: 'network authorization of raw', by: 'tcp', seen: 'closed' },
-  { callOut: 'rule', place: 'the rule index', by: 'tcp', seen: 'closed' },
+  { callOut: 'rule', place: 'the index of network rules', by: 'tcp', seen: 'closed' },
   { callOut: 'stream', place: 'choosing where a stream goes', by: 'tcp', seen: 'closed' },
   { callOut: 'connection', place: 'reading bytes of HTTP/1.1', by: 'http1', seen: 'closed' },
   { callOut: 'connection', place: 'counting a connection', by: 'http1', seen: 'closed' },
@@ -157,7 +158,7 @@ describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () =
   metrics: { fields: { add: { tenant: "request.headers['x-tenant']" } } }
 frontendPolicies:
   networkAuthorization: { rules: [{ deny: "source.port == 1 || destination.hostname == 'nobody.test' || source.identity == 'nobody'" }] }
-  accessLog: { filter: "request.path != '/never'" }
+  accessLog: { filter: "source.port != 1" }
   tracing: { host: 127.0.0.1:${own}, randomSampling: "1.0" }
 gateways:
   plain:
@@ -241,7 +242,8 @@ routes:
         lines.length = 0
         arm(place)
         assert.equal(await ask(plant, version), seen)
-        assert.ok(hasThrown(), 'nothing was called there')
+        await until('the throw', hasThrown)
+        disarm()
         await until('the record', () => told().length > 0)
         const then = { ...plant, path: '/', by: by === 'post' || by === 'malformed' ? 'http' : by }
         assert.equal(await ask(then as Plant, version), 200, 'the next one is served')
@@ -262,6 +264,7 @@ routes:
     for (let i = 0; i < 2; i++) {
       arm('planning ports')
       const { isApplied, diagnostics } = await gateway.apply(modelOf(text))
+      disarm()
       assert.equal(isApplied, false)
       assert.deepEqual(
         diagnostics.map(({ code }) => code),

@@ -22,20 +22,26 @@ import { HelloReader } from '../../src/wire/tls/client-hello.ts'
 import { Terminators } from '../../src/wire/tls/terminators.ts'
 
 let armed = ''
+let isTripped = false
 
-/** The next call of this place throws, and no other. */
+/** Every call of this place throws, until it is disarmed. */
 export function arm(place: string): void {
   armed = place
+  isTripped = false
+}
+
+export function disarm(): void {
+  armed = ''
 }
 
 /** Whether what was armed has thrown. */
 export function hasThrown(): boolean {
-  return armed === ''
+  return isTripped
 }
 
 export function trip(place: string): void {
   if (armed !== place) return
-  armed = ''
+  isTripped = true
   throw new Error(`planted: ${place}`)
 }
 
@@ -59,10 +65,7 @@ function plantIn(owner: object, name: string, place: string): void {
 
 /** Prototypes of what the request path calls, whatever the configuration. */
 export function plantEverywhere(): void {
-  const rules = Object.getPrototypeOf(compileRules([]))
   for (const [owner, name, place] of [
-    [rules, 'decide', 'the rule index'],
-    [rules, 'admitting', 'the index of Allow rules'],
     [HttpListeners.prototype, 'forHost', 'finding the listener'],
     [ProviderSelection.prototype, 'next', 'choosing a provider'],
     [Delivery.prototype, 'start', 'delivery'],
@@ -98,8 +101,20 @@ export function plantEverywhere(): void {
   for (const policy of POLICIES) plantInPolicy(policy)
 }
 
-/** A header that rules may read; reading it throws in the middle of their expression. */
+/** The index; and a header that rules may read, which throws in the middle of their expression. */
 function plantInRules(): void {
+  const rules = Object.getPrototypeOf(compileRules([]))
+  const { decide, admitting } = rules
+  type Variables = { readonly request?: unknown }
+  rules.decide = function (variables: Variables) {
+    trip(variables.request === undefined ? 'the index of network rules' : 'the rule index')
+    return decide.call(this, variables)
+  }
+  rules.admitting = function (variables: Variables) {
+    trip('the index of Allow rules')
+    return admitting.call(this, variables)
+  }
+  restores.push(() => Object.assign(rules, { decide, admitting }))
   const { get } = Http1Headers.prototype
   Http1Headers.prototype.get = function (name: string) {
     if (name === 'x-thrower') trip('a rule')
@@ -148,7 +163,15 @@ export function plantInProgram(program: Program): void {
         trip('choosing a backend')
         return route.choose(own)
       }
-      return { ...route, choose }
+      const mirrors = route.mirrors.map((mirror) => {
+        const cluster = Object.create(mirror.cluster) as typeof mirror.cluster
+        cluster.choose = (own, tried) => {
+          trip('choosing an endpoint of a mirror')
+          return mirror.cluster.choose(own, tried)
+        }
+        return { ...mirror, cluster }
+      })
+      return { ...route, choose, mirrors }
     }
     if (listener.network !== undefined)
       plantIn(listener.network, 'decide', `network authorization of ${listener.gateway}`)
