@@ -1,7 +1,8 @@
+import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
-import { closeKept, retiredKept } from '../program/kept.ts'
+import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
@@ -66,6 +67,8 @@ export interface GatewayOptions {
   readonly ticketSecret?: Uint8Array
   /** Where records of decisions go beside memory. */
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
+  /** Limits that this process shares with others. */
+  readonly quotas?: Quotas | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -131,7 +134,10 @@ export class Gateway {
       now: () => performance.now(),
       random: Math.random,
       telling: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
-      world: authenticationWorld(metrics, log),
+      world: {
+        ...authenticationWorld(metrics, log),
+        ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
+      },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
     this.#decisions = new Decisions({
@@ -170,6 +176,11 @@ export class Gateway {
   /** The newest first, of those that this process still has. */
   decisions(query: DecisionQuery): readonly DecisionRecord[] {
     return this.#decisions.find(query)
+  }
+
+  /** Limits of the Program that runs which are shared with other processes. */
+  get quotas(): readonly string[] {
+    return quotasOf(this.#program)
   }
 
   get connections(): number {

@@ -6,6 +6,8 @@ import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.
 import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
+import type { QuotaReport } from './quota-messages.ts'
+import { QuotaOwner } from './quota-owner.ts'
 import type { Decided, Order, Report } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
@@ -15,6 +17,8 @@ const PATIENCE = 1_000
 
 interface Worker {
   readonly number: number
+  /** Never that of another one, as its number may be. */
+  readonly serial: number
   readonly child: ChildProcess
   readonly startedAt: number
 }
@@ -32,6 +36,14 @@ export class Workers {
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
+  readonly #quotas = new QuotaOwner({
+    workers: () => this.#count,
+    send: (serial, order) => {
+      const worker = [...this.#workers.values()].find((own) => own.serial === serial)
+      return worker !== undefined && send(worker.child, order)
+    },
+  })
+  #serials = 0
   #model: Model | undefined
   #ids = 0
   #isDraining = false
@@ -59,7 +71,8 @@ export class Workers {
     const applied = await this.#apply(first, model)
     if (!applied.isApplied) return applied
     this.#model = model
-    await Promise.all(others.map((worker) => this.#apply(worker, model)))
+    const all = await Promise.all(others.map((worker) => this.#apply(worker, model)))
+    this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
   }
 
@@ -105,9 +118,14 @@ export class Workers {
       env: { ...process.env, PORTCULLIS_WORKER: String(number) },
       serialization: 'advanced',
     })
-    const worker: Worker = { number, child, startedAt: performance.now() }
+    const serial = ++this.#serials
+    const worker: Worker = { number, serial, child, startedAt: performance.now() }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report | Decided) => {
+    child.on('message', (report: Report | Decided | QuotaReport) => {
+      if (report.kind === 'quota') {
+        this.#quotas.report(serial, report)
+        return
+      }
       if (report.kind === 'decided') {
         this.#whenDecided(report)
         return
@@ -125,6 +143,7 @@ export class Workers {
 
   #gone(worker: Worker, reason: string): void {
     this.#workers.delete(worker.number)
+    this.#quotas.ended(worker.serial)
     this.#whenEnded(this.#isDraining ? 'stopped' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
     this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
@@ -138,14 +157,15 @@ export class Workers {
     )
   }
 
-  async #apply(worker: Worker, model: Model): Promise<Applied> {
+  async #apply(worker: Worker, model: Model): Promise<AppliedBy> {
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,
       model,
       ticketSecret: this.#ticketSecret,
     }))
-    return report?.kind === 'applied' ? report.applied : { isApplied: false, diagnostics: [] }
+    if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }
+    return { ...report.applied, quotas: report.quotas }
   }
 
   /** undefined: the worker ended, or did not answer in time. */
@@ -172,6 +192,12 @@ export class Workers {
   }
 }
 
-function send(child: ChildProcess, order: Order): void {
+interface AppliedBy extends Applied {
+  readonly quotas: readonly string[]
+}
+
+/** False where nobody is there any more. */
+function send(child: ChildProcess, order: Order): boolean {
   if (child.connected) child.send(order, () => {})
+  return child.connected
 }
