@@ -17,7 +17,7 @@ const LONGEST_WAIT = 2_000
 interface Lease {
   readonly limit: QuotaLimit
   tokens: number
-  /** Since it was reported last. */
+  /** Of what was lent in advance, since it was reported last. */
   used: number
   epoch: number
   expires: number
@@ -26,7 +26,6 @@ interface Lease {
 }
 
 interface Waiting {
-  readonly asked: readonly QuotaAsked[]
   settle(order: QuotaOrder | undefined): void
 }
 
@@ -129,7 +128,7 @@ export class QuotaLeases implements Quotas {
           resolve({ asked: asked.indexOf(refused), wait: order.wait, isAway: false })
         }
       }
-      this.#waiting.set(id, { asked: missing, settle })
+      this.#waiting.set(id, { settle })
       this.#asks.push({ id, asked: missing })
       this.#sendSoon()
     })
@@ -142,7 +141,9 @@ export class QuotaLeases implements Quotas {
     lease.expires = expires
     lease.emptyUntil = 0
     lease.tokens += tokens
-    spend(lease, own)
+    // The owner knows that the request uses its own; only what is in use is kept account of.
+    if (asked.limit.refill === 0) spend(lease, own)
+    else lease.tokens -= own
     this.#watch()
   }
 

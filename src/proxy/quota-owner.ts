@@ -34,9 +34,14 @@ interface Bucket {
   epoch: number
   /** Of what was lent before the last fill, how much would have had room in the bucket then. */
   headroom: number
-  /** What workers have and did not report, by worker. */
+  /**
+   * What workers may still have, by worker. The token that a request asks for is used by it at
+   * once, and belongs to this only where it comes back.
+   */
   readonly lent: Map<number, number>
   recalling: Promise<void> | undefined
+  /** Requests that wait for what is called back. */
+  waiting: number
 }
 
 export interface OwnerOptions {
@@ -129,7 +134,9 @@ export class QuotaOwner {
         this.#options.send(worker, { ...order, until: isSure && isFilled ? latest : now })
         return
       }
+      for (const bucket of out) bucket.waiting++
       await Promise.all(out.map((bucket) => this.#recall(bucket)))
+      for (const bucket of out) bucket.waiting--
     }
   }
 
@@ -156,18 +163,20 @@ export class QuotaOwner {
       headroom: 0,
       lent: new Map(),
       recalling: undefined,
+      waiting: 0,
     }
     buckets.set(key, made)
     return made
   }
 
   #lend(bucket: Bucket, worker: number, now: number): Grant {
-    const isLong = bucket.limit.interval >= SHORTEST_LENT
+    const { filledAt, limit, epoch, waiting } = bucket
+    const mayLend = waiting === 0 && limit.interval >= SHORTEST_LENT
     const parts = LENT * Math.max(1, this.#options.workers())
-    const tokens = isLong ? 1 + Math.max(0, Math.floor((bucket.left - 1) / parts)) : 1
+    const tokens = 1 + (mayLend ? Math.floor((bucket.left - 1) / parts) : 0)
     bucket.left -= tokens
-    bucket.lent.set(worker, (bucket.lent.get(worker) ?? 0) + tokens)
-    const { filledAt, limit, epoch } = bucket
+    const lent = limit.refill === 0 ? tokens : tokens - 1
+    if (lent > 0) bucket.lent.set(worker, (bucket.lent.get(worker) ?? 0) + lent)
     return { tokens, epoch, expires: Math.min(now + LONGEST_LEASE, filledAt + limit.interval) }
   }
 
