@@ -2,132 +2,20 @@ import type { Socket } from 'node:net'
 import { Connection, type Destination, type Source } from '../exchange/connection.ts'
 import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
 import type { ListenerProgram } from '../program/program.ts'
-import type { Deadlines } from '../wire/deadlines.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
 import { acceptTls } from './accept-tls.ts'
-import type { Acceptance, AcceptObserver, Served } from './acceptance.ts'
-import { admit, readmit } from './admission.ts'
+import type { Served } from './acceptance.ts'
+import { admit } from './admission.ts'
 import type { CallOutName } from './call-outs.ts'
-import type { HttpListeners } from './http-listeners.ts'
-import type { Load } from './load.ts'
+import type { Doorway } from './doorway.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
 import { type StreamTarget, serveStream } from './tcp.ts'
-import { TurnedAway } from './turned-away.ts'
-
-export type { Acceptance, AcceptObserver, Http2, Served } from './acceptance.ts'
-
-/** One port and the connections that came by it. */
-export class Doorway implements Port {
-  readonly acceptance: Acceptance
-  /** Replaced whole when the Program is. */
-  plan: PortPlan
-  readonly open = new Set<Accepted>()
-  readonly #turnedAway = new TurnedAway()
-  #empty: PromiseWithResolvers<void> | undefined = undefined
-
-  constructor(plan: PortPlan, acceptance: Acceptance) {
-    this.plan = plan
-    this.acceptance = acceptance
-  }
-
-  get listeners(): HttpListeners {
-    return this.plan.names
-  }
-
-  get observer(): AcceptObserver {
-    return this.acceptance.observer
-  }
-
-  get deadlines(): Deadlines {
-    return this.acceptance.deadlines
-  }
-
-  get mostBody(): number {
-    return this.plan.mostBody
-  }
-
-  get mostUpload(): number {
-    return this.plan.http.body
-  }
-
-  get trustedHops(): number {
-    return this.plan.trustedHops
-  }
-
-  get load(): Load | undefined {
-    return this.acceptance.load
-  }
-
-  nextId(): string {
-    return this.acceptance.nextId()
-  }
-
-  get isDraining(): boolean {
-    return this.#empty !== undefined
-  }
-
-  accept(socket: Socket): void {
-    try {
-      this.#accept(socket)
-    } catch (error) {
-      socket.destroy()
-      this.observer.broke?.('accept', error, { gateway: this.plan.listeners[0]?.gateway })
-    }
-  }
-
-  #accept(socket: Socket): void {
-    // Without anybody to hear it an error would end the process.
-    socket.on('error', ignore)
-    const { counts, observer } = this.acceptance
-    if (this.isDraining || !counts.enter()) {
-      const word = this.isDraining ? 'draining' : 'connections'
-      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.tell(socket)
-      else socket.destroy()
-      observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
-      return
-    }
-    const accepted = new Accepted(socket, this)
-    this.open.add(accepted)
-    try {
-      accepted.start()
-    } catch (error) {
-      accepted.broke('accept', error)
-    }
-  }
-
-  left(accepted: Accepted): void {
-    this.open.delete(accepted)
-    this.acceptance.counts.leave()
-    if (this.open.size === 0) this.#empty?.resolve()
-  }
-
-  /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
-  replan(plan: PortPlan, grace: number): void {
-    this.plan = plan
-    for (const accepted of [...this.open])
-      accepted.guard('accept', () => readmit(accepted, plan, grace))
-  }
-
-  /** Idle connections close, the others are told to; resolves when none is left. */
-  drain(): Promise<void> {
-    if (this.#empty === undefined) {
-      this.#empty = Promise.withResolvers<void>()
-      for (const accepted of [...this.open]) accepted.guard('connection', () => accepted.drain())
-      if (this.open.size === 0) this.#empty.resolve()
-    }
-    return this.#empty.promise
-  }
-
-  destroy(): void {
-    for (const accepted of [...this.open]) accepted.cut()
-  }
-}
 
 /** One accepted socket, from its first octet until it is somebody else's. */
 export class Accepted implements Http2Observer {
@@ -325,11 +213,24 @@ export class Accepted implements Http2Observer {
 
   /** The true source is known: who may come in comes in. */
   #sourced(): void {
-    const { plan, doorway } = this
-    const { counts } = doorway.acceptance
+    const { counts } = this.doorway.acceptance
+    const key = counts.enterFrom(this.source as Source)
+    if (!(key instanceof Promise)) {
+      this.#entered(key)
+      return
+    }
+    void key.then((own) => {
+      if (!this.socket.destroyed) this.guard('accept', () => this.#entered(own))
+      else if (own !== undefined) counts.leaveFrom(own)
+    })
+  }
+
+  /** `key`: of its address, of which there may be as many. */
+  #entered(key: string | undefined): void {
+    const { plan } = this
     const connection = this.connection(false, undefined, undefined)
-    this.#addressKey = counts.enterFrom(this.source as Source)
-    if (this.#addressKey === undefined) {
+    this.#addressKey = key
+    if (key === undefined) {
       const word = 'connections-per-address'
       this.reject(word, word, connection)
       return
@@ -394,5 +295,3 @@ export class Accepted implements Http2Observer {
     })
   }
 }
-
-function ignore(): void {}

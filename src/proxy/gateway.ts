@@ -19,7 +19,7 @@ import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts
 import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
-import type { Acceptance } from './accept.ts'
+import type { Acceptance } from './acceptance.ts'
 import { Collectors } from './collectors.ts'
 import { ConnectionCounts } from './connection-counts.ts'
 import { Decisions } from './decisions.ts'
@@ -154,7 +154,7 @@ export class Gateway {
     const acceptance: Acceptance = {
       deadlines,
       load: this.#load,
-      counts: new ConnectionCounts(settings.limits),
+      counts: new ConnectionCounts(settings.limits, undefined, options.quotas),
       route: streamRouter(() => this.#streams),
       observer: this.#observing,
       nextId: createRequestId,

@@ -5,7 +5,8 @@ import {
   type Socket,
 } from 'node:net'
 import type { Program } from '../program/program.ts'
-import { type Acceptance, Doorway } from './accept.ts'
+import type { Acceptance } from './acceptance.ts'
+import { Doorway } from './doorway.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
 
 /** A port that could not be had, or a listener's TLS: all of a Diagnostic but its code. */
