@@ -29,7 +29,7 @@ import { openLog } from '../telemetry/open-log.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
-import { openFleet, openMetrics } from './fleet.ts'
+import { type Fleet, openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
@@ -181,7 +181,7 @@ async function serveUntilStopped(
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(
       settings.readiness,
-      readinessAnswers(() => status),
+      readinessAnswers(() => withWorkers(status, fleet)),
       at('config.readinessAddr'),
       broke,
     ),
@@ -247,6 +247,14 @@ async function serveUntilStopped(
   await new Promise<void>((done) => sink.flush(done))
   sink.close()
   return 0
+}
+
+/** Ready is who serves: without a worker nobody does, and with fewer than all it is said. */
+function withWorkers(status: Status, { size, serving }: Fleet): Status {
+  const count = serving()
+  if (!status.isReady || count === size) return status
+  if (count === 0) return { ...status, isReady: false, detail: 'no worker is serving' }
+  return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
 }
 
 /** What is wrong with the policies, in the log too; what the reader said was printed already. */

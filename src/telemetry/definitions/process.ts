@@ -16,14 +16,14 @@ export const buildInfo = defineInfo({
 
 export const workers = defineGauge({
   name: 'portcullis_workers',
-  help: 'Worker processes that are running.',
+  help: 'Worker processes that serve the configuration.',
   labels: [],
 })
 
 export const workerExits = defineCounter({
   name: 'portcullis_worker_exits_total',
-  help: 'Worker processes that ended; one that crashed was replaced.',
-  labels: [label('outcome', 'how it ended', ['stopped', 'crashed'])],
+  help: 'Worker processes that ended; one that crashed or could not apply the configuration is replaced.',
+  labels: [label('outcome', 'how it ended', ['stopped', 'crashed', 'not-applied'])],
 })
 
 export const internalErrors = defineCounter({
