@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import { redact } from '../model/redact.ts'
@@ -33,7 +34,7 @@ export function metricsAnswers(
         const metrics = await read()
         response.writeHead(200, { 'content-type': CONTENT_TYPES[format] })
         // Piece by piece, so that a slow scraper does not hold a copy of everything.
-        Readable.from(renderMetrics(metrics, format)).pipe(response)
+        await pipeline(Readable.from(renderMetrics(metrics, format)), response)
       },
     ],
   ])

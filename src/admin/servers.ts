@@ -5,16 +5,17 @@ import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Address } from '../model/settings.ts'
 
 /** What answers at one path. */
-export type Answer = (request: IncomingMessage, response: ServerResponse) => void
+export type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 /**
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
- * is off; a Diagnostic where it cannot listen.
+ * is off; a Diagnostic where it cannot listen. `broke`: told what an answer threw.
  */
 export async function serve(
   address: Address,
   answers: ReadonlyMap<string, Answer>,
   origin: Origin,
+  broke: (error: unknown) => void = () => {},
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const isLocal = address.kind !== 'unix' && isLoopback(address.host)
@@ -29,13 +30,31 @@ export async function serve(
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
       text(response, 405, 'only GET\n')
-    } else answer(request, response)
+    } else void run(answer, request, response, broke)
   })
   server.keepAliveTimeout = 65_000
   const failure = await listen(server, address, origin)
   if (failure !== undefined) return failure
   server.unref()
   return server
+}
+
+/** What throws is the affair of one caller, and told. */
+async function run(
+  answer: Answer,
+  request: IncomingMessage,
+  response: ServerResponse,
+  broke: (error: unknown) => void,
+): Promise<void> {
+  try {
+    await answer(request, response)
+  } catch (error) {
+    // A caller that does not wait for the end is none of our business.
+    if ((error as NodeJS.ErrnoException).code === 'ERR_STREAM_PREMATURE_CLOSE') return
+    broke(error)
+    if (response.headersSent) response.destroy()
+    else text(response, 500, 'internal error: see the log\n')
+  }
 }
 
 function isLoopback(host: string): boolean {

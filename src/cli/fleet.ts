@@ -3,11 +3,11 @@ import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { type Applied, Gateway } from '../proxy/gateway.ts'
 import type { Decided } from '../proxy/worker-messages.ts'
-import { Workers } from '../proxy/workers.ts'
+import { type WorkerEnd, Workers } from '../proxy/workers.ts'
 import type { DecisionFile } from '../telemetry/decision-file.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
-import { workerExits } from '../telemetry/definitions/process.ts'
+import { workerExits, workers as workersGauge } from '../telemetry/definitions/process.ts'
 import type { MetricView } from '../telemetry/exposition.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -18,6 +18,8 @@ import { workerCount } from './worker-count.ts'
 /** What serves: this process, or workers of it. */
 export interface Fleet {
   readonly size: number
+  /** How many processes serve now. */
+  serving(): number
   apply(model: Model): Promise<Applied>
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
@@ -52,6 +54,7 @@ export function openFleet(
     })
     return {
       size: 1,
+      serving: () => 1,
       apply: (model) => gateway.apply(model),
       drain: async () => {
         await gateway.drain()
@@ -67,10 +70,13 @@ export function openFleet(
     if (dropped > 0) file?.dropped(dropped)
   }
   const exits = metrics.counter(workerExits)
-  const ended = (outcome: 'stopped' | 'crashed') => exits.at({ outcome }).inc()
+  const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
   const workers = new Workers(entry, size, log, decided, ended)
+  const alive = metrics.gauge(workersGauge).at({})
+  metrics.beforeRead(() => alive.set(workers.serving))
   return {
     size,
+    serving: () => workers.serving,
     apply: (model) => workers.apply(model),
     drain: async () => {
       await workers.drain()

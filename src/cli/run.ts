@@ -17,6 +17,7 @@ import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
+import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
@@ -34,11 +35,12 @@ import { openLog } from '../telemetry/open-log.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
-import { openFleet, openMetrics } from './fleet.ts'
+import { type Fleet, openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { loadBetweenRequests } from './load.ts'
 import { notImplemented } from './not-implemented.ts'
+import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
 import { Reloading } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -122,6 +124,8 @@ async function serveUntilStopped(
     sink.close()
     return refuse([...warnings, records], terminal)
   }
+  outliveErrors(log, metrics)
+  const broke = (error: unknown) => errorReporter(log, metrics)('admin', error)
   const fleet = openFleet(settings, log, metrics, records)
   metrics.gauge(workers).at({}).set(fleet.size)
   let status: Status = {
@@ -182,12 +186,14 @@ async function serveUntilStopped(
       settings.admin,
       adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
+      broke,
     ),
-    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
+    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(
       settings.readiness,
-      readinessAnswers(() => status, digests),
+      readinessAnswers(() => withWorkers(status, fleet), digests),
       at('config.readinessAddr'),
+      broke,
     ),
   ])
   const servers = opened.filter(isListening)
@@ -226,7 +232,8 @@ async function serveUntilStopped(
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }
       print(diagnostics, terminal)
-      log.error('config', { file, outcome: 'rejected', error: diagnostics[0]?.message })
+      const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
+      log.error('config', { file, outcome: 'rejected', error: cause?.message })
     },
   })
   reload = () => reloading.ask()
@@ -256,6 +263,14 @@ async function serveUntilStopped(
   await new Promise<void>((done) => sink.flush(done))
   sink.close()
   return 0
+}
+
+/** Ready is who serves: without a worker nobody does, and with fewer than all it is said. */
+function withWorkers(status: Status, { size, serving }: Fleet): Status {
+  const count = serving()
+  if (!status.isReady || count === size) return status
+  if (count === 0) return { ...status, isReady: false, detail: 'no worker is serving' }
+  return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
 }
 
 /** What is wrong with the policies, in the log too; what the reader said was printed already. */

@@ -1,13 +1,17 @@
 import own from '../../package.json' with { type: 'json' }
+import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
+import { QuotaLeases } from '../proxy/quota-leases.ts'
+import type { QuotaOrder } from '../proxy/quota-messages.ts'
 import type { Decided, Order, Report } from '../proxy/worker-messages.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
+import { outliveErrors } from './outlive-errors.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -16,12 +20,18 @@ export function runWorker(number: string): Promise<number> {
     const report = (message: Report) => {
       if (process.connected) process.send?.(message, () => {})
     }
+    const quotas = new QuotaLeases({
+      send: (message) => {
+        if (process.connected) process.send?.(message, () => {})
+      },
+    })
     let isDraining = false
     const drain = async () => {
       if (isDraining) return
       isDraining = true
       await serving?.gateway.drain()
       await serving?.close()
+      quotas.close()
       if (process.connected) process.disconnect?.()
       resolve(0)
     }
@@ -36,11 +46,16 @@ export function runWorker(number: string): Promise<number> {
         void drain()
         return
       }
+      if (isQuotaOrder(order)) {
+        quotas.receive(order)
+        return
+      }
       if (order.kind === 'apply') {
         endFrugally()
-        serving ??= begin(order.model, number, order.ticketSecret)
-        const applied = await serving.gateway.apply(order.model)
-        report({ kind: 'applied', id: order.id, applied })
+        serving ??= begin(order.model, number, order.ticketSecret, quotas)
+        const { gateway } = serving
+        const applied = await gateway.apply(order.model)
+        report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         return
       }
       if (order.kind === 'decisions') {
@@ -65,10 +80,20 @@ interface Serving {
   readonly close: () => Promise<void>
 }
 
-function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): Serving {
+function isQuotaOrder(order: Order): order is QuotaOrder {
+  return order.kind.startsWith('quota-')
+}
+
+function begin(
+  { settings }: Model,
+  number: string,
+  ticketSecret: Uint8Array,
+  quotas: Quotas,
+): Serving {
   // Processes that write to one pipe do not mix their lines up to this length.
   const { log, sink } = openLog({ ...settings.logging, piece: 4_096 })
   const metrics = openMetrics(settings)
+  outliveErrors(log, metrics)
   const stop = watchProcess(metrics, { worker: number })
   const { version } = own
   const batch = settings.decisions.file === undefined ? undefined : new DecisionBatch(toParent)
@@ -79,6 +104,7 @@ function begin({ settings }: Model, number: string, ticketSecret: Uint8Array): S
     reusePort: true,
     ticketSecret,
     version,
+    quotas,
     writeDecision: batch && ((record) => batch.add(record)),
   })
   const close = async () => {

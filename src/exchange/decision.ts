@@ -123,6 +123,8 @@ export interface Scrutiny {
   admitted(rule: RulePlace | undefined): Tally
   /** The rule came to no boolean. */
   failed(rule: RulePlace, why: 'error' | 'unset' | 'not-boolean'): void
+  /** Evaluating or explaining rules threw: an error of ours. The rule, where it is known. */
+  broke(rule: RulePlace | undefined, error: unknown, variables: Variables): void
 }
 
 export interface Tally {
@@ -138,6 +140,7 @@ export const NO_SCRUTINY: Scrutiny = {
   isDue: () => false,
   admitted: () => UNCOUNTED,
   failed: () => {},
+  broke: () => {},
 }
 
 /** What an exchange has before anything was decided that is worth telling. */

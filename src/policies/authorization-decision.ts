@@ -9,15 +9,16 @@ import {
 } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import { admittingApart, findThrowing, undecided } from './authorization-fault.ts'
 import {
   attributesOf,
   type Denial,
-  denyingIn,
   entered,
   judge,
   type PlacedRule,
   placeOf,
   type RuleGroups,
+  ruleAt,
   type ScopedRules,
   tellFailures,
 } from './authorization-judgement.ts'
@@ -116,12 +117,16 @@ class RuleDecider implements Decider {
   decide(variables: Variables): Decision | undefined {
     if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
     const denial = this.#denialOf(variables)
-    if (denial !== undefined) return this.#told(true, this.#enforced, variables, denial)
+    if (denial !== undefined) {
+      if (typeof denial === 'object' && 'stage' in denial) return denial
+      const otherwise = undecided(this.#stage, 'error', undefined)
+      return this.#told(true, this.#enforced, variables, otherwise, denial)
+    }
     if (this.#audit !== undefined && !this.#passes(this.#audit, variables)) {
-      return this.#told(false, this.#all, variables)
+      return this.#told(false, this.#all, variables, undefined)
     }
     if (this.#share === 0 || Math.random() >= this.#share) return undefined
-    return this.#told(true, this.#enforced, variables)
+    return this.#told(true, this.#enforced, variables, undefined)
   }
 
   explain(variables: Variables): readonly ExplainedRule[] {
@@ -135,33 +140,95 @@ class RuleDecider implements Decider {
     })
   }
 
-  /** Undefined: the request is admitted, and that is counted. */
-  #denialOf(variables: Variables): Denial | undefined {
+  /**
+   * Undefined: the request is admitted, and that is counted. A Decision: it is denied because
+   * something threw, and there is no more to find out.
+   */
+  #denialOf(variables: Variables): Denial | Decision | undefined {
     const { denies, requires, allows } = this.#enforced
-    const own = denyingIn(denies, variables) ?? denyingIn(requires, variables)
-    if (own !== undefined) return own
-    if (allows.length === 0) {
-      this.#unopposed ??= this.#scrutiny.admitted(undefined)
-      this.#unopposed.inc()
-      return undefined
+    let at: CompiledRules | undefined
+    try {
+      for (const deny of denies) {
+        at = deny
+        const rule = entered(deny, variables).denying(variables)
+        if (rule >= 0) return ruleAt(deny, rule)
+      }
+      for (const require of requires) {
+        at = require
+        const rule = entered(require, variables).denying(variables)
+        if (rule >= 0) return ruleAt(require, rule)
+      }
+      at = undefined
+      if (allows.length === 0) {
+        this.#unopposed ??= this.#scrutiny.admitted(undefined)
+        this.#unopposed.inc()
+        return undefined
+      }
+      for (const allow of allows) {
+        at = allow
+        const rule = entered(allow, variables).admitting(variables)
+        if (rule >= 0) return this.#admitted(allow, rule)
+      }
+      return 'no-allow-match'
+    } catch (error) {
+      return this.#afterThrow(at, variables, error)
     }
-    for (const allow of allows) {
-      const rule = entered(allow, variables).admitting(variables)
-      if (rule < 0) continue
-      const tally = allow.tallies[rule] ?? this.#tallyOf(allow, rule)
-      tally.inc()
-      return undefined
-    }
-    return 'no-allow-match'
   }
 
-  /** Whether audit blocks agree with what the others let through. */
+  #admitted(allow: CompiledRules, rule: number): undefined {
+    const tally = allow.tallies[rule] ?? this.#tallyOf(allow, rule)
+    tally.inc()
+    return undefined
+  }
+
+  #afterThrow(
+    at: CompiledRules | undefined,
+    variables: Variables,
+    error: unknown,
+  ): Decision | undefined {
+    if (at === undefined) throw error
+    if (at.action !== 'Allow') {
+      const thrown = findThrowing(at, variables, error)
+      this.#scrutiny.broke(thrown.rule, thrown.error, variables)
+      return undecided(this.#stage, 'error', thrown.rule)
+    }
+    const { allows } = this.#enforced
+    for (const allow of allows.slice(allows.indexOf(at))) {
+      const rule =
+        allow === at ? this.#apart(allow, variables, error) : this.#tried(allow, variables)
+      if (rule >= 0) return this.#admitted(allow, rule)
+    }
+    return undecided(this.#stage, 'no-allow-match', undefined)
+  }
+
+  #apart(allow: CompiledRules, variables: Variables, error: unknown): number {
+    const thrown = admittingApart(allow, variables, error)
+    this.#scrutiny.broke(thrown.rule, thrown.error, variables)
+    return thrown.admitting
+  }
+
+  #tried(allow: CompiledRules, variables: Variables): number {
+    try {
+      return entered(allow, variables).admitting(variables)
+    } catch (error) {
+      return this.#apart(allow, variables, error)
+    }
+  }
+
+  /** Whether audit blocks agree with what the others let through. What throws says nothing. */
   #passes({ denies, requires, allows }: Groups, variables: Variables): boolean {
-    for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
-    for (const require of requires) if (!entered(require, variables).decide(variables)) return false
-    // An Allow rule that is enforced has matched already, where there is one.
-    if (this.#enforced.allows.length > 0 || allows.length === 0) return true
-    return allows.some((allow) => entered(allow, variables).admitting(variables) >= 0)
+    try {
+      for (const deny of denies) if (!entered(deny, variables).decide(variables)) return false
+      for (const require of requires) {
+        if (!entered(require, variables).decide(variables)) return false
+      }
+      // An Allow rule that is enforced has matched already, where there is one.
+      if (this.#enforced.allows.length > 0 || allows.length === 0) return true
+      return allows.some((allow) => entered(allow, variables).admitting(variables) >= 0)
+    } catch (error) {
+      this.#scrutiny.broke(undefined, error, variables)
+      return true
+    }
   }
 
   #tallyOf(allow: CompiledRules, rule: number): Tally {
@@ -170,26 +237,42 @@ class RuleDecider implements Decider {
     return tally
   }
 
-  #told(isEnforced: boolean, groups: RuleGroups, variables: Variables, denial?: Denial): Decision {
-    const { judgement, named } = judge(groups, variables, this.#scrutiny, denial)
-    const isOther = isEnforced && this.#audit !== undefined
-    return {
-      ...judgement,
-      stage: this.#stage,
-      isEnforced,
-      audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
-      invalid: undefined,
-      provider: undefined,
-      isSkipped: false,
-      attributes: attributesOf(named, this.#all, variables),
+  /** `otherwise`: what holds if the rules that decided cannot be explained. */
+  #told(
+    isEnforced: boolean,
+    groups: RuleGroups,
+    variables: Variables,
+    otherwise: Decision | undefined,
+    denial?: Denial,
+  ): Decision | undefined {
+    try {
+      const { judgement, named } = judge(groups, variables, this.#scrutiny, denial)
+      const isOther = isEnforced && this.#audit !== undefined
+      return {
+        ...judgement,
+        stage: this.#stage,
+        isEnforced,
+        audited: isOther ? judge(this.#all, variables, UNTOLD).judgement : undefined,
+        invalid: undefined,
+        provider: undefined,
+        isSkipped: false,
+        attributes: attributesOf(named, this.#all, variables),
+      }
+    } catch (error) {
+      this.#scrutiny.broke(undefined, error, variables)
+      return otherwise
     }
   }
 
   /** Rules that fail while others decide are seen by nobody: now and then some are looked at. */
   #lookForFailures(variables: Variables): void {
-    this.#scrutiny.search(() => {
-      this.#cursor = tellFailures(this.#all, this.#cursor, variables, this.#scrutiny)
-    })
+    try {
+      this.#scrutiny.search(() => {
+        this.#cursor = tellFailures(this.#all, this.#cursor, variables, this.#scrutiny)
+      })
+    } catch (error) {
+      this.#scrutiny.broke(undefined, error, variables)
+    }
   }
 }
 

@@ -106,7 +106,7 @@ export function judge(
 }
 
 /** The rule of sets of Deny or Require rules that denies. */
-export function denyingIn<T extends ScopedRules>(
+function denyingIn<T extends ScopedRules>(
   sets: readonly T[],
   variables: Variables,
 ): SetRule | undefined {
@@ -149,7 +149,7 @@ function unexplained(own: SetRule, explained: RuleExplanation, variables: Variab
 
 const evaluations = new WeakMap<Expression, ReturnType<Expression['evaluate']>>()
 
-function ruleAt(set: ScopedRules, at: number): SetRule {
+export function ruleAt(set: ScopedRules, at: number): SetRule {
   return { set, at, rule: set.placed[at] as PlacedRule }
 }
 

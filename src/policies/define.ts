@@ -5,6 +5,7 @@ import type { Ask } from '../exchange/ask.ts'
 import type { Decider, Scrutiny } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
+import type { Quotas } from '../exchange/quota.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
@@ -58,9 +59,10 @@ export interface Site {
   shared<T>(policies: readonly ValidPolicy[], make: () => T): T
   /**
    * What lives on across reloads as long as the policy stays the same; `part` tells several things
-   * of one policy apart. What has a `close` is closed when no Program has it any more.
+   * of one policy apart. What has a `close` is closed when no Program has it any more. `key` is the
+   * same in every process that serves the same Model.
    */
-  kept<T>(policy: ValidPolicy, make: () => T, part?: string): T
+  kept<T>(policy: ValidPolicy, make: (key: string) => T, part?: string): T
   /** Says what is wrong with a policy that serves all the same. */
   report(diagnostic: Diagnostic): void
   readonly world: World
@@ -69,7 +71,10 @@ export interface Site {
 }
 
 /** What policies that look outside are given of the world; without a word, the real one. */
-export interface World extends Partial<JwtWorld> {}
+export interface World extends Partial<JwtWorld> {
+  /** Limits that several processes share; without it, this process is all there is. */
+  readonly quotas?: Quotas
+}
 
 export type PolicyExpression = Pick<Expression, 'term' | 'reads' | 'evaluate' | 'predicate'>
 

@@ -10,6 +10,8 @@ export interface Kept {
   limitedKeys?(): readonly [policy: string, count: number]
   /** Seconds since the keys of each issuer were fetched; without those that never were. */
   keyAges?(): Iterable<readonly [issuer: string, seconds: number]>
+  /** Limits that it shares with other processes. */
+  readonly quotas?: readonly string[]
   /** Those whose keys it fetches. */
   readonly issuers?: readonly string[]
 }
@@ -39,6 +41,11 @@ export function keptFigures(program: Program | undefined) {
     }
   }
   return { remembered, ages, keys }
+}
+
+/** All limits that are shared with other processes. */
+export function quotasOf(program: Program | undefined): readonly string[] {
+  return [...(program?.state.values() ?? [])].flatMap((kept) => (kept as Kept).quotas ?? [])
 }
 
 /** All whose keys are fetched. */

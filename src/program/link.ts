@@ -1,10 +1,23 @@
-import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
+// HOT PATH: the policies of a route. Guarded by bench/proxy.ts.
+
+import { errorIn } from '../exchange/policy-error.ts'
+import type { Outcome, Step } from '../exchange/step.ts'
+import type { PolicyPlace } from '../model/policy.ts'
 
 const NOTHING: Step = () => undefined
 
+const places = new WeakMap<Step, PolicyPlace>()
+
+/** Whoever catches what the step throws learns which policy it is of. */
+export function placeStep(step: Step, policy: PolicyPlace): Step {
+  places.set(step, policy)
+  return step
+}
+
 /**
  * Steps as one: nothing to run costs nothing, and few are called from code that knows how many
- * they are, at half the cost of a loop over them.
+ * they are, at half the cost of a loop over them. What one of them throws is thrown with its
+ * policy; how far it came is a local number, which is all that this costs a request that is fine.
  */
 export function linkSteps(steps: readonly Step[]): Step {
   const [a, b, c, d] = steps as [Step, Step, Step, Step]
@@ -12,39 +25,96 @@ export function linkSteps(steps: readonly Step[]): Step {
     case 0:
       return NOTHING
     case 1:
-      return a
+      return (exchange) => {
+        try {
+          const outcome = a(exchange)
+          return outcome === undefined ? undefined : goOn(outcome, steps, exchange, 1)
+        } catch (error) {
+          throw errorIn(places.get(a), error)
+        }
+      }
     case 2:
       return (exchange) => {
-        const outcome = a(exchange)
-        return outcome === undefined ? b(exchange) : goOn(outcome, steps, exchange, 1)
+        let at = a
+        try {
+          const first = a(exchange)
+          if (first !== undefined) return goOn(first, steps, exchange, 1)
+          at = b
+          const last = b(exchange)
+          return last === undefined ? undefined : goOn(last, steps, exchange, 2)
+        } catch (error) {
+          throw errorIn(places.get(at), error)
+        }
       }
     case 3:
       return (exchange) => {
-        const first = a(exchange)
-        if (first !== undefined) return goOn(first, steps, exchange, 1)
-        const second = b(exchange)
-        return second === undefined ? c(exchange) : goOn(second, steps, exchange, 2)
+        let at = a
+        try {
+          const first = a(exchange)
+          if (first !== undefined) return goOn(first, steps, exchange, 1)
+          at = b
+          const second = b(exchange)
+          if (second !== undefined) return goOn(second, steps, exchange, 2)
+          at = c
+          const last = c(exchange)
+          return last === undefined ? undefined : goOn(last, steps, exchange, 3)
+        } catch (error) {
+          throw errorIn(places.get(at), error)
+        }
       }
     case 4:
       return (exchange) => {
-        const first = a(exchange)
-        if (first !== undefined) return goOn(first, steps, exchange, 1)
-        const second = b(exchange)
-        if (second !== undefined) return goOn(second, steps, exchange, 2)
-        const third = c(exchange)
-        return third === undefined ? d(exchange) : goOn(third, steps, exchange, 3)
+        let at = a
+        try {
+          const first = a(exchange)
+          if (first !== undefined) return goOn(first, steps, exchange, 1)
+          at = b
+          const second = b(exchange)
+          if (second !== undefined) return goOn(second, steps, exchange, 2)
+          at = c
+          const third = c(exchange)
+          if (third !== undefined) return goOn(third, steps, exchange, 3)
+          at = d
+          const last = d(exchange)
+          return last === undefined ? undefined : goOn(last, steps, exchange, 4)
+        } catch (error) {
+          throw errorIn(places.get(at), error)
+        }
       }
     default:
       return linkSteps([linkSteps(steps.slice(0, 4)), linkSteps(steps.slice(4))])
   }
 }
 
+/** After the step before `next`, which has not let the request pass at once. */
 function goOn(
-  outcome: Outcome | Promise<Outcome>,
+  outcome: Exclude<Outcome, undefined> | Promise<Outcome>,
   steps: readonly Step[],
   exchange: Parameters<Step>[0],
   next: number,
 ): Outcome | Promise<Outcome> {
   if (!(outcome instanceof Promise)) return outcome
-  return outcome.then((answer) => answer ?? runSteps(steps, exchange, next))
+  return outcome.then(
+    (answer) => answer ?? runFrom(steps, exchange, next),
+    (error: unknown) => {
+      throw errorIn(places.get(steps[next - 1] as Step), error)
+    },
+  )
+}
+
+function runFrom(
+  steps: readonly Step[],
+  exchange: Parameters<Step>[0],
+  from: number,
+): Outcome | Promise<Outcome> {
+  for (let i = from; i < steps.length; i++) {
+    const step = steps[i] as Step
+    try {
+      const outcome = step(exchange)
+      if (outcome !== undefined) return goOn(outcome, steps, exchange, i + 1)
+    } catch (error) {
+      throw errorIn(places.get(step), error)
+    }
+  }
+  return undefined
 }

@@ -9,7 +9,7 @@ import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
 import { type Fault, faultOf, invalidDecider, invalidStep } from './invalid.ts'
 import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
-import { linkSteps } from './link.ts'
+import { linkSteps, placeStep } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
 import type { Services } from './services.ts'
@@ -161,8 +161,13 @@ function compileOne(
   const policies = byKind.get(policy.kind)
   if (policies === undefined) return {}
   const part = policy.compile(policies, site)
-  const tell = part.step && services.watchStep?.(policies[0])
-  return tell === undefined ? part : { ...part, step: watched(part.step as Step, tell) }
+  if (part.step === undefined) return part
+  const tell = services.watchStep?.(policies[0])
+  if (tell === undefined) {
+    placeStep(part.step, policies[0])
+    return part
+  }
+  return { ...part, step: placeStep(watched(part.step, tell), policies[0]) }
 }
 
 /** Most have one part, and lists that grow are larger than what is in them. */

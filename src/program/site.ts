@@ -146,9 +146,9 @@ export class Sites {
     return compiled
   }
 
-  keep<T>(policy: ValidPolicy, part: string, make: () => T): T {
+  keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
     const key = `${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`
-    const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make()) as T
+    const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make(key)) as T
     this.state.set(key, kept)
     return kept
   }
@@ -216,7 +216,7 @@ class OpenSite implements Site {
     return this.#sites.identity([...policies, ...seen.map((scope) => scope ?? NO_SCOPES)])
   }
 
-  kept<T>(policy: ValidPolicy, make: () => T, part = ''): T {
+  kept<T>(policy: ValidPolicy, make: (key: string) => T, part = ''): T {
     return this.#sites.keep(policy, part, make)
   }
 

@@ -7,7 +7,7 @@ import type { Secured, Terminator } from '../wire/tls/terminate.ts'
 import type { Accepted } from './accept.ts'
 import { admit } from './admission.ts'
 import { admissionOf, isAlike } from './port-plan.ts'
-import { Prelude } from './prelude.ts'
+import { Prelude, type PreludeEnd } from './prelude.ts'
 import { SecuredPort } from './secured-port.ts'
 import { type StreamTarget, serveStream } from './tcp.ts'
 
@@ -61,9 +61,9 @@ export function acceptTls(accepted: Accepted, connection: Connection): void {
     return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome, bytes) }
   }
   const { handshakeTimeout } = plan.tls
-  new Prelude(socket, handshakeTimeout, doorway.deadlines, read, (end) =>
-    failed(end === 'timeout' ? 'timeout' : 'reset'),
-  )
+  const ended = (end: PreludeEnd) => failed(end === 'timeout' ? 'timeout' : 'reset')
+  const broke = (error: unknown) => accepted.broke('client-hello', error)
+  new Prelude(socket, handshakeTimeout, doorway.deadlines, read, ended, broke)
 }
 
 function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
@@ -108,26 +108,31 @@ function terminate(
   const { doorway, plan, socket } = accepted
   const givenUp = (duration: number) => target?.done({ outcome: 'cancelled', status: 0, duration })
   const { handshakeTimeout } = plan.tls
+  const enter = (tls: TLSSocket, secured: Secured) => {
+    const source: Source = connection.source
+    source.certificate = secured.certificate
+    doorway.observer.secured(connection, listener, secured)
+    const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
+    // It may be another Program by now, and it is its rules that hold.
+    const isIn =
+      now !== undefined &&
+      (accepted.admittedBy === accepted.plan || admit(accepted, connection, [now]))
+    if (isIn) serve(accepted, now, connection, tls, secured, target)
+    else {
+      tls.destroy()
+      givenUp(secured.milliseconds)
+    }
+  }
   terminator.secure(socket, handshakeTimeout, doorway.deadlines, {
-    failed: (reason, milliseconds) => {
-      givenUp(milliseconds)
-      doorway.observer.unsecured(connection, listener, reason, milliseconds)
-    },
+    failed: (reason, milliseconds) =>
+      accepted.guard('handshake', () => {
+        givenUp(milliseconds)
+        doorway.observer.unsecured(connection, listener, reason, milliseconds)
+      }),
+    broke: (error) => accepted.broke('handshake', error),
     secured: (tls, secured) => {
       accepted.carrier = tls
-      const source: Source = connection.source
-      source.certificate = secured.certificate
-      doorway.observer.secured(connection, listener, secured)
-      const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
-      // It may be another Program by now, and it is its rules that hold.
-      const isIn =
-        now !== undefined &&
-        (accepted.admittedBy === accepted.plan || admit(accepted, connection, [now]))
-      if (isIn) serve(accepted, now, connection, tls, secured, target)
-      else {
-        tls.destroy()
-        givenUp(secured.milliseconds)
-      }
+      accepted.guard('handshake', () => enter(tls, secured))
     },
   })
 }

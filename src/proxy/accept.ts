@@ -1,162 +1,21 @@
 import type { Socket } from 'node:net'
 import { Connection, type Destination, type Source } from '../exchange/connection.ts'
-import type { Decision } from '../exchange/decision.ts'
 import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
 import type { ListenerProgram } from '../program/program.ts'
-import type { Deadlines } from '../wire/deadlines.ts'
-import type { DownstreamEvents } from '../wire/downstream.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
-import type { Terminators } from '../wire/tls/terminators.ts'
-import { acceptTls, type TlsObserver } from './accept-tls.ts'
-import { admit, readmit } from './admission.ts'
-import type { ConnectionCounts } from './connection-counts.ts'
-import type { HttpListeners } from './http-listeners.ts'
-import type { Load } from './load.ts'
-import { isAlike, type PortPlan, type ProxyProtocolPlan, type RequestReading } from './port-plan.ts'
+import { acceptTls } from './accept-tls.ts'
+import type { Served } from './acceptance.ts'
+import { admit } from './admission.ts'
+import type { CallOutName } from './call-outs.ts'
+import type { Doorway } from './doorway.ts'
+import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
-import { type Rejection, type RejectionWord, rejectionOf } from './rejection.ts'
-import { type Observer, type Port, RequestLoop } from './request-loop.ts'
+import { type RejectionWord, rejectionOf } from './rejection.ts'
+import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
-import { type Streamed, type StreamRouter, type StreamTarget, serveStream } from './tcp.ts'
-import { TurnedAway } from './turned-away.ts'
-
-export interface AcceptObserver extends Observer, TlsObserver {
-  /** A connection is served from now on. */
-  served?(listener: string, protocol: WireProtocol): Serving
-  rejected(rejection: Rejection): void
-  /** Network authorization decided something that is worth telling. */
-  decided?(connection: Connection, listener: ListenerProgram, decision: Decision): void
-  streamed(connection: Connection, listener: ListenerProgram, streamed: Streamed): void
-}
-
-/** Something that serves a connection and can be asked to come to an end. */
-export interface Served {
-  /** Closes as soon as nothing is under way. */
-  drain(): void
-}
-
-/** HTTP/2 on a socket, after ALPN chose it or a client began with its preface. */
-export interface Http2 {
-  /** Undefined: more octets are needed to tell. */
-  isPreface(bytes: Buffer): boolean | undefined
-  serve(socket: Socket, events: DownstreamEvents, plan: PortPlan, observer: Http2Observer): Served
-}
-
-/** What all ports share. */
-export interface Acceptance {
-  readonly deadlines: Deadlines
-  readonly counts: ConnectionCounts
-  readonly route: StreamRouter
-  readonly observer: AcceptObserver
-  readonly nextId: () => string
-  readonly terminators: Terminators
-  readonly load?: Load
-  /** Without it HTTP/2 is not offered. */
-  readonly http2: Http2 | undefined
-}
-
-/** One port and the connections that came by it. */
-export class Doorway implements Port {
-  readonly acceptance: Acceptance
-  /** Replaced whole when the Program is. */
-  plan: PortPlan
-  readonly open = new Set<Accepted>()
-  readonly #turnedAway = new TurnedAway()
-  #empty: PromiseWithResolvers<void> | undefined = undefined
-
-  constructor(plan: PortPlan, acceptance: Acceptance) {
-    this.plan = plan
-    this.acceptance = acceptance
-  }
-
-  get listeners(): HttpListeners {
-    return this.plan.names
-  }
-
-  get observer(): AcceptObserver {
-    return this.acceptance.observer
-  }
-
-  get deadlines(): Deadlines {
-    return this.acceptance.deadlines
-  }
-
-  get mostBody(): number {
-    return this.plan.mostBody
-  }
-
-  get mostJson(): number {
-    return this.plan.mostJson
-  }
-
-  get mostUpload(): number {
-    return this.plan.http.body
-  }
-
-  get trustedHops(): number {
-    return this.plan.trustedHops
-  }
-
-  get reading(): RequestReading {
-    return this.plan.reading
-  }
-
-  get load(): Load | undefined {
-    return this.acceptance.load
-  }
-
-  nextId(): string {
-    return this.acceptance.nextId()
-  }
-
-  get isDraining(): boolean {
-    return this.#empty !== undefined
-  }
-
-  accept(socket: Socket): void {
-    // Without anybody to hear it an error would end the process.
-    socket.on('error', ignore)
-    const { counts, observer } = this.acceptance
-    if (this.isDraining || !counts.enter()) {
-      const word = this.isDraining ? 'draining' : 'connections'
-      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.tell(socket)
-      else socket.destroy()
-      observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
-      return
-    }
-    const accepted = new Accepted(socket, this)
-    this.open.add(accepted)
-    accepted.start()
-  }
-
-  left(accepted: Accepted): void {
-    this.open.delete(accepted)
-    this.acceptance.counts.leave()
-    if (this.open.size === 0) this.#empty?.resolve()
-  }
-
-  /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
-  replan(plan: PortPlan, grace: number): void {
-    this.plan = plan
-    for (const accepted of [...this.open]) readmit(accepted, plan, grace)
-  }
-
-  /** Idle connections close, the others are told to; resolves when none is left. */
-  drain(): Promise<void> {
-    if (this.#empty === undefined) {
-      this.#empty = Promise.withResolvers<void>()
-      for (const accepted of [...this.open]) accepted.drain()
-      if (this.open.size === 0) this.#empty.resolve()
-    }
-    return this.#empty.promise
-  }
-
-  destroy(): void {
-    for (const accepted of [...this.open]) accepted.carrier.destroy()
-  }
-}
+import { type StreamTarget, serveStream } from './tcp.ts'
 
 /** One accepted socket, from its first octet until it is somebody else's. */
 export class Accepted implements Http2Observer {
@@ -183,6 +42,7 @@ export class Accepted implements Http2Observer {
   #isHttp2 = false
   #received = 0
   #sent = 0
+  #isCut = false
 
   constructor(socket: Socket, doorway: Doorway) {
     this.socket = socket
@@ -248,7 +108,36 @@ export class Accepted implements Http2Observer {
   end(grace: number): void {
     this.closedBy ??= 'removed'
     this.drain()
-    this.#after(grace, () => this.carrier.destroy())
+    this.#after(grace, () => this.cut())
+  }
+
+  /** Whether the gateway cut it off while something was under way. */
+  get isCut(): boolean {
+    return this.#isCut
+  }
+
+  cut(): void {
+    this.#isCut = true
+    this.carrier.destroy()
+  }
+
+  /** Something threw: an error of ours, which nobody comes in by, and which costs this one alone. */
+  broke(callOut: CallOutName, error: unknown): void {
+    this.closedBy ??= 'error'
+    this.carrier.destroy()
+    const { listener, plan } = this
+    const gateway = plan.listeners[0]?.gateway
+    const connection = this.source && this.connection(false, undefined, undefined)
+    const place = { gateway, listener: listener?.listener.name, connection }
+    this.doorway.observer.broke?.(callOut, error, place)
+  }
+
+  guard(callOut: CallOutName, work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.broke(callOut, error)
+    }
   }
 
   /** Whether it could have come in by this plan as it did by the one before. */
@@ -267,9 +156,13 @@ export class Accepted implements Http2Observer {
 
   /** Where its octets go; where nowhere, it is closed and said so. */
   target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
-    const target = this.doorway.acceptance.route(listener, connection, [])
-    if (typeof target !== 'string') return target
-    this.reject('no-route', target, connection)
+    try {
+      const target = this.doorway.acceptance.route(listener, connection, [])
+      if (typeof target !== 'string') return target
+      this.reject('no-route', target, connection)
+    } catch (error) {
+      this.broke('stream', error)
+    }
     return undefined
   }
 
@@ -283,9 +176,10 @@ export class Accepted implements Http2Observer {
   /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
   serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
     const { deadlines, http2 } = this.doorway.acceptance
-    const loop = new RequestLoop(port, connection, (word) => {
+    const closing = (word: ClosedWord) => {
       this.closedBy ??= word
-    })
+    }
+    const loop = new RequestLoop(port, connection, closing, () => this.#isCut)
     this.serves(isHttp2 && http2 !== undefined ? 'http2' : 'http1')
     if (isHttp2 && http2 !== undefined) {
       this.served = http2.serve(socket, loop, this.plan, this)
@@ -310,7 +204,8 @@ export class Accepted implements Http2Observer {
       return { consumed: header.length, next: () => this.#moved(header, refuse) }
     }
     const { deadlines } = this.doorway
-    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse)
+    const broke = (error: unknown) => this.broke('accept', error)
+    new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse, broke)
   }
 
   #moved({ peers }: ProxyHeader, refuse: (detail: string) => void): void {
@@ -322,11 +217,24 @@ export class Accepted implements Http2Observer {
 
   /** The true source is known: who may come in comes in. */
   #sourced(): void {
-    const { plan, doorway } = this
-    const { counts } = doorway.acceptance
+    const { counts } = this.doorway.acceptance
+    const key = counts.enterFrom(this.source as Source)
+    if (!(key instanceof Promise)) {
+      this.#entered(key)
+      return
+    }
+    void key.then((own) => {
+      if (!this.socket.destroyed) this.guard('accept', () => this.#entered(own))
+      else if (own !== undefined) counts.leaveFrom(own)
+    })
+  }
+
+  /** `key`: of its address, of which there may be as many. */
+  #entered(key: string | undefined): void {
+    const { plan } = this
     const connection = this.connection(false, undefined, undefined)
-    this.#addressKey = counts.enterFrom(this.source as Source)
-    if (this.#addressKey === undefined) {
+    this.#addressKey = key
+    if (key === undefined) {
       const word = 'connections-per-address'
       this.reject(word, word, connection)
       return
@@ -359,7 +267,9 @@ export class Accepted implements Http2Observer {
       if (isHttp2 === undefined) return undefined
       return { consumed: 0, next: () => this.serveHttp(socket, connection, doorway, isHttp2) }
     }
-    new Prelude(socket, plan.http.headTimeout, deadlines, read, () => socket.destroy())
+    const gone = () => socket.destroy()
+    const broke = (error: unknown) => this.broke('connection', error)
+    new Prelude(socket, plan.http.headTimeout, deadlines, read, gone, broke)
   }
 
   #after(milliseconds: number, then: () => void): void {
@@ -377,15 +287,15 @@ export class Accepted implements Http2Observer {
 
   #left(): void {
     if (this.#addressKey !== undefined) this.doorway.acceptance.counts.leaveFrom(this.#addressKey)
-    // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
-    const isClients = this.carrier.readableEnded || this.carrier.errored !== null
-    this.tellMoved()
-    const tell = () => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
-    // HTTP/2 says a moment later why it closed.
-    if (this.#isHttp2) setImmediate(tell)
-    else tell()
     this.doorway.left(this)
+    this.guard('telemetry', () => {
+      // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
+      const isClients = this.carrier.readableEnded || this.carrier.errored !== null
+      this.tellMoved()
+      const tell = () => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
+      // HTTP/2 says a moment later why it closed.
+      if (this.#isHttp2) setImmediate(() => this.guard('telemetry', tell))
+      else tell()
+    })
   }
 }
-
-function ignore(): void {}

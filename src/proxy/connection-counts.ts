@@ -1,4 +1,5 @@
 import type { Source } from '../exchange/connection.ts'
+import type { QuotaLimit, QuotaRefusal, Quotas } from '../exchange/quota.ts'
 import { descriptorLimit } from './descriptors.ts'
 
 export interface CountLimits {
@@ -9,9 +10,19 @@ export interface CountLimits {
 /** Descriptors for files, listeners, logs and the admin API. */
 const RESERVED = 64
 
-/** How many connections there are, in all and from each address; shared by all ports. */
+/** Of the limits that processes share. */
+const ALL = 'connections'
+const BY_ADDRESS = 'connections-per-address'
+
+/**
+ * How many connections there are, in all and from each address; shared by all ports, and by all
+ * processes that serve the gateway.
+ */
 export class ConnectionCounts {
   readonly limits: CountLimits
+  readonly #quotas: Quotas | undefined
+  readonly #all: QuotaLimit
+  readonly #each: QuotaLimit
   #total = 0
   readonly #byAddress = new Map<string, number>()
 
@@ -19,9 +30,12 @@ export class ConnectionCounts {
    * No more than the process has descriptors for: a connection that is taken needs another one to
    * its upstream, and without one it could only be answered with an error.
    */
-  constructor(limits: CountLimits, descriptors = descriptorLimit()) {
+  constructor(limits: CountLimits, descriptors = descriptorLimit(), quotas?: Quotas) {
     const most = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
     this.limits = { ...limits, connections: Math.min(limits.connections, most) }
+    this.#quotas = quotas
+    this.#all = atOnce(limits.connections)
+    this.#each = atOnce(limits.connectionsPerAddress)
   }
 
   get total(): number {
@@ -32,31 +46,54 @@ export class ConnectionCounts {
     return this.#byAddress.size
   }
 
-  /** Counts one more, unless there are as many as there may be. */
-  enter(): boolean {
+  /** Counts one more, unless there are as many as there may be; later, where others must be asked. */
+  enter(): boolean | Promise<boolean> {
     if (this.#total >= this.limits.connections) return false
     this.#total++
-    return true
+    const taken = this.#quotas?.take([{ quota: ALL, limit: this.#all, key: '' }])
+    const isIn = (refusal: QuotaRefusal | undefined) => {
+      if (refusal !== undefined) this.#total--
+      return refusal === undefined
+    }
+    return taken instanceof Promise ? taken.then(isIn) : isIn(taken)
   }
 
   leave(): void {
     this.#total--
+    this.#quotas?.give(ALL, '')
   }
 
   /** The same for its address; answers the key to leave by, or undefined where it is too many. */
-  enterFrom(source: Source): string | undefined {
+  enterFrom(source: Source): string | undefined | Promise<string | undefined> {
     const key = keyOf(source)
     const count = this.#byAddress.get(key) ?? 0
     if (count >= this.limits.connectionsPerAddress) return undefined
     this.#byAddress.set(key, count + 1)
-    return key
+    const taken = this.#quotas?.take([{ quota: BY_ADDRESS, limit: this.#each, key }])
+    const isIn = (refusal: QuotaRefusal | undefined) => {
+      if (refusal === undefined) return key
+      this.#left(key)
+      return undefined
+    }
+    return taken instanceof Promise ? taken.then(isIn) : isIn(taken)
   }
 
   leaveFrom(key: string): void {
+    this.#left(key)
+    this.#quotas?.give(BY_ADDRESS, key)
+  }
+
+  #left(key: string): void {
     const count = this.#byAddress.get(key) ?? 0
     if (count > 1) this.#byAddress.set(key, count - 1)
     else this.#byAddress.delete(key)
   }
+}
+
+/** What is taken is given back: nothing is filled, and there are as many keys as connections. */
+function atOnce(capacity: number): QuotaLimit {
+  const never = Number.POSITIVE_INFINITY
+  return { capacity, refill: 0, interval: never, maxKeys: never }
 }
 
 /** Whoever has one address of IPv6 has the 2^64 beside it too: they count as one. */

@@ -4,6 +4,7 @@ import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
+import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { KeptHeaders } from './kept-headers.ts'
@@ -28,6 +29,10 @@ export interface DeliveryEvents {
   select(run: Run, selection: Selection, next: () => void): void
   attempted(backend: string, attempted: Attempted): void
   retried(backend: string, reason: RetryReason): void
+  /** Something threw on the way. */
+  broken(run: Run, error: unknown): void
+  /** The same where the request is none the worse for it. */
+  mirrorBroke(run: Run, error: unknown): void
 }
 
 const STATUS_OUTCOMES = ['invalid', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
@@ -83,7 +88,8 @@ export class Delivery implements ForwardEvents {
             this.#events.attempted(cluster.name, own)
           }
           const { head } = downstream
-          return MirrorCopy.send(head, exchange, edit, cluster, this.#isDecoded, tell) ?? []
+          const broke = (error: unknown) => this.#events.mirrorBroke(this.#run, error)
+          return MirrorCopy.send(head, exchange, edit, cluster, this.#isDecoded, tell, broke) ?? []
         })
     }
     this.#attempt()
@@ -156,6 +162,11 @@ export class Delivery implements ForwardEvents {
     this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
     this.#forward.start()
+  }
+
+  broke(callOut: CallOutName, error: unknown): void {
+    this.#run.callOut = callOut
+    this.#events.broken(this.#run, error)
   }
 
   sent(forward: Forward): void {
@@ -260,7 +271,14 @@ export class Delivery implements ForwardEvents {
     this.#run.retries++
     this.#events.retried(this.#run.backend?.cluster.name ?? '', reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
-    this.#timer = setTimeout(() => this.#attemptNext(), delay)
+    this.#timer = setTimeout(() => {
+      this.#run.callOut = 'delivery'
+      try {
+        this.#attemptNext()
+      } catch (error) {
+        this.#events.broken(this.#run, error)
+      }
+    }, delay)
   }
 
   #settle(outcome: Attempt['outcome'], word: AttemptOutcome): void {

@@ -12,6 +12,7 @@ import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { CallOutName } from './call-outs.ts'
 import { endBody, writeBody } from './request-body.ts'
 
 /** Who decides about attempts: ./delivery.ts. */
@@ -24,6 +25,8 @@ export interface ForwardEvents {
   unanswered(forward: Forward, status: number, reason: string, isUntouched: boolean): void
   /** The answer began, and was cut short. */
   cut(forward: Forward, reason: string): void
+  /** Something threw, whoever's event it was. */
+  broke(callOut: CallOutName, error: unknown): void
 }
 
 /** One attempt to have a request answered by an upstream. */
@@ -74,13 +77,33 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#upstream?.resume()
   }
 
+  // Events of two sockets: what throws below them is the affair of this request, and must not get to
+  // whoever reads the socket.
+
   connected(connection: UpstreamConnection): void {
-    if (this.#isOver) connection.release()
-    else this.#send(connection)
+    try {
+      if (this.#isOver) connection.release()
+      else this.#send(connection)
+    } catch (error) {
+      this.#broke(error, 'delivery')
+    }
   }
 
   unconnected(reason: string): void {
-    this.#fail(reason === 'connect-timeout' ? 504 : 503, reason, true)
+    try {
+      this.#fail(reason === 'connect-timeout' ? 504 : 503, reason, true)
+    } catch (error) {
+      this.#broke(error, 'delivery')
+    }
+  }
+
+  #broke(error: unknown, callOut: CallOutName = 'response'): void {
+    try {
+      this.stop()
+    } catch {
+      // The first one says more.
+    }
+    this.#events.broke(callOut, error)
   }
 
   #open(): void {
@@ -118,33 +141,64 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   write(bytes: Buffer): boolean {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return true
-    return writeBody(upstream, bytes, this.encodes)
+    try {
+      return writeBody(upstream, bytes, this.encodes)
+    } catch (error) {
+      this.#broke(error, 'body')
+      return true
+    }
   }
 
   end(trailers: Fields | undefined): void {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return
-    if (trailers !== undefined) hideOfSet(renderedEdit(this.exchange.requestEdit).dropped, trailers)
-    endBody(upstream, trailers, this.encodes)
+    try {
+      if (trailers !== undefined)
+        hideOfSet(renderedEdit(this.exchange.requestEdit).dropped, trailers)
+      endBody(upstream, trailers, this.encodes)
+    } catch (error) {
+      this.#broke(error, 'body')
+    }
   }
 
   abort(reason: string): void {
     if (this.#isOver) return
-    this.stop()
-    this.#events.cut(this, reason)
+    try {
+      this.stop()
+      this.#events.cut(this, reason)
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   drained(): void {
-    this.downstream.resumeBody()
+    try {
+      this.downstream.resumeBody()
+    } catch (error) {
+      this.#broke(error, 'body')
+    }
   }
 
   // The answer on its way to the client.
 
   interim(head: ResponseHead): void {
-    this.downstream.interim(head, renderedEdit(this.exchange.responseEdit).dropped)
+    try {
+      this.downstream.interim(head, renderedEdit(this.exchange.responseEdit).dropped)
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   response(head: ResponseHead): boolean {
+    try {
+      return this.#respond(head)
+    } catch (error) {
+      this.#broke(error)
+      return false
+    }
+  }
+
+  #respond(head: ResponseHead): boolean {
     const { downstream, exchange } = this
     exchange.status = head.status
     // gRPC is spoken over HTTP/2 alone; an answer without a body has its status in the head.
@@ -187,17 +241,34 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   data(bytes: Buffer, octets: number): boolean {
     if (this.#isOver) return true
-    if (this.#isTunnel) return this.downstream.writeTunnel(bytes)
-    return this.downstream.write(bytes, this.#asWire, octets)
+    try {
+      if (this.#isTunnel) return this.downstream.writeTunnel(bytes)
+      return this.downstream.write(bytes, this.#asWire, octets)
+    } catch (error) {
+      this.#broke(error)
+      return true
+    }
   }
 
   caughtUp(): void {
-    if (!this.#isOver && !this.#isTunnel) this.downstream.flush()
+    try {
+      if (!this.#isOver && !this.#isTunnel) this.downstream.flush()
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   ended(trailers: Fields | undefined): void {
     if (this.#isOver) return
     this.#isOver = true
+    try {
+      this.#end(trailers)
+    } catch (error) {
+      this.#broke(error)
+    }
+  }
+
+  #end(trailers: Fields | undefined): void {
     if (trailers !== undefined) {
       this.exchange.grpcStatus = grpcStatusOf(trailers)
       hideOfSet(renderedEdit(this.exchange.responseEdit).dropped, trailers)
@@ -209,6 +280,14 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   failed(reason: string, isUntouched: boolean): void {
     this.#upstream = undefined
     if (this.#isOver) return
+    try {
+      this.#failed(reason, isUntouched)
+    } catch (error) {
+      this.#broke(error)
+    }
+  }
+
+  #failed(reason: string, isUntouched: boolean): void {
     // An idle connection may be closed by the upstream in the moment that it is used again.
     const { framing, method } = this.downstream.head
     const isRepeatable = framing === 'none' && (IDEMPOTENT.has(method) || isUnseen(reason))

@@ -1,7 +1,8 @@
+import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
-import { closeKept, retiredKept } from '../program/kept.ts'
+import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
@@ -18,12 +19,13 @@ import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts
 import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
-import type { Acceptance } from './accept.ts'
+import type { Acceptance } from './acceptance.ts'
 import { Collectors } from './collectors.ts'
 import { ConnectionCounts } from './connection-counts.ts'
 import { Decisions } from './decisions.ts'
 import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
+import { errorReporter } from './internal-errors.ts'
 import { Listeners, type ListenFailure } from './listen.ts'
 import { Load } from './load.ts'
 import { Observing } from './observe.ts'
@@ -65,6 +67,8 @@ export interface GatewayOptions {
   readonly ticketSecret?: Uint8Array
   /** Where records of decisions go beside memory. */
   readonly writeDecision?: ((record: DecisionRecord) => void) | undefined
+  /** Limits that this process shares with others. */
+  readonly quotas?: Quotas | undefined
   /** Of the release, for traces. */
   readonly version?: string
 }
@@ -92,7 +96,8 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     const { settings, log, metrics, reusePort, ticketSecret, version = '' } = options
-    const deadlines = new Deadlines()
+    const broke = errorReporter(log, metrics)
+    const deadlines = new Deadlines(undefined, (error) => broke('timer', error))
     const lookups = metrics.counter(dnsLookups).of({})
     const resolver = new Resolver(settings.dns, {
       source: systemNames(namesOf(settings.dns)),
@@ -125,11 +130,14 @@ export class Gateway {
         return governed(opened, close)
       },
       watchStep: (policy) => rateLimitCounter(metrics, policy),
-      scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed),
+      scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed, undefined, broke),
       now: () => performance.now(),
       random: Math.random,
       telling: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
-      world: authenticationWorld(metrics, log),
+      world: {
+        ...authenticationWorld(metrics, log),
+        ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
+      },
     }
     this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
     this.#decisions = new Decisions({
@@ -139,14 +147,14 @@ export class Gateway {
       log,
       write: options.writeDecision,
     })
-    this.#observing = new Observing(metrics, log, this.#collectors, this.#decisions)
+    this.#observing = new Observing(metrics, log, this.#collectors, this.#decisions, broke)
     this.#forgetting = new Forgetting(metrics)
     this.#load = new Load(settings.limits)
     this.#load.watch()
     const acceptance: Acceptance = {
       deadlines,
       load: this.#load,
-      counts: new ConnectionCounts(settings.limits),
+      counts: new ConnectionCounts(settings.limits, undefined, options.quotas),
       route: streamRouter(() => this.#streams),
       observer: this.#observing,
       nextId: createRequestId,
@@ -170,6 +178,11 @@ export class Gateway {
     return this.#decisions.find(query)
   }
 
+  /** Limits of the Program that runs which are shared with other processes. */
+  get quotas(): readonly string[] {
+    return quotasOf(this.#program)
+  }
+
   get connections(): number {
     return this.#listeners.connections
   }
@@ -186,25 +199,54 @@ export class Gateway {
 
   async #apply(model: Model): Promise<Applied> {
     const previous = this.#program
-    const next = await compileProgramInSlices(model, previous, this.#services)
-    const { diagnostics } = next
-    if (diagnostics.some(({ severity }) => severity === 'error'))
-      return this.#giveUp(next, diagnostics)
-    const failures = await this.#listeners.swap(next, () => {
-      this.#program = next
-      this.#streams = new Streams(model, this.#services, this.#streams)
-    })
-    if (failures.length > 0) return this.#giveUp(next, [...diagnostics, ...failures.map(told)])
-    if (previous !== undefined) {
-      for (const cluster of retiredClusters(previous, next)) cluster.close()
-      closeKept(retiredKept(previous, next))
+    let next: Program | undefined
+    try {
+      next = await compileProgramInSlices(model, previous, this.#services)
+      const { diagnostics } = next
+      if (diagnostics.some(({ severity }) => severity === 'error'))
+        return this.#giveUp(next, diagnostics)
+      const failures = await this.#swap(next)
+      if (failures.length > 0) return this.#giveUp(next, [...diagnostics, ...failures.map(told)])
+      await this.#swapped(previous, next)
+      return { isApplied: true, diagnostics }
+    } catch (error) {
+      this.#observing.broke('swap', error)
+      const failed = [brokenSwap(model, error)]
+      if (next === undefined) return { isApplied: false, diagnostics: failed }
+      // Past its assignment it serves, whatever was left to do.
+      if (this.#program === next) return { isApplied: true, diagnostics: next.diagnostics }
+      return this.#giveUp(next, failed)
     }
-    this.#observing.swapped()
-    this.#collectors.swapped(next)
-    // It is in effect: what is left to do can wait for the requests that have come meanwhile.
+  }
+
+  #swap(next: Program): Promise<readonly ListenFailure[]> {
+    return this.#listeners.swap(next, () => {
+      // All that may throw comes before the first assignment.
+      const streams = new Streams(next.model, this.#services, this.#streams)
+      this.#streams = streams
+      this.#program = next
+    })
+  }
+
+  /** It is in effect; what throws now is told, and changes nothing about that. */
+  async #swapped(previous: Program | undefined, next: Program): Promise<void> {
+    if (previous !== undefined) {
+      for (const cluster of retiredClusters(previous, next)) this.#tidy(() => cluster.close())
+      this.#tidy(() => closeKept(retiredKept(previous, next)))
+    }
+    this.#tidy(() => this.#observing.swapped())
+    this.#tidy(() => this.#collectors.swapped(next))
+    // What is left to do can wait for the requests that have come meanwhile.
     await new Promise((resolve) => setImmediate(resolve))
-    this.#forgetting.swapped(next, this.#streams as Streams)
-    return { isApplied: true, diagnostics }
+    this.#tidy(() => this.#forgetting.swapped(next, this.#streams as Streams))
+  }
+
+  #tidy(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#observing.broke('swap', error)
+    }
   }
 
   /** Of a Program that will not be served goes what the one before does not have, too. */
@@ -226,6 +268,18 @@ export class Gateway {
     await this.#collectors.stop()
     this.#load.stop()
     return cut
+  }
+}
+
+function brokenSwap({ gateways }: Model, error: unknown): Diagnostic {
+  const origin = gateways[0]?.origin ?? { kind: 'file', file: '', line: 1, column: 1 }
+  const problem = error instanceof Error ? error.message : String(error)
+  return {
+    code: 'PC0404',
+    severity: 'error',
+    message: `the configuration could not be put into effect: ${problem}`,
+    origin,
+    hint: 'the gateway keeps the previous configuration; the log says where it failed',
   }
 }
 

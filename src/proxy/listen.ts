@@ -5,7 +5,8 @@ import {
   type Socket,
 } from 'node:net'
 import type { Program } from '../program/program.ts'
-import { type Acceptance, Doorway } from './accept.ts'
+import type { Acceptance } from './acceptance.ts'
+import { Doorway } from './doorway.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
 
 /** A port that could not be had, or a listener's TLS: all of a Diagnostic but its code. */
@@ -71,7 +72,8 @@ export class Listeners {
    */
   swap(program: Program, taken = () => {}): Promise<readonly ListenFailure[]> {
     const swapped = this.#swapping.then(() => this.#swap(program, taken))
-    this.#swapping = swapped
+    // One that throws is told of by whoever called; those after it are none of its business.
+    this.#swapping = swapped.catch(() => {})
     return swapped
   }
 
@@ -91,8 +93,13 @@ export class Listeners {
       for (const { server } of open) server.close()
       return [...unbound, ...insecure]
     }
+    try {
+      taken()
+    } catch (error) {
+      for (const { server } of open) server.close()
+      throw error
+    }
     terminators.turn()
-    taken()
     for (const [port, own] of this.#ports) {
       const plan = plans.get(port)
       if (plan === undefined) this.#leave(port, own)

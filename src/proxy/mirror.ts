@@ -28,6 +28,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   readonly #encodes: boolean
   readonly #pool: RequestPool
   readonly #done: (isAnswered: boolean, status: number) => void
+  readonly #broke: (error: unknown) => void
   #upstream: UpstreamConnection | undefined
   readonly #waiting = new KeptPieces()
   #size = 0
@@ -44,6 +45,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     encodes: boolean,
     pool: RequestPool,
     done: (isAnswered: boolean, status: number) => void,
+    broke: (error: unknown) => void,
   ) {
     this.#method = method
     this.#text = text
@@ -52,11 +54,12 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     this.#encodes = encodes
     this.#pool = pool
     this.#done = done
+    this.#broke = broke
   }
 
   /**
    * `isDecoded`: the body was read already, and comes without its chunk framing. `tell`: the status
-   * of the answer, or 0 where none came.
+   * of the answer, or 0 where none came. `broke`: told what threw; the copy is given up.
    */
   static send(
     head: RequestHead,
@@ -65,6 +68,24 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     cluster: Cluster,
     isDecoded: boolean,
     tell: (status: number) => void,
+    broke: (error: unknown) => void,
+  ): MirrorCopy | undefined {
+    try {
+      return MirrorCopy.#send(head, exchange, edit, cluster, isDecoded, tell, broke)
+    } catch (error) {
+      broke(error)
+      return undefined
+    }
+  }
+
+  static #send(
+    head: RequestHead,
+    exchange: Exchange,
+    edit: HeaderEdit,
+    cluster: Cluster,
+    isDecoded: boolean,
+    tell: (status: number) => void,
+    broke: (error: unknown) => void,
   ): MirrorCopy | undefined {
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return undefined
@@ -92,7 +113,8 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     const { pool } = choice
     const encodes = isDecoded && head.framing === 'chunked'
     const hasBody = head.framing !== 'none'
-    const copy = new MirrorCopy(head.method, text, rendered.dropped, hasBody, encodes, pool, done)
+    const { dropped } = rendered
+    const copy = new MirrorCopy(head.method, text, dropped, hasBody, encodes, pool, done, broke)
     // A path or a host that cannot be written: what is asked for nowhere is not copied either.
     if (text === '') {
       copy.abort()
@@ -110,11 +132,23 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       return
     }
     this.#upstream = connection
-    connection.send(this.#method, this.#text, this.#hasBody, TIMEOUT, this)
-    for (const piece of this.#waiting.all()) writeBody(connection, piece, this.#encodes)
-    this.#waiting.clear()
-    this.#size = 0
-    if (this.#isWhole) this.#finish()
+    this.#guard(() => {
+      connection.send(this.#method, this.#text, this.#hasBody, TIMEOUT, this)
+      for (const piece of this.#waiting.all()) writeBody(connection, piece, this.#encodes)
+      this.#waiting.clear()
+      this.#size = 0
+      if (this.#isWhole) this.#finish()
+    })
+  }
+
+  /** Nobody else pays for what throws here: neither the request nor the connection that it is on. */
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#broke(error)
+      this.abort()
+    }
   }
 
   unconnected(): void {
@@ -123,18 +157,20 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
 
   write(bytes: Buffer): boolean {
     if (this.#isOver) return true
-    const upstream = this.#upstream
-    const isTaken = upstream !== undefined && writeBody(upstream, bytes, this.#encodes)
-    if (!isTaken) this.#size += bytes.length
-    if (upstream === undefined) this.#waiting.add(bytes)
-    if (this.#size > MOST_WAITING) this.abort()
+    this.#guard(() => {
+      const upstream = this.#upstream
+      const isTaken = upstream !== undefined && writeBody(upstream, bytes, this.#encodes)
+      if (!isTaken) this.#size += bytes.length
+      if (upstream === undefined) this.#waiting.add(bytes)
+      if (this.#size > MOST_WAITING) this.abort()
+    })
     return true
   }
 
   end(trailers: Fields | undefined): void {
     this.#isWhole = true
     this.#trailers = trailers
-    if (this.#upstream !== undefined) this.#finish()
+    if (this.#upstream !== undefined) this.#guard(() => this.#finish())
   }
 
   #finish(): void {
@@ -147,8 +183,12 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   abort(): void {
     if (this.#isOver) return
     this.#over(false)
-    this.#pool.cancel(this)
-    this.#upstream?.abort()
+    try {
+      this.#pool.cancel(this)
+      this.#upstream?.abort()
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   interim(): void {}
@@ -178,6 +218,10 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     if (this.#isOver) return
     this.#isOver = true
     this.#waiting.clear()
-    this.#done(isAnswered, this.#status)
+    try {
+      this.#done(isAnswered, this.#status)
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 }

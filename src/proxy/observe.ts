@@ -31,11 +31,12 @@ import { renderDuration } from '../telemetry/time-text.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
-import type { AcceptObserver } from './accept.ts'
+import type { AcceptObserver } from './acceptance.ts'
 import { logConnection, logRequest, respond, sourceOf, variablesOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
+import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Rejection } from './rejection.ts'
@@ -69,8 +70,16 @@ export class Observing implements AcceptObserver {
 
   readonly #collectors: Collectors
   readonly #decisions: Decisions
+  readonly broke: ReportError
 
-  constructor(metrics: Metrics, log: Logger, collectors: Collectors, decisions: Decisions) {
+  constructor(
+    metrics: Metrics,
+    log: Logger,
+    collectors: Collectors,
+    decisions: Decisions,
+    broke: ReportError = errorReporter(log, metrics),
+  ) {
+    this.broke = broke
     this.#metrics = metrics
     this.#log = log
     this.#resetLog = new ResetLog(log)
@@ -184,6 +193,7 @@ export class Observing implements AcceptObserver {
 
   began(run: Run): void {
     this.#activeOf(run).inc()
+    run.isActive = true
     const { tracing } = run.listener
     if (tracing !== undefined) this.#collectors.begin(run, tracing)
   }
@@ -206,6 +216,7 @@ export class Observing implements AcceptObserver {
     const { startedAt, sentAt, answeredAt } = run
     const now = performance.now()
     const seconds = (now - startedAt) / 1000
+    if (run.isActive) this.#activeOf(run).inc(-1)
     const series = labelled(this.#seriesOf(run), run, seconds)
     const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
     series.requests
@@ -217,7 +228,6 @@ export class Observing implements AcceptObserver {
     series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
-    this.#activeOf(run).inc(-1)
     if (exchange.reason !== 'upstream') {
       this.#limited(run)
       countRefusal(this.#metrics, exchange)

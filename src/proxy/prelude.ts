@@ -23,6 +23,7 @@ export class Prelude implements Timed {
   readonly #deadlines: Deadlines
   readonly #read: ReadPrelude
   readonly #failed: (reason: PreludeEnd) => void
+  readonly #broke: (error: unknown) => void
   #held: Buffer = NOTHING
   #length = 0
 
@@ -32,11 +33,13 @@ export class Prelude implements Timed {
     deadlines: Deadlines,
     read: ReadPrelude,
     failed: (reason: PreludeEnd) => void,
+    broke: (error: unknown) => void = () => socket.destroy(),
   ) {
     this.#socket = socket
     this.#deadlines = deadlines
     this.#read = read
     this.#failed = failed
+    this.#broke = broke
     this.deadline = performance.now() + timeout
     deadlines.add(this)
     socket.on('data', this.#receive)
@@ -46,11 +49,19 @@ export class Prelude implements Timed {
   }
 
   expire(): void {
-    this.#stop()
-    this.#failed('timeout')
+    this.#end('timeout')
   }
 
   readonly #receive = (bytes: Buffer): void => {
+    try {
+      this.#advance(bytes)
+    } catch (error) {
+      this.#stop()
+      this.#broke(error)
+    }
+  }
+
+  #advance(bytes: Buffer): void {
     const all = this.#length === 0 ? bytes : this.#append(bytes)
     const found = this.#read(all)
     if (found === undefined) {
@@ -76,9 +87,15 @@ export class Prelude implements Timed {
     return this.#held.subarray(0, length)
   }
 
-  readonly #closed = (): void => {
+  readonly #closed = (): void => this.#end('closed')
+
+  #end(reason: PreludeEnd): void {
     this.#stop()
-    this.#failed('closed')
+    try {
+      this.#failed(reason)
+    } catch (error) {
+      this.#broke(error)
+    }
   }
 
   #stop(): void {

@@ -1,14 +1,13 @@
 // HOT PATH: what happens to a request, in order. Guarded by bench/proxy.ts.
 
-import type { Connection, Source } from '../exchange/connection.ts'
+import type { Source } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
-import type { Deadlines } from '../wire/deadlines.ts'
-import type { ClosingWord, Downstream, DownstreamEvents } from '../wire/downstream.ts'
+import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -23,55 +22,19 @@ import {
   isReset,
   type RetryReason,
 } from './delivery.ts'
-import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody, type Room } from './kept-body.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
 import { writeReply } from './replies.ts'
+import { RequestEnds } from './request-ends.ts'
 import { Run } from './run.ts'
 
-/** Who is told what happened: logs, metrics. */
-export interface Observer {
-  opened(connection: Connection): void
-  closed(connection: Connection): void
-  refused(connection: Connection, refusal: Refusal): void
-  began(run: Run): void
-  finished(run: Run): void
-  /** The gateway answers by itself; the client has nothing of it yet. */
-  answering?(run: Run, answer: Reply): void
-  /** A request to a backend is over. */
-  attempted?(backend: string, attempted: Attempted): void
-  retried?(backend: string, reason: RetryReason): void
-}
-
-/** What all connections of a port share; asked anew for each request. */
-export interface Port {
-  readonly listeners: HttpListeners
-  readonly observer: Observer
-  readonly deadlines: Deadlines
-  /** Octets of a body that an expression may read. */
-  readonly mostBody: number
-  /** Octets of JSON that an expression may read; without it, as of a body. */
-  readonly mostJson?: number | undefined
-  /** Octets of a body that may be sent at all. */
-  readonly mostUpload: number
-  /** Proxies in front whose entries in X-Forwarded-For are believed. */
-  readonly trustedHops: number
-  /** What becomes of paths and names first; without it as by default. */
-  readonly reading?: RequestReading | undefined
-  /** How much there is to do; without it all is taken on. */
-  readonly load?: Load | undefined
-  nextId(): string
-  /** On TLS: whether this host belongs to another certificate than the one that was shown. */
-  isMisdirected?(host: string): boolean
-}
+export type { Observer, Port } from './port.ts'
 
 const DEFAULT_READING: RequestReading = {
   keepsSlashes: false,
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: false }),
 }
-
-type Closing = (word: ClosingWord) => void
 
 /** RFC 9110 §15.5.6: with 405 comes what would be. */
 const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
@@ -79,24 +42,23 @@ const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, 
 const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
 const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
-export class RequestLoop implements DownstreamEvents, DeliveryEvents {
-  readonly #port: Port
-  readonly #connection: Connection
-  readonly closing: Closing
-
-  /** `closing`: told why, where the connection is closed by this side. */
-  constructor(port: Port, connection: Connection, closing: Closing = () => {}) {
-    this.#port = port
-    this.closing = closing
-    this.#connection = connection
-    port.observer.opened(connection)
-  }
+export class RequestLoop extends RequestEnds implements DownstreamEvents, DeliveryEvents {
+  // Whatever throws below one of these events is the affair of one request: nothing of it gets to
+  // whoever read the socket, where it would end the process.
 
   request(downstream: Downstream): void {
+    try {
+      this.#request(downstream)
+    } catch (error) {
+      this.brokenIn(downstream, error)
+    }
+  }
+
+  #request(downstream: Downstream): void {
     const { head } = downstream
-    const { keepsSlashes, names } = this.#port.reading ?? DEFAULT_READING
+    const { keepsSlashes, names } = this.port.reading ?? DEFAULT_READING
     const path = head.form === 'authority' ? '' : normalisePath(head.path, keepsSlashes)
-    const listener = this.#port.listeners.forHost(head.host)
+    const listener = this.port.listeners.forHost(head.host)
     if (typeof path === 'number' || path === '' || listener === undefined) {
       this.#refuse(downstream, this.#refusalOf(path, head.host))
       return
@@ -117,24 +79,28 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       path,
       head.query,
       head.host,
-      this.#connection.isEncrypted ? 'https' : 'http',
+      this.connection.isEncrypted ? 'https' : 'http',
       downstream.version,
       new Http1Headers(head.fields),
       Date.now(),
     )
-    request.id = this.#port.nextId()
-    const exchange = new Exchange(this.#connection, request, source)
+    request.id = this.port.nextId()
+    const exchange = new Exchange(this.connection, request, source)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
+    run.callOut = 'telemetry'
+    this.port.observer.began(run)
+    run.callOut = 'request'
     run.route = listener.match(exchange)
-    this.#port.observer.began(run)
-    const shedding = this.#port.load?.begin()
+    const { load } = this.port
+    run.isCounted = load !== undefined
+    const shedding = load?.begin()
     if (shedding !== undefined) {
       this.#reply(run, { ...OVERLOADED, detail: shedding })
       return
     }
     this.#limit(run, run.route)
-    if (head.framing === 'length' && head.length > this.#port.mostUpload) {
+    if (head.framing === 'length' && head.length > this.port.mostUpload) {
       this.#tooLarge(run, 'body-too-large')
       return
     }
@@ -147,8 +113,8 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   /** Who asks; undefined where those in front, who should know, do not say it. */
   #sourceOf(fields: Fields): Source | undefined {
-    const { source } = this.#connection
-    const { trustedHops } = this.#port
+    const { source } = this.connection
+    const { trustedHops } = this.port
     if (trustedHops === 0) return source
     return forwardedSource(source, joinedValue(fields, 'x-forwarded-for'), trustedHops)
   }
@@ -157,13 +123,13 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
     downstream.head.keepAlive = false
     downstream.reply(refusal.status, refusal.status === 405 ? ALLOW : NO_LINES, '')
-    this.#port.observer.refused(this.#connection, refusal)
+    this.port.observer.refused(this.connection, refusal)
   }
 
   #refusalOf(path: string | number, host: string): Refusal {
     if (typeof path === 'number') return refusalOf(path)
     if (path === '') return { word: 'bad-target', status: 405 }
-    return { word: 'bad-host', status: this.#port.isMisdirected?.(host) ? 421 : 404 }
+    return { word: 'bad-host', status: this.port.isMisdirected?.(host) ? 421 : 404 }
   }
 
   /** The route's time for the whole exchange begins. */
@@ -171,17 +137,22 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     if (route.timeouts.request === 0) return
     run.deadline = run.startedAt + route.timeouts.request
     run.whenExpired = (own) => this.#expired(own)
-    this.#port.deadlines.add(run)
+    this.port.deadlines.add(run)
   }
 
   #expired(run: Run): void {
     run.deadline = Number.POSITIVE_INFINITY
     if (run.isOver) return
-    run.delivery?.stop()
-    if (!run.downstream.isResponding) this.#reply(run, reply(504, 'request-timeout'))
-    else {
-      run.exchange.reason = 'request-timeout'
-      run.downstream.abort()
+    run.callOut = 'timer'
+    try {
+      run.delivery?.stop()
+      if (!run.downstream.isResponding) this.#reply(run, reply(504, 'request-timeout'))
+      else {
+        run.exchange.reason = 'request-timeout'
+        run.downstream.abort()
+      }
+    } catch (error) {
+      this.broken(run, error)
     }
   }
 
@@ -196,10 +167,18 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
    * cannot read what it guards against would not guard against it.
    */
   #readFirst(run: Run, next: () => void): void {
-    const { mostBody } = this.#port
+    const { mostBody } = this.port
     const isLogged = run.listener.needs?.requestBody === true
     const whenReady = () => {
       if (isAnswered(run)) return
+      run.callOut = 'body'
+      try {
+        ready()
+      } catch (error) {
+        this.broken(run, error)
+      }
+    }
+    const ready = () => {
       if (body.isCrowdedOut) {
         run.downstream.head.keepAlive = false
         this.#reply(run, { ...OVERLOADED, detail: 'buffers' })
@@ -220,18 +199,20 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       run.exchange.bodyBeginning = body.beginning
       next()
     }
-    run.exchange.readingLimits = { body: mostBody, json: this.#port.mostJson ?? mostBody }
-    const body = new KeptBody(mostBody, whenReady, roomFor(this.#port.load, mostBody))
+    run.exchange.readingLimits = { body: mostBody, json: this.port.mostJson ?? mostBody }
+    const body = new KeptBody(mostBody, whenReady, roomFor(this.port.load, mostBody))
     run.body = body
     run.downstream.readBody(body, false)
   }
 
   #policies(run: Run): void {
+    run.callOut = 'policy'
     const outcome = (run.route as RouteProgram).run(run.exchange)
     this.#when(run, outcome, () => this.#choose(run))
   }
 
   #choose(run: Run): void {
+    run.callOut = 'backend'
     const backend = (run.route as RouteProgram).choose(run.exchange)
     if (isReply(backend)) {
       this.#reply(run, backend)
@@ -241,6 +222,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     this.#when(run, backend.run(run.exchange), () => {
       if (backend.select === undefined) this.#deliver(run)
       else {
+        run.callOut = 'provider'
         run.selection = backend.select(run.exchange)
         this.select(run, run.selection, () => this.#deliver(run))
       }
@@ -248,11 +230,13 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   #deliver(run: Run): void {
+    run.callOut = 'delivery'
     run.delivery = new Delivery(run, this, run.body)
     run.delivery.start()
   }
 
   select(run: Run, selection: Selection, next: () => void): void {
+    run.callOut = 'provider'
     this.#when(run, selection.next(), () => {
       run.backend = selection.chosen
       next()
@@ -272,23 +256,23 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     outcome.then(
       (answer) => {
         if (isAnswered(run)) return
-        if (answer === undefined) next()
-        else this.#reply(run, answer)
+        try {
+          if (answer === undefined) next()
+          else this.#reply(run, answer)
+        } catch (error) {
+          this.broken(run, error)
+        }
       },
-      (error: unknown) => this.#broken(run, error),
+      (error: unknown) => this.broken(run, error),
     )
   }
 
   #reply(run: Run, answer: Reply): void {
-    this.#port.observer.answering?.(run, answer)
+    run.callOut = 'decision-record'
+    this.port.observer.answering?.(run, answer)
     const keeps = run.listener.needs?.responseHeaders === true
+    run.callOut = 'reply'
     writeReply(run.downstream, run.exchange, answer, keeps)
-  }
-
-  /** A step threw: a fault of ours, which must not let anybody through. */
-  #broken(run: Run, error: unknown): void {
-    process.emitWarning(error instanceof Error ? error : String(error))
-    if (!isAnswered(run)) this.#reply(run, reply(500, 'internal'))
   }
 
   undelivered(run: Run, status: number, reason: string): void {
@@ -297,21 +281,31 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
     this.#reply(run, { ...reply(status, wordOf(status, reason), '', headers), detail: reason })
   }
 
+  mirrorBroke(run: Run, error: unknown): void {
+    this.port.observer.broke?.('mirror', error, { run })
+  }
+
   attempted(backend: string, attempted: Attempted): void {
-    this.#port.observer.attempted?.(backend, attempted)
+    this.port.observer.attempted?.(backend, attempted)
   }
 
   retried(backend: string, reason: RetryReason): void {
-    this.#port.observer.retried?.(backend, reason)
+    this.port.observer.retried?.(backend, reason)
   }
 
-  refused(_: Downstream, refusal: Refusal): void {
-    this.#port.observer.refused(this.#connection, refusal)
-  }
-
-  unreadable(downstream: Downstream, { word, status }: Refusal): void {
+  unreadable(downstream: Downstream, refusal: Refusal): void {
     const run = downstream.exchange as Run | undefined
     if (run === undefined || run.isOver) return
+    run.callOut = 'body'
+    try {
+      this.#unreadable(run, refusal)
+    } catch (error) {
+      this.broken(run, error)
+    }
+  }
+
+  #unreadable(run: Run, { word, status }: Refusal): void {
+    const { downstream } = run
     run.delivery?.stop()
     const reason = status === 413 ? 'too-large' : status === 408 ? 'body-timeout' : 'bad-request'
     if (!downstream.isResponding) {
@@ -325,42 +319,12 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
   }
 
   drained(downstream: Downstream): void {
-    ;(downstream.exchange as Run | undefined)?.delivery?.resume()
-  }
-
-  aborted(downstream: Downstream, reason: string): void {
     const run = downstream.exchange as Run | undefined
-    if (run === undefined || run.isOver) return
-    if (run.exchange.reason === '') {
-      run.exchange.reason = 'client-gone'
-      run.exchange.detail = reason
+    try {
+      run?.delivery?.resume()
+    } catch (error) {
+      this.broken(run as Run, error)
     }
-    run.delivery?.stop()
-    this.#over(run)
-  }
-
-  finished(downstream: Downstream): void {
-    const run = downstream.exchange as Run | undefined
-    if (run === undefined || run.isOver) return
-    if (run.exchange.reason === '') run.exchange.reason = 'upstream'
-    run.delivery?.finish()
-    this.#over(run)
-  }
-
-  closed(): void {
-    this.#port.observer.closed(this.#connection)
-  }
-
-  #over(run: Run): void {
-    run.isOver = true
-    // Logs and traces are told the most specific of who asked.
-    run.exchange.enter(undefined)
-    this.#port.load?.end()
-    run.body?.release()
-    if (run.route?.timeouts.request) this.#port.deadlines.remove(run)
-    run.exchange.bytesReceived = run.downstream.bytesReceived
-    run.exchange.bytesSent = run.downstream.bytesSent
-    this.#port.observer.finished(run)
   }
 }
 

@@ -8,6 +8,7 @@ import type {
 } from '../program/program.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
+import type { CallOutName } from './call-outs.ts'
 import type { Delivery } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
 
@@ -58,6 +59,14 @@ export class Run implements Timed {
   retries = 0
   trace: RunTrace | undefined = undefined
   isOver = false
+  /** What it calls now, for whoever has to say where something threw. */
+  callOut: CallOutName = 'request'
+  /** Something threw, and it was told. */
+  isBroken = false
+  /** It counts among the requests that are under way. */
+  isCounted = false
+  /** It counts among those of the metrics. */
+  isActive = false
   /** Its decisions are on record. */
   isTold = false
   /** Of the route's request timeout. */

@@ -1,9 +1,13 @@
 import type { RulePlace, Scrutiny, Tally } from '../exchange/decision.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import {
   authorizationDecisions,
   authorizationRuleErrors,
 } from '../telemetry/definitions/authorization.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { ReportError } from './internal-errors.ts'
+
+type Variables = Parameters<Scrutiny['broke']>[2]
 
 /** Milliseconds of each second that may go into searches, and how many may come at once. */
 const ALLOWANCE = 50
@@ -20,8 +24,16 @@ export class DecisionScrutiny implements Scrutiny {
   #savedAt: number
   #untilDue = EVERY
 
-  constructor(metrics: Metrics, share: number, now: () => number = () => performance.now()) {
+  readonly #report: ReportError
+
+  constructor(
+    metrics: Metrics,
+    share: number,
+    now: () => number = () => performance.now(),
+    report: ReportError = () => {},
+  ) {
     this.share = share
+    this.#report = report
     this.#metrics = metrics
     this.#now = now
     this.#savedAt = now()
@@ -54,6 +66,11 @@ export class DecisionScrutiny implements Scrutiny {
 
   failed(rule: RulePlace, why: 'error' | 'unset' | 'not-boolean'): void {
     this.#metrics.counter(authorizationRuleErrors).of(labelsOf(rule)).at(rule.action, why).inc()
+  }
+
+  broke(rule: RulePlace | undefined, error: unknown, variables: Variables): void {
+    const { request, connection } = variables as unknown as Partial<Exchange>
+    this.#report('rule', error, { rule, requestId: request?.id, connection })
   }
 }
 

@@ -27,10 +27,11 @@ export type StreamRouter = (
 ) => StreamTarget | string
 
 /** What became of it, in the words of the metrics. */
-export type StreamEnd = 'finished' | 'client' | 'upstream' | 'idle'
+export type StreamEnd = 'finished' | 'client' | 'upstream' | 'idle' | 'error'
 
 export interface Streamed {
-  readonly reason: StreamEnd
+  /** `draining`: the gateway cut it off, since it waited long enough. */
+  readonly reason: StreamEnd | 'draining'
   /** More of it, for the log. */
   readonly detail: string
   readonly backend: string
@@ -56,11 +57,16 @@ export function serveStream(
   const again = (tried: readonly string[]) => acceptance.route(listener, connection, tried)
   observer.opened(connection)
   accepted.serves(plan.kind === 'tls' ? 'tls' : 'tcp')
-  const stream = new Stream(socket, target, again, plan.streamIdle, deadlines, (streamed) => {
-    accepted.closedBy ??= streamed.reason
-    observer.streamed(connection, listener, streamed)
-    observer.closed(connection)
-  })
+  const over = (streamed: Streamed) => {
+    const reason = accepted.isCut ? 'draining' : streamed.reason
+    accepted.closedBy ??= reason === 'draining' ? 'drain' : reason
+    accepted.guard('telemetry', () => {
+      observer.streamed(connection, listener, { ...streamed, reason })
+      observer.closed(connection)
+    })
+  }
+  const broke = (error: unknown) => accepted.broke('stream', error)
+  const stream = new Stream(socket, target, again, plan.streamIdle, deadlines, over, broke)
   accepted.served = stream
   stream.start()
 }
@@ -75,6 +81,7 @@ class Stream implements Timed {
   readonly #idle: number
   readonly #deadlines: Deadlines
   readonly #over: (streamed: Streamed) => void
+  readonly #broke: (error: unknown) => void
   readonly #startedAt = performance.now()
   #dialing: Dialing | undefined = undefined
   #received = 0
@@ -90,6 +97,7 @@ class Stream implements Timed {
     idle: number,
     deadlines: Deadlines,
     over: (streamed: Streamed) => void,
+    broke: (error: unknown) => void,
   ) {
     this.#client = client
     this.#target = target
@@ -97,6 +105,7 @@ class Stream implements Timed {
     this.#idle = idle
     this.#deadlines = deadlines
     this.#over = over
+    this.#broke = broke
   }
 
   start(): void {
@@ -111,10 +120,21 @@ class Stream implements Timed {
     this.#end('idle', 'idle', 'answered')
   }
 
+  /** What throws in an event of either socket ends this stream, and nothing else. */
+  #guard(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      if (this.#isOver) return
+      this.#broke(error)
+      this.#end('error', 'internal', 'cancelled')
+    }
+  }
+
   #dial(): void {
     this.#dialing = this.#target.dial({
-      opened: (socket) => this.#join(socket),
-      failed: (reason) => this.#unreached(reason),
+      opened: (socket) => this.#guard(() => this.#join(socket)),
+      failed: (reason) => this.#guard(() => this.#unreached(reason)),
     })
   }
 
@@ -195,7 +215,11 @@ class Stream implements Timed {
     }
     const milliseconds = this.#age()
     const { backend, endpoint } = this.#target
-    this.#target.done({ outcome, status: 0, duration: milliseconds })
+    try {
+      this.#target.done({ outcome, status: 0, duration: milliseconds })
+    } catch (error) {
+      this.#broke(error)
+    }
     this.#over({
       reason,
       detail,

@@ -4,6 +4,7 @@ import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Batch } from './decision-batch.ts'
 import type { Applied } from './gateway.ts'
+import type { QuotaOrder } from './quota-messages.ts'
 
 /** From the parent to a worker. */
 export type Order =
@@ -17,6 +18,7 @@ export type Order =
   | { readonly kind: 'snapshot'; readonly id: number }
   | { readonly kind: 'decisions'; readonly id: number; readonly query: DecisionQuery }
   | { readonly kind: 'drain' }
+  | QuotaOrder
 
 /** From a worker to its parent, by itself: records for the file that the parent writes. */
 export interface Decided extends Batch {
@@ -25,7 +27,13 @@ export interface Decided extends Batch {
 
 /** From a worker to its parent, when it was asked. */
 export type Report =
-  | { readonly kind: 'applied'; readonly id: number; readonly applied: Applied }
+  | {
+      readonly kind: 'applied'
+      readonly id: number
+      readonly applied: Applied
+      /** Limits of what it serves now that it shares with the others. */
+      readonly quotas: readonly string[]
+    }
   | {
       readonly kind: 'snapshot'
       readonly id: number

@@ -6,6 +6,8 @@ import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.
 import type { Logger } from '../telemetry/log.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
 import type { Applied } from './gateway.ts'
+import type { QuotaReport } from './quota-messages.ts'
+import { QuotaOwner } from './quota-owner.ts'
 import type { Decided, Order, Report } from './worker-messages.ts'
 
 /** A worker that keeps crashing is not started more often than this. */
@@ -15,9 +17,16 @@ const PATIENCE = 1_000
 
 interface Worker {
   readonly number: number
+  /** Never that of another one, as its number may be. */
+  readonly serial: number
   readonly child: ChildProcess
   readonly startedAt: number
+  /** It serves the configuration that runs. */
+  isServing: boolean
 }
+
+/** How a worker ended: asked to, by itself, or because it could not apply the configuration. */
+export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
 
 /**
  * Processes that share the ports. The parent reads the configuration and tells them; one that
@@ -28,10 +37,20 @@ export class Workers {
   readonly #count: number
   readonly #log: Logger
   readonly #whenDecided: (decided: Decided) => void
-  readonly #whenEnded: (outcome: 'stopped' | 'crashed') => void
+  readonly #whenEnded: (outcome: WorkerEnd) => void
   readonly #workers = new Map<number, Worker>()
   readonly #waiting = new Map<number, (report: Report | undefined) => void>()
   readonly #ticketSecret = randomBytes(32)
+  readonly #quotas = new QuotaOwner({
+    workers: () => this.#count,
+    send: (serial, order) => {
+      const worker = [...this.#workers.values()].find((own) => own.serial === serial)
+      return worker !== undefined && send(worker.child, order)
+    },
+  })
+  /** Workers that are ended since they could not apply the configuration. */
+  readonly #rejected = new Set<number>()
+  #serials = 0
   #model: Model | undefined
   #ids = 0
   #isDraining = false
@@ -42,7 +61,7 @@ export class Workers {
     count: number,
     log: Logger,
     whenDecided: (decided: Decided) => void = () => {},
-    whenEnded: (outcome: 'stopped' | 'crashed') => void = () => {},
+    whenEnded: (outcome: WorkerEnd) => void = () => {},
   ) {
     this.#whenEnded = whenEnded
     this.#entry = entry
@@ -51,7 +70,17 @@ export class Workers {
     this.#whenDecided = whenDecided
   }
 
-  /** All of them, or none: what the first one refuses the others are not told. */
+  /** How many of them serve the configuration that runs. */
+  get serving(): number {
+    let count = 0
+    for (const { isServing } of this.#workers.values()) if (isServing) count++
+    return count
+  }
+
+  /**
+   * All of them, or none: what the first one refuses the others are not told. One of the others that
+   * does not apply it after all is replaced: it would go on by rules that do not hold any more.
+   */
   async apply(model: Model): Promise<Applied> {
     while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
     const [first, ...others] = [...this.#workers.values()]
@@ -59,7 +88,8 @@ export class Workers {
     const applied = await this.#apply(first, model)
     if (!applied.isApplied) return applied
     this.#model = model
-    await Promise.all(others.map((worker) => this.#apply(worker, model)))
+    const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))
+    this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
   }
 
@@ -105,9 +135,15 @@ export class Workers {
       env: { ...process.env, PORTCULLIS_WORKER: String(number) },
       serialization: 'advanced',
     })
-    const worker: Worker = { number, child, startedAt: performance.now() }
+    const serial = ++this.#serials
+    const startedAt = performance.now()
+    const worker: Worker = { number, serial, child, startedAt, isServing: false }
     this.#workers.set(number, worker)
-    child.on('message', (report: Report | Decided) => {
+    child.on('message', (report: Report | Decided | QuotaReport) => {
+      if (report.kind === 'quota') {
+        this.#quotas.report(serial, report)
+        return
+      }
       if (report.kind === 'decided') {
         this.#whenDecided(report)
         return
@@ -125,27 +161,49 @@ export class Workers {
 
   #gone(worker: Worker, reason: string): void {
     this.#workers.delete(worker.number)
-    this.#whenEnded(this.#isDraining ? 'stopped' : 'crashed')
+    worker.isServing = false
+    this.#quotas.ended(worker.serial)
+    const isRejected = this.#rejected.delete(worker.serial)
+    this.#whenEnded(this.#isDraining ? 'stopped' : isRejected ? 'not-applied' : 'crashed')
     if (this.#isDraining || this.#model === undefined) return
-    this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
+    if (!isRejected)
+      this.#log.error('worker', { worker: worker.number, error: 'the worker ended', reason })
     const lived = performance.now() - worker.startedAt
-    const model = this.#model
     setTimeout(
       () => {
-        if (!this.#isDraining) void this.#apply(this.#start(worker.number), model)
+        const isTaken = this.#workers.has(worker.number)
+        if (this.#isDraining || isTaken || this.#model === undefined) return
+        void this.#applyOrEnd(this.#start(worker.number), this.#model)
       },
       lived < SHORTEST_LIFE ? SHORTEST_LIFE : 0,
     )
   }
 
-  async #apply(worker: Worker, model: Model): Promise<Applied> {
+  /** A worker that cannot apply what the others serve is of no use: it is said, and it is replaced. */
+  async #applyOrEnd(worker: Worker, model: Model): Promise<AppliedBy> {
+    const applied = await this.#apply(worker, model)
+    const isThere = this.#workers.get(worker.number) === worker
+    if (!applied.isApplied && isThere && !this.#isDraining) {
+      const error = 'the worker could not apply the configuration'
+      const cause = applied.diagnostics.find(({ severity }) => severity === 'error')
+      this.#log.error('worker', { worker: worker.number, error, detail: cause?.message })
+      this.#rejected.add(worker.serial)
+      worker.child.kill('SIGKILL')
+    }
+    return applied
+  }
+
+  async #apply(worker: Worker, model: Model): Promise<AppliedBy> {
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,
       model,
       ticketSecret: this.#ticketSecret,
     }))
-    return report?.kind === 'applied' ? report.applied : { isApplied: false, diagnostics: [] }
+    if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }
+    // One that rejects a change goes on with what it has, as all of them do.
+    worker.isServing ||= report.applied.isApplied
+    return { ...report.applied, quotas: report.quotas }
   }
 
   /** undefined: the worker ended, or did not answer in time. */
@@ -172,6 +230,12 @@ export class Workers {
   }
 }
 
-function send(child: ChildProcess, order: Order): void {
+interface AppliedBy extends Applied {
+  readonly quotas: readonly string[]
+}
+
+/** False where nobody is there any more. */
+function send(child: ChildProcess, order: Order): boolean {
   if (child.connected) child.send(order, () => {})
+  return child.connected
 }

@@ -12,10 +12,13 @@ export interface Timed {
 export class Deadlines {
   readonly #timed = new Set<Timed>()
   readonly #period: number
+  readonly #broke: ((error: unknown) => void) | undefined
   #timer: NodeJS.Timeout | undefined
 
-  constructor(period = 250) {
+  /** `broke`: told what threw; it is not called again, and the others are looked at all the same. */
+  constructor(period = 250, broke?: (error: unknown) => void) {
     this.#period = period
+    this.#broke = broke
   }
 
   add(timed: Timed): void {
@@ -31,6 +34,15 @@ export class Deadlines {
   }
 
   check(now: number): void {
-    for (const timed of this.#timed) if (timed.deadline <= now) timed.expire()
+    for (const timed of this.#timed) {
+      if (timed.deadline > now) continue
+      try {
+        timed.expire()
+      } catch (error) {
+        if (this.#broke === undefined) throw error
+        this.remove(timed)
+        this.#broke(error)
+      }
+    }
   }
 }

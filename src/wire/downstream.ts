@@ -64,5 +64,7 @@ export interface DownstreamEvents {
   finished(downstream: Downstream): void
   /** The connection is about to be closed by this side. */
   closing?(word: ClosingWord): void
+  /** Reading or writing threw: an error of ours. The connection or the stream is closed. */
+  broke?(downstream: Downstream | undefined, error: unknown): void
   closed(): void
 }

@@ -10,7 +10,7 @@ import type {
   Program,
   RouteProgram,
 } from '../../src/program/program.ts'
-import type { Acceptance, AcceptObserver } from '../../src/proxy/accept.ts'
+import type { Acceptance, AcceptObserver } from '../../src/proxy/acceptance.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { http2Sessions } from '../../src/proxy/http2.ts'
 import { Listeners } from '../../src/proxy/listen.ts'

@@ -53,7 +53,7 @@ export function seriesValue(exposition: string, series: string): number {
   return found === undefined ? 0 : Number(found.slice(series.length + 1))
 }
 
-function modelOf(text: string): Model {
+export function modelOf(text: string): Model {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   try {
     const file = join(folder, 'gateway.yaml')

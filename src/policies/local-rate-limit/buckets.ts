@@ -1,3 +1,5 @@
+import type { Quotas } from '../../exchange/quota.ts'
+import { hashText } from '../../model/hash.ts'
 import type { RateLimit } from './schema.ts'
 
 /** Full at first; `refill` more at the end of every `interval`, never above `capacity`. */
@@ -10,16 +12,27 @@ export interface Bucket {
 /** The buckets of all limits of a policy. */
 export class PolicyBuckets {
   readonly limits: readonly Buckets[]
+  /** What each limit is called among all processes that share it. */
+  readonly quotas: readonly string[]
   readonly #policy: string
+  readonly #shared: Quotas | undefined
 
-  constructor(policy: string, limits: readonly RateLimit[]) {
+  /** `key`: of the policy, the same in every process. `shared`: who keeps the buckets then. */
+  constructor(policy: string, limits: readonly RateLimit[], key = '', shared?: Quotas) {
     this.#policy = policy
+    this.#shared = shared
     this.limits = limits.map((limit) => new Buckets(limit))
+    const name = hashText(key)
+    this.quotas = shared === undefined ? [] : limits.map((_, i) => `rate ${name} ${i}`)
   }
 
   /** How many keys the policy has, for the gauge. */
   limitedKeys(): readonly [policy: string, count: number] {
-    return [this.#policy, this.limits.reduce((sum, { size }) => sum + size, 0)]
+    const shared = this.#shared
+    const sizes = shared
+      ? this.quotas.map((quota) => shared.keys(quota))
+      : this.limits.map(({ size }) => size)
+    return [this.#policy, sizes.reduce((sum, size) => sum + size, 0)]
   }
 }
 

@@ -1,16 +1,24 @@
 import { createHash } from 'node:crypto'
 import type { Variables } from '../../cel/index.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
+import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
+import type { Step } from '../../exchange/step.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
 import { textOf } from '../value-text.ts'
-import { type Bucket, PolicyBuckets } from './buckets.ts'
+import { type Bucket, type Buckets, PolicyBuckets } from './buckets.ts'
 import type { RateLimit } from './schema.ts'
 
 type Limits = readonly RateLimit[]
 
+const RETRY_SOON = { name: 'retry-after', value: '1' }
+
 export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site): Part {
-  const all = site.kept(policy, () => new PolicyBuckets(policy.policy, policy.value))
+  const { quotas } = site.world
+  const all = site.kept(
+    policy,
+    (key) => new PolicyBuckets(policy.policy, policy.value, key, quotas),
+  )
   const counted = all.limits.flatMap((buckets, index) => {
     const { key, type } = buckets.limit
     const field = `[${index}].key`
@@ -18,6 +26,7 @@ export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site)
     // Tokens are counted by who reads the model's answer; a request as such costs none.
     return [{ buckets, keyOf, cost: type === 'requests' ? 1 : 0 }]
   })
+  if (quotas !== undefined) return { step: sharedStep(all, counted, quotas) }
   const { now } = site
   return {
     step: (exchange) => {
@@ -43,6 +52,35 @@ export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site)
       }
       return undefined
     },
+  }
+}
+
+interface Counted {
+  readonly buckets: Buckets
+  readonly keyOf: KeyOf
+}
+
+const AWAY: Reply = {
+  ...reply(503, 'rate-limit', '', headerEdit({ set: [RETRY_SOON] })),
+  detail: 'owner-away',
+}
+
+/** The same where other processes take from the same buckets: whoever owns them says what is left. */
+function sharedStep(all: PolicyBuckets, counted: readonly Counted[], quotas: Quotas): Step {
+  const answer = (refusal: QuotaRefusal | undefined): Reply | undefined => {
+    if (refusal === undefined) return undefined
+    if (refusal.isAway) return AWAY
+    return tooMany((counted[refusal.asked] as Counted).buckets.limit, refusal.wait)
+  }
+  return (exchange) => {
+    const variables = variablesOf(exchange)
+    const asked = counted.map(({ buckets, keyOf }, i) => ({
+      quota: all.quotas[i] as string,
+      limit: buckets.limit,
+      key: keyOf(variables),
+    }))
+    const taken = quotas.take(asked)
+    return taken instanceof Promise ? taken.then(answer) : answer(taken)
   }
 }
 

@@ -16,14 +16,44 @@ export const buildInfo = defineInfo({
 
 export const workers = defineGauge({
   name: 'portcullis_workers',
-  help: 'Worker processes that are running.',
+  help: 'Worker processes that serve the configuration.',
   labels: [],
 })
 
 export const workerExits = defineCounter({
   name: 'portcullis_worker_exits_total',
-  help: 'Worker processes that ended; one that crashed was replaced.',
-  labels: [label('outcome', 'how it ended', ['stopped', 'crashed'])],
+  help: 'Worker processes that ended; one that crashed or could not apply the configuration is replaced.',
+  labels: [label('outcome', 'how it ended', ['stopped', 'crashed', 'not-applied'])],
+})
+
+export const internalErrors = defineCounter({
+  name: 'portcullis_internal_errors_total',
+  help: 'Errors of the gateway itself, each with a line of the log that says where; should be 0.',
+  labels: [
+    label('callout', 'what threw', [
+      'request',
+      'policy',
+      'rule',
+      'backend',
+      'provider',
+      'delivery',
+      'response',
+      'mirror',
+      'body',
+      'reply',
+      'decision-record',
+      'telemetry',
+      'accept',
+      'client-hello',
+      'handshake',
+      'stream',
+      'connection',
+      'timer',
+      'swap',
+      'admin',
+      'process',
+    ]),
+  ],
 })
 
 export const processStartTime = defineGauge({
@@ -103,6 +133,7 @@ export const PROCESS: MetricGroup = {
     buildInfo,
     workers,
     workerExits,
+    internalErrors,
     processStartTime,
     processCpu,
     processResidentMemory,

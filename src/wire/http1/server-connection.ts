@@ -4,6 +4,7 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
+import { guardedEvents } from '../guard-events.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { type BodySink, NOWHERE } from '../streams.ts'
 import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
@@ -55,11 +56,12 @@ export class ServerConnection implements Downstream, Timed {
     this.#events = events
     this.deadline = performance.now() + limits.headTimeout
     deadlines.add(this)
-    socket.on('data', (bytes: Buffer) => this.#advance(this.#held.join(bytes), 0))
-    socket.on('end', () => this.#onEnd())
-    socket.on('drain', () => this.#onDrain())
-    socket.on('error', () => this.#onClose('reset'))
-    socket.on('close', () => this.#onClose('closed'))
+    const on = guardedEvents(socket, (error) => events.broke?.(this, error))
+    on('data', (bytes: Buffer) => this.#advance(this.#held.join(bytes), 0))
+    on('end', () => this.#onEnd())
+    on('drain', () => this.#onDrain())
+    on('error', () => this.#onClose('reset'))
+    on('close', () => this.#onClose('closed'))
   }
 
   get isResponding(): boolean {
@@ -324,18 +326,14 @@ export class ServerConnection implements Downstream, Timed {
     this.exchange = undefined
     this.#sink = undefined
     if (!this.#keepsAlive || !isWhole || this.#isLast) {
-      this.#linger()
+      this.#phase = 'closed'
+      linger(this.socket, this, this.#limits.writeTimeout)
+      this.socket.resume()
       return
     }
     this.#awaitRequest()
     if (this.#isReading) return
     if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
-    this.socket.resume()
-  }
-
-  #linger(): void {
-    this.#phase = 'closed'
-    linger(this.socket, this, this.#limits.writeTimeout)
     this.socket.resume()
   }
 
@@ -390,8 +388,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#held.clear()
     if (isFinished) this.#events.finished(this)
     else if (wasUnderWay) {
-      // First who went away, then what that means for the body: the other way round it would look
-      // like a fault of the upstream's.
+      // First who went away: the other way round it would look like a fault of the upstream's.
       this.#events.aborted(this, reason)
       this.#sink?.abort(reason)
     }

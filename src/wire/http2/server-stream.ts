@@ -1,6 +1,7 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
+import { guardedEvents } from '../guard-events.ts'
 import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
@@ -68,6 +69,7 @@ export class ServerStream implements Downstream, Timed {
   #isEnded = false
   #isLingering = false
   readonly #arrival: Arrival
+  readonly #on: ReturnType<typeof guardedEvents>
 
   constructor(
     stream: ServerHttp2Stream,
@@ -84,11 +86,12 @@ export class ServerStream implements Downstream, Timed {
     this.#owner = owner
     this.#arrival = new Arrival(stream, (octets) => owner.credit(octets))
     deadlines.add(this)
-    stream.on('error', () => {})
-    stream.on('drain', () => this.#onDrain())
-    stream.on('close', () => this.#onClose())
-    stream.on('end', () => this.#onEnd())
-    stream.on('trailers', (_headers, _flags, raw: readonly string[]) => this.#onTrailers(raw))
+    this.#on = guardedEvents(stream, (error) => events.broke?.(this, error))
+    this.#on('error', () => {})
+    this.#on('drain', () => this.#onDrain())
+    this.#on('close', () => this.#onClose())
+    this.#on('end', () => this.#onEnd())
+    this.#on('trailers', (_headers, _flags, raw: readonly string[]) => this.#onTrailers(raw))
   }
 
   /** Reads the head, and tells the owner of the request or that it was refused. */
@@ -133,7 +136,7 @@ export class ServerStream implements Downstream, Timed {
     if (head.expectContinue && !this.#isBegun && this.isWritable)
       stream.additionalHeaders({ ':status': 100 })
     this.deadline = performance.now() + this.#limits.bodyTimeout
-    stream.on('data', (bytes: Buffer) => this.#onData(bytes))
+    this.#on('data', (bytes: Buffer) => this.#onData(bytes))
     this.#arrival.release()
     if (this.#isEnded) this.#onEnd()
   }

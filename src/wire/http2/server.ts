@@ -20,7 +20,12 @@ import {
 } from './limits.ts'
 import { ServerStream, type StreamOwner } from './server-stream.ts'
 
-const { NGHTTP2_ENHANCE_YOUR_CALM, NGHTTP2_FLAG_END_STREAM, NGHTTP2_REFUSED_STREAM } = constants
+const {
+  NGHTTP2_ENHANCE_YOUR_CALM,
+  NGHTTP2_FLAG_END_STREAM,
+  NGHTTP2_INTERNAL_ERROR,
+  NGHTTP2_REFUSED_STREAM,
+} = constants
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
@@ -139,9 +144,14 @@ export class ServerSession implements Timed, StreamOwner {
   }
 
   #listen(session: ServerHttp2Session): void {
-    session.on('stream', (stream, _headers, flags, raw) =>
-      this.#begin(stream, flags, raw as unknown as readonly string[]),
-    )
+    session.on('stream', (stream, _headers, flags, raw) => {
+      try {
+        this.#begin(stream, flags, raw as unknown as readonly string[])
+      } catch (error) {
+        this.#events.broke?.(undefined, error)
+        stream.close(NGHTTP2_INTERNAL_ERROR)
+      }
+    })
     session.on('connect', () => session.setLocalWindowSize(this.#limits.connectionWindow))
     session.on('remoteSettings', () => {
       this.#isGreeted = true

@@ -52,6 +52,9 @@ async function serve(options: TerminatorOptions, keys = new TicketKeys(), timeou
           tls.on('end', () => tls.end())
         },
         failed: (reason) => own.failures.push(reason),
+        broke: (error) => {
+          throw error
+        },
       })
     })
   })

@@ -44,6 +44,8 @@ export interface TerminationEvents {
   /** Nothing listens to it yet but for errors. From now on it is what has to be destroyed. */
   secured(socket: TLSSocket, secured: Secured): void
   failed(reason: HandshakeFailure, milliseconds: number): void
+  /** Something of ours threw in the middle of it; it is closed. */
+  broke(error: unknown): void
 }
 
 /** Ends TLS on sockets that somebody else accepted, all in the same way. */
@@ -73,14 +75,22 @@ export class Terminator {
       // A ticket of a listener that asks for no certificate is no way into one that does.
       sessionIdContext: this.#scope,
       // The server has the context of the first certificate itself.
-      SNICallback: (name, done) => done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1]),
+      SNICallback: (name, done) => {
+        try {
+          done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1])
+        } catch (error) {
+          done(new OwnError('the certificate could not be chosen', { cause: error }))
+        }
+      },
     })
     this.#server.on('secureConnection', (socket) => this.#secured(socket))
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
       // Where a certificate is required, a bad one is noticed below, and only closes the socket.
       const isBad = Boolean(socket.authorizationError)
       const reason = isBad ? 'client-certificate-invalid' : handshakeFailure(error.code)
-      this.#pending.get(parentOf(socket) ?? socket)?.fail(reason, socket)
+      const handshake = this.#pending.get(parentOf(socket) ?? socket)
+      if (error instanceof OwnError) handshake?.break(error.cause, socket)
+      else handshake?.fail(reason, socket)
     })
   }
 
@@ -114,6 +124,9 @@ export class Terminator {
   }
 }
 
+/** Not the client's doing. */
+class OwnError extends Error {}
+
 /** One that is under way. */
 class Handshake implements Timed {
   deadline: number
@@ -142,6 +155,13 @@ class Handshake implements Timed {
     const milliseconds = this.#end()
     socket.destroy()
     this.#events.failed(reason, milliseconds)
+  }
+
+  break(error: unknown, socket: Socket): void {
+    if (this.#isOver) return
+    this.#end()
+    socket.destroy()
+    this.#events.broke(error)
   }
 
   succeed(socket: TLSSocket, certificate: ClientCertificate | undefined): void {

@@ -1,0 +1,129 @@
+/** One way in which the request path calls code that might throw. */
+export interface CallOut {
+  readonly name: string
+  /** What runs there. */
+  readonly what: string
+  /** What becomes of the request or the connection where it throws. */
+  readonly happens: string
+}
+
+const ANSWERED = 'The request gets 500.'
+const SERVED = 'The request is served.'
+const CLOSED = 'The connection is closed.'
+const CUT = 'If the response has not begun, the request gets 500; otherwise it is cut short.'
+
+/**
+ * Every place at which the request path calls out, as metrics and the log name it. The reference
+ * page is made of this list, and a test plants a throw at each.
+ */
+export const CALL_OUTS = [
+  {
+    name: 'request',
+    what: 'finding the listener and the route, limits, a CEL expression of a route',
+    happens: ANSWERED,
+  },
+  {
+    name: 'policy',
+    what: 'a policy of the gateway, listener or route, in whatever order it runs',
+    happens: ANSWERED,
+  },
+  {
+    name: 'rule',
+    what: 'an authorization rule or the rule index, at every stage',
+    happens:
+      'A throw counts as an expression over its bound: a Deny rule denies, a Require rule denies, an Allow rule does not admit and the others are still evaluated. If the index throws, no rule that it covers admits. Rules in audit mode change nothing.',
+  },
+  {
+    name: 'backend',
+    what: 'choosing the backend, policies of a backend',
+    happens: ANSWERED,
+  },
+  {
+    name: 'provider',
+    what: 'choosing a provider of an AI backend, policies of a provider',
+    happens: ANSWERED,
+  },
+  {
+    name: 'delivery',
+    what: 'choosing an endpoint, retry conditions, connecting and sending',
+    happens: CUT,
+  },
+  {
+    name: 'response',
+    what: 'reading the response of a backend, what is told about it, outlier expressions',
+    happens: CUT,
+  },
+  {
+    name: 'mirror',
+    what: 'sending a copy of the request to a mirror',
+    happens: 'The copy is dropped. The request is served.',
+  },
+  {
+    name: 'body',
+    what: 'evaluating a request whose body was read first, passing a body on',
+    happens: CUT,
+  },
+  {
+    name: 'reply',
+    what: 'rendering a response of the gateway itself',
+    happens: 'The request gets 500 without the headers that policies set.',
+  },
+  {
+    name: 'decision-record',
+    what: 'recording a decision before a response is sent',
+    happens: ANSWERED,
+  },
+  {
+    name: 'telemetry',
+    what: 'metrics, metric labels, the access log, its filter and fields, traces',
+    happens: SERVED,
+  },
+  {
+    name: 'accept',
+    what: 'accepting a connection, the PROXY header, network authorization',
+    happens: CLOSED,
+  },
+  {
+    name: 'client-hello',
+    what: 'reading the ClientHello, choosing the listener by SNI, network authorization',
+    happens: CLOSED,
+  },
+  {
+    name: 'handshake',
+    what: 'the end of a TLS handshake, network authorization by certificate',
+    happens: CLOSED,
+  },
+  {
+    name: 'stream',
+    what: 'choosing the endpoint of a TCP or TLS connection, connecting, passing bytes on',
+    happens: CLOSED,
+  },
+  {
+    name: 'connection',
+    what: 'reading HTTP from a connection or a stream',
+    happens: CLOSED,
+  },
+  {
+    name: 'timer',
+    what: 'timeouts of requests and connections',
+    happens: 'The request gets 500 if its response has not begun. Other timers are not affected.',
+  },
+  {
+    name: 'swap',
+    what: 'putting a new configuration into effect',
+    happens:
+      'The configuration is rejected with PC0404, and the gateway keeps the previous one. A later reload works.',
+  },
+  {
+    name: 'admin',
+    what: 'the admin API, metrics and readiness',
+    happens: 'The caller gets 500.',
+  },
+  {
+    name: 'process',
+    what: 'anything else: health checks, key sets, name resolution, timers of the process',
+    happens: 'What threw is abandoned, and the process goes on.',
+  },
+] as const satisfies readonly CallOut[]
+
+export type CallOutName = (typeof CALL_OUTS)[number]['name']

@@ -1,0 +1,63 @@
+import type { Connection } from '../exchange/connection.ts'
+import type { RulePlace } from '../exchange/decision.ts'
+import { PolicyError } from '../exchange/policy-error.ts'
+import { internalErrors } from '../telemetry/definitions/process.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { ownFrame } from '../telemetry/own-frame.ts'
+import { sourceOf } from './access-record.ts'
+import type { CallOutName } from './call-outs.ts'
+import type { Run } from './run.ts'
+
+/** What is known of the place where something threw. */
+export interface ErrorPlace {
+  readonly run?: Run | undefined
+  readonly requestId?: string | undefined
+  readonly connection?: Connection | undefined
+  readonly gateway?: string | undefined
+  readonly listener?: string | undefined
+  readonly rule?: RulePlace | undefined
+}
+
+export type ReportError = (callOut: CallOutName, error: unknown, place?: ErrorPlace) => void
+
+/** Errors of ours on the request path: each is one line of the log and one count. */
+export function errorReporter(log: Logger, metrics: Metrics): ReportError {
+  const errors = metrics.counter(internalErrors).of({})
+  return (callOut, error, place = {}) => {
+    try {
+      errors.at(callOut).inc()
+      log.error('internal', recordOf(callOut, error, place))
+    } catch {
+      // The log itself: there is nobody left to tell, and the request must not pay for it.
+    }
+  }
+}
+
+function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
+  const { run, connection, rule } = place
+  const policy = error instanceof PolicyError ? error.policy : undefined
+  const thrown = error instanceof PolicyError ? error.cause : error
+  return {
+    'call-out': callOut,
+    gateway: run?.listener.gateway ?? place.gateway,
+    listener: run?.listener.listener.name ?? place.listener,
+    route: run?.route?.name || undefined,
+    backend: run?.backend?.name,
+    policy: rule?.policy ?? policy?.policy,
+    kind: rule === undefined ? policy?.kind : undefined,
+    rule: rule && `${rule.kind}[${rule.index}]`,
+    origin: rule?.origin,
+    'src.addr': connection && sourceOf(connection),
+    'request.id': run?.exchange.request.id ?? place.requestId,
+    error: messageOf(thrown),
+    at: ownFrame(thrown),
+  }
+}
+
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+  return text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}…`.toWellFormed()
+}
+
+const LONGEST = 512

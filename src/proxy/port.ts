@@ -1,0 +1,48 @@
+import type { Connection } from '../exchange/connection.ts'
+import type { Reply } from '../exchange/reply.ts'
+import type { Deadlines } from '../wire/deadlines.ts'
+import type { Refusal } from '../wire/http1/refusals.ts'
+import type { Attempted, RetryReason } from './delivery.ts'
+import type { HttpListeners } from './http-listeners.ts'
+import type { ReportError } from './internal-errors.ts'
+import type { Load } from './load.ts'
+import type { RequestReading } from './port-plan.ts'
+import type { Run } from './run.ts'
+
+/** Who is told what happened: logs, metrics. */
+export interface Observer {
+  opened(connection: Connection): void
+  closed(connection: Connection): void
+  refused(connection: Connection, refusal: Refusal): void
+  began(run: Run): void
+  finished(run: Run): void
+  /** The gateway answers by itself; the client has nothing of it yet. */
+  answering?(run: Run, answer: Reply): void
+  /** A request to a backend is over. */
+  attempted?(backend: string, attempted: Attempted): void
+  retried?(backend: string, reason: RetryReason): void
+  /** Something threw: an error of ours. */
+  broke?: ReportError
+}
+
+/** What all connections of a port share; asked anew for each request. */
+export interface Port {
+  readonly listeners: HttpListeners
+  readonly observer: Observer
+  readonly deadlines: Deadlines
+  /** Octets of a body that an expression may read. */
+  readonly mostBody: number
+  /** Bytes of JSON that an expression may read; without it, as of a body. */
+  readonly mostJson?: number | undefined
+  /** Octets of a body that may be sent at all. */
+  readonly mostUpload: number
+  /** Proxies in front whose entries in X-Forwarded-For are believed. */
+  readonly trustedHops: number
+  /** What becomes of paths and names first; without it as by default. */
+  readonly reading?: RequestReading | undefined
+  /** How much there is to do; without it all is taken on. */
+  readonly load?: Load | undefined
+  nextId(): string
+  /** On TLS: whether this host belongs to another certificate than the one that was shown. */
+  isMisdirected?(host: string): boolean
+}

@@ -1,0 +1,57 @@
+import type { QuotaAsked } from '../exchange/quota.ts'
+
+/** From a worker to the process that owns the quotas; all of one turn of its event loop. */
+export interface QuotaReport {
+  readonly kind: 'quota'
+  readonly asks: readonly QuotaAsk[]
+  readonly returns: readonly QuotaReturn[]
+  /** Recalls that these returns answer. */
+  readonly recalled: readonly number[]
+}
+
+export interface QuotaAsk {
+  readonly id: number
+  readonly asked: readonly QuotaAsked[]
+}
+
+/** What became of tokens that were lent since the last time. */
+export interface QuotaReturn {
+  readonly quota: string
+  readonly key: string
+  readonly epoch: number
+  readonly used: number
+  readonly unused: number
+}
+
+/** From the owner to a worker. */
+export type QuotaOrder =
+  | { readonly kind: 'quota-granted'; readonly id: number; readonly granted: readonly Grant[] }
+  | {
+      readonly kind: 'quota-refused'
+      readonly id: number
+      readonly asked: number
+      /** Milliseconds until it is filled again. */
+      readonly wait: number
+      /** On the clock that all processes of a machine share; before that nothing can be had. */
+      readonly until: number
+    }
+  | {
+      readonly kind: 'quota-recall'
+      readonly recall: number
+      readonly quota: string
+      readonly key: string
+    }
+
+/** The token that was asked for, and some to go on with. */
+export interface Grant {
+  readonly tokens: number
+  readonly epoch: number
+  /** From then on none of them may be used. */
+  readonly expires: number
+}
+
+/** Milliseconds on a clock that is the same in all processes of the machine, and is never set. */
+export function machineTime(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + nanoseconds / 1_000_000
+}

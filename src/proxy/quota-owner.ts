@@ -1,0 +1,249 @@
+import type { QuotaAsked, QuotaLimit } from '../exchange/quota.ts'
+import {
+  type Grant,
+  machineTime,
+  type QuotaAsk,
+  type QuotaOrder,
+  type QuotaReport,
+  type QuotaReturn,
+} from './quota-messages.ts'
+
+/** Milliseconds after which what was lent and not used comes back. */
+const LONGEST_LEASE = 1_000
+/** Milliseconds that a worker may take to say what it has left. */
+const LONGEST_RECALL = 1_000
+/** Of what is left a worker is lent this part of its share, so that the others find some too. */
+const LENT = 2
+/** Milliseconds; what is filled more often is not lent in advance, since it would be late at once. */
+const SHORTEST_LENT = 250
+/** Others may be lent what was called back for one. */
+const MAX_RECALLS = 3
+
+interface Quota {
+  readonly limit: QuotaLimit
+  readonly buckets: Map<string, Bucket>
+}
+
+interface Bucket {
+  readonly quota: string
+  readonly key: string
+  readonly limit: QuotaLimit
+  left: number
+  /** When it was filled last, and how often that was. */
+  filledAt: number
+  epoch: number
+  /** Of what was lent before the last fill, how much would have had room in the bucket then. */
+  headroom: number
+  /**
+   * What workers may still have, by worker. The token that a request asks for is used by it at
+   * once, and belongs to this only where it comes back.
+   */
+  readonly lent: Map<number, number>
+  recalling: Promise<void> | undefined
+  /** Requests that wait for what is called back. */
+  waiting: number
+}
+
+export interface OwnerOptions {
+  /** How many workers there are. */
+  readonly workers: () => number
+  /** False where the worker is gone. */
+  readonly send: (worker: number, order: QuotaOrder) => boolean
+  readonly now?: () => number
+}
+
+/**
+ * The one place that knows how much is left of limits which hold for the whole gateway. Workers are
+ * lent tokens to go on with, and never more than there are: what is lent is taken from the bucket
+ * first. Where there are none left, those that lie unused with others are called back before anyone
+ * is refused, so that neither more nor fewer are admitted than the limit says.
+ *
+ * What a worker had when it died counts as used, since it may have been; of limits on how many there
+ * may be at once it is free again, since all that the worker had is gone with it.
+ */
+export class QuotaOwner {
+  readonly #options: OwnerOptions
+  readonly #now: () => number
+  readonly #quotas = new Map<string, Quota>()
+  readonly #recalls = new Map<number, { readonly worker: number; readonly done: () => void }>()
+  #ids = 0
+
+  constructor(options: OwnerOptions) {
+    this.#options = options
+    this.#now = options.now ?? machineTime
+  }
+
+  /** Buckets that are kept. */
+  get size(): number {
+    let size = 0
+    for (const { buckets } of this.#quotas.values()) size += buckets.size
+    return size
+  }
+
+  report(worker: number, { asks, returns, recalled }: QuotaReport): void {
+    for (const one of returns) this.#returned(worker, one)
+    for (const id of recalled) this.#recalls.get(id)?.done()
+    for (const ask of asks) void this.#decide(worker, ask)
+  }
+
+  /** The worker is gone, with all that it had. */
+  ended(worker: number): void {
+    for (const recall of [...this.#recalls.values()]) if (recall.worker === worker) recall.done()
+    for (const { limit, buckets } of this.#quotas.values()) {
+      for (const bucket of buckets.values()) {
+        const lent = bucket.lent.get(worker)
+        if (lent === undefined) continue
+        bucket.lent.delete(worker)
+        if (limit.refill === 0) bucket.left += lent
+        this.#forgetFree(bucket)
+      }
+    }
+  }
+
+  /** Of other quotas nobody will ask any more. */
+  retain(quotas: ReadonlySet<string>): void {
+    for (const [id, { limit }] of this.#quotas) {
+      if (limit.refill > 0 && !quotas.has(id)) this.#quotas.delete(id)
+    }
+  }
+
+  async #decide(worker: number, { id, asked }: QuotaAsk): Promise<void> {
+    for (let recalls = 0; ; recalls++) {
+      const now = this.#now()
+      const buckets = asked.map((one) => this.#bucketAt(one, now))
+      const short = buckets.filter(({ left }) => left < 1)
+      if (short.length === 0) {
+        const granted = buckets.map((bucket) => this.#lend(bucket, worker, now))
+        const isThere = this.#options.send(worker, { kind: 'quota-granted', id, granted })
+        if (!isThere) {
+          for (const [i, { tokens }] of granted.entries())
+            this.#lost(buckets[i] as Bucket, worker, tokens)
+        }
+        return
+      }
+      const out = short.filter(({ lent }) => lent.size > 0)
+      if (out.length === 0 || recalls === MAX_RECALLS) {
+        // Where nothing is lent, nothing can come back before it is filled again.
+        const isSure = out.length === 0
+        const until = short.map(({ filledAt, limit }) => filledAt + limit.interval)
+        const latest = Math.max(...until)
+        const place = buckets.indexOf(short[until.indexOf(latest)] as Bucket)
+        const isFilled = latest < Number.POSITIVE_INFINITY
+        const wait = isFilled ? latest - now : 0
+        const order = { kind: 'quota-refused', id, asked: place, wait } as const
+        this.#options.send(worker, { ...order, until: isSure && isFilled ? latest : now })
+        return
+      }
+      for (const bucket of out) bucket.waiting++
+      await Promise.all(out.map((bucket) => this.#recall(bucket)))
+      for (const bucket of out) bucket.waiting--
+    }
+  }
+
+  #bucketAt({ quota, limit, key }: QuotaAsked, now: number): Bucket {
+    let known = this.#quotas.get(quota)
+    if (known === undefined) this.#quotas.set(quota, (known = { limit, buckets: new Map() }))
+    const { buckets } = known
+    const bucket = buckets.get(key)
+    if (bucket !== undefined) {
+      // A Map keeps the order of insertion: what is put in again goes to its end.
+      buckets.delete(key)
+      buckets.set(key, bucket)
+      fill(bucket, now)
+      return bucket
+    }
+    if (buckets.size >= limit.maxKeys) buckets.delete(buckets.keys().next().value as string)
+    const made: Bucket = {
+      quota,
+      key,
+      limit,
+      left: limit.capacity,
+      filledAt: now,
+      epoch: 0,
+      headroom: 0,
+      lent: new Map(),
+      recalling: undefined,
+      waiting: 0,
+    }
+    buckets.set(key, made)
+    return made
+  }
+
+  #lend(bucket: Bucket, worker: number, now: number): Grant {
+    const { filledAt, limit, epoch, waiting } = bucket
+    const mayLend = waiting === 0 && limit.interval >= SHORTEST_LENT
+    const parts = LENT * Math.max(1, this.#options.workers())
+    const tokens = 1 + (mayLend ? Math.floor((bucket.left - 1) / parts) : 0)
+    bucket.left -= tokens
+    const lent = limit.refill === 0 ? tokens : tokens - 1
+    if (lent > 0) bucket.lent.set(worker, (bucket.lent.get(worker) ?? 0) + lent)
+    return { tokens, epoch, expires: Math.min(now + LONGEST_LEASE, filledAt + limit.interval) }
+  }
+
+  #returned(worker: number, { quota, key, epoch, used, unused }: QuotaReturn): void {
+    const bucket = this.#quotas.get(quota)?.buckets.get(key)
+    if (bucket === undefined) return
+    fill(bucket, this.#now())
+    const lent = (bucket.lent.get(worker) ?? 0) - used - unused
+    if (lent > 0) bucket.lent.set(worker, lent)
+    else bucket.lent.delete(worker)
+    // What was lent before a fill had its part in it: the bucket never held more than it can.
+    const age = bucket.epoch - epoch
+    const back = age === 0 ? unused : age === 1 ? Math.min(unused, bucket.headroom) : 0
+    if (age === 1) bucket.headroom -= back
+    bucket.left = Math.min(bucket.limit.capacity, bucket.left + back)
+    this.#forgetFree(bucket)
+  }
+
+  #lost(bucket: Bucket, worker: number, tokens: number): void {
+    bucket.lent.delete(worker)
+    if (bucket.limit.refill === 0) bucket.left += tokens
+    this.#forgetFree(bucket)
+  }
+
+  /** A limit on how many there are at once has as many keys as there are, and no more. */
+  #forgetFree({ quota, key, limit, left, lent }: Bucket): void {
+    if (limit.refill > 0 || left < limit.capacity || lent.size > 0) return
+    this.#quotas.get(quota)?.buckets.delete(key)
+  }
+
+  /** Has all workers say what they used of a bucket, and give back the rest. */
+  #recall(bucket: Bucket): Promise<void> {
+    const { quota, key, lent } = bucket
+    bucket.recalling ??= Promise.all(
+      [...lent.keys()].map(
+        (worker) =>
+          new Promise<void>((resolve) => {
+            const recall = ++this.#ids
+            const done = () => {
+              clearTimeout(timer)
+              this.#recalls.delete(recall)
+              resolve()
+            }
+            // It is busy: what it has counts as used until it says otherwise.
+            const timer = setTimeout(() => {
+              if (bucket.limit.refill > 0) lent.delete(worker)
+              done()
+            }, LONGEST_RECALL)
+            this.#recalls.set(recall, { worker, done })
+            const order = { kind: 'quota-recall', recall, quota, key } as const
+            if (!this.#options.send(worker, order)) done()
+          }),
+      ),
+    ).then(() => {
+      bucket.recalling = undefined
+    })
+    return bucket.recalling
+  }
+}
+
+function fill(bucket: Bucket, now: number): void {
+  const { capacity, refill, interval } = bucket.limit
+  const step = Math.max(1, interval)
+  const fills = refill === 0 ? 0 : Math.floor((now - bucket.filledAt) / step)
+  if (fills <= 0) return
+  bucket.left = Math.min(capacity, bucket.left + fills * refill)
+  bucket.filledAt += fills * step
+  bucket.headroom = capacity - bucket.left
+  bucket.epoch++
+}

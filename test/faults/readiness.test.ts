@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
+import { exchange, listen } from '../proxy/harness.ts'
+import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
+import { until } from '../proxy/whole-gateway.ts'
+
+const PRELOAD = join(import.meta.dirname, 'preload/unable-worker.ts')
+
+describe('readiness is that of the workers', {
+  skip: process.platform === 'linux' ? false : 'needs /proc',
+}, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
+  const flag = join(folder, 'flag')
+  let backend: Server
+  let running: Running
+  let port: number
+
+  before(async () => {
+    backend = createServer((_, response) => response.end('served'))
+    const behind = await listen(backend)
+    port = await free()
+    const { NODE_OPTIONS } = process.env
+    process.env['NODE_OPTIONS'] = `--import=${PRELOAD}`
+    process.env['UNABLE_WORKER'] = flag
+    const text = `gateways: { default: { port: ${port} } }
+routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
+`
+    running = await startRunning(text, { workers: 2 })
+    if (NODE_OPTIONS === undefined) delete process.env['NODE_OPTIONS']
+    else process.env['NODE_OPTIONS'] = NODE_OPTIONS
+  })
+
+  after(async () => {
+    await running.stop()
+    backend.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  const kill = (count: number) => {
+    const children = readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
+    for (const pid of children.trim().split(/\s+/).slice(0, count))
+      process.kill(Number(pid), 'SIGKILL')
+  }
+
+  const readiness = async () => {
+    const answer = await fetch(`http://127.0.0.1:${running.ports.ready}/healthz/ready`)
+    return `${answer.status} ${(await answer.text()).trim()}`
+  }
+
+  const served = async () =>
+    (await exchange(port, 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')).includes('200')
+
+  it('with none it is 503, and it comes back with them', async () => {
+    assert.equal(await readiness(), '200 ready')
+    assert.equal(await running.metric('portcullis_workers'), 2)
+    writeFileSync(flag, 'ends')
+    kill(2)
+    await until('503', async () => (await readiness()) === '503 no worker is serving')
+    assert.equal(await running.metric('portcullis_workers'), 0)
+    rmSync(flag)
+    await until('both', async () => (await readiness()) === '200 ready')
+    assert.ok(await served())
+  })
+
+  it('a worker that cannot apply the configuration is reported, and tried again', async () => {
+    writeFileSync(flag, 'rejects')
+    kill(1)
+    await until('fewer', async () => /^200 ready, 1 of 2/.test(await readiness()))
+    const isIt = ({ error }: Record<string, unknown>) =>
+      error === 'the worker could not apply the configuration'
+    await until('the record', () => recordsIn(running.out()).some(isIt))
+    const record = recordsIn(running.out()).find(isIt)
+    assert.equal(record?.['detail'], 'port 1 may not be used')
+    const series = 'portcullis_worker_exits_total{outcome="not-applied"}'
+    await until('the count', async () => (await running.metric(series)) > 0)
+    rmSync(flag)
+    await until('both', async () => (await readiness()) === '200 ready')
+  })
+})

@@ -1,0 +1,188 @@
+import { compileRules } from '../../src/cel/index.ts'
+import { HeaderEdit } from '../../src/exchange/header-edit.ts'
+import type { Step } from '../../src/exchange/step.ts'
+import type { Policy } from '../../src/policies/define.ts'
+import { POLICIES } from '../../src/policies/index.ts'
+import type { Program } from '../../src/program/program.ts'
+import { ProviderSelection } from '../../src/program/provider-selection.ts'
+import { Streams } from '../../src/program/streams.ts'
+import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
+import { Decisions } from '../../src/proxy/decisions.ts'
+import { Delivery } from '../../src/proxy/delivery.ts'
+import { Forward } from '../../src/proxy/forward.ts'
+import { HttpListeners } from '../../src/proxy/http-listeners.ts'
+import { KeptBody } from '../../src/proxy/kept-body.ts'
+import { Observing } from '../../src/proxy/observe.ts'
+import { RequestTrace } from '../../src/proxy/tracing.ts'
+import { HeldBytes } from '../../src/wire/held-bytes.ts'
+import { Http1Headers } from '../../src/wire/http1/header-view.ts'
+import { ServerStream } from '../../src/wire/http2/server-stream.ts'
+import { NameTable } from '../../src/wire/tls/certificate-names.ts'
+import { HelloReader } from '../../src/wire/tls/client-hello.ts'
+import { Terminators } from '../../src/wire/tls/terminators.ts'
+
+let armed = ''
+let isTripped = false
+
+/** Every call of this place throws, until it is disarmed. */
+export function arm(place: string): void {
+  armed = place
+  isTripped = false
+}
+
+export function disarm(): void {
+  armed = ''
+}
+
+/** Whether what was armed has thrown. */
+export function hasThrown(): boolean {
+  return isTripped
+}
+
+export function trip(place: string): void {
+  if (armed !== place) return
+  isTripped = true
+  throw new Error(`planted: ${place}`)
+}
+
+type Method = (...values: never[]) => unknown
+
+const restores: (() => void)[] = []
+
+/** Has a method throw before it does what it does. */
+function plantIn(owner: object, name: string, place: string): void {
+  const own = Object.getOwnPropertyDescriptor(owner, name)
+  if (own === undefined) throw new Error(`nothing is called ${name}`)
+  const call = (own.value ?? own.get) as Method
+  const tripping = function (this: unknown, ...values: never[]) {
+    trip(place)
+    return call.apply(this, values)
+  }
+  const changed = own.get === undefined ? { value: tripping } : { get: tripping }
+  Object.defineProperty(owner, name, { ...own, ...changed })
+  restores.push(() => Object.defineProperty(owner, name, own))
+}
+
+/** Prototypes of what the request path calls, whatever the configuration. */
+export function plantEverywhere(): void {
+  for (const [owner, name, place] of [
+    [HttpListeners.prototype, 'forHost', 'finding the listener'],
+    [ProviderSelection.prototype, 'next', 'choosing a provider'],
+    [Delivery.prototype, 'start', 'delivery'],
+    [Delivery.prototype, 'stop', 'stopping a delivery'],
+    [Delivery.prototype, 'accepts', 'reading a response head'],
+    [Delivery.prototype, 'finish', 'finishing a delivery'],
+    [Forward.prototype, 'start', 'an attempt'],
+    [KeptBody.prototype, 'bytes', 'a body that was read'],
+    [HeaderEdit.prototype, 'with', 'rendering a reply'],
+    [Decisions.prototype, 'request', 'recording a decision'],
+    [Decisions.prototype, 'connection', 'recording a decision on a connection'],
+    [Observing.prototype, 'began', 'the beginning of a request'],
+    [Observing.prototype, 'finished', 'the end of a request'],
+    [Observing.prototype, 'attempted', 'the end of an attempt'],
+    [Observing.prototype, 'served', 'counting a connection'],
+    [Observing.prototype, 'secured', 'counting a handshake'],
+    [Observing.prototype, 'unsecured', 'counting a failed handshake'],
+    [Observing.prototype, 'streamed', 'the end of a stream'],
+    [Observing.prototype, 'refused', 'counting bytes that are no request'],
+    [RequestTrace.prototype, 'attempting', 'the span of an attempt'],
+    [RequestTrace.prototype, 'end', 'the end of a trace'],
+    [ConnectionCounts.prototype, 'enter', 'counting connections'],
+    [ConnectionCounts.prototype, 'enterFrom', 'counting connections of an address'],
+    [HelloReader.prototype, 'read', 'reading a ClientHello'],
+    [NameTable.prototype, 'find', 'the SNI callback'],
+    [Streams.prototype, 'choose', 'choosing where a stream goes'],
+    [HeldBytes.prototype, 'join', 'reading bytes of HTTP/1.1'],
+    [ServerStream.prototype, 'begin', 'reading a stream of HTTP/2'],
+    [Terminators.prototype, 'get', 'planning ports'],
+  ] as const)
+    plantIn(owner, name, place)
+  plantInRules()
+  for (const policy of POLICIES) plantInPolicy(policy)
+}
+
+/** The index; and a header that rules may read, which throws in the middle of their expression. */
+function plantInRules(): void {
+  const rules = Object.getPrototypeOf(compileRules([]))
+  const { decide, admitting } = rules
+  type Variables = { readonly request?: unknown }
+  rules.decide = function (variables: Variables) {
+    trip(variables.request === undefined ? 'the index of network rules' : 'the rule index')
+    return decide.call(this, variables)
+  }
+  rules.admitting = function (variables: Variables) {
+    trip('the index of Allow rules')
+    return admitting.call(this, variables)
+  }
+  restores.push(() => Object.assign(rules, { decide, admitting }))
+  const { get } = Http1Headers.prototype
+  Http1Headers.prototype.get = function (name: string) {
+    if (name === 'x-thrower') trip('a rule')
+    return get.call(this, name)
+  }
+  restores.push(() => {
+    Http1Headers.prototype.get = get
+  })
+}
+
+function plantInPolicy(policy: Policy): void {
+  const { compile } = policy
+  const open = policy as { compile: Policy['compile'] }
+  open.compile = (policies, site) => {
+    const part = compile.call(policy, policies, site)
+    if (part.step === undefined) return part
+    const inner: Step = part.step
+    const [{ kind, section, level }] = policies
+    const step: Step = (exchange) => {
+      trip(`${kind} at ${section} of ${level}`)
+      const outcome = inner(exchange)
+      if (!(outcome instanceof Promise)) return outcome
+      return outcome.then((answer) => {
+        trip(`${kind}, later`)
+        return answer
+      })
+    }
+    return { ...part, step }
+  }
+  restores.push(() => {
+    open.compile = compile
+  })
+}
+
+/** What only a Program has. */
+export function plantInProgram(program: Program): void {
+  for (const cluster of program.clusters.values())
+    plantIn(cluster, 'choose', 'choosing an endpoint')
+  for (const listener of program.listeners) {
+    const open = listener as { match: typeof listener.match }
+    const { match } = listener
+    open.match = (exchange) => {
+      trip('finding the route')
+      const route = match.call(listener, exchange)
+      const choose: typeof route.choose = (own) => {
+        trip('choosing a backend')
+        return route.choose(own)
+      }
+      const mirrors = route.mirrors.map((mirror) => {
+        const cluster = Object.create(mirror.cluster) as typeof mirror.cluster
+        cluster.choose = (own, tried) => {
+          trip('choosing an endpoint of a mirror')
+          return mirror.cluster.choose(own, tried)
+        }
+        return { ...mirror, cluster }
+      })
+      return { ...route, choose, mirrors }
+    }
+    if (listener.network !== undefined)
+      plantIn(listener.network, 'decide', `network authorization of ${listener.gateway}`)
+    if (listener.accessLog !== undefined)
+      plantIn(listener.accessLog, 'filter', 'the filter of the access log')
+    if (listener.metricLabels !== undefined)
+      plantIn(listener.metricLabels, 'valuesIn', 'labels of metrics')
+  }
+}
+
+export function unplant(): void {
+  for (const restore of restores.splice(0).reverse()) restore()
+  armed = ''
+}
