@@ -1,0 +1,131 @@
+import { checkDiff } from './claims-diff.ts'
+import { checkEffective } from './claims-effective.ts'
+import { checkExplain } from './claims-explain.ts'
+import { checkFix, checkLint } from './claims-lint.ts'
+import { checkReplay } from './claims-replay.ts'
+import { checkTest } from './claims-test.ts'
+import { isTree, type Json, type Tree, writeYaml } from './document.ts'
+import type { World } from './gateways.ts'
+import { makeDocument } from './generate.ts'
+import { changed } from './mutate.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { probesFor } from './probes.ts'
+import { Random } from './random.ts'
+import type { Tools } from './tools.ts'
+import type { Probe } from './wire.ts'
+
+export const CHECKS = {
+  diff: checkDiff,
+  lint: checkLint,
+  fix: checkFix,
+  effective: checkEffective,
+  explain: checkExplain,
+  replay: checkReplay,
+  test: checkTest,
+} as const satisfies Readonly<Record<string, Check>>
+export type CheckName = keyof typeof CHECKS
+
+/** The share of pairs that a check is worth its time for. */
+const SHARES: Readonly<Partial<Record<CheckName, number>>> = { test: 0.1, explain: 0.7 }
+
+export const PROBES = 36
+
+export interface Trees {
+  readonly old: Tree
+  readonly now: Tree
+}
+
+export interface Judged {
+  readonly seed: number
+  readonly trees: Trees
+  readonly claims: readonly FalseClaim[]
+  /** Why it was not served, where it was not. */
+  readonly unserved?: string
+}
+
+export interface JudgeOptions {
+  readonly world: World
+  readonly tools: Tools
+  readonly count: (what: string) => void
+  /** These alone, whatever the seed says. */
+  readonly only?: readonly CheckName[]
+}
+
+export function treesOf(seed: number, world: World): Trees {
+  const random = new Random(seed)
+  const old = makeDocument(random, world.place)
+  return { old, now: changed(random, old) }
+}
+
+/** Makes the pair of a seed, serves it, and compares all that is said of it with what happened. */
+export async function judgeSeed(seed: number, options: JudgeOptions): Promise<Judged> {
+  return judgeTrees(seed, treesOf(seed, options.world), options)
+}
+
+export async function judgeTrees(
+  seed: number,
+  trees: Trees,
+  options: JudgeOptions,
+  extra: readonly Probe[] = [],
+): Promise<Judged> {
+  const { world, tools, count, only } = options
+  const random = new Random(seed + 1_000_000_007)
+  const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
+  const sides: Side[] = []
+  for (const name of ['old', 'now'] as const) {
+    const side = await observe(name, trees[name], probes, world)
+    if (typeof side === 'string') return { seed, trees, claims: [], unserved: side }
+    sides.push(side)
+  }
+  const [old, now] = sides as [Side, Side]
+  const pair: Pair = { world, random, tools, probes, old, now, count }
+  const claims: FalseClaim[] = []
+  for (const [name, check] of Object.entries(CHECKS) as [CheckName, Check][]) {
+    const isDue = random.chance(SHARES[name] ?? 1)
+    if (only === undefined ? isDue : only.includes(name)) claims.push(...(await check(pair)))
+  }
+  return { seed, trees, claims }
+}
+
+async function observe(
+  name: Side['name'],
+  tree: Tree,
+  probes: readonly Probe[],
+  world: World,
+): Promise<Side | string> {
+  const bare = await world.serve(world.write('open.yaml', withoutPolicies(tree)))
+  if (bare !== undefined) return bare
+  const open = await world.send(probes)
+  const written = writeYaml(tree)
+  const file = world.writeText(`${name}.yaml`, written.text)
+  const problem = await world.serve(file)
+  if (problem !== undefined) return problem
+  const records: Side['records'][number][] = []
+  world.records.length = 0
+  const outcomes = await world.send(probes, () => void records.push(world.records.splice(0)))
+  return { name, tree, file, written, outcomes, open, records }
+}
+
+const GUARDS: ReadonlySet<string> = new Set([
+  'authorization',
+  'networkAuthorization',
+  'jwtAuthentication',
+  'apiKey',
+])
+
+/** What nobody is kept out of: the same ways with no rule and no authentication on them. */
+export function withoutPolicies(tree: Tree): Tree {
+  const { policies: _, ...rest } = tree
+  return stripped(rest) as Tree
+}
+
+function stripped(value: Json): Json {
+  if (Array.isArray(value)) return value.map(stripped)
+  if (!isTree(value)) return value
+  const kept = Object.entries(value).filter(([key]) => !GUARDS.has(key))
+  return Object.fromEntries(
+    kept
+      .map(([key, own]) => [key, stripped(own)] as const)
+      .filter(([key, own]) => !/olicies$/.test(key) || !isTree(own) || Object.keys(own).length > 0),
+  )
+}
