@@ -15,22 +15,34 @@ interface Replay {
  * alike and of the others apart, so that every word of the answer is about one kind alone.
  */
 export const checkReplay: Check = async (pair) => {
-  const { old, now } = pair
+  const { old } = pair
   const alike: number[] = []
   const others: number[] = []
   for (const index of pair.probes.keys()) {
     if ((old.records[index] ?? []).length === 0) continue
     const before = old.outcomes[index] as Outcome
-    const after = now.outcomes[index] as Outcome
     // What the gateway rejects unread, or no route takes, is in no record.
     if (before.status === 400 || before.status === 404 || before.status === 421) continue
-    if (isAdmitted(before) === isAdmitted(after)) alike.push(index)
+    if (before.status === 0 && !isOfConnection(pair, index)) continue
+    if (isAdmitted(before) === isThrough(pair, index)) alike.push(index)
     else others.push(index)
   }
   return [
     ...(await replayed(pair, alike, 'alike')),
     ...(await replayed(pair, others, 'otherwise')),
   ]
+}
+
+/** A connection was closed by rules, and nothing of a request is known. */
+function isOfConnection({ old }: Pair, index: number): boolean {
+  const records = old.records[index] ?? []
+  return records.some(({ stage, verdict, enforced }) => stage === 'connection' && verdict === 'denied' && enforced)
+}
+
+/** In the new file: what was recorded, a connection or a request, gets where it wants to. */
+function isThrough(pair: Pair, index: number): boolean {
+  const after = pair.now.outcomes[index] as Outcome
+  return isOfConnection(pair, index) ? after.status !== 0 : isAdmitted(after)
 }
 
 async function replayed(
@@ -63,8 +75,8 @@ async function replayed(
   }
   for (const { id, kind } of found.changed) {
     const index = indexOf(id)
-    const after = index === undefined ? undefined : now.outcomes[index]
-    if (how === 'otherwise' && after !== undefined && isAdmitted(after) === (kind === 'admitted')) continue
+    const isSo = index !== undefined && isThrough(pair, index) === (kind === 'admitted')
+    if (how === 'otherwise' && isSo) continue
     add('replay changed', `replay: newly ${kind}`, index)
   }
   if (how === 'otherwise' && found.unchanged > 0) {

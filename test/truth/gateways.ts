@@ -10,7 +10,7 @@ import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { Credentials } from './credentials.ts'
-import { type Tree, writeYaml } from './document.ts'
+import { isTree, type Json, type Tree, writeYaml } from './document.ts'
 import type { Place } from './generate.ts'
 import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 
@@ -39,10 +39,7 @@ export class World {
 
   static async open(): Promise<World> {
     const backends = await Promise.all(Array.from({ length: BACKENDS }, listening))
-    const probes = await Promise.all(Array.from({ length: PORTS }, listening))
-    const ports = probes.map(portOf)
-    await Promise.all(probes.map((server) => once(server.close(), 'close')))
-    return new World(backends, ports)
+    return new World(backends, await freePorts(PORTS))
   }
 
   async close(): Promise<void> {
@@ -129,6 +126,27 @@ export class World {
     for (const link of links.values()) link.close()
     return outcomes
   }
+}
+
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, listening))
+  const ports = servers.map(portOf)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+/** The same file on other ports. */
+export function onPorts(tree: Tree, ports: ReadonlyMap<number, number>): Tree {
+  const moved = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(moved)
+    if (!isTree(value)) return value
+    const entries = Object.entries(value).map(([key, own]) => {
+      const port = key === 'port' ? ports.get(own as number) : undefined
+      return [key, port ?? moved(own)] as const
+    })
+    return Object.fromEntries(entries)
+  }
+  return moved(tree) as Tree
 }
 
 async function listening(): Promise<Server> {

@@ -16,7 +16,6 @@ export function settings(show: readonly string[]): Tree {
     adminAddr: 'off',
     statsAddr: 'off',
     readinessAddr: 'off',
-    logging: { level: 'error' },
     limits: { delay: '0s' },
     decisions: { allowed: 1, keep: 10, show },
   }

@@ -62,4 +62,6 @@ if (process.env['TRUTH_REPORT'] !== undefined) {
   writeFileSync(process.env['TRUTH_REPORT'], report.join('\n\n'))
 }
 console.log([...counts].toSorted().map(([what, times]) => `${what}: ${times}`).join('\n'))
+const { user, system } = process.cpuUsage()
+console.log(`CPU: ${((user + system) / 1e6).toFixed(1)} s`)
 await world.close()

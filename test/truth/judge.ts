@@ -10,6 +10,7 @@ import { makeDocument } from './generate.ts'
 import { changed } from './mutate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { probesFor } from './probes.ts'
+import type { RunningGateway } from './process.ts'
 import { Random } from './random.ts'
 import type { Tools } from './tools.ts'
 import type { Probe } from './wire.ts'
@@ -26,9 +27,16 @@ export const CHECKS = {
 export type CheckName = keyof typeof CHECKS
 
 /** The share of pairs that a check is worth its time for. */
-const SHARES: Readonly<Partial<Record<CheckName, number>>> = { test: 0.1, explain: 0.7 }
+const SHARES: Readonly<Partial<Record<CheckName, number>>> = {
+  lint: 0.7,
+  fix: 0.6,
+  effective: 0.5,
+  explain: 0.5,
+  replay: 0.6,
+  test: 0.08,
+}
 
-export const PROBES = 36
+const PROBES = 36
 
 export interface Trees {
   readonly old: Tree
@@ -49,6 +57,8 @@ export interface JudgeOptions {
   readonly count: (what: string) => void
   /** These alone, whatever the seed says. */
   readonly only?: readonly CheckName[]
+  /** A process that is compared with as well. */
+  readonly running?: RunningGateway
 }
 
 export function treesOf(seed: number, world: World): Trees {
@@ -71,18 +81,23 @@ export async function judgeTrees(
   const { world, tools, count, only } = options
   const random = new Random(seed + 1_000_000_007)
   const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
+  const due = (Object.keys(CHECKS) as CheckName[]).filter((name) => {
+    const isDue = random.chance(SHARES[name] ?? 1)
+    return only === undefined ? isDue : only.includes(name)
+  })
   const sides: Side[] = []
   for (const name of ['old', 'now'] as const) {
-    const side = await observe(name, trees[name], probes, world)
+    const side = await observe(name, trees[name], probes, world, due.includes('effective'))
     if (typeof side === 'string') return { seed, trees, claims: [], unserved: side }
     sides.push(side)
   }
   const [old, now] = sides as [Side, Side]
   const pair: Pair = { world, random, tools, probes, old, now, count }
   const claims: FalseClaim[] = []
-  for (const [name, check] of Object.entries(CHECKS) as [CheckName, Check][]) {
-    const isDue = random.chance(SHARES[name] ?? 1)
-    if (only === undefined ? isDue : only.includes(name)) claims.push(...(await check(pair)))
+  for (const name of due) claims.push(...(await CHECKS[name](pair)))
+  if (options.running !== undefined) {
+    for (const side of sides) claims.push(...(await options.running.compare(side, probes)))
+    count('pairs through portcullis run')
   }
   return { seed, trees, claims }
 }
@@ -92,10 +107,11 @@ async function observe(
   tree: Tree,
   probes: readonly Probe[],
   world: World,
+  isOpened: boolean,
 ): Promise<Side | string> {
-  const bare = await world.serve(world.write('open.yaml', withoutPolicies(tree)))
+  const bare = isOpened ? await world.serve(world.write('open.yaml', withoutPolicies(tree))) : undefined
   if (bare !== undefined) return bare
-  const open = await world.send(probes)
+  const open = isOpened ? await world.send(probes) : []
   const written = writeYaml(tree)
   const file = world.writeText(`${name}.yaml`, written.text)
   const problem = await world.serve(file)

@@ -48,7 +48,9 @@ function proxyOf(tree: Tree): Tree | undefined {
   return isTree(own) ? own : undefined
 }
 
-const MOST_WAYS = 10
+const MOST_WAYS = 8
+/** Handshakes take most of the time. */
+const MOST_SECURE = 4
 
 function transportsFor(random: Random, trees: readonly Tree[], constants: Constants): Transport[] {
   const all: Transport[] = []
@@ -83,7 +85,12 @@ function transportsFor(random: Random, trees: readonly Tree[], constants: Consta
     }
   }
   const unique = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
-  return random.some(unique, MOST_WAYS)
+  const secure = random.some(
+    unique.filter((one) => one.tls !== undefined),
+    MOST_SECURE,
+  )
+  const plain = unique.filter((one) => one.tls === undefined)
+  return [...secure, ...random.some(plain, MOST_WAYS - secure.length)]
 }
 
 function requestFor(
@@ -141,7 +148,7 @@ function headersFor(random: Random, constants: Constants, match: Tree | undefine
 
 /** Tokens where something looks at them, and now and then where nothing does. */
 function identityFor(random: Random, constants: Constants, text: string): Partial<Request> {
-  const apiKey = text.includes('"apiKey"') && random.chance(0.6) ? API_KEY : undefined
+  const apiKey = text.includes('"apiKey":{') && random.chance(0.6) ? API_KEY : undefined
   const key = apiKey === undefined ? {} : { apiKey: random.chance(0.9) ? apiKey : 'wrong' }
   if (!text.includes('jwtAuthentication') && !random.chance(0.05)) return key
   if (random.chance(0.25)) return key

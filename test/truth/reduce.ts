@@ -71,7 +71,7 @@ function* smaller({ old, now }: Trees): Generator<Trees> {
 
 type Cut = (tree: Tree) => Tree | undefined
 
-const NEEDED: ReadonlySet<unknown> = new Set(['port', 'name', 'gateways', 'routes', 'action', 'host', 'issuer', 'jwks', 'file', 'cert', 'key', 'status', 'location', 'keys'])
+const NEEDED: ReadonlySet<unknown> = new Set(['port', 'backend', 'name', 'gateways', 'routes', 'action', 'host', 'issuer', 'jwks', 'file', 'cert', 'key', 'status', 'location', 'keys'])
 
 function* cuts(tree: Tree, path: Path, value: Json): Generator<Cut> {
   const last = path.at(-1)
@@ -83,7 +83,10 @@ function* cuts(tree: Tree, path: Path, value: Json): Generator<Cut> {
     }
     return
   }
-  if (path.at(-2) === 'rules' || NEEDED.has(last)) return
+  if (path.at(-2) === 'rules' || NEEDED.has(last) || path.at(-2) === 'backends') return
+  // Without one a route answers 500, which is another matter.
+  if (last === 'backends' && path[0] !== 'backends') return
+  if (last === 'directResponse') return
   const parent = valueAt(tree, path.slice(0, -1))
   if (Array.isArray(parent) && parent.length === 1) return
   yield (own) => {

@@ -1,5 +1,5 @@
 import { connect, isIPv4, type Socket } from 'node:net'
-import { connect as connectTls } from 'node:tls'
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
 
 /** How a client comes: which port, through which load balancer, with which TLS. */
@@ -98,13 +98,12 @@ export class Link {
         if (proxy !== undefined) socket.write(proxyHeader(proxy, port))
         if (tls === undefined) return done(new Link(socket))
         const { sni, certificate } = tls
-        const own = certificate && credentials.certificate(certificate)
         const secured = connectTls({
           socket,
           servername: sni ?? '',
           rejectUnauthorized: false,
           ALPNProtocols: ['http/1.1'],
-          ...(own === undefined ? {} : { cert: own.cert, key: own.key }),
+          secureContext: contextOf(certificate, credentials),
         })
         secured.once('error', refused)
         secured.once('close', refused)
@@ -148,6 +147,21 @@ export class Link {
       }
     })
   }
+}
+
+const CONTEXTS = new Map<string, SecureContext>()
+
+function contextOf(
+  certificate: NonNullable<Transport['tls']>['certificate'],
+  credentials: Credentials,
+): SecureContext {
+  const own = certificate === undefined ? undefined : credentials.certificate(certificate)
+  const key = own?.cert ?? ''
+  const known = CONTEXTS.get(key)
+  if (known !== undefined) return known
+  const made = createSecureContext(own === undefined ? {} : { cert: own.cert, key: own.key })
+  CONTEXTS.set(key, made)
+  return made
 }
 
 interface Answer {
