@@ -136,17 +136,18 @@ function probeFor({ example, listener }: Difference, side: Side): Probe | undefi
       ? {
           tls: {
             sni: example.sni ?? (example.host === '' ? undefined : example.host),
-            ...(certificate === undefined
-              ? {}
-              : { certificate }),
+            ...(certificate === undefined ? {} : { certificate }),
           },
         }
       : {}),
   }
   const { jwt, apiKey, ...others } = example.identity
   if (Object.keys(others).length > 0) return undefined
-  if (apiKey !== undefined && !JSON.stringify(tree).includes(JSON.stringify(apiKey))) return undefined
-  const target = encodeURI(example.path).replaceAll('%25', '%') + (example.query === '' ? '' : `?${example.query}`)
+  if (apiKey !== undefined && !JSON.stringify(tree).includes(JSON.stringify(apiKey)))
+    return undefined
+  const target =
+    encodeURI(example.path).replaceAll('%25', '%') +
+    (example.query === '' ? '' : `?${example.query}`)
   return {
     transport,
     request: {

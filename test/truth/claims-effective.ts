@@ -1,6 +1,7 @@
+import { withoutPolicies } from './open.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { gatewayAt, readsAddresses, routesBy } from './places.ts'
-import { describeProbe } from './probes.ts'
+import { describeProbe, probesFor } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
 interface Effective {
@@ -13,6 +14,8 @@ interface Effective {
 
 /** So many probes must have come to a route before something is said of all of them. */
 const ENOUGH = 4
+/** And so many more are sent before it is said. */
+const FURTHER = 200
 
 /** `portcullis effective`: who is kept out of a route that is guarded, and who gets into an open one. */
 export const checkEffective: Check = async (pair) => {
@@ -24,12 +27,14 @@ export const checkEffective: Check = async (pair) => {
       const own = listeners.filter((one) => one.gateway === gateway)
       const routes = own.flatMap((one) => one.routes)
       for (const name of new Set(routes.map((one) => one.route))) {
-        const said = new Set(routes.filter((one) => one.route === name).map((one) => one.protection))
+        const said = new Set(
+          routes.filter((one) => one.route === name).map((one) => one.protection),
+        )
         // Several listeners lead to it, and each may guard it otherwise: told apart by nothing here.
         const [protection] = said
         if (said.size === 1 && protection !== undefined) {
           pair.count(`effective ${protection}`)
-          claims.push(...checkRoute(pair, side, gateway, name, protection))
+          claims.push(...(await checkRoute(pair, side, gateway, name, protection)))
         }
       }
     }
@@ -37,19 +42,16 @@ export const checkEffective: Check = async (pair) => {
   return claims
 }
 
-function checkRoute(
-  { probes }: Pair,
+async function checkRoute(
+  pair: Pair,
   side: Side,
   gateway: string,
   route: string,
   protection: string,
-): readonly FalseClaim[] {
+): Promise<readonly FalseClaim[]> {
+  const { probes } = pair
   const { tree, outcomes, open } = side
-  const came = [...probes.keys()].filter((index) => {
-    const { transport } = probes[index] as Probe
-    const routes = routesBy(tree, open[index] as Outcome)
-    return gatewayAt(tree, transport.port) === gateway && routes.length === 1 && routes[0] === route
-  })
+  const came = comingTo(side, gateway, route, probes, open)
   const admitted = came.filter((index) => isAdmitted(outcomes[index] as Outcome))
   const claim = `effective: ${gateway}, route ${route} is ${protection}`
   const isAnonymous = (index: number) => isNobody(probes[index] as Probe)
@@ -57,7 +59,9 @@ function checkRoute(
     // Who is kept out by an address cannot be sent from here, nor by a certificate that is asked for.
     const isElsewhere = readsAddresses(tree) || JSON.stringify(tree).includes('"root"')
     if (isElsewhere || !came.some(isAnonymous)) return []
-    const observed = `all ${came.length} requests that come to it are admitted`
+    const refused = await refusedAmongMore(pair, side, gateway, route)
+    if (refused !== 'none') return []
+    const observed = `all ${came.length} requests that come to it are admitted, and so are more`
     return [{ kind: 'effective guarded', claim, observed }]
   }
   if (protection === 'unprotected') {
@@ -67,9 +71,46 @@ function checkRoute(
     if (one === undefined) return []
     const { status } = outcomes[one] as Outcome
     const observed = `${side.name} answers ${status} to somebody without credentials`
-    return [{ kind: 'effective unprotected', claim, observed, probe: describeProbe(probes[one] as Probe) }]
+    return [
+      {
+        kind: 'effective unprotected',
+        claim,
+        observed,
+        probe: describeProbe(probes[one] as Probe),
+      },
+    ]
   }
   return []
+}
+
+function comingTo(
+  { tree }: Side,
+  gateway: string,
+  route: string,
+  probes: readonly Probe[],
+  open: readonly Outcome[],
+): readonly number[] {
+  return [...probes.keys()].filter((index) => {
+    const { transport } = probes[index] as Probe
+    const routes = routesBy(tree, open[index] as Outcome)
+    return gatewayAt(tree, transport.port) === gateway && routes.length === 1 && routes[0] === route
+  })
+}
+
+/** Few probes may all be admitted by chance. */
+async function refusedAmongMore(
+  { world, random }: Pair,
+  side: Side,
+  gateway: string,
+  route: string,
+): Promise<'some' | 'none'> {
+  const more = probesFor(random, [side.tree], FURTHER)
+  await world.serve(world.write('open.yaml', withoutPolicies(side.tree)))
+  const open = await world.send(more)
+  await world.serve(side.file)
+  const outcomes = await world.send(more)
+  const came = comingTo(side, gateway, route, more, open)
+  return came.some((index) => !isAdmitted(outcomes[index] as Outcome)) ? 'some' : 'none'
 }
 
 /** Shows nothing that says who it is. */

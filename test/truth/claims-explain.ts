@@ -43,7 +43,7 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   }
   const version = proxied?.['version'] ?? 'V2'
   if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
-  if (request.host === undefined || (request.token ?? 'valid') !== 'valid') return false
+  if ((request.token ?? 'valid') !== 'valid') return false
   if (tls?.certificate === 'stranger') return false
   // Another certificate than the one of the name that was asked for: nothing to do with rules.
   if (status === 421) return false
@@ -51,8 +51,10 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
 }
 
 function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] | undefined {
-  const { method, target, host, headers, claims, apiKey } = request
-  const args = ['explain', '-f', file, '-r', `${method} ${target}`, '-H', `host: ${host}`]
+  const { method, target, version, host, headers, claims, apiKey } = request
+  const line = version === '1.1' ? `${method} ${target}` : `${method} ${target} HTTP/1.0`
+  const args = ['explain', '-f', file, '-r', line]
+  if (host !== undefined) args.push('-H', `host: ${host}`)
   for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
   if (claims !== undefined) {
     const inner = claims.slice(1, -1)
@@ -73,7 +75,9 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
     if (spiffe === undefined) return undefined
     args.push('--identity', spiffe.slice(4))
   }
-  args.push('--listener', gatewayAt(tree, transport.port) ?? '')
+  const gateway = gatewayAt(tree, transport.port) ?? ''
+  const { listeners } = (tree['gateways'] as Readonly<Record<string, Tree>>)[gateway] as Tree
+  args.push('--listener', listeners === undefined ? `${gateway}/default` : gateway)
   return args
 }
 

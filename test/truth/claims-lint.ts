@@ -137,7 +137,13 @@ function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): read
 }
 
 /** Of a route that several listeners serve one is meant, and which one is not said. */
-function isAtPlace(tree: Tree, probe: Probe, outcome: Outcome, noun: string, name: string): boolean {
+function isAtPlace(
+  tree: Tree,
+  probe: Probe,
+  outcome: Outcome,
+  noun: string,
+  name: string,
+): boolean {
   const gateway = gatewayAt(tree, probe.transport.port)
   const routes = routesBy(tree, outcome)
   if (noun === 'listener') {
@@ -161,7 +167,9 @@ function checkUnreached(
     if (code !== 'PC0313' && !/no (?:request|listener)/.test(message)) return []
     if (code !== 'PC0313' && code !== 'AZ008') return []
     const routes = (side.tree['routes'] ?? []) as readonly Tree[]
-    const index = routes.findIndex((_, at) => side.written.lines.get(`routes/${at}`) === origin.line)
+    const index = routes.findIndex(
+      (_, at) => side.written.lines.get(`routes/${at}`) === origin.line,
+    )
     const name = routes[index]?.['name'] as string | undefined
     if (name === undefined) return []
     pair.count(`lint ${code} unreachable`)
@@ -194,4 +202,3 @@ async function compare(
   }
   return []
 }
-

@@ -27,16 +27,15 @@ export const checkReplay: Check = async (pair) => {
     if (isAdmitted(before) === isThrough(pair, index)) alike.push(index)
     else others.push(index)
   }
-  return [
-    ...(await replayed(pair, alike, 'alike')),
-    ...(await replayed(pair, others, 'otherwise')),
-  ]
+  return [...(await replayed(pair, alike, 'alike')), ...(await replayed(pair, others, 'otherwise'))]
 }
 
 /** A connection was closed by rules, and nothing of a request is known. */
 function isOfConnection({ old }: Pair, index: number): boolean {
   const records = old.records[index] ?? []
-  return records.some(({ stage, verdict, enforced }) => stage === 'connection' && verdict === 'denied' && enforced)
+  return records.some(
+    ({ stage, verdict, enforced }) => stage === 'connection' && verdict === 'denied' && enforced,
+  )
 }
 
 /** In the new file: what was recorded, a connection or a request, gets where it wants to. */
@@ -52,7 +51,9 @@ async function replayed(
 ): Promise<readonly FalseClaim[]> {
   if (indices.length === 0) return []
   const { old, now, world } = pair
-  const lines = indices.flatMap((index) => old.records[index]?.map((one) => JSON.stringify(one)) ?? [])
+  const lines = indices.flatMap(
+    (index) => old.records[index]?.map((one) => JSON.stringify(one)) ?? [],
+  )
   const decisions = world.writeText('decisions.jsonl', `${lines.join('\n')}\n`)
   const files = ['--old', old.file, '--new', now.file]
   const { out } = await pair.tools(['replay', '--decisions', decisions, ...files, '--json'])
@@ -71,7 +72,11 @@ async function replayed(
   const indexOf = (id: string) =>
     indices.find((index) => old.records[index]?.some((record) => record.id === id))
   if (found.disagreeing > 0) {
-    add('replay disagreeing', `replay: ${found.disagreeing} records are not what the old file decides`, indices[0])
+    add(
+      'replay disagreeing',
+      `replay: ${found.disagreeing} records are not what the old file decides`,
+      indices[0],
+    )
   }
   for (const { id, kind } of found.changed) {
     const index = indexOf(id)
@@ -81,7 +86,11 @@ async function replayed(
   }
   if (how === 'otherwise' && found.unchanged > 0) {
     const changed = new Set(found.changed.map(({ id }) => indexOf(id)))
-    add('replay unchanged', `replay: ${found.unchanged} unchanged`, indices.find((one) => !changed.has(one)))
+    add(
+      'replay unchanged',
+      `replay: ${found.unchanged} unchanged`,
+      indices.find((one) => !changed.has(one)),
+    )
   }
   return claims
 }

@@ -25,9 +25,14 @@ export const checkTest: Check = async (pair) => {
   if (passed.code !== 0) {
     const failures = failuresIn(passed.out)
     const at = chosen[failures[0]?.index ?? 0] as number
-    const claim = `test: fails what was observed: ${failures[0]?.text ?? passed.out.slice(0, 300)}`
+    const claim = `test: fails what was observed: ${failures[0]?.text ?? passed.out.replaceAll(/\s+/g, ' ').slice(0, 900)}`
     const observed = `answered ${side.outcomes[at]?.status}`
-    claims.push({ kind: 'test fails', claim, observed, probe: describeProbe(pair.probes[at] as Probe) })
+    claims.push({
+      kind: 'test fails',
+      claim,
+      observed,
+      probe: describeProbe(pair.probes[at] as Probe),
+    })
     return claims
   }
   const turned = random.int(cases.length)
@@ -91,7 +96,9 @@ function caseOf({ probes, old }: Pair, index: number): Tree {
     ...(claims === undefined || token === undefined ? {} : { token }),
     ...(proxy === undefined ? {} : { from: proxy.address }),
     ...(tls === undefined ? {} : { sni: tls.sni ?? false }),
-    ...(named === undefined ? {} : { certificate: { subject: named.subject, names: [...named.names] } }),
+    ...(named === undefined
+      ? {}
+      : { certificate: { subject: named.subject, names: [...named.names] } }),
     expect: status === 0 ? 'closed' : status,
   }
 }

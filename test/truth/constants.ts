@@ -53,16 +53,20 @@ export function constantsOf(trees: readonly Tree[]): Constants {
     if (/request\.host|headers\[''\]/.test(bare)) {
       for (const one of strings) if (/^$|\w\.\w|localhost/.test(one)) sets.hosts.add(one)
     }
-    if (/request\.method/.test(bare)) for (const one of strings) if (/^[A-Za-z]+$/.test(one)) sets.methods.add(one)
-    if (/request\.query|pathAndQuery/.test(bare)) for (const one of strings) sets.queries.add(one.replace(/^[^?]*\?/, ''))
-    if (/destination\.hostname/.test(bare)) for (const one of strings) if (/^[\w.]*$/.test(one)) sets.serverNames.add(one)
+    if (/request\.method/.test(bare))
+      for (const one of strings) if (/^[A-Za-z]+$/.test(one)) sets.methods.add(one)
+    if (/request\.query|pathAndQuery/.test(bare))
+      for (const one of strings) sets.queries.add(one.replace(/^[^?]*\?/, ''))
+    if (/destination\.hostname/.test(bare))
+      for (const one of strings) if (/^[\w.]*$/.test(one)) sets.serverNames.add(one)
     for (const [, name] of text.matchAll(/headers\['([^']+)'\]|'([\w-]+)' in request\.headers/g)) {
       if (name !== undefined) header(name, strings)
     }
     for (const [, name] of text.matchAll(/'([\w-]+)' in request\.headers/g)) {
       header(name as string, strings)
     }
-    for (const one of strings) if (/^[\da-f.:]+(\/\d+)?$/i.test(one) && /[.:]/.test(one)) sets.addresses.add(one)
+    for (const one of strings)
+      if (/^[\da-f.:]+(\/\d+)?$/i.test(one) && /[.:]/.test(one)) sets.addresses.add(one)
     for (const [, chain] of text.matchAll(/\bjwt((?:\.\w+(?!\w*\()|\['\w+'\])+)/g)) {
       let at = claims
       for (const name of (chain as string).split(/[.'[\]]+/).filter((one) => one !== '')) {
@@ -75,7 +79,8 @@ export function constantsOf(trees: readonly Tree[]): Constants {
     }
     for (const [, name, owner] of text.matchAll(/'(\w+)' in jwt((?:\.\w+)*)/g)) {
       let at: ClaimNode | undefined = claims
-      for (const step of (owner as string).split('.').filter((one) => one !== '')) at = at?.members.get(step)
+      for (const step of (owner as string).split('.').filter((one) => one !== ''))
+        at = at?.members.get(step)
       if (at !== undefined && (at === claims || at.members.size > 0)) {
         at.members.set(name as string, at.members.get(name as string) ?? node())
       }

@@ -43,7 +43,11 @@ const listOf = (random: Random, pool: readonly string[]) =>
 const ORDER = ['<', '<=', '>', '>=', '==', '!=']
 const number = (random: Random) => (random.chance(0.15) ? random.pick(BIG) : random.pick(NUMBERS))
 
-function text(attribute: string, pool: readonly string[], prefixes: readonly string[] = pool): Maker {
+function text(
+  attribute: string,
+  pool: readonly string[],
+  prefixes: readonly string[] = pool,
+): Maker {
   return (random) => {
     const one = quote(random.pick(pool))
     switch (random.int(9)) {
@@ -70,12 +74,12 @@ const header: Maker = (random) => {
   const name = random.pick(HEADERS)
   if (name === 'host') return text("request.headers['host']", [...HOSTS, 'a.test:80', ''])(random)
   if (random.chance(0.25)) return `${quote(name)} in request.headers`
-  if (random.chance(0.08)) return `${quote(name)} in request.headers || !(${quote(name)} in request.headers)`
+  if (random.chance(0.08))
+    return `${quote(name)} in request.headers || !(${quote(name)} in request.headers)`
   return text(`request.headers[${quote(name)}]`, HEADER_VALUES)(random)
 }
 
-const host: Maker = (random) =>
-  text('request.host', random.chance(0.4) ? ODD_HOSTS : HOSTS)(random)
+const host: Maker = (random) => text('request.host', random.chance(0.4) ? ODD_HOSTS : HOSTS)(random)
 
 const NEVER_FALSE = [
   "request.path.startsWith('/')",

@@ -17,7 +17,6 @@ import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 const BACKENDS = 8
 const PORTS = 3
 
-
 /** Backends, files and ports of a run, and a gateway in this process that serves one file at a time. */
 export class World {
   readonly folder = mkdtempSync(join(tmpdir(), 'truth-'))

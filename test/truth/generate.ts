@@ -22,9 +22,12 @@ export function settings(show: readonly string[]): Tree {
 }
 
 /** Shown in the records of every file: replaying needs to see something. */
-export const SHOWN = ['jwt', 'apiKey', 'source', ...['x-a', 'x-b', 'X-A', 'host', 'accept'].map(
-  (name) => `request.headers['${name}']`,
-)]
+export const SHOWN = [
+  'jwt',
+  'apiKey',
+  'source',
+  ...['x-a', 'x-b', 'X-A', 'host', 'accept'].map((name) => `request.headers['${name}']`),
+]
 
 export const ISSUERS = ['https://i.test', 'https://j.test']
 /** printf %s robot-key | sha256sum */
@@ -127,10 +130,9 @@ export function jwt(random: Random): Tree {
   const mode = random.pick(['Strict', 'Optional', 'Optional', 'Permissive', undefined])
   const jwks = { file: 'keys.json' }
   const issuer = random.chance(0.85) ? (ISSUERS[0] as string) : (ISSUERS[1] as string)
-  const own =
-    random.chance(0.9)
-      ? { issuer, jwks }
-      : { providers: ISSUERS.map((one) => ({ issuer: one, jwks })) }
+  const own = random.chance(0.9)
+    ? { issuer, jwks }
+    : { providers: ISSUERS.map((one) => ({ issuer: one, jwks })) }
   return mode === undefined ? own : { mode, ...own }
 }
 
@@ -247,7 +249,9 @@ export function match(random: Random): Tree {
   }
   if (random.chance(0.15)) own['method'] = random.pick(['GET', 'POST'])
   if (random.chance(0.15)) {
-    own['headers'] = [{ name: random.pick(['x-a', 'x-b']), value: { exact: random.pick(['1', '2']) } }]
+    own['headers'] = [
+      { name: random.pick(['x-a', 'x-b']), value: { exact: random.pick(['1', '2']) } },
+    ]
   }
   if (random.chance(0.06)) own['query'] = [{ name: 'q', value: { exact: '1' } }]
   return Object.keys(own).length === 0 ? { path: { pathPrefix: '/' } } : own
@@ -286,7 +290,10 @@ function attached(
   const count = random.chance(0.3) ? 1 + random.int(2) : 0
   for (let i = 0; i < count; i++) {
     const name = `p${i}`
-    const [gateway] = random.some(Object.keys(gateways).filter((one) => one !== 'stream'), 1)
+    const [gateway] = random.some(
+      Object.keys(gateways).filter((one) => one !== 'stream'),
+      1,
+    )
     const backend = random.chance(0.3) ? backends[0] : undefined
     const listener = ((gateways[gateway ?? ''] as Tree)?.['listeners'] as readonly Tree[])?.[0]
     if (backend !== undefined) {

@@ -40,7 +40,9 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
       ? { trees: judged.trees, claim: known }
       : await reduce(judged, kind, options)
     if (isQuick) {
-      console.log(`seed ${seed}: ${known.claim}\n  ${known.observed} ${JSON.stringify(known.probe)}`)
+      console.log(
+        `seed ${seed}: ${known.claim}\n  ${known.observed} ${JSON.stringify(known.probe)}`,
+      )
       continue
     }
     const text = [
@@ -61,7 +63,12 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
 if (process.env['TRUTH_REPORT'] !== undefined) {
   writeFileSync(process.env['TRUTH_REPORT'], report.join('\n\n'))
 }
-console.log([...counts].toSorted().map(([what, times]) => `${what}: ${times}`).join('\n'))
+console.log(
+  [...counts]
+    .toSorted()
+    .map(([what, times]) => `${what}: ${times}`)
+    .join('\n'),
+)
 const { user, system } = process.cpuUsage()
 console.log(`CPU: ${((user + system) / 1e6).toFixed(1)} s`)
 await world.close()

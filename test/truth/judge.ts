@@ -4,10 +4,11 @@ import { checkExplain } from './claims-explain.ts'
 import { checkFix, checkLint } from './claims-lint.ts'
 import { checkReplay } from './claims-replay.ts'
 import { checkTest } from './claims-test.ts'
-import { isTree, type Json, type Tree, writeYaml } from './document.ts'
+import { type Tree, writeYaml } from './document.ts'
 import type { World } from './gateways.ts'
 import { makeDocument } from './generate.ts'
 import { changed } from './mutate.ts'
+import { withoutPolicies } from './open.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { probesFor } from './probes.ts'
 import type { RunningGateway } from './process.ts'
@@ -109,7 +110,9 @@ async function observe(
   world: World,
   isOpened: boolean,
 ): Promise<Side | string> {
-  const bare = isOpened ? await world.serve(world.write('open.yaml', withoutPolicies(tree))) : undefined
+  const bare = isOpened
+    ? await world.serve(world.write('open.yaml', withoutPolicies(tree)))
+    : undefined
   if (bare !== undefined) return bare
   const open = isOpened ? await world.send(probes) : []
   const written = writeYaml(tree)
@@ -120,28 +123,4 @@ async function observe(
   world.records.length = 0
   const outcomes = await world.send(probes, () => void records.push(world.records.splice(0)))
   return { name, tree, file, written, outcomes, open, records }
-}
-
-const GUARDS: ReadonlySet<string> = new Set([
-  'authorization',
-  'networkAuthorization',
-  'jwtAuthentication',
-  'apiKey',
-])
-
-/** What nobody is kept out of: the same ways with no rule and no authentication on them. */
-export function withoutPolicies(tree: Tree): Tree {
-  const { policies: _, ...rest } = tree
-  return stripped(rest) as Tree
-}
-
-function stripped(value: Json): Json {
-  if (Array.isArray(value)) return value.map(stripped)
-  if (!isTree(value)) return value
-  const kept = Object.entries(value).filter(([key]) => !GUARDS.has(key))
-  return Object.fromEntries(
-    kept
-      .map(([key, own]) => [key, stripped(own)] as const)
-      .filter(([key, own]) => !/olicies$/.test(key) || !isTree(own) || Object.keys(own).length > 0),
-  )
 }

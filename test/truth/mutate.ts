@@ -123,7 +123,9 @@ const EDITS: readonly Edit[] = [
   edit(
     (path) => path.at(-1) === 'tls',
     (random, value) =>
-      random.chance(0.25) ? undefined : tls(random, random.chance(0.6) || (value as Tree)['root'] === undefined),
+      random.chance(0.25)
+        ? undefined
+        : tls(random, random.chance(0.6) || (value as Tree)['root'] === undefined),
   ),
   edit(
     (path) => path.at(-1) === 'proxyProtocol',
@@ -167,6 +169,10 @@ const EDITS: readonly Edit[] = [
     const rules = rulesOf(tree)
     if (rules.length === 0) return undefined
     const { path, expression: text } = random.pick(rules)
-    return withValue(tree, path, `${text} || ${expression(random, { ...SCOPE, stage: path.includes('networkAuthorization') ? 'connection' : 'traffic' })}`)
+    return withValue(
+      tree,
+      path,
+      `${text} || ${expression(random, { ...SCOPE, stage: path.includes('networkAuthorization') ? 'connection' : 'traffic' })}`,
+    )
   },
 ]

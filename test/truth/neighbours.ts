@@ -104,7 +104,14 @@ function numberText(random: Random, numbers: readonly number[]): string {
     case 7:
       return text(one / 2 + other / 2)
     case 8:
-      return random.pick(['9007199254740993', '1e400', '-0.0', '1.0', '18446744073709551616', '1E2'])
+      return random.pick([
+        '9007199254740993',
+        '1e400',
+        '-0.0',
+        '1.0',
+        '18446744073709551616',
+        '1E2',
+      ])
     default:
       return text(one)
   }
@@ -136,7 +143,10 @@ export function claimText(random: Random, claim: ClaimNode, depth = 0): string |
     case 4:
       return `{${random
         .some(strings, random.int(3))
-        .map((key) => `${string(key)}:${random.pick(['1', '"a"', 'null', 'true', '{"y":1}', '["eng"]'])}`)
+        .map(
+          (key) =>
+            `${string(key)}:${random.pick(['1', '"a"', 'null', 'true', '{"y":1}', '["eng"]'])}`,
+        )
         .join(',')}}`
     case 5:
     case 6:

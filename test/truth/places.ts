@@ -19,7 +19,10 @@ export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
   const named = new Map(
     ((tree['backends'] ?? []) as readonly Tree[]).map((one) => [one['name'], one['host']]),
   )
-  const all = [...((tree['routes'] ?? []) as readonly Tree[]), ...((tree['tcpRoutes'] ?? []) as readonly Tree[])]
+  const all = [
+    ...((tree['routes'] ?? []) as readonly Tree[]),
+    ...((tree['tcpRoutes'] ?? []) as readonly Tree[]),
+  ]
   return all
     .filter((route) =>
       ((route['backends'] ?? []) as readonly Tree[]).some((ref) =>

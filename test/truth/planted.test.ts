@@ -44,7 +44,12 @@ async function effectiveAs(args: readonly string[], protection: string): Promise
 }
 
 const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
-  ['diff proves everything', 'diff', 'diff proof', async () => said({ differences: [], untold: [] })],
+  [
+    'diff proves everything',
+    'diff',
+    'diff proof',
+    async () => said({ differences: [], untold: [] }),
+  ],
   ['diff never fails', 'diff', 'diff exit code', async () => said({ differences: [], untold: [] })],
   [
     'diff shows an example that is none',

@@ -105,8 +105,11 @@ function requestFor(
   const [match] = random.some((route?.['matches'] ?? []) as readonly Tree[], 1)
   // The first ones are as plain as can be, so that every route is reached.
   const isPlain = index % 4 === 0
-  const hosts = ((route?.['hostnames'] ?? []) as readonly string[]).map((one) => one.replace('*', 'w'))
-  const own = hosts.length > 0 && random.chance(0.75) ? random.pick(hosts) : random.pick(constants.hosts)
+  const hosts = ((route?.['hostnames'] ?? []) as readonly string[]).map((one) =>
+    one.replace('*', 'w'),
+  )
+  const own =
+    hosts.length > 0 && random.chance(0.75) ? random.pick(hosts) : random.pick(constants.hosts)
   const host = isPlain ? own : nearHost(random, own)
   const written = Object.values((match?.['path'] ?? {}) as Tree)[0] as string | undefined
   const path = written !== undefined && random.chance(0.5) ? written : random.pick(constants.paths)

@@ -1,8 +1,8 @@
 import { isTree, type Json, type Path, type Tree, walk, withValue } from './document.ts'
+import type { CheckName } from './judge.ts'
 import { type Judged, type JudgeOptions, judgeTrees, type Trees } from './judge.ts'
 import { withoutRule } from './mutate.ts'
 import type { FalseClaim } from './pair.ts'
-import type { CheckName } from './judge.ts'
 
 export interface Reduced {
   readonly trees: Trees
@@ -12,7 +12,11 @@ export interface Reduced {
 const MOST_TRIES = 250
 
 /** A smaller pair of which the same kind of thing is falsely said. */
-export async function reduce(judged: Judged, kind: string, options: JudgeOptions): Promise<Reduced> {
+export async function reduce(
+  judged: Judged,
+  kind: string,
+  options: JudgeOptions,
+): Promise<Reduced> {
   const own = (claims: readonly FalseClaim[]) => claims.find((one) => one.kind === kind)
   const first = own(judged.claims) as FalseClaim
   const [word = ''] = kind.split(' ')
@@ -71,11 +75,28 @@ function* smaller({ old, now }: Trees): Generator<Trees> {
 
 type Cut = (tree: Tree) => Tree | undefined
 
-const NEEDED: ReadonlySet<unknown> = new Set(['port', 'backend', 'name', 'gateways', 'routes', 'action', 'host', 'issuer', 'jwks', 'file', 'cert', 'key', 'status', 'location', 'keys'])
+const NEEDED: ReadonlySet<unknown> = new Set([
+  'port',
+  'backend',
+  'name',
+  'gateways',
+  'routes',
+  'action',
+  'host',
+  'issuer',
+  'jwks',
+  'file',
+  'cert',
+  'key',
+  'status',
+  'location',
+  'keys',
+])
 
 function* cuts(tree: Tree, path: Path, value: Json): Generator<Cut> {
   const last = path.at(-1)
-  const isRule = typeof value === 'string' && (path.at(-3) === 'rules' || path.at(-2) === 'matchExpressions')
+  const isRule =
+    typeof value === 'string' && (path.at(-3) === 'rules' || path.at(-2) === 'matchExpressions')
   if (isRule) {
     yield (own) => (valueAt(own, path) === value ? withoutRule(own, path) : undefined)
     for (const part of partsOf(value)) {

@@ -84,7 +84,9 @@ export class Link {
       const socket = connect({ port, host: '127.0.0.1' })
       const late = setTimeout(() => {
         socket.destroy()
-        reject(new Error(`a connection was neither taken nor refused: ${JSON.stringify(transport)}`))
+        reject(
+          new Error(`a connection was neither taken nor refused: ${JSON.stringify(transport)}`),
+        )
       }, PATIENCE)
       const done = (link: Link | undefined) => {
         clearTimeout(late)
@@ -210,9 +212,13 @@ function proxyHeader(proxy: NonNullable<Transport['proxy']>, port: number): Buff
 function addressBytes(address: string): Buffer {
   if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
   const [head = '', tail] = address.split('::')
-  const words = (text: string) => (text === '' ? [] : text.split(':').map((one) => parseInt(one, 16)))
+  const words = (text: string) =>
+    text === '' ? [] : text.split(':').map((one) => parseInt(one, 16))
   const [before, after] = [words(head), words(tail ?? '')]
-  const zeros = Array.from({ length: tail === undefined ? 0 : 8 - before.length - after.length }, () => 0)
+  const zeros = Array.from(
+    { length: tail === undefined ? 0 : 8 - before.length - after.length },
+    () => 0,
+  )
   const bytes = Buffer.alloc(16)
   for (const [index, word] of [...before, ...zeros, ...after].entries()) {
     bytes.writeUInt16BE(word, index * 2)
