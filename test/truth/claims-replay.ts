@@ -6,7 +6,7 @@ interface Replay {
   readonly requests: number
   readonly unchanged: number
   readonly changed: readonly { readonly kind: 'admitted' | 'refused'; readonly id: string }[]
-  readonly unjudged: readonly { readonly why: string; readonly requests: number }[]
+  readonly unknown?: readonly { readonly why: string; readonly requests: number }[]
   readonly disagreeing: number
 }
 
@@ -60,8 +60,8 @@ async function replayed(
   const found = JSON.parse(out) as Replay
   pair.count('replay')
   for (let i = 0; i < found.requests; i++) pair.count('replay records')
-  for (const { requests } of found.unjudged) {
-    for (let i = 0; i < requests; i++) pair.count('replay records not judged')
+  for (const { requests } of found.unknown ?? []) {
+    for (let i = 0; i < requests; i++) pair.count('replay records not known')
   }
   const claims: FalseClaim[] = []
   const add = (kind: string, claim: string, index: number | undefined) => {

@@ -124,7 +124,7 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'replay finds nothing changed',
     'replay',
     'replay unchanged',
-    async () => said({ requests: 1, unchanged: 1, changed: [], unjudged: [], disagreeing: 0 }),
+    async () => said({ requests: 1, unchanged: 1, changed: [], unknown: [], disagreeing: 0 }),
   ],
   ['test passes everything', 'test', 'test passes', async () => said({})],
   ['test fails everything', 'test', 'test fails', async () => said({}, 1)],
