@@ -95,12 +95,23 @@ export async function judgeTrees(
   const [old, now] = sides as [Side, Side]
   const pair: Pair = { world, random, tools, probes, old, now, count }
   const claims: FalseClaim[] = []
-  for (const name of due) claims.push(...(await CHECKS[name](pair)))
+  for (const name of due) claims.push(...(await checked(name, pair)))
   if (options.running !== undefined) {
     for (const side of sides) claims.push(...(await options.running.compare(side, probes)))
     count('pairs through portcullis run')
   }
   return { seed, trees, claims }
+}
+
+/** A command that throws says nothing true either. */
+async function checked(name: CheckName, pair: Pair): Promise<readonly FalseClaim[]> {
+  try {
+    return await CHECKS[name](pair)
+  } catch (error) {
+    const { message, stack = '' } = error as Error
+    const at = stack.split('\n').find((line) => line.includes('/src/')) ?? ''
+    return [{ kind: `${name} throws`, claim: `${name}: ${message}`, observed: at.trim() }]
+  }
 }
 
 async function observe(

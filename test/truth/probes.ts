@@ -119,7 +119,7 @@ function requestFor(
   const method = (match?.['method'] as string | undefined) ?? random.pick(constants.methods)
   return {
     method: random.chance(0.9) ? method : 'GET',
-    target: `${target}${query === '' ? '' : `?${query}`}`,
+    target: `${target}${query === '' ? '' : `?${query}`}`.replaceAll(' ', '%20'),
     version: host === undefined ? '1.0' : '1.1',
     host: host?.includes(' ') ? 'other.test' : host,
     headers: headersFor(random, constants, match),
