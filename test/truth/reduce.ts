@@ -29,7 +29,8 @@ export async function reduce(
     for (const seed of [judged.seed, judged.seed + 1]) {
       const { claims } = await judgeTrees(seed, trees, { ...options, count: () => {}, only })
       const claim = own(claims)
-      if (claim === undefined) continue
+      // A route that leads nowhere is another matter.
+      if (claim === undefined || claim.observed.includes('500')) continue
       best = { trees, claim }
       return true
     }
