@@ -30,6 +30,13 @@ export const checkReplay: Check = async (pair) => {
   return [...(await replayed(pair, alike, 'alike')), ...(await replayed(pair, others, 'otherwise'))]
 }
 
+/** Those of the request; where there was none, those of its connection. */
+function recordsOf({ old }: Pair, index: number) {
+  const all = old.records[index] ?? []
+  const own = all.filter(({ stage }) => stage !== 'connection')
+  return own.length > 0 ? own : all
+}
+
 /** A connection was closed by rules, and nothing of a request is known. */
 function isOfConnection({ old }: Pair, index: number): boolean {
   const records = old.records[index] ?? []
@@ -51,9 +58,7 @@ async function replayed(
 ): Promise<readonly FalseClaim[]> {
   if (indices.length === 0) return []
   const { old, now, world } = pair
-  const lines = indices.flatMap(
-    (index) => old.records[index]?.map((one) => JSON.stringify(one)) ?? [],
-  )
+  const lines = indices.flatMap((index) => recordsOf(pair, index).map((one) => JSON.stringify(one)))
   const decisions = world.writeText('decisions.jsonl', `${lines.join('\n')}\n`)
   const files = ['--old', old.file, '--new', now.file]
   const { out } = await pair.tools(['replay', '--decisions', decisions, ...files, '--json'])

@@ -1,4 +1,4 @@
-import { connect, isIPv4, type Socket } from 'node:net'
+import { connect, isIP, isIPv4, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
 
@@ -102,7 +102,8 @@ export class Link {
         const { sni, certificate } = tls
         const secured = connectTls({
           socket,
-          servername: sni ?? '',
+          // An address is never sent as a server name.
+          servername: sni === undefined || isIP(sni) > 0 ? '' : sni,
           rejectUnauthorized: false,
           ALPNProtocols: ['http/1.1'],
           secureContext: contextOf(certificate, credentials),
