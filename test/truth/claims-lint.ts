@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { rulesOf, type Tree, type WrittenRule, withValue } from './document.ts'
 import { withoutRule } from './mutate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
-import { gatewayAt, routesBy } from './places.ts'
+import { listenerOf, listenersOf, routesBy } from './places.ts'
 import { describeProbe } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
@@ -121,40 +121,25 @@ async function checkRedundant(
 /** Places that nothing can pass. */
 function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): readonly FalseClaim[] {
   return findings.flatMap(({ code, message }) => {
-    const [, noun, name = ''] = /nothing can pass (\w+) (\S+?):? /.exec(`${message} `) ?? []
-    if (noun === undefined) return []
+    const [, noun, name = ''] = /nothing can pass (\w+) ([^\s:]+)/.exec(message) ?? []
+    if (noun !== 'route' && noun !== 'listener') return []
     pair.count(`lint ${code} nothing can pass`)
-    const at = pair.probes.findIndex((probe, index) => {
-      const outcome = side.outcomes[index] as Outcome
-      return isAdmitted(outcome) && isAtPlace(side.tree, probe, outcome, noun, name)
-    })
-    if (at < 0) return []
+    const places = noun === 'listener' ? [name] : listenersOf(side.tree, name)
+    const passed = places.map((listener) =>
+      pair.probes.findIndex((probe, index) => {
+        const outcome = side.outcomes[index] as Outcome
+        if (!isAdmitted(outcome) || listenerOf(side.tree, probe) !== listener) return false
+        return noun === 'listener' || routesBy(side.tree, outcome).join() === name
+      }),
+    )
+    const [at = -1] = passed
+    // Of several listeners that serve a route one is meant, and which one is not said.
+    if (at < 0 || passed.includes(-1)) return []
     const { status } = side.outcomes[at] as Outcome
     const observed = `${side.name} answers ${status}`
     const probe = describeProbe(pair.probes[at] as Probe)
     return [{ kind: 'lint nothing can pass', claim: `lint ${code}: ${message}`, observed, probe }]
   })
-}
-
-/** Of a route that several listeners serve one is meant, and which one is not said. */
-function isAtPlace(
-  tree: Tree,
-  probe: Probe,
-  outcome: Outcome,
-  noun: string,
-  name: string,
-): boolean {
-  const gateway = gatewayAt(tree, probe.transport.port)
-  const routes = routesBy(tree, outcome)
-  if (noun === 'listener') {
-    const listeners = (tree['gateways'] as Tree)[gateway ?? ''] as Tree
-    return listeners['listeners'] === undefined && name.startsWith(`${gateway}/`)
-  }
-  const isServedOnce =
-    Object.keys(tree['gateways'] as Tree).length === 1 &&
-    !JSON.stringify(tree['gateways']).includes('"listeners"')
-  if (noun === 'route') return isServedOnce && routes.length === 1 && routes[0] === name
-  return false
 }
 
 /** Routes that no request can reach. */

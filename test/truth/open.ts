@@ -5,6 +5,9 @@ const GUARDS: ReadonlySet<string> = new Set([
   'networkAuthorization',
   'jwtAuthentication',
   'apiKey',
+  // Client certificates are credentials, too.
+  'root',
+  'clientCertificates',
 ])
 
 /** What nobody is kept out of: the same ways with no rule and no authentication on them. */
