@@ -1,3 +1,4 @@
+import { type Json, type Tree, walk } from './document.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
 import { describeProbe } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
@@ -16,6 +17,7 @@ interface Replay {
  */
 export const checkReplay: Check = async (pair) => {
   const { old } = pair
+  if (!isSameTransport(pair)) return []
   const alike: number[] = []
   const others: number[] = []
   for (const index of pair.probes.keys()) {
@@ -23,8 +25,8 @@ export const checkReplay: Check = async (pair) => {
     const before = old.outcomes[index] as Outcome
     // What the gateway rejects unread, or no route takes, is in no record.
     if (before.status === 400 || before.status === 404 || before.status === 421) continue
-    if (before.status === 0 && !isOfConnection(pair, index)) continue
-    if (isAdmitted(before) === isThrough(pair, index)) alike.push(index)
+    const after = pair.now.outcomes[index] as Outcome
+    if (isThrough(pair, before, index) === isThrough(pair, after, index)) alike.push(index)
     else others.push(index)
   }
   return [...(await replayed(pair, alike, 'alike')), ...(await replayed(pair, others, 'otherwise'))]
@@ -37,18 +39,26 @@ function recordsOf({ old }: Pair, index: number) {
   return own.length > 0 ? own : all
 }
 
-/** A connection was closed by rules, and nothing of a request is known. */
+/** Nothing of a request was recorded: what is replayed is the connection. */
 function isOfConnection({ old }: Pair, index: number): boolean {
-  const records = old.records[index] ?? []
-  return records.some(
-    ({ stage, verdict, enforced }) => stage === 'connection' && verdict === 'denied' && enforced,
-  )
+  return (old.records[index] ?? []).every(({ stage }) => stage === 'connection')
 }
 
-/** In the new file: what was recorded, a connection or a request, gets where it wants to. */
-function isThrough(pair: Pair, index: number): boolean {
-  const after = pair.now.outcomes[index] as Outcome
-  return isOfConnection(pair, index) ? after.status !== 0 : isAdmitted(after)
+/** What was recorded, a connection or a request, gets where it wants to. */
+function isThrough(pair: Pair, outcome: Outcome, index: number): boolean {
+  return isOfConnection(pair, index) ? outcome.status !== 0 : isAdmitted(outcome)
+}
+
+/** How connections come is in no record: where that changes, nothing is said of it. */
+function isSameTransport({ old, now }: Pair): boolean {
+  const of = (tree: Tree) => {
+    const found: Json[] = []
+    for (const [path, value] of walk(tree)) {
+      if (path.at(-1) === 'proxyProtocol' || path.at(-1) === 'tls') found.push([path.join(), value])
+    }
+    return JSON.stringify(found)
+  }
+  return of(old.tree) === of(now.tree)
 }
 
 async function replayed(
@@ -85,7 +95,11 @@ async function replayed(
   }
   for (const { id, kind } of found.changed) {
     const index = indexOf(id)
-    const isSo = index !== undefined && isThrough(pair, index) === (kind === 'admitted')
+    const after = index === undefined ? undefined : now.outcomes[index]
+    const isSo =
+      index !== undefined &&
+      after !== undefined &&
+      isThrough(pair, after, index) === (kind === 'admitted')
     if (how === 'otherwise' && isSo) continue
     add('replay changed', `replay: newly ${kind}`, index)
   }

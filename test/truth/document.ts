@@ -28,7 +28,13 @@ interface Output {
 function writeTree(tree: Tree, indent: string, path: string, output: Output, first = indent): void {
   let lead = first
   for (const [key, value] of Object.entries(tree)) {
-    writeEntry(`${lead}${/^[a-z][\w-]*$/i.test(key) ? key : JSON.stringify(key)}:`, value, indent, `${path}${key}`, output)
+    writeEntry(
+      `${lead}${/^[a-z][\w-]*$/i.test(key) ? key : JSON.stringify(key)}:`,
+      value,
+      indent,
+      `${path}${key}`,
+      output,
+    )
     lead = indent
   }
 }
