@@ -27,8 +27,7 @@ export async function reduce(
     if (++tries > MOST_TRIES) return false
     // Other probes come of other files: a second seed finds what the first one misses.
     for (const seed of [judged.seed, judged.seed + 1]) {
-      const { claims } = await judgeTrees(seed, trees, { ...options, count: () => {}, only })
-      const claim = own(claims)
+      const claim = own(await claimsOf(seed, trees, { ...options, count: () => {}, only }))
       // A route that leads nowhere is another matter.
       if (claim === undefined || claim.observed.includes('500')) continue
       best = { trees, claim }
@@ -47,6 +46,19 @@ export async function reduce(
     }
   }
   return best
+}
+
+/** A file that was cut through may be none at all. */
+async function claimsOf(
+  seed: number,
+  trees: Trees,
+  options: JudgeOptions,
+): Promise<readonly FalseClaim[]> {
+  try {
+    return (await judgeTrees(seed, trees, options)).claims
+  } catch {
+    return []
+  }
 }
 
 /** Each with one thing less, the biggest things first. */
