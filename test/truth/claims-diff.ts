@@ -108,7 +108,12 @@ async function checkExamples(
         probe.transport.tls !== undefined && probe.transport.tls.certificate === undefined
       const needsOne =
         isBare && yes.status === 0 && JSON.stringify(admitting.tree).includes('"root"')
-      const kind = needsOne ? 'diff example without certificate' : 'diff example'
+      const other = difference.example.headers['host'] ?? difference.example.host
+      const kind = needsOne
+        ? 'diff example without certificate'
+        : other === difference.example.host
+          ? 'diff example'
+          : 'diff example with two hosts'
       claims.push({ kind, claim, observed, probe: example })
       continue
     }
