@@ -1,0 +1,189 @@
+import { isTree, type Tree } from './document.ts'
+import { API_KEY } from './generate.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { gatewayAt, portOfGateway, proxyProtocolOf, readsAddresses, routesBy } from './places.ts'
+import { describeProbe, portsOf } from './probes.ts'
+import { isAdmitted, type Outcome, type Probe, type Transport } from './wire.ts'
+
+interface Example {
+  readonly listener: string
+  readonly isConnection: boolean
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly host: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly source: string
+  readonly sni?: string
+  readonly certificate?: Readonly<Record<string, unknown>>
+  readonly identity: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+}
+
+interface Place {
+  readonly kind: 'admitted' | 'refused'
+  readonly listener: string
+  readonly route: string
+}
+
+interface Difference extends Place {
+  readonly example: Example
+}
+
+interface Diff {
+  readonly differences: readonly Difference[]
+  readonly untold: readonly Place[]
+}
+
+/** `portcullis diff`: what is said to change does, and nothing else does. */
+export const checkDiff: Check = async (pair) => {
+  const { tools, old, now, count } = pair
+  const said = await tools(['diff', old.file, now.file, '--json', '--fail-on-newly-admitted'])
+  const found = JSON.parse(said.out) as Diff
+  const claims: FalseClaim[] = []
+  count('diff')
+  if (found.untold.length > 0) count('diff not known')
+  else if (found.differences.length === 0) count('diff proven')
+  for (const [index, probe] of pair.probes.entries()) {
+    const before = old.outcomes[index] as Outcome
+    const after = now.outcomes[index] as Outcome
+    if (isAdmitted(before) === isAdmitted(after)) continue
+    count('probes that changed')
+    const kind = isAdmitted(after) ? 'admitted' : 'refused'
+    const observed = `${before.status} -> ${after.status}`
+    if (kind === 'admitted' && said.code === 0) {
+      const claim = 'diff --fail-on-newly-admitted: exit code 0'
+      claims.push({ kind: 'diff exit code', claim, observed, probe: describeProbe(probe) })
+    }
+    const all = [...found.differences, ...found.untold].filter((one) => one.kind === kind)
+    const [side, outcome] = kind === 'admitted' ? [now, after] : [old, before]
+    if (all.some((place) => isAt(place, side.tree, probe, outcome))) continue
+    const claim =
+      found.differences.length + found.untold.length === 0
+        ? 'diff: nothing changes: proven for every request'
+        : `diff: nothing is newly ${kind} at route ${routesBy(side.tree, outcome).join()}`
+    claims.push({ kind: 'diff proof', claim, observed, probe: describeProbe(probe) })
+  }
+  claims.push(...(await checkExamples(pair, found.differences)))
+  return claims
+}
+
+/** A statement about connections holds for every request on them. */
+function isAt({ listener, route }: Place, tree: Tree, probe: Probe, outcome: Outcome): boolean {
+  const gateway = gatewayAt(tree, probe.transport.port)
+  if (!listener.startsWith(`${gateway}/`)) return false
+  const routes = routesBy(tree, outcome)
+  return route === '' || routes.length === 0 || routes.includes(route)
+}
+
+async function checkExamples(
+  pair: Pair,
+  differences: readonly Difference[],
+): Promise<readonly FalseClaim[]> {
+  const { world, old, now, count } = pair
+  const sent = differences.flatMap((difference) => {
+    const admitting = difference.kind === 'admitted' ? now : old
+    const refusing = difference.kind === 'admitted' ? old : now
+    const probe = probeFor(difference, admitting)
+    if (probe === undefined) count('diff examples that cannot be sent')
+    return probe === undefined ? [] : [{ difference, admitting, refusing, probe }]
+  })
+  if (sent.length === 0) return []
+  const got = new Map<Side, readonly Outcome[]>()
+  for (const side of [old, now]) {
+    await world.serve(side.file)
+    got.set(side, await world.send(sent.map(({ probe }) => probe)))
+  }
+  const claims: FalseClaim[] = []
+  for (const [index, { difference, admitting, refusing, probe }] of sent.entries()) {
+    count('diff examples sent')
+    const yes = got.get(admitting)?.[index] as Outcome
+    const no = got.get(refusing)?.[index] as Outcome
+    const { kind, listener, route } = difference
+    const claim = `diff: newly ${kind} at listener ${listener}, route ${route}`
+    const observed = `${admitting.name} answers ${yes.status}, ${refusing.name} ${no.status}`
+    const example = describeProbe(probe)
+    if (!isAdmitted(yes) || isAdmitted(no)) {
+      // Shown to users as it is: whoever sends it like that is turned away by TLS.
+      const isBare =
+        probe.transport.tls !== undefined && probe.transport.tls.certificate === undefined
+      const needsOne =
+        isBare && yes.status === 0 && JSON.stringify(admitting.tree).includes('"root"')
+      const other = difference.example.headers['host'] ?? difference.example.host
+      const kind = needsOne
+        ? 'diff example without certificate'
+        : other === difference.example.host
+          ? 'diff example'
+          : 'diff example with two hosts'
+      claims.push({ kind, claim, observed, probe: example })
+      continue
+    }
+    const routes = routesBy(admitting.tree, yes)
+    if (route === '' || routes.length === 0 || routes.includes(route)) continue
+    const elsewhere = `it reaches route ${routes.join()}`
+    claims.push({ kind: 'diff example elsewhere', claim, observed: elsewhere, probe: example })
+  }
+  return claims
+}
+
+/** The example as bytes; undefined where no client here can be the one that it speaks of. */
+function probeFor({ example, listener }: Difference, side: Side): Probe | undefined {
+  const { tree } = side
+  const [gateway = ''] = listener.split('/')
+  const port = portOfGateway(tree, gateway)
+  const own = portsOf(tree).find((one) => one.port === port)
+  if (port === undefined || own === undefined) return undefined
+  const proxied = proxyProtocolOf(tree)
+  if (proxied === undefined && readsAddresses(tree) && !example.source.startsWith('127.')) {
+    return undefined
+  }
+  const certificate = certificateFor(example)
+  if (certificate === 'none such') return undefined
+  const transport: Transport = {
+    port,
+    ...(proxied === undefined
+      ? {}
+      : { proxy: { version: proxied['version'] === 'V1' ? 1 : 2, address: example.source } }),
+    ...(own.isSecure
+      ? {
+          tls: {
+            sni: example.sni ?? (example.host === '' ? undefined : example.host),
+            ...(certificate === undefined ? {} : { certificate }),
+          },
+        }
+      : {}),
+  }
+  const { jwt, apiKey, ...others } = example.identity
+  if (Object.keys(others).length > 0) return undefined
+  if (apiKey !== undefined && !JSON.stringify(tree).includes(JSON.stringify(apiKey)))
+    return undefined
+  const target =
+    encodeURI(example.path).replaceAll('%25', '%') +
+    (example.query === '' ? '' : `?${example.query}`)
+  return {
+    transport,
+    request: {
+      method: example.method,
+      target,
+      version: example.host === '' ? '1.0' : '1.1',
+      host: example.host === '' ? undefined : example.host,
+      headers: Object.entries(example.headers).filter(([name]) => name.toLowerCase() !== 'host'),
+      ...(jwt === undefined ? {} : { claims: JSON.stringify(jwt) }),
+      ...(apiKey === undefined ? {} : { apiKey: API_KEY }),
+    },
+  }
+}
+
+function certificateFor({ certificate }: Example) {
+  if (!isTree(certificate as Tree | undefined) || certificate === undefined) return undefined
+  const { subjectCn, identity, subjectAltNames, ...others } = certificate as {
+    subjectCn?: string
+    identity?: string
+    subjectAltNames?: readonly string[]
+  }
+  if (Object.values(others).some((one) => one !== '' && one !== undefined)) return 'none such'
+  const names = new Set(
+    (subjectAltNames ?? []).map((name) => (name.includes(':') ? `URI:${name}` : `DNS:${name}`)),
+  )
+  if (identity !== undefined) names.add(`URI:${identity}`)
+  return { subject: subjectCn ?? 'somebody', names: [...names] }
+}

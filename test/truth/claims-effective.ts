@@ -1,0 +1,120 @@
+import { withoutPolicies } from './open.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { gatewayAt, readsAddresses, routesBy } from './places.ts'
+import { describeProbe, probesFor } from './probes.ts'
+import { isAdmitted, type Outcome, type Probe } from './wire.ts'
+
+interface Effective {
+  readonly listeners: readonly {
+    readonly gateway: string
+    readonly listener: string
+    readonly routes: readonly { readonly route: string; readonly protection: string }[]
+  }[]
+}
+
+/** So many probes must have come to a route before something is said of all of them. */
+const ENOUGH = 4
+/** And so many more are sent before it is said. */
+const FURTHER = 200
+
+/** `portcullis effective`: who is kept out of a route that is guarded, and who gets into an open one. */
+export const checkEffective: Check = async (pair) => {
+  const claims: FalseClaim[] = []
+  for (const side of [pair.old, pair.now]) {
+    const { out } = await pair.tools(['effective', '-f', side.file, '--json'])
+    const { listeners } = JSON.parse(out) as Effective
+    for (const gateway of new Set(listeners.map((one) => one.gateway))) {
+      const own = listeners.filter((one) => one.gateway === gateway)
+      const routes = own.flatMap((one) => one.routes)
+      for (const name of new Set(routes.map((one) => one.route))) {
+        const said = new Set(
+          routes.filter((one) => one.route === name).map((one) => one.protection),
+        )
+        // Several listeners lead to it, and each may guard it otherwise: told apart by nothing here.
+        const [protection] = said
+        if (said.size === 1 && protection !== undefined) {
+          pair.count(`effective ${protection}`)
+          claims.push(...(await checkRoute(pair, side, gateway, name, protection)))
+        }
+      }
+    }
+  }
+  return claims
+}
+
+async function checkRoute(
+  pair: Pair,
+  side: Side,
+  gateway: string,
+  route: string,
+  protection: string,
+): Promise<readonly FalseClaim[]> {
+  const { probes } = pair
+  const { tree, outcomes, open } = side
+  const came = comingTo(side, gateway, route, probes, open)
+  const admitted = came.filter((index) => isAdmitted(outcomes[index] as Outcome))
+  const claim = `effective: ${gateway}, route ${route} is ${protection}`
+  const isAnonymous = (index: number) => isNobody(probes[index] as Probe)
+  if (protection === 'guarded' && came.length >= ENOUGH && admitted.length === came.length) {
+    // Who is kept out by an address cannot be sent from here, nor by a certificate that is asked for.
+    const isElsewhere = readsAddresses(tree) || JSON.stringify(tree).includes('"root"')
+    if (isElsewhere || !came.some(isAnonymous)) return []
+    const refused = await refusedAmongMore(pair, side, gateway, route)
+    if (refused !== 'none') return []
+    const observed = `all ${came.length} requests that come to it are admitted, and so are more`
+    return [{ kind: 'effective guarded', claim, observed }]
+  }
+  if (protection === 'unprotected') {
+    const nobody = came.filter(isAnonymous)
+    const refused = nobody.filter((index) => !isAdmitted(outcomes[index] as Outcome))
+    const [one] = refused
+    if (one === undefined) return []
+    const { status } = outcomes[one] as Outcome
+    const observed = `${side.name} answers ${status} to somebody without credentials`
+    return [
+      {
+        kind: 'effective unprotected',
+        claim,
+        observed,
+        probe: describeProbe(probes[one] as Probe),
+      },
+    ]
+  }
+  return []
+}
+
+function comingTo(
+  { tree }: Side,
+  gateway: string,
+  route: string,
+  probes: readonly Probe[],
+  open: readonly Outcome[],
+): readonly number[] {
+  return [...probes.keys()].filter((index) => {
+    const { transport } = probes[index] as Probe
+    const routes = routesBy(tree, open[index] as Outcome)
+    return gatewayAt(tree, transport.port) === gateway && routes.length === 1 && routes[0] === route
+  })
+}
+
+/** Few probes may all be admitted by chance. */
+async function refusedAmongMore(
+  { world, random }: Pair,
+  side: Side,
+  gateway: string,
+  route: string,
+): Promise<'some' | 'none'> {
+  const more = probesFor(random, [side.tree], FURTHER)
+  await world.serve(world.write('open.yaml', withoutPolicies(side.tree)))
+  const open = await world.send(more)
+  await world.serve(side.file)
+  const outcomes = await world.send(more)
+  const came = comingTo(side, gateway, route, more, open)
+  return came.some((index) => !isAdmitted(outcomes[index] as Outcome)) ? 'some' : 'none'
+}
+
+/** Shows nothing that says who it is. */
+function isNobody({ transport, request }: Probe): boolean {
+  const { claims, apiKey } = request
+  return claims === undefined && apiKey === undefined && transport.tls?.certificate === undefined
+}

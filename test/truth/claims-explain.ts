@@ -1,0 +1,88 @@
+import { CERTIFICATES } from './credentials.ts'
+import { type Tree, walk } from './document.ts'
+import { ISSUERS } from './generate.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { gatewayAt, proxyProtocolOf } from './places.ts'
+import { describeProbe, portsOf } from './probes.ts'
+import { isAdmitted, type Outcome, type Probe } from './wire.ts'
+
+const ASKED = 2
+
+/** `portcullis explain`: its exit code is what the gateway does. */
+export const checkExplain: Check = async (pair) => {
+  const claims: FalseClaim[] = []
+  for (const side of [pair.old, pair.now]) {
+    const able = [...pair.probes.keys()].filter((index) => isExplainable(pair, side, index))
+    for (const index of pair.random.some(able, ASKED)) {
+      const probe = pair.probes[index] as Probe
+      const outcome = side.outcomes[index] as Outcome
+      const args = argsFor(side, probe)
+      if (args === undefined) continue
+      const { code, out, err } = await pair.tools(args)
+      pair.count('explain')
+      if ((code === 0) === isAdmitted(outcome)) continue
+      const [first] = `${out}${err}`.split('\n')
+      const claim = `explain: exit code ${code} (${first}) for ${args.slice(3).join(' ')}`
+      const observed = `${side.name} answers ${outcome.status}`
+      claims.push({ kind: 'explain', claim, observed, probe: describeProbe(probe) })
+    }
+  }
+  return claims
+}
+
+/** Whether the options of the command can say all of it. */
+function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boolean {
+  const { transport, request } = pair.probes[index] as Probe
+  const { status } = outcomes[index] as Outcome
+  const { port, proxy, tls } = transport
+  const own = portsOf(tree).find((one) => one.port === port)
+  const proxied = proxyProtocolOf(tree)
+  if (own === undefined || gatewayAt(tree, port) === 'stream') return false
+  if (own.isSecure !== (tls !== undefined) || (proxied === undefined) !== (proxy === undefined)) {
+    return false
+  }
+  const version = proxied?.['version'] ?? 'V2'
+  if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
+  if ((request.token ?? 'valid') !== 'valid') return false
+  if (tls?.certificate === 'stranger') return false
+  // Another certificate than the one of the name that was asked for: nothing to do with rules.
+  if (status === 421) return false
+  return !/source\.subject/.test(JSON.stringify(tree))
+}
+
+function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] | undefined {
+  const { method, target, version, host, headers, claims, apiKey } = request
+  const line = version === '1.1' ? `${method} ${target}` : `${method} ${target} HTTP/1.0`
+  const args = ['explain', '-f', file, '-r', line]
+  if (host !== undefined) args.push('-H', `host: ${host}`)
+  for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
+  if (claims !== undefined) {
+    const inner = claims.slice(1, -1)
+    const issuer = /"iss":/.test(claims) ? '' : `"iss":"${ISSUERS[0]}",`
+    args.push('--claims', `{${issuer}"exp":4000000000${inner === '' ? '' : `,${inner}`}}`)
+  }
+  if (apiKey !== undefined) {
+    const keys = apiKeysOf(tree)
+    if (apiKey === 'wrong' || keys.length > 1) return undefined
+    if (keys[0] !== undefined) args.push('--api-key', JSON.stringify(keys[0]))
+  }
+  args.push('--source', transport.proxy?.address ?? '127.0.0.1')
+  const { tls } = transport
+  if (tls?.sni !== undefined) args.push('--sni', tls.sni)
+  if (typeof tls?.certificate === 'string') {
+    const spiffe = CERTIFICATES[tls.certificate].names.find((one) => one.startsWith('URI:'))
+    // A certificate without an identity cannot be said.
+    if (spiffe === undefined) return undefined
+    args.push('--identity', spiffe.slice(4))
+  }
+  const gateway = gatewayAt(tree, transport.port) ?? ''
+  const { listeners } = (tree['gateways'] as Readonly<Record<string, Tree>>)[gateway] as Tree
+  args.push('--listener', listeners === undefined ? `${gateway}/default` : gateway)
+  return args
+}
+
+function apiKeysOf(tree: Tree): readonly Tree[] {
+  const found: Tree[] = []
+  for (const [path, value] of walk(tree)) if (path.at(-1) === 'metadata') found.push(value as Tree)
+  return found
+}

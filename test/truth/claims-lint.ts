@@ -1,0 +1,189 @@
+import { readFileSync } from 'node:fs'
+import { rulesOf, type Tree, type WrittenRule, withValue } from './document.ts'
+import { withoutRule } from './mutate.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { listenerOf, listenersOf, routesBy } from './places.ts'
+import { describeProbe } from './probes.ts'
+import { isAdmitted, type Outcome, type Probe } from './wire.ts'
+
+interface Finding {
+  readonly code: string
+  readonly severity: string
+  readonly message: string
+  readonly origin: { readonly line?: number }
+}
+
+/** `portcullis lint`: what is said of all requests is tried by taking it at its word. */
+export const checkLint: Check = async (pair) => {
+  const claims: FalseClaim[] = []
+  for (const side of pair.random.chance(0.5) ? [pair.old] : [pair.now]) {
+    const { out } = await pair.tools(['lint', '--format', 'json', side.file])
+    const { diagnostics } = JSON.parse(out) as { readonly diagnostics: readonly Finding[] }
+    pair.count('lint')
+    claims.push(
+      ...(await checkConstant(pair, side, diagnostics)),
+      ...(await checkRedundant(pair, side, diagnostics)),
+      ...checkClosed(pair, side, diagnostics),
+      ...checkUnreached(pair, side, diagnostics),
+    )
+  }
+  return claims
+}
+
+/** `--fix` changes no outcome. */
+export const checkFix: Check = async (pair) => {
+  const { old: side, world, tools } = pair
+  const before = readFileSync(side.file, 'utf8')
+  const copy = world.writeText('fixed.yaml', before)
+  await tools(['lint', '--fix', copy])
+  const after = readFileSync(copy, 'utf8')
+  if (after === before) return []
+  pair.count('lint --fix')
+  const claim = `lint --fix: the same decisions without ${removedIn(before, after).join(' | ')}`
+  return compare(pair, side, copy, { kind: 'lint fix', claim })
+}
+
+function removedIn(before: string, after: string): readonly string[] {
+  const left = after.split('\n')
+  return before.split('\n').filter((line) => {
+    const at = left.indexOf(line)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+function ruleAt({ tree, written }: Side, { origin }: Finding): WrittenRule | undefined {
+  return rulesOf(tree).find(({ path }) => {
+    const item = path.at(-2) === 'matchExpressions' ? path : path.slice(0, -1)
+    return written.lines.get(item.join('/')) === origin.line
+  })
+}
+
+/** Rules that are never or always true: in their place goes what they are said to be. */
+async function checkConstant(
+  pair: Pair,
+  side: Side,
+  findings: readonly Finding[],
+): Promise<readonly FalseClaim[]> {
+  const said = findings.flatMap((finding) => {
+    const constant = constantSaid(finding)
+    const rule = ruleAt(side, finding)
+    return constant === undefined || rule === undefined ? [] : [{ finding, constant, rule }]
+  })
+  if (said.length === 0) return []
+  for (const { finding } of said) pair.count(`lint ${finding.code} constant`)
+  const claims: FalseClaim[] = []
+  let tree = side.tree
+  for (const { rule, constant } of said) tree = withValue(tree, rule.path, constant)
+  const all = await compare(pair, side, pair.world.write('constant.yaml', tree), {
+    kind: 'lint constant',
+    claim: 'several',
+  })
+  // One of them is false: which one, is asked one by one.
+  if (all.length === 0) return []
+  for (const { finding, rule, constant } of said) {
+    const file = pair.world.write('constant.yaml', withValue(side.tree, rule.path, constant))
+    const claim = `lint ${finding.code}: ${finding.message} (${rule.action}: ${rule.expression})`
+    claims.push(...(await compare(pair, side, file, { kind: 'lint constant', claim })))
+  }
+  return claims.length === 0 ? all : claims
+}
+
+/** As users could write it, and nothing that the gateway would know beforehand. */
+function constantSaid({ code, severity, message }: Finding): string | undefined {
+  if (/no request can make this true|this can admit nobody/.test(message)) return '1 == 2'
+  if (/every request makes this true/.test(message)) return '1 == 1'
+  return code === 'AZ001' && severity === 'error' ? '1 == 2' : undefined
+}
+
+/** Rules that change nothing go, one at a time: two may each be needless beside the other. */
+async function checkRedundant(
+  pair: Pair,
+  side: Side,
+  findings: readonly Finding[],
+): Promise<readonly FalseClaim[]> {
+  const said = findings.flatMap((finding) => {
+    const rule = ruleAt(side, finding)
+    return rule !== undefined && /this rule changes nothing/.test(finding.message)
+      ? [{ finding, rule }]
+      : []
+  })
+  const claims: FalseClaim[] = []
+  for (const { finding, rule } of pair.random.some(said, 1)) {
+    pair.count(`lint ${finding.code} redundant`)
+    const file = pair.world.write('without.yaml', withoutRule(side.tree, rule.path))
+    const claim = `lint ${finding.code}: ${finding.message} (${rule.action}: ${rule.expression})`
+    claims.push(...(await compare(pair, side, file, { kind: 'lint redundant', claim })))
+  }
+  return claims
+}
+
+/** Places that nothing can pass. */
+function checkClosed(pair: Pair, side: Side, findings: readonly Finding[]): readonly FalseClaim[] {
+  return findings.flatMap(({ code, message }) => {
+    const [, noun, name = ''] = /nothing can pass (\w+) ([^\s:]+)/.exec(message) ?? []
+    if (noun !== 'route' && noun !== 'listener') return []
+    pair.count(`lint ${code} nothing can pass`)
+    const places = noun === 'listener' ? [name] : listenersOf(side.tree, name)
+    const passed = places.map((listener) =>
+      pair.probes.findIndex((probe, index) => {
+        const outcome = side.outcomes[index] as Outcome
+        if (!isAdmitted(outcome) || listenerOf(side.tree, probe) !== listener) return false
+        return noun === 'listener' || routesBy(side.tree, outcome).join() === name
+      }),
+    )
+    const [at = -1] = passed
+    // Of several listeners that serve a route one is meant, and which one is not said.
+    if (at < 0 || passed.includes(-1)) return []
+    const { status } = side.outcomes[at] as Outcome
+    const observed = `${side.name} answers ${status}`
+    const probe = describeProbe(pair.probes[at] as Probe)
+    return [{ kind: 'lint nothing can pass', claim: `lint ${code}: ${message}`, observed, probe }]
+  })
+}
+
+/** Routes that no request can reach. */
+function checkUnreached(
+  pair: Pair,
+  side: Side,
+  findings: readonly Finding[],
+): readonly FalseClaim[] {
+  return findings.flatMap(({ code, message, origin }) => {
+    if (code !== 'PC0313' && !/no (?:request|listener)/.test(message)) return []
+    if (code !== 'PC0313' && code !== 'AZ008') return []
+    const routes = (side.tree['routes'] ?? []) as readonly Tree[]
+    const index = routes.findIndex(
+      (_, at) => side.written.lines.get(`routes/${at}`) === origin.line,
+    )
+    const name = routes[index]?.['name'] as string | undefined
+    if (name === undefined) return []
+    pair.count(`lint ${code} unreachable`)
+    const at = side.outcomes.findIndex((outcome) => routesBy(side.tree, outcome).join() === name)
+    if (at < 0) return []
+    const observed = `${side.name}: it is reached`
+    const probe = describeProbe(pair.probes[at] as Probe)
+    return [{ kind: 'lint unreachable', claim: `lint ${code}: ${message}`, observed, probe }]
+  })
+}
+
+/** Whether the other file does the same with every probe. */
+async function compare(
+  pair: Pair,
+  side: Side,
+  file: string,
+  said: { readonly kind: string; readonly claim: string },
+): Promise<readonly FalseClaim[]> {
+  const problem = await pair.world.serve(file)
+  if (problem !== undefined) {
+    pair.count('variants that are not served')
+    return []
+  }
+  const got = await pair.world.send(pair.probes)
+  for (const [index, outcome] of got.entries()) {
+    const before = side.outcomes[index] as Outcome
+    if (isAdmitted(before) === isAdmitted(outcome)) continue
+    const observed = `${before.status}, and ${outcome.status} without it`
+    return [{ ...said, observed, probe: describeProbe(pair.probes[index] as Probe) }]
+  }
+  return []
+}

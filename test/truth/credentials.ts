@@ -1,0 +1,73 @@
+import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Authority, type KeyPair, makeAuthority } from '../../src/cli/suite/certificate.ts'
+import { ISSUERS } from './generate.ts'
+
+/** Client certificates that probes show, by name. */
+export const CERTIFICATES = {
+  alice: { subject: 'alice', names: ['URI:spiffe://td.test/ns/a'] },
+  bob: { subject: 'bob', names: ['DNS:bob.test', 'URI:spiffe://td.test/ns/b'] },
+  plain: { subject: 'al', names: [] },
+  stranger: { subject: 'alice', names: ['URI:spiffe://td.test/ns/a'] },
+} as const
+export type CertificateName = keyof typeof CERTIFICATES
+
+/** Of an example: any names at all. */
+export interface CustomCertificate {
+  readonly subject: string
+  readonly names: readonly string[]
+}
+
+/** Keys and certificates of one run: what files name, and what clients show. */
+export class Credentials {
+  readonly #key = generateKeyPairSync('ed25519')
+  readonly #other = generateKeyPairSync('ed25519')
+  readonly #authority: Authority = makeAuthority('truth')
+  readonly #strangers: Authority = makeAuthority('somebody else')
+  readonly #server: KeyPair = this.#authority.issue('server', ['DNS:*.test', 'DNS:a.test'])
+  readonly #issued = new Map<string, KeyPair>()
+  readonly #tokens = new Map<string, string>()
+
+  /** `keys.json`, `server.pem`, `server.key` and `ca.pem`, as files name them. */
+  writeFiles(folder: string): void {
+    const { x } = this.#key.publicKey.export({ format: 'jwk' })
+    const keys = [{ kty: 'OKP', crv: 'Ed25519', use: 'sig', alg: 'EdDSA', kid: 'k', x }]
+    writeFileSync(join(folder, 'keys.json'), JSON.stringify({ keys }))
+    writeFileSync(join(folder, 'server.pem'), this.#server.cert)
+    writeFileSync(join(folder, 'server.key'), this.#server.key)
+    writeFileSync(join(folder, 'ca.pem'), this.#authority.cert)
+  }
+
+  certificate(wanted: CertificateName | CustomCertificate): KeyPair {
+    const key = JSON.stringify(wanted)
+    const known = this.#issued.get(key)
+    if (known !== undefined) return known
+    const { subject, names } = typeof wanted === 'string' ? CERTIFICATES[wanted] : wanted
+    const by = wanted === 'stranger' ? this.#strangers : this.#authority
+    const issued = by.issue(subject, names)
+    this.#issued.set(key, issued)
+    return issued
+  }
+
+  /** Claims are JSON text, so that numbers are what the text says. */
+  token(claims: string, kind: 'valid' | 'forged' | 'expired'): string {
+    const key = `${kind} ${claims}`
+    const known = this.#tokens.get(key)
+    if (known !== undefined) return known
+    const exp = kind === 'expired' ? 1_000_000_000 : 4_000_000_000
+    const own = /"iss":/.test(claims) ? '' : `"iss":"${ISSUERS[0]}",`
+    const inner = claims.trim().slice(1, -1).trim()
+    const payload = `{${own}"exp":${exp}${inner === '' ? '' : `,${inner}`}}`
+    const made = signed(payload, kind === 'forged' ? this.#other.privateKey : this.#key.privateKey)
+    if (this.#tokens.size > 5_000) this.#tokens.clear()
+    this.#tokens.set(key, made)
+    return made
+  }
+}
+
+function signed(payload: string, key: KeyObject): string {
+  const head = Buffer.from('{"alg":"EdDSA","kid":"k"}').toString('base64url')
+  const text = `${head}.${Buffer.from(payload).toString('base64url')}`
+  return `${text}.${sign(null, Buffer.from(text), key).toString('base64url')}`
+}

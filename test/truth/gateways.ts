@@ -1,0 +1,159 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { hasErrors } from '../../src/diagnostics/result.ts'
+import { Gateway } from '../../src/proxy/gateway.ts'
+import { loadFile } from '../../src/sources/file/load.ts'
+import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
+import { createLogger } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { Credentials } from './credentials.ts'
+import { isTree, type Json, type Tree, writeYaml } from './document.ts'
+import type { Place } from './generate.ts'
+import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
+
+const BACKENDS = 8
+const PORTS = 3
+
+/** Backends, files and ports of a run, and a gateway in this process that serves one file at a time. */
+export class World {
+  readonly folder = mkdtempSync(join(tmpdir(), 'truth-'))
+  readonly credentials = new Credentials()
+  readonly place: Place
+  readonly #backends: readonly Server[]
+  readonly #sockets = new Set<Socket>()
+  /** Gateways by what their records show, which is read at the start alone. */
+  readonly #gateways = new Map<string, Gateway>()
+  readonly records: DecisionRecord[] = []
+  #serving: Gateway | undefined
+
+  private constructor(backends: readonly Server[], ports: readonly number[]) {
+    this.#backends = backends
+    for (const server of backends) server.on('connection', (socket) => this.#answer(socket))
+    this.place = { ports, backends: backends.map(portOf) }
+    this.credentials.writeFiles(this.folder)
+  }
+
+  static async open(): Promise<World> {
+    const backends = await Promise.all(Array.from({ length: BACKENDS }, listening))
+    return new World(backends, await freePorts(PORTS))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#gateways.values()].map((gateway) => gateway.drain()))
+    for (const socket of this.#sockets) socket.destroy()
+    for (const server of this.#backends) server.close()
+    rmSync(this.folder, { recursive: true })
+  }
+
+  /** A backend says which one it is, and nothing else. */
+  #answer(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on('close', () => this.#sockets.delete(socket))
+    socket.on('error', () => socket.destroy())
+    const head = `HTTP/1.1 200 OK\r\nx-backend: ${socket.localPort}\r\ncontent-length: 0\r\n\r\n`
+    let seen = ''
+    socket.on('data', (bytes) => {
+      // TLS that came through as it is: it speaks none.
+      if (bytes[0] === 0x16 && seen === '') return void socket.destroy()
+      seen += bytes.toString('latin1')
+      for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
+        seen = seen.slice(end + 4)
+        socket.write(head)
+      }
+    })
+  }
+
+  write(name: string, tree: Tree): string {
+    return this.writeText(name, writeYaml(tree).text)
+  }
+
+  writeText(name: string, text: string): string {
+    const file = join(this.folder, name)
+    writeFileSync(file, text)
+    return file
+  }
+
+  /** Serves the file from now on; answers why not, where it does not. */
+  async serve(file: string): Promise<string | undefined> {
+    const { value: model, diagnostics } = loadFile(file, { environment: {} }).result
+    if (model === undefined || hasErrors(diagnostics)) return JSON.stringify(diagnostics)
+    const key = JSON.stringify(model.settings.decisions.show)
+    let gateway = this.#gateways.get(key)
+    if (this.#serving !== undefined && this.#serving !== gateway) {
+      await this.#serving.drain()
+      for (const [own, one] of this.#gateways) if (one === this.#serving) this.#gateways.delete(own)
+      gateway = this.#gateways.get(key)
+    }
+    if (gateway === undefined) {
+      const log = createLogger({ format: 'text', level: 'error', write: () => {} })
+      const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
+      const { settings } = model
+      const writeDecision = (record: DecisionRecord) => void this.records.push(record)
+      gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
+      this.#gateways.set(key, gateway)
+    }
+    this.#serving = gateway
+    const applied = await gateway.apply(model)
+    return applied.isApplied ? undefined : JSON.stringify(applied.diagnostics)
+  }
+
+  /** Sends each probe to what is served, one after the other. */
+  async send(probes: readonly Probe[], each?: (index: number) => void): Promise<Outcome[]> {
+    const outcomes: Outcome[] = []
+    const links = new Map<string, Link>()
+    for (const [index, { transport, request }] of probes.entries()) {
+      const key = JSON.stringify(transport)
+      const bytes = bytesOf(request, this.credentials)
+      let outcome = CLOSED
+      // A connection that was kept may have been closed meanwhile, which says nothing of the request.
+      for (let tries = 0; tries < 2; tries++) {
+        const kept = links.get(key)
+        const link = kept?.isOpen ? kept : await Link.open(transport, this.credentials)
+        links.delete(key)
+        if (link === undefined) break
+        outcome = await link.ask(bytes, request.method === 'HEAD')
+        if (link.isOpen && outcome.status !== 0) links.set(key, link)
+        else link.close()
+        if (outcome.status !== 0 || link !== kept) break
+      }
+      outcomes.push(outcome)
+      each?.(index)
+    }
+    for (const link of links.values()) link.close()
+    return outcomes
+  }
+}
+
+export async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(Array.from({ length: count }, listening))
+  const ports = servers.map(portOf)
+  await Promise.all(servers.map((server) => once(server.close(), 'close')))
+  return ports
+}
+
+/** The same file on other ports. */
+export function onPorts(tree: Tree, ports: ReadonlyMap<number, number>): Tree {
+  const moved = (value: Json): Json => {
+    if (Array.isArray(value)) return value.map(moved)
+    if (!isTree(value)) return value
+    const entries = Object.entries(value).map(([key, own]) => {
+      const port = key === 'port' ? ports.get(own as number) : undefined
+      return [key, port ?? moved(own)] as const
+    })
+    return Object.fromEntries(entries)
+  }
+  return moved(tree) as Tree
+}
+
+async function listening(): Promise<Server> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
+}
+
+function portOf(server: Server): number {
+  return (server.address() as AddressInfo).port
+}

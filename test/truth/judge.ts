@@ -1,0 +1,137 @@
+import { checkDiff } from './claims-diff.ts'
+import { checkEffective } from './claims-effective.ts'
+import { checkExplain } from './claims-explain.ts'
+import { checkFix, checkLint } from './claims-lint.ts'
+import { checkReplay } from './claims-replay.ts'
+import { checkTest } from './claims-test.ts'
+import { type Tree, writeYaml } from './document.ts'
+import type { World } from './gateways.ts'
+import { makeDocument } from './generate.ts'
+import { changed } from './mutate.ts'
+import { withoutPolicies } from './open.ts'
+import type { Check, FalseClaim, Pair, Side } from './pair.ts'
+import { probesFor } from './probes.ts'
+import type { RunningGateway } from './process.ts'
+import { Random } from './random.ts'
+import type { Tools } from './tools.ts'
+import type { Probe } from './wire.ts'
+
+export const CHECKS = {
+  diff: checkDiff,
+  lint: checkLint,
+  fix: checkFix,
+  effective: checkEffective,
+  explain: checkExplain,
+  replay: checkReplay,
+  test: checkTest,
+} as const satisfies Readonly<Record<string, Check>>
+export type CheckName = keyof typeof CHECKS
+
+/** The share of pairs that a check is worth its time for. */
+const SHARES: Readonly<Partial<Record<CheckName, number>>> = {
+  lint: 0.7,
+  fix: 0.6,
+  effective: 0.5,
+  explain: 0.5,
+  replay: 0.6,
+  test: 0.08,
+}
+
+const PROBES = 36
+
+export interface Trees {
+  readonly old: Tree
+  readonly now: Tree
+}
+
+export interface Judged {
+  readonly seed: number
+  readonly trees: Trees
+  readonly claims: readonly FalseClaim[]
+  /** Why it was not served, where it was not. */
+  readonly unserved?: string
+}
+
+export interface JudgeOptions {
+  readonly world: World
+  readonly tools: Tools
+  readonly count: (what: string) => void
+  /** These alone, whatever the seed says. */
+  readonly only?: readonly CheckName[]
+  /** A process that is compared with as well. */
+  readonly running?: RunningGateway
+}
+
+export function treesOf(seed: number, world: World): Trees {
+  const random = new Random(seed)
+  const old = makeDocument(random, world.place)
+  return { old, now: changed(random, old) }
+}
+
+/** Makes the pair of a seed, serves it, and compares all that is said of it with what happened. */
+export async function judgeSeed(seed: number, options: JudgeOptions): Promise<Judged> {
+  return judgeTrees(seed, treesOf(seed, options.world), options)
+}
+
+export async function judgeTrees(
+  seed: number,
+  trees: Trees,
+  options: JudgeOptions,
+  extra: readonly Probe[] = [],
+): Promise<Judged> {
+  const { world, tools, count, only } = options
+  const random = new Random(seed + 1_000_000_007)
+  const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
+  const due = (Object.keys(CHECKS) as CheckName[]).filter((name) => {
+    const isDue = random.chance(SHARES[name] ?? 1)
+    return only === undefined ? isDue : only.includes(name)
+  })
+  const sides: Side[] = []
+  for (const name of ['old', 'now'] as const) {
+    const side = await observe(name, trees[name], probes, world, due.includes('effective'))
+    if (typeof side === 'string') return { seed, trees, claims: [], unserved: side }
+    sides.push(side)
+  }
+  const [old, now] = sides as [Side, Side]
+  const pair: Pair = { world, random, tools, probes, old, now, count }
+  const claims: FalseClaim[] = []
+  for (const name of due) claims.push(...(await checked(name, pair)))
+  if (options.running !== undefined) {
+    for (const side of sides) claims.push(...(await options.running.compare(side, probes)))
+    count('pairs through portcullis run')
+  }
+  return { seed, trees, claims }
+}
+
+/** A command that throws says nothing true either. */
+async function checked(name: CheckName, pair: Pair): Promise<readonly FalseClaim[]> {
+  try {
+    return await CHECKS[name](pair)
+  } catch (error) {
+    const { message, stack = '' } = error as Error
+    const at = stack.split('\n').find((line) => line.includes('/src/')) ?? ''
+    return [{ kind: `${name} throws`, claim: `${name}: ${message}`, observed: at.trim() }]
+  }
+}
+
+async function observe(
+  name: Side['name'],
+  tree: Tree,
+  probes: readonly Probe[],
+  world: World,
+  isOpened: boolean,
+): Promise<Side | string> {
+  const bare = isOpened
+    ? await world.serve(world.write('open.yaml', withoutPolicies(tree)))
+    : undefined
+  if (bare !== undefined) return bare
+  const open = isOpened ? await world.send(probes) : []
+  const written = writeYaml(tree)
+  const file = world.writeText(`${name}.yaml`, written.text)
+  const problem = await world.serve(file)
+  if (problem !== undefined) return problem
+  const records: Side['records'][number][] = []
+  world.records.length = 0
+  const outcomes = await world.send(probes, () => void records.push(world.records.splice(0)))
+  return { name, tree, file, written, outcomes, open, records }
+}

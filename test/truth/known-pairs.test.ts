@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { Json, Tree } from './document.ts'
+import { World } from './gateways.ts'
+import { settings } from './generate.ts'
+import { type CheckName, judgeTrees } from './judge.ts'
+import { runTools, type Said, type Tools } from './tools.ts'
+
+/**
+ * Pairs of files of which something false was said once, and what was said. Probes that are made of
+ * nothing but the files must find each of them, whatever the commands say today.
+ */
+
+const MOST_SEEDS = 12
+
+const said = (value: unknown, code = 0): Said => ({ code, out: JSON.stringify(value), err: '' })
+const PROVEN: Tools = async () => said({ differences: [], untold: [] })
+const UNCHANGED: Tools = async () =>
+  said({ requests: 1, unchanged: 1, changed: [], unknown: [], disagreeing: 0 })
+
+const nothingPasses =
+  (route: string): Tools =>
+  async () => {
+    const message = `nothing can pass route ${route}: its rules together refuse every request`
+    return said({
+      diagnostics: [{ code: 'AZ010', severity: 'error', message, origin: { line: 1 } }],
+    })
+  }
+
+const protectedAs =
+  (protection: string): Tools =>
+  async (args) => {
+    const { listeners } = JSON.parse((await runTools(args)).out)
+    for (const { routes } of listeners) for (const route of routes) route.protection = protection
+    return said({ listeners })
+  }
+
+type Rules = readonly Readonly<Record<string, string>>[]
+
+interface Written {
+  readonly gateway?: Tree
+  readonly rules?: Rules
+  readonly policies?: Tree
+  readonly route?: Tree
+  readonly more?: readonly Tree[]
+  readonly top?: Tree
+}
+
+const TOKEN = { jwtAuthentication: { issuer: 'https://i.test', jwks: { file: 'keys.json' } } }
+
+let world: World
+
+function file({
+  gateway = {},
+  rules = [],
+  policies = {},
+  route = {},
+  more = [],
+  top = {},
+}: Written): Tree {
+  const { ports, backends } = world.place
+  const own: Record<string, Json> = { ...policies }
+  if (rules.length > 0) own['authorization'] = { rules: [...rules] }
+  const backend = (index: number) => [{ host: `127.0.0.1:${backends[index]}` }]
+  const first = {
+    name: 'r0',
+    ...route,
+    ...(Object.keys(own).length === 0 ? {} : { policies: own }),
+    backends: backend(0),
+  }
+  const others = more.map((one, index) => ({
+    name: `r${index + 1}`,
+    ...one,
+    backends: backend(index + 1),
+  }))
+  return {
+    config: settings([]),
+    ...top,
+    gateways: { default: { port: ports[0] as number, ...gateway } },
+    routes: [first, ...others],
+  }
+}
+
+const ofToken = (rules: Rules): Written => ({ rules, policies: TOKEN })
+const host = (name: string, rules: Rules = []): Tree => ({
+  hostnames: [name],
+  ...(rules.length === 0 ? {} : { policies: { authorization: { rules: [...rules] } } }),
+})
+const TLS = { cert: 'server.pem', key: 'server.key' }
+const secured = (more: Tree): Written => ({ gateway: { tls: { ...TLS, ...more } } })
+const proxied = (mode: string): Written => ({
+  top: { frontendPolicies: { proxyProtocol: { mode, version: 'All' } } },
+})
+const BANNED = "'roles' in jwt.realm_access && 'banned' in jwt.realm_access.roles"
+
+const PAIRS: readonly (readonly [string, Written, Written])[] = [
+  [
+    'a Deny rule of the second of two routes without matches goes',
+    {
+      route: host('a.test'),
+      more: [
+        host('b.test', [{ deny: "request.host == 'b.test' && request.path.startsWith('/admin')" }]),
+      ],
+    },
+    { route: host('a.test'), more: [host('b.test')] },
+  ],
+  [
+    'an open route gets another name',
+    { route: host('a.test', [{ deny: "request.method == 'GET'" }]), more: [host('b.test')] },
+    { route: host('a.test', [{ deny: "request.method == 'GET'" }]), more: [host('c.a.test')] },
+  ],
+  [
+    'client certificates become optional',
+    secured({ root: 'ca.pem' }),
+    secured({ root: 'ca.pem', clientCertificates: 'Optional' }),
+  ],
+  ['client certificates are not asked for any more', secured({ root: 'ca.pem' }), secured({})],
+  ['HTTPS becomes HTTP', secured({}), {}],
+  ['PROXY headers become optional', proxied('Strict'), proxied('Optional')],
+  ['a Deny rule on a role goes', ofToken([{ deny: BANNED }]), ofToken([])],
+  [
+    "a Deny rule on an object's keys goes",
+    ofToken([{ deny: "jwt.o.exists(k, k == 'x') && has(jwt.o.x)" }]),
+    ofToken([]),
+  ],
+  [
+    'a bound moves by a fraction',
+    ofToken([{ deny: 'jwt.risk > 0.5' }]),
+    ofToken([{ deny: 'jwt.risk >= 0.9' }]),
+  ],
+  [
+    'a Deny rule between fractions goes',
+    ofToken([{ deny: 'jwt.score > 0.5 && jwt.score < 0.9' }]),
+    ofToken([]),
+  ],
+  [
+    'a Deny rule between big numbers goes',
+    ofToken([{ deny: 'jwt.n > 1e300 && jwt.n < 1.1e300' }]),
+    ofToken([]),
+  ],
+  ['a Deny rule on the empty host goes', { rules: [{ deny: "request.host == ''" }] }, {}],
+  [
+    'a Deny rule on the header host goes',
+    { rules: [{ deny: "request.headers['host'] == 'a.test'" }] },
+    {},
+  ],
+]
+
+const GUARDS = [
+  "request.path.startsWith('/')",
+  'has(request.path)',
+  "'x-a' in request.headers || !('x-a' in request.headers)",
+  'request.host == request.host',
+]
+
+interface Case {
+  readonly name: string
+  readonly check: CheckName
+  readonly kind: string
+  readonly tools: Tools
+  readonly old: Written
+  readonly now?: Written
+}
+
+const CASES: readonly Case[] = [
+  ...PAIRS.map(
+    ([name, old, now]): Case => ({
+      name,
+      check: 'diff',
+      kind: 'diff proof',
+      tools: PROVEN,
+      old,
+      now,
+    }),
+  ),
+  {
+    name: 'nothing is said to pass where roles are guarded',
+    check: 'lint',
+    kind: 'lint nothing can pass',
+    tools: nothingPasses('r0'),
+    old: ofToken([
+      { require: "'roles' in jwt.realm_access" },
+      { allow: "'admin' in jwt.realm_access.roles" },
+    ]),
+  },
+  {
+    name: 'nothing is said to pass a listener for the rules of another',
+    check: 'lint',
+    kind: 'lint nothing can pass',
+    tools: nothingPasses('r0'),
+    old: {
+      gateway: {
+        listeners: [
+          { name: 'l0', hostname: 'a.test' },
+          {
+            name: 'l1',
+            hostname: 'b.test',
+            authorization: { rules: [{ require: "request.path == '/only'" }] },
+          },
+        ],
+      },
+      route: { hostnames: ['a.test'] },
+      rules: [{ allow: "request.path == '/a'" }],
+    },
+  },
+  {
+    name: 'a record does not tell no token from no claim',
+    check: 'replay',
+    kind: 'replay unchanged',
+    tools: UNCHANGED,
+    old: {
+      policies: { jwtAuthentication: { mode: 'Optional', ...TOKEN.jwtAuthentication } },
+      rules: [{ require: '!has(jwt.sub)' }],
+    },
+    now: {
+      policies: { jwtAuthentication: { mode: 'Optional', ...TOKEN.jwtAuthentication } },
+      rules: [{ deny: '!has(jwt.sub)' }],
+    },
+  },
+  ...GUARDS.map(
+    (rule): Case => ({
+      name: `\`${rule}\` guards nothing`,
+      check: 'effective',
+      kind: 'effective guarded',
+      tools: protectedAs('guarded'),
+      old: { rules: [{ require: rule }] },
+    }),
+  ),
+  {
+    name: 'certificates that are required guard a route',
+    check: 'effective',
+    kind: 'effective unprotected',
+    tools: protectedAs('unprotected'),
+    old: secured({ root: 'ca.pem' }),
+  },
+]
+
+describe('what was said falsely once is found', () => {
+  before(async () => {
+    world = await World.open()
+  })
+  after(() => world.close())
+
+  for (const { name, check, kind, tools, old, now = old } of CASES) {
+    it(name, async () => {
+      const trees = { old: file(old), now: file(now) }
+      for (let seed = 0; seed < MOST_SEEDS; seed++) {
+        const options = { world, tools, count: () => {}, only: [check] }
+        const { claims, unserved } = await judgeTrees(seed, trees, options)
+        assert.equal(unserved, undefined)
+        if (claims.some((one) => one.kind === kind)) return
+      }
+      assert.fail(`not found with ${MOST_SEEDS} seeds`)
+    })
+  }
+})

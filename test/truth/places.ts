@@ -1,0 +1,97 @@
+import { isTree, type Tree } from './document.ts'
+import type { Outcome, Probe } from './wire.ts'
+
+/** Names of things in a file, read off its tree. */
+
+export function gatewayAt(tree: Tree, port: number): string | undefined {
+  const gateways = Object.entries((tree['gateways'] ?? {}) as Tree)
+  return gateways.find(([, own]) => isTree(own) && own['port'] === port)?.[0]
+}
+
+export function portOfGateway(tree: Tree, gateway: string): number | undefined {
+  const own = ((tree['gateways'] ?? {}) as Tree)[gateway]
+  return isTree(own) ? (own['port'] as number) : undefined
+}
+
+/** The routes that lead to the backend which answered; none where it cannot be told. */
+export function routesBy(tree: Tree, { by }: Outcome): readonly string[] {
+  if (by === undefined || by === 0) return []
+  const named = new Map(
+    ((tree['backends'] ?? []) as readonly Tree[]).map((one) => [one['name'], one['host']]),
+  )
+  const all = [
+    ...((tree['routes'] ?? []) as readonly Tree[]),
+    ...((tree['tcpRoutes'] ?? []) as readonly Tree[]),
+  ]
+  return all
+    .filter((route) =>
+      ((route['backends'] ?? []) as readonly Tree[]).some((ref) =>
+        String(ref['host'] ?? named.get(ref['backend'] as string)).endsWith(`:${by}`),
+      ),
+    )
+    .map((route) => route['name'] as string)
+}
+
+export function proxyProtocolOf(tree: Tree): Tree | undefined {
+  const own = (tree['frontendPolicies'] as Tree | undefined)?.['proxyProtocol']
+  return isTree(own) ? own : undefined
+}
+
+/** The addresses of clients make a difference, and nothing here can come from all of them. */
+export function readsAddresses(tree: Tree): boolean {
+  return /source\.(raw)?[aA]ddress/.test(JSON.stringify(tree))
+}
+
+interface NamedListener {
+  /** `gateway/listener` */
+  readonly name: string
+  readonly port: number
+  readonly hostname: string | undefined
+}
+
+function namedListeners(tree: Tree): readonly NamedListener[] {
+  return Object.entries(tree['gateways'] as Readonly<Record<string, Tree>>).flatMap(
+    ([gateway, own]) => {
+      const port = own['port'] as number
+      const all = (own['listeners'] ?? [{ ...own, name: 'default' }]) as readonly Tree[]
+      return all.map(({ name, hostname }) => ({
+        name: `${gateway}/${name as string}`,
+        port,
+        hostname: hostname as string | undefined,
+      }))
+    },
+  )
+}
+
+const covers = (pattern: string, name: string) =>
+  pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
+
+/** The listeners that a route is for, by its gateways and names. */
+export function listenersOf(tree: Tree, route: string): readonly string[] {
+  const own = ((tree['routes'] ?? []) as readonly Tree[]).find((one) => one['name'] === route)
+  const gateways = (own?.['gateways'] ?? ['default']) as readonly string[]
+  const hostnames = (own?.['hostnames'] ?? []) as readonly string[]
+  return namedListeners(tree)
+    .filter(({ name, hostname }) => {
+      if (!gateways.includes(name.split('/')[0] as string)) return false
+      if (hostname === undefined || hostnames.length === 0) return true
+      return hostnames.some((one) => covers(one, hostname) || covers(hostname, one))
+    })
+    .map(({ name }) => name)
+}
+
+/** The listener that a request comes to, by its port and host; undefined where it is not plain. */
+export function listenerOf(tree: Tree, { transport, request }: Probe): string | undefined {
+  const own = namedListeners(tree).filter(({ port }) => port === transport.port)
+  if (own.length === 1) return own[0]?.name
+  // Server names and hosts that are not the same are decided by rules of their own.
+  if (transport.tls !== undefined && transport.tls.sni !== request.host) return undefined
+  const host = request.host?.toLowerCase() ?? ''
+  if (!/^[a-z.]+[a-z]$/.test(host)) return undefined
+  const exact = own.find(({ hostname }) => hostname === host)
+  const wild = own.filter(
+    ({ hostname = '' }) => hostname.startsWith('*.') && covers(hostname, host),
+  )
+  if (wild.length > 1) return undefined
+  return (exact ?? wild[0] ?? own.find(({ hostname }) => hostname === undefined))?.name
+}

@@ -1,0 +1,172 @@
+import { type Constants, constantsOf } from './constants.ts'
+import type { CertificateName } from './credentials.ts'
+import { isTree, type Json, type Tree } from './document.ts'
+import { API_KEY } from './generate.ts'
+import { nearAddress, nearHost, nearPath, nearText, objectText } from './neighbours.ts'
+import type { Random } from './random.ts'
+import type { Probe, Request, Transport } from './wire.ts'
+
+/** Requests that these files have something to say about. */
+export function probesFor(random: Random, trees: readonly Tree[], count: number): Probe[] {
+  const constants = constantsOf(trees)
+  const text = JSON.stringify(trees)
+  const ways = transportsFor(random, trees, constants)
+  const probes: Probe[] = []
+  for (let i = 0; i < count; i++) {
+    const transport = i < ways.length ? (ways[i] as Transport) : random.pick(ways)
+    probes.push({ transport, request: requestFor(random, trees, constants, text, i) })
+  }
+  return probes
+}
+
+interface Port {
+  readonly port: number
+  readonly isSecure: boolean
+  readonly asksCertificates: boolean
+}
+
+/** Every port that a file listens on, as plain or as TLS. */
+export function portsOf(tree: Tree): readonly Port[] {
+  const found = new Map<number, Port>()
+  for (const gateway of Object.values((tree['gateways'] ?? {}) as Tree)) {
+    if (!isTree(gateway)) continue
+    const listeners = (gateway['listeners'] ?? [gateway]) as readonly Tree[]
+    const tls = [gateway, ...listeners].map((one) => one['tls']).filter(isTree)
+    const port = gateway['port'] as number
+    found.set(port, {
+      port,
+      isSecure: tls.length > 0,
+      asksCertificates: tls.some((one) => one['root'] !== undefined),
+    })
+  }
+  return [...found.values()]
+}
+
+/** The PROXY protocol that a file takes, on all its ports. */
+function proxyOf(tree: Tree): Tree | undefined {
+  const own = (tree['frontendPolicies'] as Tree | undefined)?.['proxyProtocol']
+  return isTree(own) ? own : undefined
+}
+
+const MOST_WAYS = 8
+/** Handshakes take most of the time. */
+const MOST_SECURE = 4
+
+function transportsFor(random: Random, trees: readonly Tree[], constants: Constants): Transport[] {
+  const all: Transport[] = []
+  for (const tree of trees) {
+    const isProxied = proxyOf(tree) !== undefined
+    const proxies: (Transport['proxy'] | undefined)[] = [undefined]
+    if (isProxied) {
+      proxies.length = 0
+      const pool = constants.addresses.length === 0 ? ['10.0.0.1'] : constants.addresses
+      for (let i = 0; i < 6; i++) {
+        const version = random.chance(0.5) ? 1 : 2
+        proxies.push({ version, address: nearAddress(random, random.pick(pool)) })
+      }
+      if (random.chance(0.7)) proxies.push(undefined)
+    }
+    for (const { port, isSecure, asksCertificates } of portsOf(tree)) {
+      for (const proxy of random.some(proxies, 4)) {
+        const way = { port, ...(proxy === undefined ? {} : { proxy }) }
+        if (!isSecure) {
+          all.push(way)
+          continue
+        }
+        if (random.chance(0.3)) all.push(way)
+        const certificates: (CertificateName | undefined)[] = asksCertificates
+          ? ['alice', random.pick(['bob', 'plain', 'stranger'] as const), undefined]
+          : [undefined]
+        for (const certificate of certificates) {
+          const sni = random.chance(0.1) ? undefined : random.pick(constants.serverNames)
+          all.push({ ...way, tls: { sni, ...(certificate === undefined ? {} : { certificate }) } })
+        }
+      }
+    }
+  }
+  const unique = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
+  const secure = random.some(
+    unique.filter((one) => one.tls !== undefined),
+    MOST_SECURE,
+  )
+  const plain = unique.filter((one) => one.tls === undefined)
+  return [...secure, ...random.some(plain, MOST_WAYS - secure.length)]
+}
+
+function requestFor(
+  random: Random,
+  trees: readonly Tree[],
+  constants: Constants,
+  text: string,
+  index: number,
+): Request {
+  const tree = random.pick(trees)
+  const route = random.pick((tree['routes'] ?? []) as readonly Tree[])
+  const [match] = random.some((route?.['matches'] ?? []) as readonly Tree[], 1)
+  // The first ones are as plain as can be, so that every route is reached.
+  const isPlain = index % 4 === 0
+  const hosts = ((route?.['hostnames'] ?? []) as readonly string[]).map((one) =>
+    one.replace('*', 'w'),
+  )
+  const own =
+    hosts.length > 0 && random.chance(0.75) ? random.pick(hosts) : random.pick(constants.hosts)
+  const host = isPlain ? own : nearHost(random, own)
+  const written = Object.values((match?.['path'] ?? {}) as Tree)[0] as string | undefined
+  const path = written !== undefined && random.chance(0.5) ? written : random.pick(constants.paths)
+  const target = isPlain ? (path.startsWith('/') ? path : '/') : nearPath(random, path)
+  const wantedQuery = match?.['query'] === undefined ? random.pick(constants.queries) : 'q=1'
+  const query = random.chance(0.7) && match?.['query'] === undefined ? '' : wantedQuery
+  const method = (match?.['method'] as string | undefined) ?? random.pick(constants.methods)
+  return {
+    method: random.chance(0.9) ? method : 'GET',
+    target: `${target}${query === '' ? '' : `?${query}`}`.replaceAll(' ', '%20'),
+    version: host === undefined ? '1.0' : '1.1',
+    host: host?.includes(' ') ? 'other.test' : host,
+    headers: headersFor(random, constants, match),
+    ...identityFor(random, constants, text),
+  }
+}
+
+function headersFor(random: Random, constants: Constants, match: Tree | undefined) {
+  const headers: [string, string][] = []
+  const wanted = new Map<string, string>()
+  for (const one of (match?.['headers'] ?? []) as readonly Tree[]) {
+    const { exact } = one['value'] as { exact?: string }
+    if (exact !== undefined) wanted.set(one['name'] as string, exact)
+  }
+  for (const [name, values] of constants.headers) {
+    if (name === 'host') continue
+    const own = wanted.get(name)
+    if (own !== undefined && random.chance(0.7)) {
+      headers.push([name, own])
+      continue
+    }
+    if (random.chance(0.35)) continue
+    const value = nearText(random, random.pick(values)).replaceAll(/[^\x20-\x7e]/g, '')
+    headers.push([random.chance(0.1) ? name.toUpperCase() : name, value])
+    if (random.chance(0.06)) headers.push([name, random.pick(values)])
+  }
+  return headers
+}
+
+/** Tokens where something looks at them, and now and then where nothing does. */
+function identityFor(random: Random, constants: Constants, text: string): Partial<Request> {
+  const apiKey = text.includes('"apiKey":{') && random.chance(0.6) ? API_KEY : undefined
+  const key = apiKey === undefined ? {} : { apiKey: random.chance(0.9) ? apiKey : 'wrong' }
+  if (!text.includes('jwtAuthentication') && !random.chance(0.05)) return key
+  if (random.chance(0.25)) return key
+  const claims = objectText(random, constants.claims, 0)
+  const token = random.chance(0.92) ? 'valid' : random.pick(['forged', 'expired'] as const)
+  const issuer = random.chance(0.1) ? withIssuer(claims) : claims
+  return { ...key, claims: issuer, ...(token === 'valid' ? {} : { token }) }
+}
+
+function withIssuer(claims: string): string {
+  const inner = claims.slice(1, -1)
+  return `{"iss":"https://j.test"${inner === '' ? '' : `,${inner}`}}`
+}
+
+/** In words that can be read, for reports. */
+export function describeProbe({ transport, request }: Probe): Json {
+  return JSON.parse(JSON.stringify({ ...transport, ...request }))
+}

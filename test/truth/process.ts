@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { freePorts, onPorts, type World } from './gateways.ts'
+import type { FalseClaim, Side } from './pair.ts'
+import { describeProbe } from './probes.ts'
+import type { Outcome, Probe } from './wire.ts'
+
+const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+const PATIENCE = 60_000
+
+/**
+ * `portcullis run` as a process of its own, which takes over one file after the other. It stands
+ * beside the gateway in this process, so that what is compared with is the product as it is started.
+ */
+export class RunningGateway {
+  readonly #world: World
+  readonly #ports: ReadonlyMap<number, number>
+  #child: ChildProcess | undefined
+  #text = ''
+
+  private constructor(world: World, ports: ReadonlyMap<number, number>) {
+    this.#world = world
+    this.#ports = ports
+  }
+
+  static async open(world: World): Promise<RunningGateway> {
+    const own = await freePorts(world.place.ports.length)
+    const ports = new Map(world.place.ports.map((port, index) => [port, own[index] as number]))
+    return new RunningGateway(world, ports)
+  }
+
+  /** What the process does otherwise than the gateway here did. */
+  async compare(side: Side, probes: readonly Probe[]): Promise<readonly FalseClaim[]> {
+    await this.#serve(side)
+    const moved = probes.map(({ transport, request }) => ({
+      transport: { ...transport, port: this.#ports.get(transport.port) ?? transport.port },
+      request,
+    }))
+    const outcomes = await this.#world.send(moved)
+    const at = outcomes.findIndex((outcome, index) => {
+      const own = side.outcomes[index] as Outcome
+      return outcome.status !== own.status || outcome.by !== own.by
+    })
+    if (at < 0) return []
+    const claim = `the gateway in this process answers ${side.outcomes[at]?.status}`
+    const observed = `portcullis run answers ${outcomes[at]?.status}`
+    return [{ kind: 'process', claim, observed, probe: describeProbe(probes[at] as Probe) }]
+  }
+
+  async close(): Promise<void> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null) return
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async #serve(side: Side): Promise<void> {
+    const tree = onPorts(side.tree, this.#ports)
+    this.#text = ''
+    const file = this.#world.write('running.yaml', tree)
+    if (this.#child === undefined) {
+      const child = spawn(process.execPath, [ENTRY, 'run', '-f', file])
+      for (const stream of [child.stdout, child.stderr]) {
+        stream?.on('data', (bytes) => (this.#text += bytes))
+      }
+      this.#child = child
+      await this.#until('serving', /serving/)
+    } else {
+      this.#child.kill('SIGHUP')
+      await this.#until('applied', /outcome"?[=:]"?applied/)
+    }
+  }
+
+  async #until(what: string, sign: RegExp): Promise<void> {
+    for (let waited = 0; waited < PATIENCE; waited += 10) {
+      if (sign.test(this.#text)) return
+      if (this.#child?.exitCode !== null) break
+      await wait(10)
+    }
+    throw new Error(`portcullis run is not ${what}:\n${this.#text.slice(-2_000)}`)
+  }
+}

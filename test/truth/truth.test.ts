@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { fuzz } from '../fuzz/runs.ts'
+import { writeYaml } from './document.ts'
+import { World } from './gateways.ts'
+import { judgeSeed } from './judge.ts'
+import { RunningGateway } from './process.ts'
+import { reduce } from './reduce.ts'
+import { runTools } from './tools.ts'
+
+/**
+ * Random pairs of files are served, and all that `diff`, `lint`, `effective`, `explain`, `replay`
+ * and `test` say of them is compared with what happened on the sockets. A failure prints its seed:
+ * `node test/truth/hunt.ts SEED 1` shows it again.
+ */
+
+/** Of pairs whose difference is not told, this many in a hundred. */
+const MOST_UNKNOWN = 10
+/** One pair in so many also goes through `portcullis run`. */
+const EACH_RUN = 20
+const MOST_SHOWN = 5
+
+describe('what is said of all requests', () => {
+  let world: World
+  let running: RunningGateway
+  before(async () => {
+    world = await World.open()
+    running = await RunningGateway.open(world)
+  })
+  after(async () => {
+    await running.close()
+    await world.close()
+  })
+
+  const { numRuns, seed: first } = fuzz(0.1)
+  const counts = new Map<string, number>()
+  const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 1)
+  const counted = (what: string) => counts.get(what) ?? 0
+
+  it(`holds for ${numRuns} pairs of files on real sockets`, async () => {
+    const failures: string[] = []
+    for (let index = 0; index < numRuns && failures.length < MOST_SHOWN; index++) {
+      const seed = first + index
+      const options = { world, tools: runTools, count }
+      const isRun = index % EACH_RUN === 0
+      const judged = await judgeSeed(seed, isRun ? { ...options, running } : options)
+      count(judged.unserved === undefined ? 'pairs' : 'pairs that are not served')
+      const [worst] = judged.claims
+      if (worst === undefined) continue
+      const isReducible = worst.kind !== 'process'
+      const { claim, trees } = isReducible
+        ? await reduce(judged, worst.kind, options)
+        : { claim: worst, trees: judged.trees }
+      failures.push(
+        [
+          `seed ${seed}: ${claim.claim}`,
+          `observed: ${claim.observed}`,
+          `request: ${JSON.stringify(claim.probe)}`,
+          writeYaml(trees.old).text,
+          JSON.stringify(trees.old) === JSON.stringify(trees.now) ? '' : writeYaml(trees.now).text,
+        ].join('\n'),
+      )
+    }
+    console.log(`truth from seed ${first}:`)
+    for (const [what, times] of [...counts].toSorted()) console.log(`  ${what}: ${times}`)
+    assert.deepEqual(failures, [], failures.join('\n\n'))
+  })
+
+  it(`leaves less than ${MOST_UNKNOWN} % of the pairs untold`, () => {
+    const [unknown, all] = [counted('diff not known'), counted('diff')]
+    const share = (100 * unknown) / Math.max(1, all)
+    console.log(`  not known: ${share.toFixed(1)} % of ${all} pairs`)
+    // Of a handful a share says nothing.
+    assert.ok(all < 100 || share < MOST_UNKNOWN, `${share.toFixed(1)} %`)
+  })
+
+  it('serves nearly all pairs that it makes', () => {
+    assert.ok(counted('pairs') > 8 * counted('pairs that are not served'))
+  })
+})

@@ -1,0 +1,228 @@
+import { connect, isIP, isIPv4, type Socket } from 'node:net'
+import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
+import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
+
+/** How a client comes: which port, through which load balancer, with which TLS. */
+export interface Transport {
+  readonly port: number
+  readonly proxy?: { readonly version: 1 | 2; readonly address: string }
+  readonly tls?: {
+    readonly sni: string | undefined
+    readonly certificate?: CertificateName | CustomCertificate
+  }
+}
+
+/** A request, as bytes will say it. */
+export interface Request {
+  readonly method: string
+  readonly target: string
+  readonly version: '1.1' | '1.0'
+  readonly host: string | undefined
+  readonly headers: readonly (readonly [string, string])[]
+  /** JSON text of the claims of a token. */
+  readonly claims?: string
+  readonly token?: 'valid' | 'forged' | 'expired'
+  readonly apiKey?: string
+}
+
+export interface Probe {
+  readonly transport: Transport
+  readonly request: Request
+}
+
+/** What came of it. `by` is the port of the backend that it reached, 0 for an answer of our own. */
+export interface Outcome {
+  readonly status: number
+  readonly by: number | undefined
+}
+
+export const CLOSED: Outcome = { status: 0, by: undefined }
+
+/** It got to a backend, or to what stands in its place. */
+export function isAdmitted({ by }: Outcome): boolean {
+  return by !== undefined
+}
+
+export function bytesOf(request: Request, credentials: Credentials): string {
+  const { method, target, version, host, headers, claims, token = 'valid', apiKey } = request
+  const lines = [`${method} ${target} HTTP/${version}`]
+  if (host !== undefined) lines.push(`Host: ${host}`)
+  for (const [name, value] of headers) lines.push(`${name}: ${value}`)
+  if (claims !== undefined) lines.push(`Authorization: Bearer ${credentials.token(claims, token)}`)
+  if (apiKey !== undefined) lines.push(`x-api-key: ${apiKey}`)
+  return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+const PATIENCE = 8_000
+
+/** One connection; it reads answers and nothing else. */
+export class Link {
+  readonly #socket: Socket
+  #text = ''
+  #isOver = false
+  #wake: (() => void) | undefined
+
+  private constructor(socket: Socket) {
+    this.#socket = socket
+    socket.on('data', (bytes) => {
+      this.#text += bytes.toString('latin1')
+      this.#wake?.()
+    })
+    const over = () => {
+      this.#isOver = true
+      this.#wake?.()
+    }
+    socket.on('error', over)
+    socket.on('close', over)
+    socket.on('end', over)
+  }
+
+  /** Undefined where nobody lets it in. */
+  static open(transport: Transport, credentials: Credentials): Promise<Link | undefined> {
+    const { port, proxy, tls } = transport
+    return new Promise((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1' })
+      const late = setTimeout(() => {
+        socket.destroy()
+        reject(
+          new Error(`a connection was neither taken nor refused: ${JSON.stringify(transport)}`),
+        )
+      }, PATIENCE)
+      const done = (link: Link | undefined) => {
+        clearTimeout(late)
+        resolve(link)
+      }
+      const refused = () => done(undefined)
+      socket.once('error', refused)
+      socket.once('close', refused)
+      socket.once('connect', () => {
+        socket.setNoDelay(true)
+        if (proxy !== undefined) socket.write(proxyHeader(proxy, port))
+        if (tls === undefined) return done(new Link(socket))
+        const { sni, certificate } = tls
+        const secured = connectTls({
+          socket,
+          // An address is never sent as a server name.
+          servername: sni === undefined || isIP(sni) > 0 ? '' : sni,
+          rejectUnauthorized: false,
+          ALPNProtocols: ['http/1.1'],
+          secureContext: contextOf(certificate, credentials),
+        })
+        secured.once('error', refused)
+        secured.once('close', refused)
+        secured.once('secureConnect', () => done(new Link(secured)))
+      })
+    })
+  }
+
+  get isOpen(): boolean {
+    return !this.#isOver && !this.#socket.destroyed
+  }
+
+  close(): void {
+    this.#socket.destroy()
+  }
+
+  async ask(bytes: string, isHead: boolean): Promise<Outcome> {
+    this.#text = ''
+    this.#socket.write(bytes, 'latin1')
+    const until = performance.now() + PATIENCE
+    for (;;) {
+      const answer = readAnswer(this.#text, isHead, this.#isOver)
+      if (answer === 'more') {
+        if (this.#isOver) return CLOSED
+        if (performance.now() > until) throw new Error('no answer came in time')
+        await this.#more()
+        continue
+      }
+      if (answer.closes) this.close()
+      return answer.outcome
+    }
+  }
+
+  #more(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, PATIENCE)
+      this.#wake = () => {
+        clearTimeout(timer)
+        this.#wake = undefined
+        resolve()
+      }
+    })
+  }
+}
+
+const CONTEXTS = new Map<string, SecureContext>()
+
+function contextOf(
+  certificate: NonNullable<Transport['tls']>['certificate'],
+  credentials: Credentials,
+): SecureContext {
+  const own = certificate === undefined ? undefined : credentials.certificate(certificate)
+  const key = own?.cert ?? ''
+  const known = CONTEXTS.get(key)
+  if (known !== undefined) return known
+  const made = createSecureContext(own === undefined ? {} : { cert: own.cert, key: own.key })
+  CONTEXTS.set(key, made)
+  return made
+}
+
+interface Answer {
+  readonly outcome: Outcome
+  readonly closes: boolean
+}
+
+/** Answers here have a length or end with the connection. */
+function readAnswer(text: string, isHead: boolean, isOver: boolean): Answer | 'more' {
+  const end = text.indexOf('\r\n\r\n')
+  if (end < 0) return 'more'
+  const head = text.slice(0, end).toLowerCase()
+  const status = Number(head.slice(9, 12))
+  const length = Number(/\r\ncontent-length: (\d+)/.exec(head)?.[1] ?? (isOver ? 0 : -1))
+  const hasBody = !isHead && status !== 204 && status !== 304
+  const body = text.slice(end + 4)
+  if (hasBody && length < 0 && !isOver) return 'more'
+  if (hasBody && body.length < length) return isOver ? { outcome: CLOSED, closes: true } : 'more'
+  const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
+  const isDirect = status === 200 && (body.startsWith('direct ') || /\r\nx-direct:/.test(head))
+  const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
+  return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
+}
+
+/** PROXY protocol of either version, written from its specification. */
+function proxyHeader(proxy: NonNullable<Transport['proxy']>, port: number): Buffer {
+  const { version, address } = proxy
+  const isV4 = isIPv4(address)
+  if (version === 1) {
+    const to = isV4 ? 'TCP4' : 'TCP6'
+    const local = isV4 ? '127.0.0.1' : '::1'
+    return Buffer.from(`PROXY ${to} ${address} ${local} 40000 ${port}\r\n`)
+  }
+  const from = addressBytes(address)
+  const local = addressBytes(isV4 ? '127.0.0.1' : '::1')
+  const ports = Buffer.alloc(4)
+  ports.writeUInt16BE(40_000, 0)
+  ports.writeUInt16BE(port, 2)
+  const rest = Buffer.concat([from, local, ports])
+  const head = Buffer.from('\r\n\r\n\0\r\nQUIT\n\x21\0\0\0', 'latin1')
+  head[13] = isV4 ? 0x11 : 0x21
+  head.writeUInt16BE(rest.length, 14)
+  return Buffer.concat([head, rest])
+}
+
+function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number))
+  const [head = '', tail] = address.split('::')
+  const words = (text: string) =>
+    text === '' ? [] : text.split(':').map((one) => parseInt(one, 16))
+  const [before, after] = [words(head), words(tail ?? '')]
+  const zeros = Array.from(
+    { length: tail === undefined ? 0 : 8 - before.length - after.length },
+    () => 0,
+  )
+  const bytes = Buffer.alloc(16)
+  for (const [index, word] of [...before, ...zeros, ...after].entries()) {
+    bytes.writeUInt16BE(word, index * 2)
+  }
+  return bytes
+}
