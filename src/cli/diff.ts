@@ -122,7 +122,7 @@ function render({ differences, untold }: SemanticDiff): string {
   return `${lines.join('\n')}\n`
 }
 
-function placeOf({
+export function placeOf({
   listener,
   route,
   backend,
