@@ -44,7 +44,7 @@ function renderPage(): string {
 
 # Test files
 
-\`portcullis test\` takes YAML files. Each names a configuration and lists requests with what is expected of them; [Test policies](../tasks/test-policies.md) shows how to write them. \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required, and a key that is not known is an error.
+\`portcullis test\` and \`portcullis prove\` accept YAML files. Each names a configuration and lists requests with their expected outcomes, invariants, or both; [Test policies](../tasks/test-policies.md) and [Prove what must always hold](../tasks/prove-invariants.md) show how to write them. \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required, and a key that is not known is an error.
 
 | key | type | default | meaning |
 |---|---|---|---|

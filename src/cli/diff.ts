@@ -143,7 +143,7 @@ function grouped(untold: SemanticDiff['untold']): readonly (readonly [string, Un
   return [...found.values()].map(({ kinds, one }) => [[...kinds].join(' or '), one] as const)
 }
 
-function placeOf({
+export function placeOf({
   listener,
   route,
   backend,

@@ -6,6 +6,7 @@ import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
 import { lintCommand } from './lint.ts'
+import { proveCommand } from './prove.ts'
 import { replay } from './replay.ts'
 import { run } from './run.ts'
 import { schema } from './schema.ts'
@@ -23,6 +24,7 @@ export const COMMANDS: readonly Command[] = [
   explain,
   effective,
   testPolicies,
+  proveCommand,
   diff,
   replay,
   why,

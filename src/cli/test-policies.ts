@@ -1,26 +1,29 @@
-import { writeFileSync } from 'node:fs'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
-import { countCases, renderJunit, renderResults, renderResultsJson } from './suite/render.ts'
-import { runSuite, type SuiteResult } from './suite/run-suite.ts'
+import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
+import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
+import { writeJunit } from './suite/write-junit.ts'
 
 export const testPolicies = defineCommand({
   name: 'test',
-  summary: 'run cases against a configuration: requests, and what is to become of them',
+  summary: 'run test files: requests and their expected outcomes, and invariants',
   help: `portcullis test FILE... [--json] [--junit FILE] [--fail-on-uncovered]
+                [--allow-not-known]
 
-Each FILE (YAML) names a configuration and lists requests with what is expected of
-them. The configuration is served on free ports with stand-ins for its backends and
-keys of the run for its issuers, and the requests are sent over real connections.
+Each FILE (YAML) names a configuration and lists requests with their expected outcomes,
+and invariants that must hold of all requests. The configuration is served on free ports
+with stand-ins for its backends and keys of the run for its issuers, and the requests are
+sent over real connections. Invariants are proven: see \`portcullis prove --help\`.
 See docs/reference/test-files.md.
 
   --json               for programs: all results as one object
   --junit FILE         also write the results as JUnit XML
-  --fail-on-uncovered  fail where a rule decided nothing
+  --fail-on-uncovered  fail if a rule decided nothing
+  --allow-not-known    do not fail for an invariant that is neither proven nor refuted
 
-Exit code: 0 where all cases pass, 1 where one does not, 2 where the command is not
-understood.`,
+Exit code: 0 if all cases pass and all invariants are proven, 1 otherwise, 2 for a usage
+error.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     if (positionals.length === 0) throw new UsageError('name a file of cases')
@@ -29,29 +32,21 @@ understood.`,
       const { value: suite, diagnostics } = readSuite(file)
       results.push(
         suite === undefined
-          ? { file, name: file, cases: [], coverage: [], diagnostics }
-          : await runSuite(suite, file, terminal.environment),
+          ? notRun(file, diagnostics)
+          : await runSuite(suite, file, {
+              environment: terminal.environment,
+              allowsNotKnown: values['allow-not-known'] === true,
+            }),
       )
     }
     if (values.json === true) terminal.out(`${renderResultsJson(results)}\n`)
     else terminal.out(renderResults(results, terminal))
-    const isWritten = values.junit === undefined || write(values.junit, results, terminal)
-    const { failed, notRun, uncovered } = countCases(results)
-    const isUncovered = values['fail-on-uncovered'] === true && uncovered > 0
-    return failed + notRun > 0 || isUncovered || !isWritten ? 1 : 0
+    const isWritten = values.junit === undefined || writeJunit(values.junit, results, terminal)
+    const counts = countCases(results)
+    const isUncovered = values['fail-on-uncovered'] === true && counts.uncovered > 0
+    return counts.failed + counts.notRun > 0 || isUncovered || !isWritten ? 1 : 0
   },
 })
-
-/** Whoever waits for the file must not take its absence for success. */
-function write(file: string, results: readonly SuiteResult[], { err }: Terminal): boolean {
-  try {
-    writeFileSync(file, renderJunit(results))
-    return true
-  } catch (error) {
-    err(`portcullis test: the results cannot be written: ${(error as Error).message}\n`)
-    return false
-  }
-}
 
 function parse(args: readonly string[]) {
   return readArgs({
@@ -61,6 +56,7 @@ function parse(args: readonly string[]) {
       json: { type: 'boolean' },
       junit: { type: 'string' },
       'fail-on-uncovered': { type: 'boolean' },
+      'allow-not-known': { type: 'boolean' },
     },
   })
 }

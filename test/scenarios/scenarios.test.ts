@@ -19,7 +19,7 @@ describe('scenarios', () => {
       const { value: suite, diagnostics } = readSuite(file)
       assert.deepEqual(diagnostics, [])
       assert.ok(suite)
-      const result = await runSuite(suite, file, {})
+      const result = await runSuite(suite, file, { environment: {} })
       assert.deepEqual(result.diagnostics, [])
       const failed = result.cases.filter(({ failures }) => failures.length > 0)
       assert.deepEqual(failed, [])

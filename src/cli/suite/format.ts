@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import { ipFromSocket } from '../../cel/values/ip.ts'
 import { issue } from '../../policies/shapes.ts'
 
@@ -99,27 +100,58 @@ const request = z.strictObject({
   because: z.string().optional().describe('The same as `expect.because`.'),
 })
 
-export const suiteSchema = z.strictObject({
-  name: z.string().min(1).describe('What the cases are about.'),
-  config: z
-    .union([z.string().min(1), z.record(z.string(), z.json())])
-    .describe('The configuration: a file beside this one, or the configuration itself.'),
-  identities: z.record(z.string(), claims).default({}).describe('Claims by name, for `as`.'),
-  backends: z
-    .record(
-      z.string(),
-      z.strictObject({
-        status: z.int().min(200).max(599).default(200).describe('The status.'),
-        headers: z.record(z.string(), z.string()).default({}).describe('The headers.'),
-        body: z.string().optional().describe('The body; the name of the backend by default.'),
-      }),
-    )
+const invariant = z.strictObject({
+  name: z.string().min(1).describe('What must hold.'),
+  on: z
+    .strictObject({
+      listener: z.string().optional().describe('A gateway, `gateway/listener`, or a listener.'),
+      route: z.string().optional().describe('A route.'),
+      backend: z.string().optional().describe('A backend.'),
+    })
     .default({})
-    .describe('What stand-ins of backends answer; 200 and the name of the backend by default.'),
-  requests: z.array(request).min(1).describe('The cases, run in this order.'),
+    .describe('Where it must hold; everywhere by default.'),
+  when: z
+    .string()
+    .optional()
+    .describe('A CEL expression: only requests for which it is true are meant.'),
+  admitted: z
+    .string()
+    .describe('A CEL expression that must be true of every request that is admitted.'),
 })
 
-export type Suite = z.output<typeof suiteSchema>
+export const suiteSchema = z
+  .strictObject({
+    name: z.string().min(1).describe('What the cases are about.'),
+    config: z
+      .union([z.string().min(1), z.record(z.string(), z.json())])
+      .describe('The configuration: a file beside this one, or the configuration itself.'),
+    identities: z.record(z.string(), claims).default({}).describe('Claims by name, for `as`.'),
+    backends: z
+      .record(
+        z.string(),
+        z.strictObject({
+          status: z.int().min(200).max(599).default(200).describe('The status.'),
+          headers: z.record(z.string(), z.string()).default({}).describe('The headers.'),
+          body: z.string().optional().describe('The body; the name of the backend by default.'),
+        }),
+      )
+      .default({})
+      .describe('What stand-ins of backends answer; 200 and the name of the backend by default.'),
+    requests: z.array(request).default([]).describe('The cases, run in this order.'),
+    invariants: z
+      .array(invariant)
+      .default([])
+      .describe('What must hold of all requests, proven rather than tried.'),
+  })
+  .check(({ value, issues }) => {
+    if (value.requests.length + value.invariants.length > 0) return
+    const hint = 'list requests and their expected outcomes under `requests`, or `invariants`'
+    issues.push(issue(value, 'nothing is tested', { rule: 'missing', hint }))
+  })
+
+export interface Suite extends Omit<z.output<typeof suiteSchema>, 'invariants'> {
+  readonly invariants: readonly Invariant[]
+}
 export type Case = Suite['requests'][number]
 export type Expected = z.output<typeof outcome>
 

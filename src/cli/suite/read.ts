@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs'
+import type * as z from 'zod'
+import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { type Result, refusal, success } from '../../diagnostics/result.ts'
+import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { checkExpression } from '../../policies/schema.ts'
+import { type Document, originInside, originOf } from '../../sources/file/document.ts'
 import { diagnoseIssues } from '../../sources/file/issues.ts'
 import { readDocument } from '../../sources/file/read.ts'
 import { type Suite, suiteSchema } from './format.ts'
@@ -24,9 +28,29 @@ export function parseSuite(text: string, file: string): Result<Suite> {
   const { value: document } = read
   if (document === undefined) return refusal(read.diagnostics.map(as('PC0601')))
   const parsed = suiteSchema.safeParse(document.value)
-  if (parsed.success) return success(parsed.data)
+  if (parsed.success) return readInvariants(document, parsed.data)
   const context = { document, path: [], schema: suiteSchema }
   return refusal(diagnoseIssues(parsed.error.issues, context).map(as('PC0602')))
+}
+
+/** Invariants with their places; their expressions read what rules of a backend can read. */
+function readInvariants(document: Document, suite: z.output<typeof suiteSchema>): Result<Suite> {
+  const wrong: Diagnostic[] = []
+  const invariants = suite.invariants.map(({ when, ...rest }, index): Invariant => {
+    const path = ['invariants', index]
+    for (const [key, text] of [
+      ['when', when],
+      ['admitted', rest.admitted],
+    ] as const) {
+      if (text === undefined) continue
+      wrong.push(
+        ...checkExpression(text, 'backend', 'bool', originInside(document, [...path, key])),
+      )
+    }
+    return { ...rest, when, origin: originOf(document, path) }
+  })
+  if (hasErrors(wrong)) return refusal(wrong)
+  return success({ ...suite, invariants }, wrong)
 }
 
 /** In the words of the reader of configurations, under the code of these files. */

@@ -1,19 +1,25 @@
 import { renderTerminal } from '../../diagnostics/render.ts'
 import { visible } from '../../diagnostics/text-cells.ts'
 import type { Terminal } from '../define.ts'
-import type { SuiteResult } from './run-suite.ts'
+import { invariantLines } from './render-invariants.ts'
+import type { CaseResult, SuiteResult } from './run-suite.ts'
 
 /** For people: a line for each file, more for what failed, and the rules that no case needs. */
 export function renderResults(results: readonly SuiteResult[], terminal: Terminal): string {
   const { colour, width = 100 } = terminal
   const lines = results.flatMap((result) => {
-    const { file, name, cases, diagnostics } = result
+    const { file, name, cases, invariants, diagnostics } = result
     if (diagnostics.length > 0)
       return [`${file}: ${visible(name)}: not run`, renderTerminal(diagnostics, { colour, width })]
     const failed = cases.filter(({ failures }) => failures.length > 0)
-    const count = `${cases.length - failed.length} of ${cases.length} passed`
+    const counts =
+      cases.length === 0 ? [] : [`${cases.length - failed.length} of ${cases.length} passed`]
+    const proven = invariants.filter(({ answer }) => answer.kind === 'proven')
+    if (invariants.length > 0)
+      counts.push(`${proven.length} of ${invariants.length} invariants proven`)
     return [
-      `${file}: ${visible(name)}: ${count}`,
+      `${file}: ${visible(name)}: ${counts.join(', ')}`,
+      ...invariants.flatMap(invariantLines).map((line) => `  ${visible(line)}`),
       ...failed.flatMap((one) => [
         `  failed: ${visible(one.name)}`,
         ...one.failures.map((text) => `    ${visible(text)}`),
@@ -41,17 +47,28 @@ export function renderResultsJson(results: readonly SuiteResult[]): string {
 }
 
 export function countCases(results: readonly SuiteResult[]) {
-  const cases = results.flatMap((result) => result.cases)
+  const cases = results.flatMap(casesOf)
   const failed = cases.filter(({ failures }) => failures.length > 0).length
   const notRun = results.filter(({ diagnostics }) => diagnostics.length > 0).length
   const idle = results.flatMap(({ coverage }) => coverage.filter(({ decided }) => decided === 0))
   return { passed: cases.length - failed, failed, notRun, uncovered: idle.length }
 }
 
-/** As CI servers read it: a suite for each file, a case for each request. */
+/** Invariants are cases too, which fail unless they are proven. */
+function casesOf({ cases, invariants }: SuiteResult): readonly CaseResult[] {
+  const own = invariants.map((result) => {
+    const { name, isPassed, milliseconds } = result
+    const failures = isPassed ? [] : invariantLines(result)
+    return { name: `invariant: ${name}`, failures, milliseconds }
+  })
+  return [...cases, ...own]
+}
+
+/** As CI servers read it: a suite for each file, a case for each request and invariant. */
 export function renderJunit(results: readonly SuiteResult[]): string {
   const suites = results.map((result) => {
-    const { file, name, cases, diagnostics } = result
+    const { file, name, diagnostics } = result
+    const cases = casesOf(result)
     const failed = cases.filter(({ failures }) => failures.length > 0).length
     const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(3)
     const time = seconds(cases.reduce((sum, one) => sum + one.milliseconds, 0))

@@ -14,6 +14,7 @@ import { ask, type Door, needsProxyHeader } from './client.ts'
 import { type Covered, coverageOf } from './coverage.ts'
 import { type Case, expectedOf, type Suite } from './format.ts'
 import { judge } from './judge.ts'
+import { checkScopes, type InvariantResult, runInvariants } from './run-invariants.ts'
 import { StandIns } from './stand-ins.ts'
 import { TokenMaker } from './tokens.ts'
 import { putUnderTest, standInsFor, type UnderTest } from './under-test.ts'
@@ -22,6 +23,7 @@ export interface SuiteResult {
   readonly file: string
   readonly name: string
   readonly cases: readonly CaseResult[]
+  readonly invariants: readonly InvariantResult[]
   readonly coverage: readonly Covered[]
   /** Why nothing was run, where nothing was. */
   readonly diagnostics: readonly Diagnostic[]
@@ -34,18 +36,45 @@ export interface CaseResult {
   readonly milliseconds: number
 }
 
+/** A file that could not be read. */
+export function notRun(file: string, diagnostics: readonly Diagnostic[]): SuiteResult {
+  return { file, name: file, cases: [], invariants: [], coverage: [], diagnostics }
+}
+
 type Environment = Readonly<Record<string, string | undefined>>
 
-/** Runs the cases one after the other against a gateway that listens for them alone. */
+export interface SuiteOptions {
+  readonly environment: Environment
+  /** Only the invariants: no port is opened. */
+  readonly onlyInvariants?: boolean
+  /** An invariant that is neither proven nor refuted passes. */
+  readonly allowsNotKnown?: boolean
+}
+
+/** Answers the invariants, then runs the cases against a gateway that listens for them alone. */
 export async function runSuite(
   suite: Suite,
   file: string,
-  environment: Environment,
+  options: SuiteOptions,
 ): Promise<SuiteResult> {
-  const { result } = loadConfig(suite, file, environment)
+  const { result } = loadConfig(suite, file, options.environment)
   const { value: model, diagnostics } = result
-  const empty = { file, name: suite.name, cases: [], coverage: [] }
+  const empty = { file, name: suite.name, cases: [], invariants: [], coverage: [] }
   if (model === undefined || hasErrors(diagnostics)) return { ...empty, diagnostics }
+  const misnamed = checkScopes(model, suite.invariants)
+  if (misnamed.length > 0) return { ...empty, diagnostics: misnamed }
+  const invariants = runInvariants(model, suite.invariants, options.allowsNotKnown === true)
+  const isDone = options.onlyInvariants === true || suite.requests.length === 0
+  if (isDone) return { ...empty, invariants, diagnostics: [] }
+  return { ...(await runCases(suite, file, model)), invariants }
+}
+
+async function runCases(
+  suite: Suite,
+  file: string,
+  model: Model,
+): Promise<Omit<SuiteResult, 'invariants'>> {
+  const empty = { file, name: suite.name, cases: [], coverage: [] }
   const standIns = new StandIns(suite.backends)
   const tokens = new TokenMaker()
   const authority = makeAuthority('portcullis test')

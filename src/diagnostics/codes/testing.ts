@@ -2,6 +2,22 @@ import { defineCodes } from './define.ts'
 
 const CASES = 'name: reading\nconfig: gateway.yaml\n'
 
+const OPEN = configured('')
+const GUARDED = configured(`
+    policies: { authorization: { rules: [{ require: request.method == 'GET' }] } }`)
+const PATTERN = configured(`
+    policies: { authorization: { rules: [{ require: "request.path.matches('^/v1$')" }] } }`)
+
+function configured(policies: string): string {
+  return `name: reading
+config:
+  gateways: { default: { port: 4000 } }
+  routes:
+  - name: api${policies}
+    backends: [{ host: 127.0.0.1:8080 }]
+`
+}
+
 export const TESTING_CODES = defineCodes('PC06', 'Test files', [
   {
     code: 'PC0601',
@@ -22,14 +38,46 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
     severity: 'error',
     title: 'something in a test file is not understood',
     explanation:
-      'A key is misspelt, a value is of the wrong type, or something is missing: each file has a ' +
-      'name, a configuration and requests, and each request says what is expected of it. What is ' +
-      'not understood is refused rather than skipped, since a case that checks nothing looks like ' +
-      'one that passes.',
+      'A key is misspelled, a value has the wrong type, or something is missing: each file has a ' +
+      'name, a configuration, and requests or invariants, and each request states its expected ' +
+      'outcome. Unknown keys are rejected rather than skipped, because a case that checks nothing ' +
+      'looks like one that passes.',
     example: {
       language: 'yaml',
       wrong: `${CASES}requests:\n- { path: /orders, expects: 200 }`,
       right: `${CASES}requests:\n- { path: /orders, expect: 200 }`,
+    },
+  },
+  {
+    code: 'PC0603',
+    severity: 'error',
+    title: 'an invariant does not hold',
+    explanation:
+      'The configuration admits a request for which the condition of the invariant is not true. ' +
+      'The message shows such a request; both the configuration and the condition were evaluated ' +
+      'with it by the code that decides in the gateway. Either a rule is missing, or the invariant ' +
+      'is too strict: restrict it with `on` to a listener, route or backend, or with `when` to ' +
+      'the requests that it is about.',
+    example: {
+      language: 'yaml',
+      wrong: `${OPEN}invariants:\n- { name: no writes, admitted: request.method == 'GET' }`,
+      right: `${GUARDED}invariants:\n- { name: no writes, admitted: request.method == 'GET' }`,
+    },
+  },
+  {
+    code: 'PC0604',
+    severity: 'error',
+    title: 'an invariant could not be proven',
+    explanation:
+      'No request that breaks the invariant was found, and it could not be proven that there is ' +
+      'none. The message names the part of the configuration that stands in the way, for example a ' +
+      'regular expression that both sides depend on. Write that part with `==`, `in`, ' +
+      '`startsWith`, `has` or comparisons, restrict the invariant with `on` or `when`, or accept ' +
+      'the answer with `--allow-not-known`.',
+    example: {
+      language: 'yaml',
+      wrong: `${PATTERN}invariants:\n- { name: v, admitted: "request.path.matches('^/v[0-9]$')" }`,
+      right: `${GUARDED}invariants:\n- { name: no writes, admitted: request.method == 'GET' }`,
     },
   },
 ])

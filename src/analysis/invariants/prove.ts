@@ -1,0 +1,71 @@
+import type { Model } from '../../model/model.ts'
+import { compareModels, type Decide, type Difference } from '../diff/compare.ts'
+import { type Invariant, suppose, type Unclear } from './suppose.ts'
+
+/** What is known of an invariant. */
+export type Answer =
+  /** No request can break it; vacuous: because none that it is about is admitted at all. */
+  | { readonly kind: 'proven'; readonly isVacuous: boolean }
+  /** These requests are admitted, and break it; each was decided by the gateway's own program. */
+  | { readonly kind: 'refuted'; readonly examples: readonly Counterexample[] }
+  | { readonly kind: 'not known'; readonly because: readonly Unclear[] }
+
+export type Counterexample = Pick<
+  Difference,
+  'listener' | 'route' | 'backend' | 'provider' | 'example'
+> & {
+  /** Why the condition is not true. */
+  readonly reason: string
+}
+
+/** Decides about requests as the gateway would with this Model. */
+export interface Decider {
+  readonly decide: Decide
+  close(): void
+}
+
+export function prove(model: Model, invariant: Invariant, open: (model: Model) => Decider): Answer {
+  const { examples, unclear } = counterexamples(model, invariant, open)
+  if (examples.length > 0) return { kind: 'refuted', examples }
+  if (unclear.length > 0) return { kind: 'not known', because: unclear }
+  const nothing = counterexamples(model, { ...invariant, admitted: 'false' }, open)
+  const isVacuous = nothing.examples.length === 0 && nothing.unclear.length === 0
+  return { kind: 'proven', isVacuous }
+}
+
+function counterexamples(
+  model: Model,
+  invariant: Invariant,
+  open: (model: Model) => Decider,
+): { readonly examples: readonly Counterexample[]; readonly unclear: readonly Unclear[] } {
+  const { before, after, listeners, unclear } = suppose(model, invariant)
+  const [old, now] = [open(before), open(after)]
+  try {
+    const found = compareModels(before, after, { old: old.decide, now: now.decide })
+    const isMeant = (one: { readonly kind: string; readonly listener: string }) =>
+      one.kind === 'refused' && listeners.has(one.listener)
+    const { backend: wanted } = invariant.on
+    const reaches = ({ backend }: Difference) => wanted === undefined || backend === wanted
+    return {
+      examples: found.differences
+        .filter((one) => isMeant(one) && reaches(one))
+        .map((one) => ({
+          listener: one.listener,
+          route: one.route,
+          backend: one.backend,
+          provider: one.provider,
+          example: one.example,
+          reason: one.now.reason.replace(/^Require (`.*`) of `[^`]*` /s, '$1 '),
+        })),
+      unclear: [
+        ...unclear,
+        ...found.untold
+          .filter(isMeant)
+          .map(({ listener, route, why }) => ({ listener, route, why })),
+      ],
+    }
+  } finally {
+    old.close()
+    now.close()
+  }
+}

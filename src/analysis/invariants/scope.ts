@@ -1,0 +1,99 @@
+import type { Gateway, Listener } from '../../model/gateway.ts'
+import type { Model } from '../../model/model.ts'
+import type { Route, RouteRule } from '../../model/route.ts'
+import type { TcpRoute } from '../../model/tcp-route.ts'
+import { isAttached } from '../points.ts'
+
+/** Everything, or what comes through one listener, by one route, to one backend. */
+export interface InvariantScope {
+  /** A gateway, a listener, or `gateway/listener`. */
+  readonly listener?: string | undefined
+  readonly route?: string | undefined
+  readonly backend?: string | undefined
+}
+
+/** What of a Model an invariant is about. Listeners are written `gateway/listener`. */
+export interface Reach {
+  /** Routes with the listeners that they are meant on, and of each the rules that are meant. */
+  readonly routes: ReadonlyMap<Route, RouteReach>
+  /** Listeners that forward connections to routes that are meant. */
+  readonly streams: ReadonlySet<string>
+}
+
+export interface RouteReach {
+  readonly listeners: readonly string[]
+  readonly rules: readonly RouteRule[]
+}
+
+export function reachOf(model: Model, scope: InvariantScope): Reach {
+  const isMeant = listenerFilter(model, scope.listener)
+  const doors = model.gateways.flatMap((gateway) =>
+    gateway.listeners
+      .filter((listener) => isMeant(gateway, listener))
+      .map((listener) => ({ gateway, listener, name: `${gateway.name}/${listener.name}` })),
+  )
+  const doorsOf = (route: Route | TcpRoute, isServed: (listener: Listener) => boolean) =>
+    doors
+      .filter(({ gateway, listener }) => isServed(listener) && isAttached(route, gateway, listener))
+      .map(({ name }) => name)
+
+  const routes = new Map<Route, RouteReach>()
+  for (const route of model.routes) {
+    if (scope.route !== undefined && route.name !== scope.route) continue
+    const listeners = doorsOf(route, isHttp)
+    const rules = route.rules.filter(({ action }) => reaches(action, scope.backend))
+    if (listeners.length > 0 && rules.length > 0) routes.set(route, { listeners, rules })
+  }
+  const streams = model.tcpRoutes
+    .filter(({ name }) => scope.route === undefined || name === scope.route)
+    .filter(({ action }) => reaches(action, scope.backend))
+    .flatMap((route) => doorsOf(route, isStream))
+  return { routes, streams: new Set(streams) }
+}
+
+/** A name that a gateway has means the gateway: most listeners are called `default`. */
+function listenerFilter(model: Model, wanted: string | undefined) {
+  const isGateway = model.gateways.some(({ name }) => name === wanted)
+  return (gateway: Gateway, { name }: Listener): boolean => {
+    if (wanted === undefined) return true
+    if (isGateway) return gateway.name === wanted
+    return name === wanted || `${gateway.name}/${name}` === wanted
+  }
+}
+
+function reaches(action: RouteRule['action'], backend: string | undefined): boolean {
+  if (backend === undefined) return true
+  return action.kind === 'forward' && action.backends.some((ref) => ref.backend === backend)
+}
+
+function isHttp({ protocol }: Listener): boolean {
+  return protocol === 'HTTP' || protocol === 'HTTPS'
+}
+
+function isStream({ protocol }: Listener): boolean {
+  return protocol === 'TCP' || protocol === 'TLS'
+}
+
+/** Names of a scope that the Model does not have, with those that it has. */
+export function unknownNames(model: Model, scope: InvariantScope): readonly UnknownName[] {
+  const listeners = model.gateways.flatMap(({ name, listeners }) => [
+    name,
+    ...listeners.flatMap((listener) => [listener.name, `${name}/${listener.name}`]),
+  ])
+  const known = {
+    listener: listeners,
+    route: [...model.routes, ...model.tcpRoutes].map(({ name }) => name),
+    backend: model.backends.map(({ name }) => name),
+  }
+  return (['listener', 'route', 'backend'] as const).flatMap((key) => {
+    const name = scope[key]
+    if (name === undefined || known[key].includes(name)) return []
+    return [{ key, name, available: [...new Set(known[key])] }]
+  })
+}
+
+export interface UnknownName {
+  readonly key: keyof InvariantScope
+  readonly name: string
+  readonly available: readonly string[]
+}

@@ -1,0 +1,174 @@
+import { BOOL } from '../../cel/check/types.ts'
+import { compile, type Expression, STAGES } from '../../cel/index.ts'
+import type { Origin } from '../../diagnostics/diagnostic.ts'
+import type { Listener } from '../../model/gateway.ts'
+import type { Model } from '../../model/model.ts'
+import type { Attached, PolicyPlace, ValidPolicy } from '../../model/policy.ts'
+import type { RouteRule } from '../../model/route.ts'
+import { type Authorization, POLICY_SCHEMAS } from '../../policies/schema.ts'
+import { type InvariantScope, type Reach, reachOf } from './scope.ts'
+
+/** What must be true of every request that is admitted. */
+export interface Invariant {
+  readonly name: string
+  readonly origin: Origin
+  readonly on: InvariantScope
+  /** Only requests for which this is true are meant. */
+  readonly when: string | undefined
+  readonly admitted: string
+}
+
+/**
+ * An invariant as a change of the configuration: `before` admits what the Model admits while
+ * `when` is true, and `after` also requires the condition. The invariant holds exactly if `after`
+ * denies nothing that `before` admits. So whatever compares two configurations proves invariants
+ * too, with the same evaluator and the same idea of what is proven.
+ */
+export interface Supposition {
+  readonly before: Model
+  readonly after: Model
+  /** `gateway/listener` of every listener that the invariant is about. */
+  readonly listeners: ReadonlySet<string>
+  /** How many rules of routes, and listeners that forward connections, it is about. */
+  readonly places: number
+  /** Places where the condition has no meaning, so that nothing can be said. */
+  readonly unclear: readonly Unclear[]
+}
+
+export interface Unclear {
+  readonly listener: string
+  readonly route: string
+  readonly why: string
+}
+
+export function suppose(model: Model, invariant: Invariant): Supposition {
+  const { on, when, admitted, origin } = invariant
+  const reach = reachOf(model, on)
+  const form = formOf(when === undefined ? [admitted] : [when, admitted], on)
+  const requiring = (text: string, to: Model) =>
+    withRequirement({ model, to, reach, form, text, origin })
+  const before = when === undefined ? model : requiring(when, model)
+  const rules = [...reach.routes.values()].map((own) => own.rules.length)
+  return {
+    before,
+    after: requiring(admitted, before),
+    listeners: new Set([
+      ...reach.streams,
+      ...[...reach.routes.values()].flatMap(({ listeners }) => listeners),
+    ]),
+    places: rules.reduce((sum, count) => sum + count, reach.streams.size),
+    unclear: [...unclearPlaces(reach, form)],
+  }
+}
+
+/** How the condition is attached. */
+interface Form {
+  /** For the chosen backend where one is named or the condition reads it, else before. */
+  readonly section: 'traffic' | 'backend'
+  /** Whether it reads nothing that a connection lacks. */
+  readonly fitsConnections: boolean
+  /** The variables that it reads. */
+  readonly reads: ReadonlySet<string>
+}
+
+function formOf(texts: readonly string[], { backend }: InvariantScope): Form {
+  const fits = (stage: 'connection' | 'traffic') =>
+    texts.every((text) => compile(text, STAGES[stage], { expect: BOOL }).expression !== undefined)
+  const expressions = texts.map(
+    (text) => compile(text, STAGES.backend, { expect: BOOL }).expression as Expression,
+  )
+  return {
+    section: backend === undefined && fits('traffic') ? 'traffic' : 'backend',
+    fitsConnections: fits('connection'),
+    reads: new Set(expressions.flatMap(({ reads }) => reads.map(({ variable }) => variable))),
+  }
+}
+
+interface Requirement {
+  /** The Model that the reach is of. */
+  readonly model: Model
+  /** What the requirement is added to: the same Model, or one that already has another one. */
+  readonly to: Model
+  readonly reach: Reach
+  readonly form: Form
+  readonly text: string
+  readonly origin: Origin
+}
+
+function withRequirement(requirement: Requirement): Model {
+  const { model, to, reach, form } = requirement
+  const gateways = to.gateways.map((gateway) => ({
+    ...gateway,
+    listeners: gateway.listeners.map((listener): Listener => {
+      const isMeant = reach.streams.has(`${gateway.name}/${listener.name}`)
+      if (!isMeant || !form.fitsConnections) return listener
+      const place = { kind: 'networkAuthorization', section: 'frontend', level: 'gateway' } as const
+      const own = required({ ...place, policy: INVARIANT }, requirement)
+      return { ...listener, policies: [...listener.policies, own] }
+    }),
+  }))
+  const routes = to.routes.map((route, index) => {
+    const own = reach.routes.get(model.routes[index] as (typeof model.routes)[number])
+    if (own === undefined) return route
+    return {
+      ...route,
+      rules: route.rules.map((rule, at) => {
+        const original = model.routes[index]?.rules[at] as RouteRule
+        return own.rules.includes(original) ? ruleWith(rule, requirement) : rule
+      }),
+    }
+  })
+  return { ...to, gateways, routes }
+}
+
+function ruleWith(rule: RouteRule, requirement: Requirement): RouteRule {
+  const { form } = requirement
+  const policy = authenticators(rule.policies, form)[0] ?? INVARIANT
+  const own = required(
+    { kind: 'authorization', section: form.section, level: 'route', policy },
+    requirement,
+  )
+  return { ...rule, policies: [...rule.policies, own] }
+}
+
+/** No policy of a file can have this name. */
+const INVARIANT = 'invariant:admitted'
+
+function required(
+  place: Omit<PolicyPlace, 'origin'>,
+  { text, origin }: Requirement,
+): ValidPolicy<Authorization> {
+  const rule = { action: 'Require', expression: text, field: 'admitted', origin } as const
+  return { ...place, state: 'valid', origin, value: { rules: [rule], mode: 'Enforce' } }
+}
+
+/**
+ * The policies of a level that say who asks, as far as the condition reads it. A rule sees what
+ * its own policy found out, or a level around it, so the condition becomes a rule of that policy.
+ */
+function authenticators(policies: readonly Attached[], { reads }: Form): readonly string[] {
+  const found = policies.filter(({ kind }) =>
+    POLICY_SCHEMAS.some(
+      (one) => one.kind === kind && one.identifies.some((name) => reads.has(name)),
+    ),
+  )
+  return [...new Set(found.map(({ policy }) => policy))]
+}
+
+function* unclearPlaces({ routes, streams }: Reach, form: Form): Generator<Unclear> {
+  if (!form.fitsConnections) {
+    for (const listener of streams) {
+      const why = 'the listener forwards bytes, and the condition reads requests'
+      yield { listener, route: '', why }
+    }
+  }
+  for (const [{ name: route }, { listeners, rules }] of routes) {
+    const several = rules
+      .map(({ policies }) => authenticators(policies, form))
+      .find((names) => names.length > 1)
+    if (several === undefined) continue
+    const names = several.map((name) => `\`${name}\``).join(' and ')
+    const why = `${names} each authenticate for their own rules only`
+    for (const listener of listeners) yield { listener, route, why }
+  }
+}

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { TESTING_CODES } from '../diagnostics/codes/testing.ts'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'invariants-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+const TOKENS = `{ issuer: 'https://i.test', jwks: { inline: '{"keys":[]}' } }`
+
+/** Two routes on one port, of which one is guarded by tokens, and a database beside them. */
+const CONFIG = `name: guarded
+config:
+  gateways:
+    web: { port: 4000 }
+    db: { port: 5432, protocol: TCP }
+  routes:
+    - name: admin
+      gateways: [web]
+      matches: [{ path: { pathPrefix: /admin } }]
+      policies:
+        jwtAuthentication: ${TOKENS}
+        authorization: { rules: [{ require: "'admin' in jwt.roles" }, { deny: jwt.risk > 0.5 }] }
+      backends: [{ backend: admin }]
+    - name: open
+      gateways: [web]
+      policies: { authorization: { rules: [{ deny: request.method == 'TRACE' }] } }
+      backends: [{ backend: open, weight: 1 }, { backend: other, weight: 1 }]
+  tcpRoutes:
+    - { name: db, gateways: [db], backends: [{ host: '127.0.0.1:5000' }] }
+  backends:
+    - { name: admin, host: '127.0.0.1:8080' }
+    - { name: open, host: '127.0.0.1:8081' }
+    - name: other
+      host: '127.0.0.1:8082'
+      policies: { authorization: { rules: [{ require: request.method == 'GET' }] } }
+invariants:
+`
+
+let count = 0
+function write(text: string): string {
+  const file = join(FOLDER, `${++count}.yaml`)
+  writeFileSync(file, text)
+  return file
+}
+
+async function answerTo(invariant: Readonly<Record<string, unknown>>) {
+  const text = `${CONFIG}- ${JSON.stringify({ name: 'it', ...invariant })}\n`
+  const { code, out } = await runWith(['prove', '--format', 'json', write(text)])
+  const [suite] = JSON.parse(out).suites
+  return { code, ...suite.invariants[0]?.answer, diagnostics: suite.diagnostics }
+}
+
+describe('portcullis prove', () => {
+  const admins = "'admin' in jwt.roles"
+  const TEN = "cidr('10.0.0.0/8').containsIP(source.address)"
+  for (const [title, invariant, kind] of [
+    ['what a route requires', { on: { route: 'admin' }, admitted: admins }, 'proven'],
+    ['a fraction', { on: { route: 'admin' }, admitted: '!(jwt.risk > 0.7)' }, 'refuted'],
+    [
+      'a fraction, where the claim is a number',
+      { on: { route: 'admin' }, when: 'jwt.risk > 0.7', admitted: 'false' },
+      'proven',
+    ],
+    ['a narrower fraction', { on: { route: 'admin' }, admitted: '!(jwt.risk > 0.3)' }, 'refuted'],
+    [
+      'a prefix that ends at a segment',
+      { on: { listener: 'web' }, when: "request.path.startsWith('/admin/')", admitted: admins },
+      'proven',
+    ],
+    [
+      'a prefix that does not',
+      { on: { listener: 'web' }, when: "request.path.startsWith('/admin')", admitted: admins },
+      'refuted',
+    ],
+    ['a method', { on: { route: 'open' }, admitted: "request.method != 'TRACE'" }, 'proven'],
+    ['one backend', { on: { backend: 'other' }, admitted: "request.method == 'GET'" }, 'proven'],
+    [
+      'another backend of the same route',
+      { on: { backend: 'open' }, admitted: "request.method == 'GET'" },
+      'refuted',
+    ],
+    [
+      'the backend as an attribute',
+      { on: { listener: 'web' }, when: "backend.name == 'admin'", admitted: admins },
+      'proven',
+    ],
+    ['connections', { on: { listener: 'db' }, admitted: TEN }, 'refuted'],
+    ['requests where bytes are forwarded', { admitted: "request.path != ''" }, 'not known'],
+    [
+      'a pattern that nothing else is about',
+      { on: { route: 'admin' }, admitted: "jwt.sub.matches('^[a-z]+$')" },
+      'refuted',
+    ],
+    [
+      '`when` that cannot be evaluated does not apply',
+      { on: { route: 'open' }, when: "request.headers['x'] == '1'", admitted: 'true' },
+      'proven',
+    ],
+  ] as const) {
+    it(`${title}: ${kind}`, async () => {
+      const answer = await answerTo(invariant)
+      assert.equal(answer.kind, kind, JSON.stringify(answer))
+      assert.equal(answer.code, kind === 'proven' ? 0 : 1)
+    })
+  }
+
+  it('shows a request that is admitted', async () => {
+    const { examples } = await answerTo({
+      on: { listener: 'web' },
+      when: "request.path.startsWith('/admin')",
+      admitted: admins,
+    })
+    const [{ route, example, reason }] = examples
+    assert.equal(route, 'open')
+    assert.match(example.path, /^\/admin[^/]/)
+    assert.equal(reason, "`'admin' in jwt.roles` reads what is unset")
+  })
+
+  it('says when nothing that it is about is admitted', async () => {
+    const vacuous = { on: { route: 'open' }, when: "request.method == 'TRACE'", admitted: 'false' }
+    assert.equal((await answerTo(vacuous)).isVacuous, true)
+    const other = { on: { route: 'open' }, admitted: "request.method != 'TRACE'" }
+    assert.equal((await answerTo(other)).isVacuous, false)
+  })
+
+  it('sees the token that the level itself verifies, and no token beside it', async () => {
+    const policies = (rule: string) => `name: siblings
+config:
+  gateways: { web: { port: 4000 } }
+  routes: [{ name: a, gateways: [web], backends: [{ host: '127.0.0.1:1' }] }]
+  policies:
+    - name: tokens
+      target: { route: a }
+      policy: { jwtAuthentication: ${TOKENS} }
+    - { name: rules, target: { route: a }, policy: { authorization: { rules: [${rule}] } } }
+invariants: [{ name: it, admitted: jwt.sub == 'alice' }]
+`
+    // The rule's own policy has no token, so it never matches; the invariant's is verified.
+    const { out } = await runWith(['prove', write(policies("{ deny: jwt.sub != 'alice' }"))])
+    assert.match(out, /refuted: it/)
+    const { out: shut } = await runWith(['prove', write(policies("{ require: jwt.sub == 'b' }"))])
+    assert.match(shut, /proven: it \(no request that it is about is admitted\)/)
+  })
+
+  it('is part of `portcullis test`, and of its counts', async () => {
+    const file = write(`${CONFIG}- { name: holds, on: { route: open }, admitted: 'true' }
+- { name: fails, on: { route: open }, admitted: "request.method == 'GET'" }
+requests: [{ path: /x, listener: web, expect: 200 }]
+`)
+    const junit = join(FOLDER, 'results.xml')
+    const { code, out } = await runWith(['test', file, '--junit', junit])
+    assert.equal(code, 1)
+    assert.match(out, /1 of 1 passed, 1 of 2 invariants proven/)
+    assert.match(readFileSync(junit, 'utf8'), /tests="3" failures="1"/)
+  })
+
+  it('passes what is not known only if it is told to', async () => {
+    const file = write(`${CONFIG}- { name: it, admitted: "request.path != ''" }\n`)
+    assert.equal((await runWith(['prove', file])).code, 1)
+    const { code, out } = await runWith(['prove', '--allow-not-known', file])
+    assert.equal(code, 0)
+    assert.match(out, /not known: it\n {4}listener db\/default: /)
+  })
+
+  it('writes SARIF with the place of the invariant', async () => {
+    const file = write(`${CONFIG}- { name: it, on: { route: open }, admitted: 'false' }\n`)
+    const { out } = await runWith(['prove', '--format', 'sarif', file])
+    const [{ ruleId, locations }] = JSON.parse(out).runs[0].results
+    assert.equal(ruleId, 'PC0603')
+    assert.equal(locations[0].physicalLocation.region.startLine, 27)
+  })
+
+  for (const [title, invariant, message] of [
+    [
+      'an unknown route',
+      `{ name: it, on: { route: opn }, admitted: 'true' }`,
+      /PC0602.*unknown route `opn`/,
+    ],
+    ['an expression of another type', `{ name: it, admitted: request.path }`, /PC0\d+/],
+    [
+      'a variable that is not there',
+      `{ name: it, admitted: reqest.path == '/' }`,
+      /PC0\d+.*reqest/s,
+    ],
+    ['an unknown key', `{ name: it, admit: 'true' }`, /PC0602/],
+  ] as const) {
+    it(`rejects ${title}`, async () => {
+      const { code, out } = await runWith(['prove', write(`${CONFIG}- ${invariant}\n`)])
+      assert.equal(code, 1)
+      assert.match(out, message)
+    })
+  }
+
+  it('rejects a file that tests nothing', async () => {
+    const { code, out } = await runWith(['test', write('name: it\nconfig: {}\n')])
+    assert.equal(code, 1)
+    assert.match(out, /PC0602.*nothing is tested/)
+  })
+
+  for (const { code, example } of TESTING_CODES.codes) {
+    if (code !== 'PC0603' && code !== 'PC0604') continue
+    it(`${code}: the examples of its page are answered as it says`, async () => {
+      const wrong = await runWith(['prove', '--format', 'sarif', write(example.wrong)])
+      assert.equal(JSON.parse(wrong.out).runs[0].results[0]?.ruleId, code)
+      assert.equal((await runWith(['prove', write(example.right)])).code, 0)
+    })
+  }
+})

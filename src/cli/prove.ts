@@ -1,0 +1,84 @@
+import own from '../../package.json' with { type: 'json' }
+import { renderSarif } from '../diagnostics/render-sarif.ts'
+import { defineCommand, UsageError } from './define.ts'
+import { readArgs } from './read-args.ts'
+import { readSuite } from './suite/read.ts'
+import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
+import { invariantDiagnostics } from './suite/render-invariants.ts'
+import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
+import { writeJunit } from './suite/write-junit.ts'
+
+export const proveCommand = defineCommand({
+  name: 'prove',
+  summary: 'prove or refute the invariants of test files for every possible request',
+  help: `portcullis prove FILE... [--format text|json|sarif] [--junit FILE] [--allow-not-known]
+
+Each FILE (YAML) names a configuration and lists invariants: CEL expressions that must be
+true of every request that is admitted. Each is
+
+  proven      no request can break it
+  refuted     a request that breaks it is shown; the configuration was evaluated with it
+  not known   with the part of the configuration that cannot be reasoned about
+
+Nothing is served. \`portcullis test\` does the same and also sends the requests of the file.
+
+  --format text       for people (default)
+  --format json       for programs: all results as one object
+  --format sarif      for code hosts and editors: SARIF 2.1.0
+  --junit FILE        also write the results as JUnit XML
+  --allow-not-known   do not fail for an invariant that is neither proven nor refuted
+
+Exit code: 0 if all invariants are proven, 1 otherwise, 2 for a usage error.`,
+  run: async (args, terminal) => {
+    const { values, positionals } = parse(args)
+    const format = values.format ?? (values.json === true ? 'json' : 'text')
+    if (positionals.length === 0) throw new UsageError('name a test file')
+    if (!['text', 'json', 'sarif'].includes(format)) {
+      throw new UsageError(`unknown format \`${format}\`; available: text, json, sarif`)
+    }
+    const results: SuiteResult[] = []
+    for (const file of positionals) results.push(await proveFile(file, terminal, values))
+    if (format === 'json') terminal.out(`${renderResultsJson(results)}\n`)
+    else if (format === 'sarif') terminal.out(`${renderSarif(said(results), own.version)}\n`)
+    else terminal.out(renderResults(results, terminal))
+    const isWritten = values.junit === undefined || writeJunit(values.junit, results, terminal)
+    const { failed, notRun: unread } = countCases(results)
+    return failed + unread > 0 || !isWritten ? 1 : 0
+  },
+})
+
+async function proveFile(
+  file: string,
+  { environment }: Parameters<typeof proveCommand.run>[1],
+  values: ReturnType<typeof parse>['values'],
+): Promise<SuiteResult> {
+  const { value: suite, diagnostics } = readSuite(file)
+  if (suite === undefined) return notRun(file, diagnostics)
+  if (suite.invariants.length === 0) {
+    const origin = { kind: 'file', file, line: 1, column: 1 } as const
+    const message = 'the file has no `invariants`'
+    return notRun(file, [{ code: 'PC0602', severity: 'error', message, origin }])
+  }
+  const allowsNotKnown = values['allow-not-known'] === true
+  return runSuite(suite, file, { environment, onlyInvariants: true, allowsNotKnown })
+}
+
+function said(results: readonly SuiteResult[]) {
+  return results.flatMap(({ diagnostics, invariants }) => [
+    ...diagnostics,
+    ...invariants.flatMap(invariantDiagnostics),
+  ])
+}
+
+function parse(args: readonly string[]) {
+  return readArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      format: { type: 'string' },
+      json: { type: 'boolean' },
+      junit: { type: 'string' },
+      'allow-not-known': { type: 'boolean' },
+    },
+  })
+}

@@ -1,0 +1,50 @@
+import type { Counterexample } from '../../analysis/invariants/prove.ts'
+import type { Unclear } from '../../analysis/invariants/suppose.ts'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { exampleLines, placeOf } from '../diff.ts'
+import type { InvariantResult } from './run-invariants.ts'
+
+/** Code and severity of what is reported of an invariant that is not proven. */
+const CODES = {
+  refuted: { code: 'PC0603', severity: 'error' },
+  'not known': { code: 'PC0604', severity: 'error' },
+} as const
+
+/** What is said of an invariant: a headline, and below it the reasons. */
+export function invariantLines({ name, answer }: InvariantResult): readonly string[] {
+  switch (answer.kind) {
+    case 'proven':
+      return [
+        answer.isVacuous
+          ? `proven: ${name} (no request that it is about is admitted)`
+          : `proven: ${name}`,
+      ]
+    case 'refuted':
+      return [`refuted: ${name}`, ...answer.examples.flatMap(exampleOf)]
+    case 'not known':
+      return [`not known: ${name}`, ...answer.because.map((one) => `  ${reasonOf(one)}`)]
+  }
+}
+
+function exampleOf(found: Counterexample): readonly string[] {
+  return [
+    `  admitted at ${placeOf(found)}:`,
+    ...exampleLines(found.example).map((line) => `    ${line}`),
+    `  but ${found.reason}`,
+  ]
+}
+
+function reasonOf({ why, ...place }: Unclear): string {
+  return `${placeOf(place)}: ${why}`
+}
+
+/** The same for code hosts and editors; nothing is said of what is proven. */
+export function invariantDiagnostics(result: InvariantResult): readonly Diagnostic[] {
+  const { name, origin, answer } = result
+  if (answer.kind === 'proven') return []
+  const [, ...reasons] = invariantLines(result)
+  const verdict = answer.kind === 'refuted' ? 'does not hold' : 'could not be proven'
+  const message = `invariant \`${name}\` ${verdict}`
+  const hint = reasons.map((line) => line.trim()).join('\n')
+  return [{ ...CODES[answer.kind], message, origin, hint }]
+}

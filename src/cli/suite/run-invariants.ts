@@ -1,0 +1,54 @@
+import { type Answer, prove } from '../../analysis/invariants/prove.ts'
+import { unknownNames } from '../../analysis/invariants/scope.ts'
+import type { Invariant } from '../../analysis/invariants/suppose.ts'
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../diagnostics/nearest.ts'
+import type { Model } from '../../model/model.ts'
+import { supposedOf } from '../diff.ts'
+import { openVerdicts } from '../verdicts.ts'
+
+export interface InvariantResult {
+  readonly name: string
+  readonly origin: Origin
+  readonly answer: Answer
+  /** Whether the command may succeed with this answer. */
+  readonly isPassed: boolean
+  readonly milliseconds: number
+}
+
+/** What is known of each invariant, by the program that would serve the configuration. */
+export function runInvariants(
+  model: Model,
+  invariants: readonly Invariant[],
+  allowsNotKnown: boolean,
+): readonly InvariantResult[] {
+  return invariants.map((invariant) => {
+    const began = performance.now()
+    const answer = prove(model, invariant, open)
+    const { name, origin } = invariant
+    const isPassed = answer.kind === 'proven' || (answer.kind === 'not known' && allowsNotKnown)
+    return { name, origin, answer, isPassed, milliseconds: performance.now() - began }
+  })
+}
+
+function open(model: Model) {
+  const verdicts = openVerdicts(model)
+  return {
+    decide: (request: Parameters<typeof supposedOf>[0]) =>
+      verdicts.decide(supposedOf(request), request.isConnection),
+    close: () => verdicts.close(),
+  }
+}
+
+/** Names in `on` that the configuration does not have. */
+export function checkScopes(model: Model, invariants: readonly Invariant[]): readonly Diagnostic[] {
+  return invariants.flatMap(({ on, origin }) =>
+    unknownNames(model, on).map(({ key, name, available }) => {
+      const meant = nearestName(name, available)
+      const list = `available: ${available.join(', ') || 'none'}`
+      const hint = meant === undefined ? list : `did you mean \`${meant}\`? ${list}`
+      const message = `unknown ${key} \`${name}\``
+      return { code: 'PC0602', severity: 'error', message, origin, hint } as const
+    }),
+  )
+}
