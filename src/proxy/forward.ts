@@ -191,6 +191,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     return this.downstream.write(bytes, this.#asWire, octets)
   }
 
+  isWritten(): boolean {
+    return this.downstream.isWritten
+  }
+
   caughtUp(): void {
     if (!this.#isOver && !this.#isTunnel) this.downstream.flush()
   }
