@@ -250,6 +250,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     }
   }
 
+  isWritten(): boolean {
+    return this.downstream.isWritten
+  }
+
   caughtUp(): void {
     try {
       if (!this.#isOver && !this.#isTunnel) this.downstream.flush()

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net'
+import { connect, type NetConnectOpts, type Socket } from 'node:net'
 import { type TLSSocket, connect as tlsConnect } from 'node:tls'
 import type { KeepaliveSettings } from '../model/settings.ts'
+import { connectLending } from '../wire/lent-reads.ts'
 import { type Address, isLocal } from './addresses.ts'
 import type { Handshake } from './backend-tls.ts'
 import { type ConnectFailure, connectFailure, handshakeFailure } from './connect-failure.ts'
@@ -34,8 +35,11 @@ export interface Dialing {
   cancel(): void
 }
 
-/** Opens one more connection to the same place. Never calls back before it returns. */
-export type Dial = (events: DialEvents) => Dialing
+/**
+ * Opens one more connection to the same place. Never calls back before it returns. With `lent` its
+ * bytes may come by `lentReadsOf` instead of events.
+ */
+export type Dial = (events: DialEvents, reads?: 'lent') => Dialing
 
 /** RFC 8305 §5. */
 const CONNECTION_ATTEMPT_DELAY = 250
@@ -43,8 +47,9 @@ const CONNECTION_ATTEMPT_DELAY = 250
 /** What connections to one place have in common: the last TLS session is offered to the next. */
 export function dialer(destination: Destination, options: DialOptions): Dial {
   const sessions: Sessions = { last: undefined }
-  return (events) => {
-    const attempt = new Attempt(options, sessions, events)
+  return (events, reads) => {
+    const isLending = reads === 'lent' && options.tls === undefined
+    const attempt = new Attempt(options, sessions, events, isLending ? connectLending : connect)
     attempt.start(destination)
     return attempt
   }
@@ -58,6 +63,7 @@ class Attempt implements Dialing {
   readonly #options: DialOptions
   readonly #sessions: Sessions
   readonly #events: DialEvents
+  readonly #connect: (options: NetConnectOpts) => Socket
   readonly #deadline: NodeJS.Timeout
   readonly #racing = new Set<Socket>()
   #addresses: readonly Address[] = []
@@ -68,8 +74,14 @@ class Attempt implements Dialing {
   #failure: ConnectFailure = 'connect-error'
   #detail = ''
 
-  constructor(options: DialOptions, sessions: Sessions, events: DialEvents) {
+  constructor(
+    options: DialOptions,
+    sessions: Sessions,
+    events: DialEvents,
+    connectTo: (options: NetConnectOpts) => Socket,
+  ) {
     this.#options = options
+    this.#connect = connectTo
     this.#sessions = sessions
     this.#events = events
     this.#deadline = setTimeout(
@@ -80,7 +92,7 @@ class Attempt implements Dialing {
 
   start(destination: Destination): void {
     if (destination.kind === 'unix') {
-      this.#try(connect({ path: destination.path, allowHalfOpen: true }), destination.path)
+      this.#try(this.#connect({ path: destination.path, allowHalfOpen: true }), destination.path)
       return
     }
     this.#port = destination.port
@@ -119,7 +131,7 @@ class Attempt implements Dialing {
     if (next === undefined) return
     const { address, family } = next
     const options = { host: address, port: this.#port, family, noDelay: true, allowHalfOpen: true }
-    this.#try(connect(options), `${address} port ${this.#port}`)
+    this.#try(this.#connect(options), `${address} port ${this.#port}`)
     if (this.#next === this.#addresses.length) return
     this.#stagger = setTimeout(() => this.#tryNext(), CONNECTION_ATTEMPT_DELAY)
   }

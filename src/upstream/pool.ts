@@ -299,17 +299,20 @@ export class Pool implements Timed {
 
   #openOne(): void {
     const begun = performance.now()
-    const dialing = this.#dial({
-      opened: (socket, protocol) => {
-        this.#dialing.delete(dialing)
-        this.#onOpen(begun)
-        this.#welcome(socket, protocol)
+    const dialing = this.#dial(
+      {
+        opened: (socket, protocol) => {
+          this.#dialing.delete(dialing)
+          this.#onOpen(begun)
+          this.#welcome(socket, protocol)
+        },
+        failed: (reason, detail) => {
+          this.#dialing.delete(dialing)
+          this.#onFailed(reason, detail)
+        },
       },
-      failed: (reason, detail) => {
-        this.#dialing.delete(dialing)
-        this.#onFailed(reason, detail)
-      },
-    })
+      'lent',
+    )
     this.#dialing.add(dialing)
   }
 

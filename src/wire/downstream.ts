@@ -32,6 +32,8 @@ export interface Downstream {
   readonly takesWire: boolean
   /** `octets`: how many of these are of the body itself. */
   write(bytes: Buffer, asWire: boolean, octets: number): boolean
+  /** Whether all bytes that were written are with the client's system: their memory is free. */
+  readonly isWritten: boolean
   /** Nothing more is there for now: what was held back to leave together leaves. */
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void

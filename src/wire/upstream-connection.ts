@@ -8,6 +8,10 @@ export interface ResponseEvents {
   response(head: ResponseHead): boolean
   /** `octets`: how many of these are of the body itself. False: no more until `resume`. */
   data(bytes: Buffer, octets: number): boolean
+  /**
+   * Whether nothing that came by `data` is needed any longer. Without it bytes are never taken back.
+   */
+  isWritten?(): boolean
   /** All that was received so far has been told, and the body is not whole. */
   caughtUp?(): void
   ended(trailers: Fields | undefined): void

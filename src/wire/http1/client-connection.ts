@@ -4,13 +4,14 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import { HeldBytes } from '../held-bytes.ts'
+import { type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf, refuse } from './refusals.ts'
 import { isInterim, MOST_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
-export class ClientConnection implements UpstreamConnection, Timed {
+export class ClientConnection implements UpstreamConnection, Timed, Reader {
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
@@ -33,6 +34,9 @@ export class ClientConnection implements UpstreamConnection, Timed {
   #isPaused = false
   #isReading = false
   #isClosed = false
+  readonly #reads: LentReads | undefined
+  /** Who got bytes that it may still need. */
+  #borrower: ResponseEvents | undefined = undefined
   /** Interim answers to this request. */
   #interim = 0
   /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
@@ -43,7 +47,9 @@ export class ClientConnection implements UpstreamConnection, Timed {
     this.#deadlines = deadlines
     this.#limits = limits
     deadlines.add(this)
-    socket.on('data', (bytes: Buffer) => this.#receive(bytes))
+    this.#reads = lentReadsOf(socket)
+    if (this.#reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
+    else this.#reads.use(this)
     socket.on('end', () => this.#onEnd())
     socket.on('drain', () => this.#onDrain())
     socket.on('error', (error: NodeJS.ErrnoException) => this.#onClose(error.code ?? 'error'))
@@ -138,7 +144,15 @@ export class ClientConnection implements UpstreamConnection, Timed {
     this.#onClose('timeout')
   }
 
-  #receive(bytes: Buffer): void {
+  needsBytes(): boolean {
+    if (this.#held.length > 0) return true
+    if (this.#borrower === undefined) return false
+    if (this.#borrower.isWritten?.() !== true) return true
+    this.#borrower = undefined
+    return false
+  }
+
+  receive(bytes: Buffer): void {
     if (this.#events === undefined) {
       // Octets that nobody asked for: the connection cannot be trusted any more.
       this.abort()
@@ -155,6 +169,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     while (at < end && this.#events !== undefined) {
       if (this.#isTunnel) {
         const rest = at === 0 ? bytes : bytes.subarray(at)
+        this.#lendTo(this.#events)
         if (!this.#events.data(rest, rest.length)) this.pause()
         at = end
         break
@@ -203,11 +218,20 @@ export class ClientConnection implements UpstreamConnection, Timed {
     if (body.to > body.from) {
       const isWhole = body.from === 0 && body.to === bytes.length
       const piece = isWhole ? bytes : bytes.subarray(body.from, body.to)
+      if (this.#events !== undefined) this.#lendTo(this.#events)
       const more = this.#events?.data(piece, body.octets - before) ?? true
       if (!more && !body.isDone) this.pause()
     }
     if (body.isDone) this.#finish(next < end)
     return next
+  }
+
+  /** The one before may still write what it got: then nobody can say when that is free. */
+  #lendTo(events: ResponseEvents): void {
+    const before = this.#borrower
+    if (before === events) return
+    this.#borrower = events
+    if (before !== undefined && before.isWritten?.() !== true) this.#reads?.forget()
   }
 
   /**
@@ -216,6 +240,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
    */
   #finish(hasMore: boolean): void {
     if (hasMore) this.head.keepAlive = false
+    if (this.#reads !== undefined) this.#reads.isResting = true
     this.#inBody = false
     this.#isAnswered = true
     const events = this.#events
@@ -258,6 +283,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     this.#deadlines.remove(this)
     const events = this.#events
     this.#events = undefined
+    this.#reads?.forget()
     this.onClose(this)
     if (events === undefined) return
     this.socket.destroy()

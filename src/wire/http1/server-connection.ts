@@ -68,6 +68,10 @@ export class ServerConnection implements Downstream, Timed {
     return this.#answer.isSent
   }
 
+  get isWritten(): boolean {
+    return this.socket.writableLength === 0
+  }
+
   get takesWire(): boolean {
     return this.head.minor === 1
   }

@@ -119,6 +119,11 @@ export class ServerStream implements Downstream, Timed {
     return this.#received
   }
 
+  /** node:http2 keeps what it is given until it is sent, and does not tell when. */
+  get isWritten(): boolean {
+    return false
+  }
+
   get isResponding(): boolean {
     return this.#isBegun && this.#held === undefined
   }

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import { ClientConnection } from '../../src/wire/http1/client-connection.ts'
+import { connectLending } from '../../src/wire/lent-reads.ts'
+import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
+import { fill } from '../faults/patterns.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * Buffers that are used again are never touched while somebody needs them. Whoever receives here
+ * keeps what it is given as it is, without a copy, and looks at it when it is said to be written,
+ * which may be long after the response, while the connection already serves others.
+ */
+
+interface Written {
+  readonly seed: number
+  readonly length: number
+  readonly isChunked: boolean
+  /** Into pieces of these lengths, over and over. */
+  readonly pieces: readonly number[]
+  /** After so many pieces that were received it is written; -1: only at the very end. */
+  readonly writesAfter: number
+  /** Takes no more after this many bytes, until some turns later. */
+  readonly pausesAt: number
+}
+
+const written: fc.Arbitrary<Written> = fc.record({
+  seed: fc.nat(1_000),
+  length: fc.oneof(fc.nat(40), fc.nat(20_000), fc.nat(400_000)),
+  isChunked: fc.boolean(),
+  pieces: fc.array(fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 150_000 })), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+  writesAfter: fc.constantFrom(0, 0, 1, 2, -1),
+  pausesAt: fc.constantFrom(0, 100, 50_000),
+})
+
+function messageOf({ seed, length, isChunked }: Written): Buffer {
+  const body = fill(seed, 0, length)
+  if (!isChunked)
+    return Buffer.concat([
+      Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`),
+      body,
+    ])
+  const parts: Buffer[] = [Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')]
+  for (let at = 0; at < length; ) {
+    const size = Math.min(length - at, 1 + ((seed * 7 + at) % 30_000))
+    parts.push(Buffer.from(`${size.toString(16)}\r\n`), body.subarray(at, at + size), CRLF)
+    at += size
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}
+
+const CRLF = Buffer.from('\r\n')
+
+/** Keeps what it gets until it is written, and compares it only then. */
+class Receiver implements ResponseEvents {
+  readonly #expected: Written
+  readonly #connection: ClientConnection
+  #views: Buffer[] = []
+  #pieces = 0
+  #paused = false
+  received = 0
+  done = false
+  fault: string | undefined = undefined
+
+  constructor(expected: Written, connection: ClientConnection) {
+    this.#expected = expected
+    this.#connection = connection
+  }
+
+  interim(): void {}
+  response(): boolean {
+    return false
+  }
+
+  data(bytes: Buffer): boolean {
+    this.#views.push(bytes)
+    const { writesAfter, pausesAt } = this.#expected
+    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.write()
+    const total = this.received + this.#views.reduce((sum, view) => sum + view.length, 0)
+    if (this.#paused || pausesAt === 0 || total < pausesAt) return true
+    this.#paused = true
+    setTimeout(() => this.#connection.resume(), 2)
+    return false
+  }
+
+  isWritten(): boolean {
+    return this.#views.length === 0
+  }
+
+  write(): void {
+    for (const view of this.#views) {
+      const right = fill(this.#expected.seed, this.received, view.length)
+      if (!view.equals(right)) this.fault ??= `bytes from ${this.received} on are others'`
+      this.received += view.length
+    }
+    this.#views = []
+  }
+
+  ended(): void {
+    this.done = true
+  }
+
+  failed(reason: string): void {
+    this.fault ??= reason
+    this.done = true
+  }
+
+  drained(): void {}
+}
+
+describe('buffers that are used again', () => {
+  let serve: (socket: Socket) => Promise<void> = async () => {}
+  const server = createServer({ noDelay: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.once('data', () => void serve(socket))
+  })
+  const deadlines = new Deadlines(50)
+  let port = 0
+  before(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  after(() => server.close())
+
+  it('are never touched while somebody needs them', async () => {
+    const property = fc.asyncProperty(
+      fc.array(written, { minLength: 1, maxLength: 4 }),
+      async (responses) => {
+        serve = async (socket) => {
+          for (const one of responses) {
+            const bytes = messageOf(one)
+            for (let at = 0, i = 0; at < bytes.length; i++) {
+              const size = one.pieces[i % one.pieces.length] as number
+              // Of very small ones only some, so that it comes to an end.
+              const end = i > 40 ? bytes.length : at + size
+              socket.write(bytes.subarray(at, end))
+              at = end
+              if (i % 3 === 0) await turn()
+            }
+            if (one !== responses.at(-1)) await once(socket, 'data')
+          }
+        }
+        const socket = connectLending({ port, host: '127.0.0.1', noDelay: true })
+        await once(socket, 'connect')
+        const connection = new ClientConnection(socket, deadlines)
+        const receivers: Receiver[] = []
+        for (const one of responses) {
+          const receiver = new Receiver(one, connection)
+          receivers.push(receiver)
+          connection.send('GET', 'GET / HTTP/1.1\r\nhost: a\r\n\r\n', false, 20_000, receiver)
+          const began = performance.now()
+          while (!receiver.done && performance.now() - began < 20_000) await turn()
+          if (!receiver.done) receiver.failed('no end')
+        }
+        for (const receiver of receivers) receiver.write()
+        connection.abort()
+        for (const [index, receiver] of receivers.entries()) {
+          assert.equal(receiver.fault, undefined, `response ${index}`)
+          assert.equal(receiver.received, responses[index]?.length)
+        }
+      },
+    )
+    await fc.assert(property, fuzz(0.5))
+  })
+})
