@@ -320,11 +320,12 @@ function factsOf(entries: readonly Entry[]): Facts {
   const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
   for (const [name, fact] of facts)
     if (fact.kind === 'set' && required.has(name)) facts.delete(name)
-  for (const name of PLACE_NAMES) facts.delete(name)
+  const places = entries.map(({ route, backend, provider }) => [route, backend, provider].join(' '))
+  if (new Set(places).size > 1) for (const name of PLACE_NAMES) facts.delete(name)
   return facts
 }
 
-/** They say which route and backend it is, and the two sides may be different ones. */
+/** They say which route and backend it is: known only where both sides have the same. */
 const PLACE_NAMES: readonly string[] = [
   'proxy.route',
   'backend.name',

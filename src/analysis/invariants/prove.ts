@@ -42,8 +42,9 @@ function counterexamples(
   const [old, now] = [open(before), open(after)]
   try {
     const found = compareModels(before, after, { old: old.decide, now: now.decide })
+    // What is not known of no listener in particular may be about any.
     const isMeant = (one: { readonly kind: string; readonly listener: string }) =>
-      one.kind === 'refused' && listeners.has(one.listener)
+      one.kind === 'refused' && (one.listener === '' || listeners.has(one.listener))
     const { backend: wanted } = invariant.on
     const reaches = ({ backend }: Difference) => wanted === undefined || backend === wanted
     return {
