@@ -110,8 +110,6 @@ describe('two configurations', () => {
       const { was, is, found } = compare(old, now)
       seen.pairs++
       if (found.untold.length > 0) seen.doubted++
-      if (process.env['FUZZ_SHOW'] !== undefined)
-        for (const w of new Set(found.untold.map((u) => u.why))) console.log('WHY', w)
       was.close()
       is.close()
     })

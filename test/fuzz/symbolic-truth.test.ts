@@ -82,7 +82,7 @@ const atom = fc.oneof(
   fc.tuple(text, fc.constantFrom('jwt', 'request.headers')).map((all) => all.join(' in ')),
   text.map((one) => `jwt.exists(k, k == ${one})`),
   fc.tuple(claim, order, text).map((all) => all.join(' ')),
-  fc.tuple(claim, number).map(([one, size]) => `size(${one}) > ${size}`),
+  fc.tuple(subject, order, number).map(([one, sign, size]) => `size(${one}) ${sign} ${size}`),
   fc.constantFrom(
     'jwt.a == jwt.o',
     'jwt.a in jwt.o',

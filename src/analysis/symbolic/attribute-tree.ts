@@ -228,7 +228,8 @@ function textValues(node: Node): readonly string[] {
     }
   }
   const { prefix: prefixes, suffix: suffixes, infix: infixes, pattern: patterns } = asked
-  const questions = { equal, prefixes, suffixes, infixes, patterns, hints: node.hints }
+  const longest = Math.max(-1, ...node.asks.map(({ length = -1 }) => length))
+  const questions = { equal, prefixes, suffixes, infixes, patterns, longest, hints: node.hints }
   node.texts = textsFor(questions, domainOf(node.steps))
   return node.texts.values
 }

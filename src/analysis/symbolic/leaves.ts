@@ -51,6 +51,8 @@ export interface Asks {
   readonly infix?: string
   /** A regular expression that matches somewhere in it. */
   readonly pattern?: string
+  /** Longer or shorter than so many characters. */
+  readonly length?: number
   readonly ranges?: readonly Cidr[]
   /** Smaller or greater than this number. */
   readonly bound?: Value
@@ -143,6 +145,9 @@ function holds(form: FormName, whole: Term, elements: readonly Value[]): Leaf | 
   return attribute && { kind: 'holds', form, attribute, elements }
 }
 
+/** Beyond it there are too many lengths to go through. */
+const LONGEST = 40
+
 const COMPARISONS: ReadonlySet<string> = new Set(['_<_', '_<=_', '_>_', '_>=_'])
 const TEXT_CALLS = {
   startsWith: ['prefix', 'prefix'],
@@ -168,6 +173,12 @@ function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
   if (!COMPARISONS.has(name)) return undefined
   const [subject, constant] = second.kind === 'constant' ? [first, second] : [second, first]
   if (constant.kind !== 'constant' || !isNumber(constant.value)) return undefined
+  const [counted] = subject.kind === 'call' && subject.name === 'size' ? subject.args : []
+  if (counted !== undefined) {
+    const { value } = constant
+    if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST)) return undefined
+    return plain('length', counted, { length: Math.ceil(value) })
+  }
   return plain('order', subject, { bound: constant.value })
 }
 

@@ -250,7 +250,7 @@ export class Space {
 }
 
 /** Forms that need a text of every class, of which there may be too many. */
-const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set(['suffix', 'part', 'pattern'])
+const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set(['suffix', 'part', 'pattern', 'length'])
 
 /** `a && b` is `decisive` where one of the two is, and the other outcome where both are that. */
 function logic(

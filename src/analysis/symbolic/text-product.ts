@@ -14,6 +14,8 @@ interface State {
   readonly tail: string
   /** Which parts were met, a digit each. */
   readonly met: string
+  /** Characters so far, as far as they count. */
+  readonly length: number
   /** Where each regular expression is. */
   readonly patterns: readonly string[]
 }
@@ -46,6 +48,7 @@ export function exploreTexts(
     prefix: longest('', prefixes),
     tail: '',
     met: meet('', nothing),
+    length: 0,
     patterns: machines.map(({ start }) => start),
   }
   const next = (state: State, character: string): State | undefined => {
@@ -55,13 +58,14 @@ export function exploreTexts(
     const own = text !== undefined && begun.has(text) ? text : undefined
     const tail = tailOf(state.tail + character, tails)
     const prefix = own !== undefined && prefixes.has(own) ? own : state.prefix
+    const length = Math.min(state.length + 1, questions.longest + 1)
     const patterns = machines.map((one, index) =>
       one.step(state.patterns[index] as string, character),
     )
-    return { domain: after, begun: own, prefix, tail, met: meet(tail, state.met), patterns }
+    return { domain: after, begun: own, prefix, tail, met: meet(tail, state.met), length, patterns }
   }
-  const keyOf = ({ domain: at, begun: own, prefix, tail, met, patterns }: State) =>
-    JSON.stringify([at, own ?? null, prefix ?? null, tail, met, patterns])
+  const keyOf = ({ domain: at, begun: own, prefix, tail, met, length, patterns }: State) =>
+    JSON.stringify([at, own ?? null, prefix ?? null, tail, met, length, patterns])
   const found: string[] = []
   const seen = new Set([keyOf(first)])
   let layer: readonly (readonly [string, State])[] = [['', first]]

@@ -11,6 +11,8 @@ export interface TextQuestions {
   readonly infixes: ReadonlySet<string>
   /** Regular expressions that `patternMachine` knows. */
   readonly patterns: ReadonlySet<string>
+  /** Up to here it counts how many characters there are; -1: it does not. */
+  readonly longest: number
   /** Parts of texts that may come out otherwise, for the search for examples only. */
   readonly hints: ReadonlySet<string>
 }
@@ -28,10 +30,10 @@ export interface Texts {
  * end and to contain. Only texts that the domain cannot have are left out.
  */
 export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
-  const { suffixes, infixes, patterns } = questions
+  const { suffixes, infixes, patterns, longest: counted } = questions
   const found = byBeginning(questions, domain)
   addLikely(found, questions, domain, questions.hints)
-  if (suffixes.size + infixes.size + patterns.size === 0)
+  if (suffixes.size + infixes.size + patterns.size === 0 && counted < 0)
     return { values: [...found], isWhole: true }
   const parts = [...suffixes, ...infixes, ...[...patterns].map(sampleOf)]
   addLikely(found, questions, domain, parts.slice(0, MOST_JOINED))
@@ -147,7 +149,8 @@ function addLikely(
 }
 
 /** Texts with the same one come out the same, whatever is asked. */
-function signatureOf({ equal, prefixes, suffixes, infixes, patterns }: TextQuestions) {
+function signatureOf(questions: TextQuestions) {
+  const { equal, prefixes, suffixes, infixes, patterns, longest: counted } = questions
   const machines = [...patterns].map((pattern) => patternMachine(pattern) as PatternMachine)
   return (text: string) =>
     JSON.stringify([
@@ -156,6 +159,7 @@ function signatureOf({ equal, prefixes, suffixes, infixes, patterns }: TextQuest
       [...suffixes].map((suffix) => Number(text.endsWith(suffix))).join(''),
       [...infixes].map((infix) => Number(text.includes(infix))).join(''),
       machines.map((machine) => Number(isMatch(text, machine))).join(''),
+      Math.min([...text].length, counted + 1),
     ])
 }
 
