@@ -47,6 +47,20 @@ const choice = fc.array(constant, { maxLength: 3 }).map((all) => `[${all.join(',
 const claim = fc.constantFrom(...ATTRIBUTES)
 const subject = fc.oneof(claim, fc.constantFrom(...TEXTS))
 const order = fc.constantFrom('<', '<=', '>', '>=')
+const pattern = fc.constantFrom(
+  '^a',
+  'b$',
+  '^(a|ab)$',
+  'a.*b',
+  '^[^a]*$',
+  '^/a(/|$)',
+  '^/[a-z]+$',
+  '(?i)^AB',
+  'a{2,3}',
+  '^$',
+  'xb?y',
+  '.b',
+)
 const call = fc.constantFrom('startsWith', 'endsWith', 'contains')
 
 const atom = fc.oneof(
@@ -64,10 +78,11 @@ const atom = fc.oneof(
   fc.tuple(claim, choice).map(([one, list]) => `${one}.exists(k, k in ${list})`),
   fc.tuple(claim, text).map(([one, value]) => `${one}.all(k, k != ${value})`),
   fc.tuple(subject, call, text).map(([one, name, part]) => `${one}.${name}(${part})`),
+  fc.tuple(subject, pattern).map(([one, own]) => `${one}.matches('${own}')`),
   fc.tuple(text, fc.constantFrom('jwt', 'request.headers')).map((all) => all.join(' in ')),
   text.map((one) => `jwt.exists(k, k == ${one})`),
   fc.tuple(claim, order, text).map((all) => all.join(' ')),
-  fc.tuple(claim, number).map(([one, size]) => `size(${one}) > ${size}`),
+  fc.tuple(subject, order, number).map(([one, sign, size]) => `size(${one}) ${sign} ${size}`),
   fc.constantFrom(
     'jwt.a == jwt.o',
     'jwt.a in jwt.o',
@@ -79,7 +94,6 @@ const atom = fc.oneof(
     "cidr('10.0.0.0/8').containsIP(source.address)",
     "jwt.a == ip('10.0.0.1')",
     'type(jwt.a) == int',
-    "jwt.a.matches('^a')",
     "jwt.o.?x.orValue('') == 'a'",
   ),
 )

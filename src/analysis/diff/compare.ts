@@ -160,7 +160,7 @@ function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'no
 
 function matchesAt({ matches }: Ways, listener: string): string {
   const own = matches.get(listener) ?? []
-  return own.map(({ id, hosts, condition }) => `${id} ${hosts} ${routeText(condition)}`).join('\n')
+  return own.map(({ id, condition }) => `${id} ${routeText(condition)}`).join('\n')
 }
 
 interface Found {

@@ -1,5 +1,5 @@
 import { isAttached, nameOf } from '../../model/attachment.ts'
-import { coverage } from '../../model/hostnames.ts'
+import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
@@ -30,8 +30,10 @@ export interface Entry {
 
 /** One match of one route, as an expression and by its rank among the others. */
 export interface RouteMatch extends Ranked {
-  /** The listener, the route, its rule and the match in it. */
+  /** The listener, the route, its rule, the match in it and the hostname. */
   readonly id: string
+  /** Of the match in its rule. */
+  readonly index: number
   readonly condition: Condition
 }
 
@@ -87,21 +89,12 @@ export function waysThrough(model: Model): Ways {
     const isLast = rule.action.kind !== 'forward' || rule.action.backends.length === 0
     if (point.stage === 'traffic' && !isLast) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
-    for (const [index, match] of rule.matches.entries()) {
-      const way = [door, route.name, route.rules.indexOf(rule), index, backend?.name ?? '']
-      const id = way.slice(0, -1).join(' ')
-      const known = matches.get(door) as RouteMatch[]
-      // By whose it is: routes without matches of their own share one object.
-      const own = known.find((one) => one.id === id) ?? {
-        id,
-        condition: routeCondition(listener, route, match),
-        hosts: route.hostnames.join(' '),
-        match,
-        order: known.length,
-      }
+    const known = matches.get(door) as RouteMatch[]
+    for (const own of matchesOf(point.where, door, known)) {
       if (!known.includes(own)) known.push(own)
+      const way = [door, route.name, route.rules.indexOf(rule), own.index, backend?.name ?? '']
       entries.push({
-        key: [...way, provider ?? ''].join(' '),
+        key: [...way, provider ?? '', own.hostname].join(' '),
         way: way.join(' '),
         where: point.where,
         listener: door,
@@ -115,6 +108,30 @@ export function waysThrough(model: Model): Ways {
     }
   }
   return { entries, matches, listeners }
+}
+
+/** One for each match of a rule and each hostname of its route; those that are known already. */
+function* matchesOf(
+  { listener, route, rule }: Where,
+  door: string,
+  known: readonly RouteMatch[],
+): Generator<RouteMatch> {
+  if (route === undefined || rule === undefined) return
+  const seen = reachable(route.hostnames, nameOf(listener)) ?? []
+  for (const [index, match] of rule.matches.entries()) {
+    for (const hostname of seen.length === 0 ? [''] : new Set(seen)) {
+      // By whose it is: routes without matches of their own share one object.
+      const id = [door, route.name, route.rules.indexOf(rule), index, hostname].join(' ')
+      yield known.find((one) => one.id === id) ?? {
+        id,
+        index,
+        hostname,
+        condition: routeCondition(listener, hostname, match),
+        match,
+        order: known.length,
+      }
+    }
+  }
 }
 
 function streamEntry({ tcpRoutes }: Model, point: Point, door: string): Entry {

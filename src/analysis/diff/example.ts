@@ -3,6 +3,7 @@ import type { JsonObject, Value } from '../../cel/values/value.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
 import type { Entry } from './entries.ts'
+import { PARAMETERS } from './route-conditions.ts'
 
 /** A request that was made up: what matters is as found, the rest as simple as can be. */
 export interface ExampleRequest {
@@ -32,6 +33,7 @@ const SOMEWHERE = '203.0.113.7'
 export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequest {
   const {
     request = {},
+    [PARAMETERS]: parameters = {},
     source = {},
     destination = {},
   } = world as Readonly<Record<string, JsonObject>>
@@ -45,7 +47,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     provider: entry.provider,
     method: text(request['method'], 'GET'),
     path: text(request['path'], '/'),
-    query: text(request['query'], ''),
+    query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
     headers: textsOf(request['headers']),
     source: address instanceof Ip ? address.text : SOMEWHERE,
@@ -53,6 +55,10 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     certificate: Object.keys(certificate).length === 0 ? undefined : certificate,
     identity: identitiesIn(world, facts),
   }
+}
+
+function queryOf(parameters: JsonObject): string {
+  return new URLSearchParams(Object.entries(textsOf(parameters))).toString()
 }
 
 /** What expressions would read of it at the end of its way. */

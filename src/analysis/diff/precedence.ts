@@ -1,11 +1,12 @@
+import { reachable } from '../../model/hostnames.ts'
 import type { Match } from '../../model/route.ts'
 import type { Entry, RouteMatch, Ways } from './entries.ts'
 import { withoutSlashes } from './route-conditions.ts'
 
 /** A match of a route, as far as it decides who takes a request that several match. */
 export interface Ranked {
-  /** Which hosts; of two matches with other hosts the request itself decides. */
-  readonly hosts: string
+  /** A name, a wildcard, or empty for any host. */
+  readonly hostname: string
   readonly match: Match
   /** Its place among all of the listener. */
   readonly order: number
@@ -22,12 +23,12 @@ export function rivalsOf(
 }
 
 /**
- * Whether `a` takes every request that both match: Gateway API, exact paths before prefixes before
+ * Whether `a` takes every request that both match: Gateway API, the more specific host, exact paths before prefixes before
  * patterns, longer before shorter, then a method, more headers, more parameters, the first.
  * False also where it is not known.
  */
 function isBefore(a: Ranked, b: Ranked): boolean {
-  if (a.hosts !== b.hosts) return false
+  if (a.hostname !== b.hostname) return hostRank(a) > hostRank(b)
   const [own, other] = [keyOf(a), keyOf(b)]
   // Which of two patterns comes first is for the requests to say.
   if (a.match.path.kind === 'regex' && b.match.path.kind === 'regex') return false
@@ -36,6 +37,12 @@ function isBefore(a: Ranked, b: Ranked): boolean {
     if (difference !== 0) return difference < 0
   }
   return false
+}
+
+/** Gateway API: an exact name before wildcards, longer ones before shorter, any host last. */
+function hostRank({ hostname }: Ranked): number {
+  if (hostname === '') return 0
+  return hostname.startsWith('*.') ? hostname.length : Number.MAX_VALUE
 }
 
 const KINDS = { exact: 0, prefix: 1, regex: 2 } as const
@@ -54,8 +61,11 @@ function keyOf({ match, order }: Ranked): readonly number[] {
   ]
 }
 
-/** Whether a request can match both, as far as their paths tell. */
-function mayMeet({ match: { path: a } }: Ranked, { match: { path: b } }: Ranked): boolean {
+/** Whether a request can match both, as far as their hosts and paths tell. */
+function mayMeet(one: Ranked, other: Ranked): boolean {
+  const [{ path: a }, { path: b }] = [one.match, other.match]
+  const isApart = one.hostname !== '' && other.hostname !== ''
+  if (isApart && reachable([one.hostname], other.hostname) === undefined) return false
   if (a.kind === 'regex' || b.kind === 'regex') return true
   const [short, long] = a.value.length <= b.value.length ? [a, b] : [b, a]
   if (short.kind === 'exact') return long.value === short.value || long.value === `${short.value}/`

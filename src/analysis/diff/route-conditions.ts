@@ -1,15 +1,16 @@
 import type { Term } from '../../cel/check/term.ts'
-import { BOOL } from '../../cel/check/types.ts'
-import { compile, STAGES } from '../../cel/index.ts'
+import { BOOL, mapOf, STRING } from '../../cel/check/types.ts'
+import { compile, environment, STAGES } from '../../cel/index.ts'
+import { nameOf } from '../../model/attachment.ts'
 import type { Listener } from '../../model/gateway.ts'
-import type { Match, Route, ValueMatch } from '../../model/route.ts'
+import type { Match, ValueMatch } from '../../model/route.ts'
 import type { Condition, OpaquePart } from '../symbolic/space.ts'
 
-/** When a listener and a match of a route take a request, as an expression like those of rules. */
-export function routeCondition(listener: Listener, route: Route, match: Match): Condition {
+/** When a listener and a match of a route under one of its hostnames take a request, as an expression like those of rules. */
+export function routeCondition(listener: Listener, hostname: string, match: Match): Condition {
   const texts = [
-    hostText(listener.hostname === undefined ? [] : [listener.hostname]),
-    hostText(route.hostnames),
+    hostText(nameOf(listener)),
+    hostText(hostname),
     match.method === undefined ? '' : `request.method == ${quoted(match.method)}`,
     pathText(match.path),
   ]
@@ -20,7 +21,11 @@ export function routeCondition(listener: Listener, route: Route, match: Match): 
     if (one.kind === 'exact') texts.push(`${subject} == ${quoted(one.value)}`)
     else addPattern(subject, one, texts, parts)
   }
-  for (const one of firsts(match.query, (name) => name)) parts.push(queryPart(one))
+  for (const one of firsts(match.query, (name) => name)) {
+    const subject = `${PARAMETERS}[${quoted(one.name)}]`
+    if (one.kind === 'exact') texts.push(`${subject} == ${quoted(one.value)}`)
+    else addPattern(subject, one, texts, parts)
+  }
   const written = texts.filter((part) => part !== '')
   const text = written.length === 0 ? 'true' : written.map((part) => `(${part})`).join(' && ')
   return { text, term: termOf(text) as Term, parts }
@@ -41,16 +46,11 @@ function firsts(values: readonly ValueMatch[], canonical: (name: string) => stri
   return [...seen.values()]
 }
 
-function hostText(hostnames: readonly string[]): string {
-  if (hostnames.includes('*')) return ''
-  return hostnames
-    .map((name) => {
-      if (!name.startsWith('*.')) return `request.host == ${quoted(name)}`
-      const suffix = quoted(name.slice(1))
-      return `request.host.endsWith(${suffix}) && request.host != ${suffix}`
-    })
-    .map((one) => `(${one})`)
-    .join(' || ')
+function hostText(name = ''): string {
+  if (name === '') return ''
+  if (!name.startsWith('*.')) return `request.host == ${quoted(name)}`
+  const suffix = quoted(name.slice(1))
+  return `request.host.endsWith(${suffix}) && request.host != ${suffix}`
 }
 
 /** A prefix ends at a segment. */
@@ -79,18 +79,22 @@ function addPattern(
   else parts.push({ id: `${subject} ~ ${quoted(value)}`, likely: undefined })
 }
 
-/** Parameters are decoded first: what a condition on `request.query` says is not the same. */
-function queryPart({ name, kind, value }: ValueMatch): OpaquePart {
-  const written = `${encodeURIComponent(name)}=${kind === 'exact' ? encodeURIComponent(value) : ''}`
-  const text = `request.query.contains(${quoted(written)})`
-  return {
-    id: `query parameter ${quoted(name)} ${kind === 'exact' ? 'is' : 'matches'} ${quoted(value)}`,
-    likely: { text, term: termOf(text) as Term },
-  }
-}
+/**
+ * Parameters of the query, decoded, as the matcher reads them: a variable that only routes have,
+ * since what a condition on `request.query` says is not the same.
+ */
+export const PARAMETERS = 'parameters'
+
+const ENVIRONMENT = environment({
+  name: 'in matches of routes',
+  variables: [
+    ...STAGES.traffic.variables.values(),
+    { name: PARAMETERS, type: mapOf(STRING, STRING), set: 'always', doc: 'of the query' },
+  ],
+})
 
 function termOf(text: string): Term | undefined {
-  return compile(text, STAGES.traffic, { expect: BOOL }).expression?.term
+  return compile(text, ENVIRONMENT, { expect: BOOL }).expression?.term
 }
 
 /** A text as CEL writes it. */

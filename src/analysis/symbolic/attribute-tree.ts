@@ -214,16 +214,22 @@ const ANY_DOUBLE: NumberDomain = { ...JSON_NUMBERS, hasNaN: true }
 
 function textValues(node: Node): readonly string[] {
   const equal = new Set<string>()
-  const asked = { prefix: new Set<string>(), suffix: new Set<string>(), infix: new Set<string>() }
+  const asked = {
+    prefix: new Set<string>(),
+    suffix: new Set<string>(),
+    infix: new Set<string>(),
+    pattern: new Set<string>(),
+  }
   for (const { equal: values = [], ...asks } of node.asks) {
     for (const value of values) if (typeof value === 'string') equal.add(value)
-    for (const key of ['prefix', 'suffix', 'infix'] as const) {
+    for (const key of ['prefix', 'suffix', 'infix', 'pattern'] as const) {
       const text = asks[key]
       if (text !== undefined) asked[key].add(text)
     }
   }
-  const { prefix: prefixes, suffix: suffixes, infix: infixes } = asked
-  const questions = { equal, prefixes, suffixes, infixes, hints: node.hints }
+  const { prefix: prefixes, suffix: suffixes, infix: infixes, pattern: patterns } = asked
+  const longest = Math.max(-1, ...node.asks.map(({ length = -1 }) => length))
+  const questions = { equal, prefixes, suffixes, infixes, patterns, longest, hints: node.hints }
   node.texts = textsFor(questions, domainOf(node.steps))
   return node.texts.values
 }

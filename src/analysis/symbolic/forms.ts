@@ -42,6 +42,10 @@ export const COVERED_FORMS = {
   suffix: { example: "request.host.endsWith('.example.com')", types: ['string', 'json'] },
   /** Of a string; where `contains` may mean lists too, it is not covered. */
   part: { example: "request.path.contains('/admin/')", types: ['string', 'json'] },
+  /** Of a constant regular expression that is not too large. */
+  pattern: { example: "request.path.matches('^/v[0-9]+/')", types: ['string', 'json'] },
+  /** With a small whole number; of strings alone, since lists and objects have a size too. */
+  length: { example: 'size(request.path) > 2', types: ['string'] },
   /** An element of a list, or a name of a member of an object. */
   element: { example: "'eng' in jwt.groups", types: ['json', 'list'] },
   some: { example: "jwt.groups.exists(g, g == 'eng')", types: ['json', 'list'] },

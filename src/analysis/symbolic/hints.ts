@@ -17,7 +17,7 @@ export function hintsIn(term: Term): readonly string[] {
 }
 
 /** A text that a simple regular expression may match: the first choice of everything. */
-function sampleOf(pattern: string): string {
+export function sampleOf(pattern: string): string {
   return pattern
     .replaceAll(/\(\?[:i]+|\\[AzbB]/g, (part) => (part.startsWith('(') ? '(' : ''))
     .replaceAll(/\[\^[^\]]*\]/g, 'z')

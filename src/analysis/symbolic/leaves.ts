@@ -13,6 +13,7 @@ import { Ip } from '../../cel/values/ip.ts'
 import type { Value } from '../../cel/values/value.ts'
 import { type FormName, isCoveredType } from './forms.ts'
 import { isNumber } from './numbers.ts'
+import { patternMachine } from './pattern-machine.ts'
 
 /** An attribute that a term reads: the variable, the names behind it, and all types on the way. */
 export interface Attribute {
@@ -48,6 +49,10 @@ export interface Asks {
   readonly prefix?: string
   readonly suffix?: string
   readonly infix?: string
+  /** A regular expression that matches somewhere in it. */
+  readonly pattern?: string
+  /** Longer or shorter than so many characters. */
+  readonly length?: number
   readonly ranges?: readonly Cidr[]
   /** Smaller or greater than this number. */
   readonly bound?: Value
@@ -140,11 +145,15 @@ function holds(form: FormName, whole: Term, elements: readonly Value[]): Leaf | 
   return attribute && { kind: 'holds', form, attribute, elements }
 }
 
+/** Beyond it there are too many lengths to go through. */
+const LONGEST = 40
+
 const COMPARISONS: ReadonlySet<string> = new Set(['_<_', '_<=_', '_>_', '_>=_'])
 const TEXT_CALLS = {
   startsWith: ['prefix', 'prefix'],
   endsWith: ['suffix', 'suffix'],
   contains: ['infix', 'part'],
+  matches: ['pattern', 'pattern'],
 } as const satisfies Record<string, readonly [keyof Asks, FormName]>
 
 function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
@@ -154,6 +163,7 @@ function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
     const [asked, form] = TEXT_CALLS[name as keyof typeof TEXT_CALLS]
     if (second.kind !== 'constant' || typeof second.value !== 'string') return undefined
     // Where the function also takes what is no text, its classes are not those of texts.
+    if (asked === 'pattern' && patternMachine(second.value) === undefined) return undefined
     const isOfTexts = overloads.every(({ params }) => params.every(({ kind }) => kind === 'string'))
     return isOfTexts ? plain(form, first, { [asked]: second.value }) : undefined
   }
@@ -163,6 +173,12 @@ function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
   if (!COMPARISONS.has(name)) return undefined
   const [subject, constant] = second.kind === 'constant' ? [first, second] : [second, first]
   if (constant.kind !== 'constant' || !isNumber(constant.value)) return undefined
+  const [counted] = subject.kind === 'call' && subject.name === 'size' ? subject.args : []
+  if (counted !== undefined) {
+    const { value } = constant
+    if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST)) return undefined
+    return plain('length', counted, { length: Math.ceil(value) })
+  }
   return plain('order', subject, { bound: constant.value })
 }
 

@@ -5,6 +5,7 @@ import type { Environment } from '../../cel/index.ts'
 import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
+import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
 import { leafTerms } from './leaf-terms.ts'
@@ -156,7 +157,7 @@ export class Space {
     const attribute = renamed(leaf.attribute, condition.names)
     const unknown = this.#tree.unknown(attribute)
     if (leaf.kind === 'holds') return this.#holds(term, leaf, outcomes, condition)
-    if ((leaf.form === 'suffix' || leaf.form === 'part') && !this.#tree.isWhole(attribute)) {
+    if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) {
       this.#isExact = false
       return this.#opaque(term, [leaf.attribute], outcomes, condition)
     }
@@ -247,6 +248,9 @@ export class Space {
     return unknown
   }
 }
+
+/** Forms that need a text of every class, of which there may be too many. */
+const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set(['suffix', 'part', 'pattern', 'length'])
 
 /** `a && b` is `decisive` where one of the two is, and the other outcome where both are that. */
 function logic(

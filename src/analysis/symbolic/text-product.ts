@@ -1,3 +1,4 @@
+import { type PatternMachine, patternMachine } from './pattern-machine.ts'
 import type { TextDomain } from './text-domains.ts'
 import type { TextQuestions } from './texts.ts'
 
@@ -13,6 +14,10 @@ interface State {
   readonly tail: string
   /** Which parts were met, a digit each. */
   readonly met: string
+  /** Characters so far, as far as they count. */
+  readonly length: number
+  /** Where each regular expression is. */
+  readonly patterns: readonly string[]
 }
 
 /**
@@ -25,11 +30,15 @@ export function exploreTexts(
   domain: TextDomain,
 ): readonly string[] | undefined {
   const { equal, prefixes, suffixes, infixes } = questions
+  const machines = [...questions.patterns].map((one) => patternMachine(one) as PatternMachine)
   const begun = beginningsOf([...equal, ...prefixes])
   const parts = [...suffixes, ...infixes]
   const tails = beginningsOf(parts)
   const within = [...infixes]
-  const characters = charactersFor([...equal, ...prefixes, ...parts], domain)
+  const characters = charactersFor(
+    [...equal, ...prefixes, ...parts, ...machines.flatMap((one) => one.characters)],
+    domain,
+  )
   const meet = (tail: string, met: string) =>
     within.map((part, at) => (met[at] === '1' || tail.endsWith(part) ? '1' : '0')).join('')
   const nothing = within.map(() => '0').join('')
@@ -39,6 +48,8 @@ export function exploreTexts(
     prefix: longest('', prefixes),
     tail: '',
     met: meet('', nothing),
+    length: 0,
+    patterns: machines.map(({ start }) => start),
   }
   const next = (state: State, character: string): State | undefined => {
     const after = domain.step(state.domain, character)
@@ -47,10 +58,14 @@ export function exploreTexts(
     const own = text !== undefined && begun.has(text) ? text : undefined
     const tail = tailOf(state.tail + character, tails)
     const prefix = own !== undefined && prefixes.has(own) ? own : state.prefix
-    return { domain: after, begun: own, prefix, tail, met: meet(tail, state.met) }
+    const length = Math.min(state.length + 1, questions.longest + 1)
+    const patterns = machines.map((one, index) =>
+      one.step(state.patterns[index] as string, character),
+    )
+    return { domain: after, begun: own, prefix, tail, met: meet(tail, state.met), length, patterns }
   }
-  const keyOf = ({ domain: at, begun: own, prefix, tail, met }: State) =>
-    JSON.stringify([at, own ?? null, prefix ?? null, tail, met])
+  const keyOf = ({ domain: at, begun: own, prefix, tail, met, length, patterns }: State) =>
+    JSON.stringify([at, own ?? null, prefix ?? null, tail, met, length, patterns])
   const found: string[] = []
   const seen = new Set([keyOf(first)])
   let layer: readonly (readonly [string, State])[] = [['', first]]

@@ -1,3 +1,5 @@
+import { sampleOf } from './hints.ts'
+import { type PatternMachine, patternMachine } from './pattern-machine.ts'
 import { isInDomain, type TextDomain, walk } from './text-domains.ts'
 import { charactersFor, exploreTexts, longest } from './text-product.ts'
 
@@ -7,6 +9,10 @@ export interface TextQuestions {
   readonly prefixes: ReadonlySet<string>
   readonly suffixes: ReadonlySet<string>
   readonly infixes: ReadonlySet<string>
+  /** Regular expressions that `patternMachine` knows. */
+  readonly patterns: ReadonlySet<string>
+  /** Up to here it counts how many characters there are; -1: it does not. */
+  readonly longest: number
   /** Parts of texts that may come out otherwise, for the search for examples only. */
   readonly hints: ReadonlySet<string>
 }
@@ -24,11 +30,13 @@ export interface Texts {
  * end and to contain. Only texts that the domain cannot have are left out.
  */
 export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
-  const { suffixes, infixes } = questions
+  const { suffixes, infixes, patterns, longest: counted } = questions
   const found = byBeginning(questions, domain)
   addLikely(found, questions, domain, questions.hints)
-  if (suffixes.size === 0 && infixes.size === 0) return { values: [...found], isWhole: true }
-  addLikely(found, questions, domain, [...suffixes, ...infixes].slice(0, MOST_JOINED))
+  if (suffixes.size + infixes.size + patterns.size === 0 && counted < 0)
+    return { values: [...found], isWhole: true }
+  const parts = [...suffixes, ...infixes, ...[...patterns].map(sampleOf)]
+  addLikely(found, questions, domain, parts.slice(0, MOST_JOINED))
   const signature = signatureOf(questions)
   const seen = new Set([...found].map(signature))
   const rest = exploreTexts(questions, domain)
@@ -141,12 +149,22 @@ function addLikely(
 }
 
 /** Texts with the same one come out the same, whatever is asked. */
-function signatureOf({ equal, prefixes, suffixes, infixes }: TextQuestions) {
+function signatureOf(questions: TextQuestions) {
+  const { equal, prefixes, suffixes, infixes, patterns, longest: counted } = questions
+  const machines = [...patterns].map((pattern) => patternMachine(pattern) as PatternMachine)
   return (text: string) =>
     JSON.stringify([
       equal.has(text) ? text : null,
       longest(text, prefixes) ?? null,
       [...suffixes].map((suffix) => Number(text.endsWith(suffix))).join(''),
       [...infixes].map((infix) => Number(text.includes(infix))).join(''),
+      machines.map((machine) => Number(isMatch(text, machine))).join(''),
+      Math.min([...text].length, counted + 1),
     ])
+}
+
+function isMatch(text: string, machine: PatternMachine): boolean {
+  let state = machine.start
+  for (const character of text) state = machine.step(state, character)
+  return machine.accepts(state)
 }

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { compareModels, type SemanticDiff } from '../../src/analysis/diff/compare.ts'
+import { supposedOf } from '../../src/cli/diff.ts'
+import { openVerdicts } from '../../src/cli/verdicts.ts'
+import type { Model } from '../../src/model/model.ts'
+import type { Supposed } from '../../src/program/explain.ts'
+import { loadText } from '../../src/sources/file/load.ts'
+import { claimValues } from './claim-values.ts'
+import { anyChanges, changed, textOf, usualChanges, writtenFile } from './configurations.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * Where the semantic diff shows and doubts nothing, no request is decided otherwise: two files
+ * that differ as people make them differ, asked about requests near to what they say. The listener
+ * is not told to the program: the host finds it, as on the wire.
+ */
+
+function modelFrom(text: string): Model | undefined {
+  const { value, diagnostics } = loadText(text, 'a.yaml', { environment: {} }).result
+  return diagnostics.some(({ severity }) => severity === 'error') ? undefined : value
+}
+
+function requestsFor(texts: readonly string[]): fc.Arbitrary<Supposed> {
+  const value = claimValues(["'a' 'ab' 'b' 'x' 1 2 2.5 0.5 0.9 10"])
+  const hosts = ['a.test', 'b.test', 'c.b.test', 'd.test', 'other', '', '.test']
+  const paths = ['/', '/a', '/ab', '/a/', '/a/b', '/a/bc', '/b', '/admin', '/admin/x', '*', '//a']
+  const claims = fc.record(
+    {
+      sub: value,
+      groups: fc.oneof(value, fc.subarray(['a', 'ab', 'x'])),
+      o: fc.oneof(
+        value,
+        fc.dictionary(fc.constantFrom('x', 'a'), value, { noNullPrototype: true }),
+      ),
+    },
+    { requiredKeys: [] },
+  )
+  return fc
+    .record({
+      method: fc.constantFrom('GET', 'PUT', 'POST', 'get'),
+      path: fc.constantFrom(...paths),
+      host: fc.constantFrom(...hosts),
+      search: fc.constantFrom('', '?q=a', '?q=b&r=a', '?%71=a', '?r=a&q=a'),
+      x: fc.constantFrom(undefined, 'a', 'b', '', 'ab'),
+      y: fc.constantFrom(undefined, 'a'),
+      source: fc.constantFrom('10.0.0.7', '10.1.0.7', '192.0.2.1', '2001:db8::1'),
+      jwt: fc.option(claims, { nil: undefined, freq: 4 }),
+      apiKey: fc.constantFrom(undefined, {}),
+    })
+    .map(({ jwt, apiKey, x, y, ...rest }) => ({
+      ...rest,
+      headers: Object.entries({ x, y }).flatMap(([name, own]) =>
+        own === undefined ? [] : [[name, own]],
+      ),
+      sourcePort: texts.length,
+      identity: {
+        ...(jwt === undefined ? {} : { jwt: { iss: 'https://issuer.example', ...jwt } }),
+        ...(apiKey === undefined ? {} : { apiKey }),
+      },
+    })) as fc.Arbitrary<Supposed>
+}
+
+function compare(old: Model, now: Model) {
+  const [was, is] = [openVerdicts(old), openVerdicts(now)]
+  const found: SemanticDiff = compareModels(old, now, {
+    old: (one) => was.decide(supposedOf(one), one.isConnection),
+    now: (one) => is.decide(supposedOf(one), one.isConnection),
+  })
+  return { was, is, found }
+}
+
+describe('two configurations', () => {
+  it('no request is decided otherwise where nothing is shown or doubted', () => {
+    const seen = { differing: 0, silent: 0 }
+    const property = fc.property(
+      writtenFile,
+      anyChanges,
+      fc.array(requestsFor([]), { minLength: 80, maxLength: 80 }),
+      (file, changes, requests) => {
+        const texts = [textOf(file), textOf(changed(file, changes))] as const
+        const [old, now] = texts.map(modelFrom)
+        if (old === undefined || now === undefined) return
+        const { was, is, found } = compare(old, now)
+        const said = new Set([...found.differences, ...found.untold].map(({ kind }) => kind))
+        if (said.size === 0) seen.silent++
+        for (const one of requests) {
+          const [before, after] = [was.decide(one), is.decide(one)]
+          if (before.isAdmitted === after.isAdmitted) continue
+          seen.differing++
+          const kind = after.isAdmitted ? 'admitted' : 'refused'
+          const shown = fc.stringify([...texts, one, before, after])
+          assert.ok(said.has(kind), shown)
+        }
+        was.close()
+        is.close()
+      },
+    )
+    fc.assert(property, fuzz(0.5))
+    assert.ok(seen.differing > 0 && seen.silent > 0)
+  })
+
+  it('it is seldom not known what a usual change does', () => {
+    const seen = { pairs: 0, doubted: 0 }
+    const property = fc.property(writtenFile, usualChanges, (file, changes) => {
+      const after = changed(file, changes)
+      const [old, now] = [modelFrom(textOf(file)), modelFrom(textOf(after))]
+      if (old === undefined || now === undefined || textOf(file) === textOf(after)) return
+      const { was, is, found } = compare(old, now)
+      seen.pairs++
+      if (found.untold.length > 0) seen.doubted++
+      was.close()
+      is.close()
+    })
+    fc.assert(property, fuzz(0.5))
+    if (process.env['FUZZ_SHOW'] !== undefined) console.log(seen)
+    if (seen.pairs > 100) assert.ok(seen.doubted < seen.pairs / 4, JSON.stringify(seen))
+  })
+})
