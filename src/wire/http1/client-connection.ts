@@ -6,6 +6,7 @@ import type { Deadlines, Timed } from '../deadlines.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
+import { keepAliveTimeout } from './keep-alive.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf, refuse } from './refusals.ts'
 import { isInterim, MOST_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
@@ -14,8 +15,8 @@ export class ClientConnection implements UpstreamConnection, Timed {
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
-  /** When it became idle, for the pool. */
-  idleSince = 0
+  /** Milliseconds that the upstream keeps it while it is idle, as its last response says. */
+  keepAliveTimeout = Number.POSITIVE_INFINITY
   readonly #body = new BodyReader()
   readonly #deadlines: Deadlines
   readonly #limits: HeadLimits
@@ -187,6 +188,7 @@ export class ClientConnection implements UpstreamConnection, Timed {
     }
     this.deadline = Number.POSITIVE_INFINITY
     this.#timeout = Number.POSITIVE_INFINITY
+    this.keepAliveTimeout = keepAliveTimeout(head.fields)
     const asWire = this.#events?.response(head) ?? false
     if (this.#isTunnel || this.#events === undefined) return next
     beginBody(this.#body, head.framing, head.length, asWire)
