@@ -75,14 +75,21 @@ routes:
     return sockets
   }
 
-  const answerOf = async (socket: Socket): Promise<string> => {
-    let text = ''
-    while (!text.endsWith('ok') && !/content-length: 0/.test(text)) {
-      const [bytes] = (await once(socket, 'data')) as [Buffer]
-      text += bytes.toString('latin1')
-    }
-    return text.slice(9, 12)
-  }
+  /** Its status; `closed` where the connection ends before there is one. */
+  const answerOf = (socket: Socket) =>
+    new Promise<string>((resolve) => {
+      let text = ''
+      const onClose = () => resolve('closed')
+      const onData = (bytes: Buffer) => {
+        text += bytes.toString('latin1')
+        if (!/\r\n\r\n/.test(text)) return
+        socket.off('data', onData)
+        socket.off('close', onClose)
+        resolve(text.slice(9, 12))
+      }
+      socket.on('data', onData)
+      socket.once('close', onClose)
+    })
 
   /** All post at once. */
   const burst = async (sockets: readonly Socket[], meanwhile = () => {}) => {
