@@ -24,6 +24,7 @@ export async function upstream(): Promise<Report> {
     settings: {
       connectTimeout: 1_000,
       idleTimeout: 1_000,
+      maxAge: 3_600_000,
       keepalive: { enabled: false, time: 0, interval: 0, retries: 0 },
     },
     deadlines: new Deadlines(),

@@ -84,6 +84,7 @@ export interface DecisionFileSettings {
 export interface UpstreamSettings {
   readonly connectTimeout: number
   readonly idleTimeout: number
+  readonly maxAge: number
   readonly maxConnections?: number
   readonly keepalive: KeepaliveSettings
 }

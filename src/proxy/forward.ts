@@ -59,9 +59,31 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   start(): void {
-    const connection = this.#pool.take()
-    if (connection !== undefined) this.#send(connection)
-    else this.#open()
+    const isRepeatable = this.#isRepeatable()
+    const connection = this.#pool.take(isRepeatable)
+    if (connection === undefined) this.#open()
+    else if (isRepeatable || connection.isClosed === undefined) this.#send(connection)
+    else this.#lookFirst(connection)
+  }
+
+  /**
+   * That the upstream has closed the connection may be known to the kernel and not yet to us. After
+   * two turns of the event loop all that came until now was read.
+   */
+  #lookFirst(connection: UpstreamConnection): void {
+    setImmediate(() =>
+      setImmediate(() => {
+        if (connection.isClosed) {
+          if (!this.#isOver) this.start()
+        } else if (this.#isOver) connection.release()
+        else this.#send(connection)
+      }),
+    )
+  }
+
+  #isRepeatable(): boolean {
+    const { framing, method } = this.downstream.head
+    return framing === 'none' && IDEMPOTENT.has(method)
   }
 
   /** The client went away, or somebody else answers. */
@@ -293,8 +315,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
 
   #failed(reason: string, isUntouched: boolean): void {
     // An idle connection may be closed by the upstream in the moment that it is used again.
-    const { framing, method } = this.downstream.head
-    const isRepeatable = framing === 'none' && (IDEMPOTENT.has(method) || isUnseen(reason))
+    const { framing } = this.downstream.head
+    const isRepeatable = this.#isRepeatable() || (framing === 'none' && isUnseen(reason))
     if (isUntouched && !this.#isFresh && isRepeatable) this.#open()
     else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
   }

@@ -40,7 +40,7 @@ async function open(listener: RequestListener) {
   const endpoints = [{ host: '127.0.0.1', port }]
   const backend: Backend = { kind: 'host', name: 'test', origin, policies: [], endpoints }
   const keepalive = { enabled: false, time: 1, interval: 1, retries: 1 }
-  const settings = { connectTimeout: 500, idleTimeout: 1_000, keepalive }
+  const settings = { connectTimeout: 500, idleTimeout: 1_000, maxAge: 3_600_000, keepalive }
   const around = { settings, deadlines: new Deadlines(20), resolver }
   const ask = asker(openCluster(backend, [], around))
   return (question: Partial<Question> = {}) => ask(exchangeOf(), { ...QUESTION, ...question })

@@ -35,6 +35,7 @@ interface ConnectionLimits {
   readonly maxPendingRequests: number
   readonly maxRequestsPerConnection?: number | undefined
   readonly idleTimeout?: number | undefined
+  readonly maxAge?: number | undefined
 }
 
 interface Tcp {
@@ -87,6 +88,7 @@ export function planOf(
       connectTimeout,
       idleTimeout: limits?.idleTimeout ?? settings.idleTimeout,
       most: limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY,
+      maxAge: limits?.maxAge ?? settings.maxAge,
       maxPending: limits?.maxPendingRequests ?? 1_024,
       maxRequestsPerConnection: limits?.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,
     },

@@ -19,11 +19,13 @@ export interface RequestPool {
   readonly idle: number
   readonly waiting: number
   /** A connection that is free now, or undefined: then ask for one. */
-  take(): UpstreamConnection | undefined
+  take(isRepeatable?: boolean): UpstreamConnection | undefined
   request(waiting: Waiting): void
   cancel(waiting: Waiting): void
   /** A connection for octets instead of requests. */
   connect(events: DialEvents): Dialing
+  /** The addresses that its name leads to now. */
+  follow(addresses: readonly string[]): void
   close(): void
 }
 

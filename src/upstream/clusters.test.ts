@@ -24,6 +24,7 @@ import { systemNames } from './name-source.ts'
 const SETTINGS: UpstreamSettings = {
   connectTimeout: 500,
   idleTimeout: 5_000,
+  maxAge: 3_600_000,
   keepalive: { enabled: true, time: 60_000, interval: 60_000, retries: 3 },
 }
 const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })

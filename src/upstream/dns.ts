@@ -26,8 +26,18 @@ const SLOWEST_RETRY = 30_000
 const STALE_WHILE_FAILING = 3_600_000
 const STALE_WHILE_ABSENT = 30_000
 
+/** Whoever has connections to where a name leads. */
+export interface Follower {
+  /** Whether it has any now: then the name is looked up again whenever its answer has expired. */
+  isActive(): boolean
+  /** After each answer of a name server: the addresses that are still good. */
+  follow(addresses: readonly string[]): void
+}
+
 class Name {
   readonly name: string
+  /** The last answer of a name server. */
+  answered: readonly Address[] = []
   resolution: Resolution = 'dns'
   /** When an answer was had from a name server; and until when it holds. */
   knownAt = Number.NEGATIVE_INFINITY
@@ -59,6 +69,7 @@ export class Resolver {
   readonly #most: number
   readonly #observe: (outcome: LookupOutcome) => void
   readonly #names = new Map<string, Name>()
+  readonly #followers = new Map<string, Set<Follower>>()
   #isClosed = false
 
   constructor({ lookupFamily }: DnsSettings, options: ResolverOptions) {
@@ -87,6 +98,18 @@ export class Resolver {
     }
     if (name.isDue && name.pending === undefined) this.#lookUp(name)
     return this.#ordered(name, name.resolution)
+  }
+
+  /** Returns how to end it. An address needs no following. */
+  follow(host: string, follower: Follower): () => void {
+    if (literalAddress(host) !== undefined) return () => {}
+    const key = host.toLowerCase()
+    const own = this.#followers.get(key) ?? new Set()
+    this.#followers.set(key, own.add(follower))
+    return () => {
+      own.delete(follower)
+      if (own.size === 0 && this.#followers.get(key) === own) this.#followers.delete(key)
+    }
   }
 
   close(): void {
@@ -130,10 +153,29 @@ export class Resolver {
       name.resolution = addresses
       name.knownAt = this.#now()
       name.failures = 0
+      this.#tell(name, addresses)
       return this.#keep(name, Math.min(LONGEST, Math.max(SHORTEST, ttl)))
     }
     if (!this.#isStale(name, STALE_WHILE_ABSENT)) name.resolution = 'dns-no-name'
     return this.#keep(name, NEGATIVE)
+  }
+
+  /**
+   * A family that is missing for once may only be late (RFC 8305 §3): its addresses count until
+   * they are missing twice.
+   */
+  #tell(name: Name, addresses: readonly Address[]): void {
+    const late = name.answered.filter(
+      ({ family }) => !addresses.some((one) => one.family === family),
+    )
+    const good = [...addresses, ...late].map(({ address }) => address)
+    name.answered = addresses
+    for (const follower of this.#followers.get(name.name) ?? []) follower.follow(good)
+  }
+
+  #isFollowed({ name }: Name): boolean {
+    for (const follower of this.#followers.get(name) ?? []) if (follower.isActive()) return true
+    return false
   }
 
   #fail(name: Name, { code }: NodeJS.ErrnoException): Resolution {
@@ -160,7 +202,8 @@ export class Resolver {
   }
 
   #onDue(name: Name): void {
-    if (typeof name.resolution !== 'string' && name.isUsed) {
+    const isNeeded = name.isUsed || this.#isFollowed(name)
+    if (typeof name.resolution !== 'string' && isNeeded) {
       this.#lookUp(name)
       return
     }

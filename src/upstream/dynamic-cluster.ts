@@ -5,7 +5,13 @@ import type { Choice } from './cluster.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type { ClusterCounts, ClusterExpressions, OpenCluster, Surroundings } from './clusters.ts'
 import { dialer } from './connect.ts'
-import { authorityOf, type ClusterParts, dialOptions, endpointName } from './fixed-cluster.ts'
+import {
+  authorityOf,
+  type ClusterParts,
+  dialOptions,
+  endpointName,
+  followName,
+} from './fixed-cluster.ts'
 import { Pool } from './pool.ts'
 
 /** Targets that connections are kept for; whoever was not asked for longest makes room. */
@@ -15,6 +21,7 @@ interface Target {
   readonly endpoint: string
   readonly host: string
   readonly pool: Pool
+  readonly unfollow: () => void
 }
 
 /**
@@ -63,7 +70,10 @@ export class DynamicCluster implements OpenCluster {
 
   close(): void {
     this.#isClosed = true
-    for (const { pool } of this.#targets.values()) pool.close()
+    for (const { pool, unfollow } of this.#targets.values()) {
+      unfollow()
+      pool.close()
+    }
   }
 
   counts(): ClusterCounts {
@@ -83,9 +93,10 @@ export class DynamicCluster implements OpenCluster {
   #open(wanted: string): Target | string {
     const endpoint = parseTarget(wanted, this.#plan.tls === undefined ? 80 : 443)
     if (endpoint === undefined) return 'bad-target'
-    for (const [oldest, { pool }] of this.#targets) {
+    for (const [oldest, { pool, unfollow }] of this.#targets) {
       if (this.#targets.size < this.#most) break
       this.#targets.delete(oldest)
+      unfollow()
       pool.close()
     }
     const { deadlines, observe, allowLocalTargets } = this.#surroundings
@@ -95,7 +106,8 @@ export class DynamicCluster implements OpenCluster {
     const dial = dialer({ kind: 'tcp', host, port }, options)
     const pool = new Pool(dial, this.#plan.pool, deadlines, observe?.(this.name))
     if (this.#isClosed) pool.close()
-    return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool }
+    const unfollow = this.#isClosed ? () => {} : followName(this.#surroundings, host, pool)
+    return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool, unfollow }
   }
 }
 

@@ -75,10 +75,14 @@ export class FixedCluster implements OpenCluster {
         : new Pool(dial, plan.pool, deadlines, observer)
       return new Member(endpointName(endpoint), hostOf(endpoint), pool, at)
     })
+    const follows = endpoints.map((endpoint, at) => {
+      const { pool } = this.#members[at] as Member
+      return 'path' in endpoint ? () => {} : followName(surroundings, endpoint.host, pool)
+    })
     this.#balancer = balancer(plan.algorithm, this.#members, { hashKey: expressions.hashKey })
     const { eviction, healthCheck } = plan
     this.#outliers = eviction && new Outliers(endpoints.length, eviction, this.#watcher(observer))
-    this.#stops =
+    const checks =
       healthCheck === undefined
         ? []
         : endpoints.map((endpoint, at) => {
@@ -100,6 +104,7 @@ export class FixedCluster implements OpenCluster {
               },
             )
           })
+    this.#stops = [...follows, ...checks]
   }
 
   get isHealthy(): boolean {
@@ -198,6 +203,18 @@ class Chosen implements Choice {
     this.#isDone = true
     this.#cluster.over(this.#member, this.#exchange, attempt)
   }
+}
+
+/** Has connections follow a name; returns how to end it. */
+export function followName(
+  { resolver }: Surroundings,
+  host: string,
+  pool: RequestPool,
+): () => void {
+  return resolver.follow(host, {
+    isActive: () => pool.open > 0,
+    follow: (addresses) => pool.follow(addresses),
+  })
 }
 
 export function dialOptions(

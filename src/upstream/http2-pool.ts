@@ -10,6 +10,7 @@ export function http2Pool(dial: Dial, options: PoolOptions, deadlines: Deadlines
   const own = {
     ...(Number.isFinite(most) ? { most } : {}),
     ...(maxPending === undefined ? {} : { maxPending }),
+    ...(options.maxAge === undefined ? {} : { maxAge: options.maxAge }),
   }
   const pool = new Http2Pool(dial, own, deadlines)
   return {
@@ -25,6 +26,7 @@ export function http2Pool(dial: Dial, options: PoolOptions, deadlines: Deadlines
       return pool.waiting
     },
     take: () => pool.take(),
+    follow: (addresses) => pool.follow(addresses),
     request: (waiting) => pool.request(waiting),
     cancel: (waiting) => pool.cancel(waiting),
     connect: dial,

@@ -5,7 +5,8 @@ import type { Deadlines, Timed } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
 import { type Dial, type DialEvents, type Dialing, dialer } from './connect.ts'
 import type { ConnectFailure } from './connect-failure.ts'
-import { Link, LinkedList } from './linked-list.ts'
+import { LinkedList } from './linked-list.ts'
+import { idleUntil, isTrusted, Pending, Pooled } from './pooled.ts'
 
 /** Times are milliseconds; Infinity: no limit. */
 export interface PoolOptions {
@@ -47,33 +48,6 @@ export interface PoolObserver {
 /** Turns a socket into something that requests can be sent on; a word where it speaks another tongue. */
 export type Speak = (socket: Socket, protocol: string) => ClientConnection | ConnectFailure
 
-/** A connection and its account. */
-class Pooled {
-  readonly connection: ClientConnection
-  /** Its place among the idle. */
-  readonly link: Link<Pooled>
-  readonly retireAt: number
-  requests = 0
-
-  constructor(connection: ClientConnection, retireAt: number) {
-    this.connection = connection
-    this.link = new Link<Pooled>(this)
-    this.retireAt = retireAt
-  }
-}
-
-class Pending {
-  readonly waiting: Waiting
-  readonly link: Link<Pending>
-  readonly deadline: number
-
-  constructor(waiting: Waiting, deadline: number) {
-    this.waiting = waiting
-    this.link = new Link<Pending>(this)
-    this.deadline = deadline
-  }
-}
-
 /**
  * Connections to one endpoint. The last one used is the first to be used again, so that those
  * which load no longer needs grow old and close.
@@ -93,6 +67,8 @@ export class Pool implements Timed {
   #open = 0
   /** Connections for octets on their way. */
   #raw = 0
+  /** Undefined where there is no name that could lead elsewhere. */
+  #addresses: ReadonlySet<string> | undefined = undefined
   #isClosing = false
   #isServing = false
 
@@ -136,11 +112,25 @@ export class Pool implements Timed {
     return this.#dialing.size + this.#raw
   }
 
-  /** A connection that is free now, or undefined: then ask for one to be opened. */
-  take(): ClientConnection | undefined {
+  /**
+   * A connection that is free now, or undefined: then ask for one to be opened. A request that
+   * cannot be repeated gets none that the endpoint may have closed meanwhile.
+   */
+  take(isRepeatable = true): ClientConnection | undefined {
     // Whoever waits was here before.
     if (this.#queue.size > 0) return undefined
-    return this.#takeIdle()
+    return this.#takeIdle(isRepeatable)
+  }
+
+  /** Where the name leads now: connections to other addresses close as soon as they are idle. */
+  follow(addresses: readonly string[]): void {
+    this.#addresses = new Set(addresses)
+    for (let left = this.#idle.size; left > 0; left--) {
+      const pooled = this.#idle.shift()
+      if (pooled === undefined) return
+      if (this.#addresses.has(pooled.address)) this.#idle.push(pooled.link)
+      else pooled.connection.abort()
+    }
   }
 
   /** Asks for a connection. Exactly one of the two calls follows, unless cancelled. */
@@ -228,13 +218,19 @@ export class Pool implements Timed {
     }
   }
 
-  #takeIdle(): ClientConnection | undefined {
+  #takeIdle(isRepeatable: boolean): ClientConnection | undefined {
+    if (this.#idle.size === 0) return undefined
+    const now = performance.now()
     for (;;) {
       const pooled = this.#idle.pop()
       if (pooled === undefined) return undefined
       const { connection } = pooled
       // Between the destruction of a socket and the news of it anything may run, this too.
       if (connection.isClosed || !connection.socket.writable) continue
+      if (connection.deadline <= now || (!isRepeatable && !isTrusted(pooled, now))) {
+        connection.abort()
+        continue
+      }
       connection.deadline = Number.POSITIVE_INFINITY
       pooled.requests++
       return connection
@@ -245,12 +241,15 @@ export class Pool implements Timed {
     const { connection } = pooled
     const now = performance.now()
     const { idleTimeout, maxRequestsPerConnection } = this.#options
-    const isSpent = pooled.requests >= maxRequestsPerConnection || now >= pooled.retireAt
+    const until = Math.min(idleUntil(pooled, now, idleTimeout), pooled.retireAt)
+    const hasMoved = this.#addresses?.has(pooled.address) === false
+    const isSpent = pooled.requests >= maxRequestsPerConnection || now >= until || hasMoved
     if (isSpent || (this.#isClosing && this.#queue.size === 0)) {
       connection.abort()
       return
     }
-    connection.deadline = Math.min(now + idleTimeout, pooled.retireAt)
+    connection.deadline = until
+    pooled.idleSince = now
     this.#idle.push(pooled.link)
     if (this.#queue.size > 0) this.#serveSoon()
   }
@@ -270,7 +269,7 @@ export class Pool implements Timed {
 
   #serve(): void {
     while (this.#queue.size > 0) {
-      const connection = this.#takeIdle()
+      const connection = this.#takeIdle(true)
       if (connection === undefined) return
       const pending = this.#queue.first as Pending
       this.#forget(pending)

@@ -22,6 +22,8 @@ export interface ResponseEvents {
 
 /** A connection, or one stream of it, that takes one request at a time. */
 export interface UpstreamConnection {
+  /** Of one that others used before; undefined where that says nothing. */
+  readonly isClosed?: boolean
   /**
    * Begins a request with its head in the form of HTTP/1.1; where it has a body, `write` and `end`
    * follow. Chunked bodies come with their framing.

@@ -12,6 +12,9 @@ export const connectionLimits = z
     maxRequestsPerConnection: count()
       .optional()
       .describe('After so many requests a connection is closed.'),
+    maxAge: duration()
+      .optional()
+      .describe('After about so long a connection makes room for a new one.'),
     idleTimeout: duration().optional().describe('How long an unused connection is kept.'),
   })
   .describe('How many connections and waiting requests a backend may have.')

@@ -7,6 +7,7 @@ import { HeldBytes } from '../held-bytes.ts'
 import { type LentReads, lentReadsOf, type Reader } from '../lent-reads.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
+import { keepAliveTimeout } from './keep-alive.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
 import { refusalOf, refuse } from './refusals.ts'
 import { isInterim, MOST_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
@@ -15,8 +16,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   readonly socket: Socket
   readonly head: ResponseHead = new ResponseHead()
   deadline = Number.POSITIVE_INFINITY
-  /** When it became idle, for the pool. */
-  idleSince = 0
+  /** Milliseconds that the upstream keeps it while it is idle, as its last response says. */
+  keepAliveTimeout = Number.POSITIVE_INFINITY
   readonly #body = new BodyReader()
   readonly #deadlines: Deadlines
   readonly #limits: HeadLimits
@@ -202,6 +203,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     }
     this.deadline = Number.POSITIVE_INFINITY
     this.#timeout = Number.POSITIVE_INFINITY
+    this.keepAliveTimeout = keepAliveTimeout(head.fields)
     const asWire = this.#events?.response(head) ?? false
     if (this.#isTunnel || this.#events === undefined) return next
     beginBody(this.#body, head.framing, head.length, asWire)

@@ -21,6 +21,7 @@ export const TRANSFER_ENCODING = 7
 export const EXPECT = 8
 export const UPGRADE = 9
 export const TE = 10
+export const KEEP_ALIVE = 11
 
 /** At its kind's number. The last ones have no constant: to know that they are hop-by-hop is all. */
 const KNOWN: readonly string[] = [

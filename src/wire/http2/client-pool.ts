@@ -77,6 +77,11 @@ export class Http2Pool implements SessionEvents, Timed {
     return undefined
   }
 
+  /** Where the name leads now: connections to other addresses take no more streams. */
+  follow(addresses: readonly string[]): void {
+    for (const session of this.#sessions) if (!addresses.includes(session.address)) session.drain()
+  }
+
   /** Exactly one of the two calls follows, unless cancelled. */
   request(waiting: StreamWaiting): void {
     if (this.isFull) {
@@ -142,7 +147,10 @@ export class Http2Pool implements SessionEvents, Timed {
   #openMore(): void {
     const { most, streams } = this.#options
     const needed = Math.ceil(this.#waiting.size / streams)
-    while (this.dialing < needed && this.dialing + this.#sessions.size < most) this.#openOne()
+    // Those that take no more streams must not keep new ones from being opened.
+    let usable = 0
+    for (const session of this.#sessions) if (!session.isClosing) usable++
+    while (this.dialing < needed && this.dialing + usable < most) this.#openOne()
   }
 
   #openOne(): void {

@@ -16,6 +16,8 @@ export interface SessionOptions {
   readonly connectTimeout: number
   readonly pingInterval: number
   readonly pingTimeout: number
+  /** After about so long a connection takes no more streams. */
+  readonly maxAge: number
   /** For requests that name no host. */
   readonly authority: string
   readonly head: HeadLimits
@@ -29,6 +31,7 @@ export const SESSION_OPTIONS: SessionOptions = {
   connectTimeout: 10_000,
   pingInterval: 30_000,
   pingTimeout: 15_000,
+  maxAge: 3_600_000,
   authority: 'localhost',
   head: HEAD_LIMITS,
 }
@@ -49,12 +52,15 @@ export class ClientSession implements StreamHome, Timed {
   readonly session: ClientHttp2Session
   readonly scheme: 'http' | 'https'
   readonly authority: string
+  /** Of the upstream, once it was resolved. */
+  readonly address: string
   lastSeen = Number.POSITIVE_INFINITY
   deadline: number
   readonly #options: SessionOptions
   readonly #deadlines: Deadlines
   readonly #events: SessionEvents
   readonly #openedAt = performance.now()
+  readonly #retireAt: number
   #count = 0
   #isReady = false
   #isClosing = false
@@ -75,6 +81,8 @@ export class ClientSession implements StreamHome, Timed {
     this.#events = events
     this.scheme = 'encrypted' in socket ? 'https' : 'http'
     this.authority = options.authority
+    this.address = socket.remoteAddress ?? ''
+    this.#retireAt = performance.now() + options.maxAge * (0.9 + 0.2 * Math.random())
     this.deadline = performance.now() + PERIOD
     const session = connect(`${this.scheme}://${options.authority}`, {
       createConnection: () => socket,
@@ -95,6 +103,11 @@ export class ClientSession implements StreamHome, Timed {
 
   get hasRoom(): boolean {
     return this.#isReady && !this.#isClosing && !this.#isClosed && this.#count < this.#most
+  }
+
+  /** It takes no more streams. */
+  get isClosing(): boolean {
+    return this.#isClosing
   }
 
   /** Room for one request. */
@@ -127,6 +140,7 @@ export class ClientSession implements StreamHome, Timed {
     const now = performance.now()
     const { connectTimeout, idleTimeout, pingInterval, pingTimeout } = this.#options
     this.deadline = now + PERIOD
+    if (now > this.#retireAt && !this.#isClosing) this.drain()
     if (!this.#isReady) {
       if (now - this.#openedAt > connectTimeout) this.destroy('connect-timeout')
     } else if (this.#count === 0) {

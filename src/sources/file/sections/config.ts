@@ -245,6 +245,9 @@ const shape = {
     .strictObject({
       connectTimeout: duration().prefault('10s').describe('How long connecting may take.'),
       poolIdleTimeout: duration().prefault('90s').describe('How long an idle one is kept.'),
+      poolMaxAge: duration()
+        .prefault('1h')
+        .describe('After about so long a connection makes room for a new one.'),
       poolMaxSize: count().optional().describe('Connections to each endpoint; unbounded.'),
       keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })
@@ -348,6 +351,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     upstream: {
       connectTimeout: backend.connectTimeout,
       idleTimeout: backend.poolIdleTimeout,
+      maxAge: backend.poolMaxAge,
       ...(backend.poolMaxSize === undefined ? {} : { maxConnections: backend.poolMaxSize }),
       keepalive: backend.keepalives,
     },
