@@ -121,6 +121,20 @@ describe('effective: rules that every request satisfies guard nothing', () => {
     })
   }
 
+  for (const rule of [
+    'require: "\'host\' in request.headers"',
+    'require: source.port > 0',
+    "require: request.path.matches('^/')",
+  ]) {
+    it(`what cannot be shown either way is not called guarded: ${rule}`, async () => {
+      const text = configuration(route('x', { rules: [rule] }))
+      assert.deepEqual(await protections(text), { x: 'unknown' })
+      const { out, code } = await effective(text, '--fail-on-unprotected')
+      assert.match(out, /unprotected: 1\n.*x: not known whether its rules deny anything\n/)
+      assert.equal(code, 1)
+    })
+  }
+
   it('with a Deny rule beside them it is open by default', async () => {
     const rules = ['require: has(request.path)', `deny: request.path == '/x'`]
     assert.deepEqual(await protections(configuration(route('x', { rules }))), {

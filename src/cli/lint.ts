@@ -13,8 +13,10 @@ import { suppress } from '../analysis/lint/suppress.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { renderSarif } from '../diagnostics/render-sarif.ts'
+import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
+import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { readArgs } from './read-args.ts'
@@ -75,8 +77,14 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
   const text = isInput ? terminal.readInput() : textOf(file)
   if (text === undefined) return asFindings(loadFile(file, { environment }).result.diagnostics)
   const { result } = loadText(text, name, { environment })
-  const findings = result.value === undefined ? [] : lint(result.value, options)
-  return suppress([...asFindings(result.diagnostics), ...findings], text, name).toSorted(byPlace)
+  const { value: model, diagnostics } = result
+  const findings = model === undefined ? [] : lint(model, options)
+  const all = collector()
+  for (const diagnostic of diagnostics) all.report(diagnostic)
+  if (model !== undefined && !hasErrors(diagnostics)) {
+    for (const diagnostic of checkModel(name, model)) all.report(diagnostic)
+  }
+  return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)
 }
 
 function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number {

@@ -1,10 +1,11 @@
-import { guardsAt } from '../analysis/prove.ts'
+import { type Guard, guardsAt } from '../analysis/prove.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import type { GuardedWay, RuleGuard } from '../program/effective.ts'
 import type { Supposed } from '../program/explain.ts'
+import { supposedOf } from './diff.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
 /**
@@ -23,8 +24,9 @@ export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
     const place = { listener: `${gateway.name}/${listener.name}`, route: route?.name ?? '' }
     const found = proven.get(keyOf({ ...place, backend, provider })) ?? []
     if (found.some(({ guard }) => guard.kind === 'nothing')) return 'nothing'
-    const isProven = found.length > 0 && found.every(({ guard }) => guard.kind === 'something')
-    return isProven ? 'something' : 'unknown'
+    // An example may be of a request that nobody can send: the program has the last word.
+    const isShown = found.length > 0 && found.every(({ guard }) => isDenied(guard, way, verdicts))
+    return isShown ? 'something' : 'unknown'
   }
   return Object.assign(guards, { close: () => verdicts.close() })
 }
@@ -38,6 +40,13 @@ interface Named {
 
 function keyOf({ listener, route, backend, provider }: Named): string {
   return JSON.stringify([listener, route, backend, provider])
+}
+
+function isDenied(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): boolean {
+  if (guard.kind !== 'something') return false
+  const { example } = guard
+  const { isAdmitted, route: taken } = verdicts.decide(supposedOf(example), example.isConnection)
+  return !isAdmitted && taken === (route?.name ?? '')
 }
 
 /** For each match a request that it takes and that is denied. */

@@ -32,13 +32,13 @@ import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
+import { loadServable, unservable } from './check-model.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { type Fleet, openFleet, openMetrics } from './fleet.ts'
 import { endFrugally } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
-import { loadBetweenRequests } from './load.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
@@ -59,7 +59,8 @@ export const run = defineCommand({
   help: `portcullis run [-f FILE]
 
 Serves FILE, and takes over changes of it and of the files that it names while it
-runs: a change with an error changes nothing. Without FILE it serves an example
+runs: a change with an error changes nothing. A rule that can never match, as one on
+\`jwt\` without authentication, is an error here too. Without FILE it serves an example
 with a backend of its own.
 
   -f, --file FILE   the configuration, YAML or JSON
@@ -70,8 +71,9 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const stamp = stampOf(file ?? QUICKSTART)
     const { environment } = terminal
     const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
-    const { value: model } = loaded.result
-    const diagnostics = [...loaded.result.diagnostics, ...notImplemented(environment)]
+    const { value: model, diagnostics: read } = loaded.result
+    const unserved = toEnd(unservable(file ?? QUICKSTART, loaded.result))
+    const diagnostics = [...read, ...notImplemented(environment), ...unserved]
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example =
       file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
@@ -210,7 +212,7 @@ async function serveUntilStopped(
   const reloading = new Reloading({
     file,
     load: async () => {
-      const loaded = await loadBetweenRequests(file, terminal.environment)
+      const loaded = await loadServable(file, terminal.environment)
       newest = loaded.digest
       return loaded
     },

@@ -2,12 +2,9 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { compileProgram } from '../program/compile.ts'
-import { withExcerpts } from '../sources/file/excerpts.ts'
 import { loadFile, loadText } from '../sources/file/load.ts'
-import { checkKeys } from './check-keys.ts'
+import { checkModel, provenErrors } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { idleServices } from './idle-services.ts'
 import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 
@@ -18,12 +15,14 @@ export const validate = defineCommand({
 portcullis validate -f FILE [--json]
 
 Reads each FILE (- for the standard input) and the files that it names, as the
-gateway would, and prints all errors and warnings with their places.
+gateway would, and prints all errors and warnings with their places. Errors that
+\`portcullis lint\` proves in policies, such as rules that can never match, are among
+them; its warnings are not.
 
   --format text   for people (default)
   --format json   for programs: counts and messages as one object; --json for short
 
-Exit code: 0 without errors, 1 with errors, 2 where the command is not understood.`,
+Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   run: (args, terminal) => {
     const { values, positionals } = parse(args)
     const files = [...(values.file ?? []), ...positionals]
@@ -52,19 +51,21 @@ function parse(args: readonly string[]) {
   })
 }
 
-/** What its reader says, and what the gateway would say when it is put to use. */
+/** What its reader says, what the gateway would say of it, and what is proven of its policies. */
 function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
-  const { value: model, diagnostics: found } =
-    file === '-'
-      ? loadText(readInput(), 'standard-input', { environment }).result
-      : loadFile(file, { environment }).result
-  const diagnostics = [...found, ...notImplemented(environment)]
+  const isInput = file === '-'
+  const name = isInput ? 'standard-input' : file
+  const text = isInput ? readInput() : undefined
+  const { value: model, diagnostics: read } =
+    text === undefined
+      ? loadFile(file, { environment }).result
+      : loadText(text, name, { environment }).result
+  const diagnostics = [...read, ...notImplemented(environment)]
   // Files that could not be read have been told of; what they hold is not known.
   if (model === undefined || hasErrors(diagnostics)) return diagnostics
   const all = collector()
-  const { diagnostics: later } = compileProgram(model, undefined, idleServices({ value: 0 }))
-  const more = withExcerpts(file, [...checkKeys(model), ...later])
-  for (const diagnostic of [...diagnostics, ...more]) all.report(diagnostic)
+  const found = [...checkModel(file, model), ...provenErrors(name, model, text)]
+  for (const diagnostic of [...diagnostics, ...found]) all.report(diagnostic)
   return all.diagnostics()
 }
 

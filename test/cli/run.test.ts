@@ -109,6 +109,20 @@ ${more}routes:
     assert.match(own.out(), /PC0103.*unknown variable `reqest`[\s\S]*gateway\.yaml:\d+:\d+/)
   })
 
+  it('refuses a rule that can never match, at the start and as a change', async () => {
+    const NEVER = "jwt.sub == 'alice'"
+    writeFileSync(file, config(NEVER))
+    const refused = start('run', '-f', file)
+    running.push(refused)
+    assert.equal(await refused.exit, 1)
+    assert.match(refused.out(), /error\[AZ001\]: `jwt` is never set here[\s\S]*gateway\.yaml:\d+/)
+    const own = await serving(config(ANY))
+    writeFileSync(file, config(NEVER))
+    await until('the rejection', () => own.out().includes('AZ001'))
+    assert.equal(await status(ports.http, '/'), 200)
+    await stop(own)
+  })
+
   it('says which address of its own is taken, and exits with 1', async () => {
     writeFileSync(file, config(ANY).replace(`:${ports.admin}`, `:${ports.backend}`))
     const own = start('run', '-f', file)

@@ -4,7 +4,7 @@ import { openOrigins, preflightHeaders } from './checks/cors.ts'
 import { globs, impossibleTexts, nestedClaims } from './checks/impossible.ts'
 import { neverMatching } from './checks/never.ts'
 import { idleRules, misspeltClaims, unseenClaims } from './checks/observed.ts'
-import { pathBoundaries } from './checks/paths.ts'
+import { keptSlashes, pathBoundaries } from './checks/paths.ts'
 import {
   anyAudience,
   hiddenAddresses,
@@ -42,4 +42,5 @@ export const CHECKS: readonly Check[] = [
   nestedClaims,
   preflightHeaders,
   openOrigins,
+  keptSlashes,
 ]

@@ -21,15 +21,15 @@ export const CEL_CODES = defineCodes('PC01', 'Expressions (CEL)', [
     severity: 'error',
     title: 'the expression is too long, too deep or has too many parts',
     explanation:
-      'Expressions are bounded in length, in nesting and in number of parts, so that no ' +
-      'configuration can exhaust the memory or the stack of the gateway. The message names the ' +
-      'bound. Long chains of comparisons are shorter as `in` with a list; unrelated conditions ' +
-      'are better as several expressions, which are combined by the action of their block, and ' +
-      'which the gateway can index.',
+      'An expression has at most 65,536 characters, 20,000 parts and 200 levels of nesting, so ' +
+      'that no configuration can exhaust the memory or the stack of the gateway. The message says ' +
+      'which of the three was exceeded. A chain of comparisons with one attribute is shorter as ' +
+      '`in` with a list. Conditions that have nothing to do with each other are better as several ' +
+      'rules: each is looked up by itself, and a block of Allow rules admits what one of them matches.',
     example: {
       language: 'cel',
       wrong: "jwt.sub == 'user-1' || jwt.sub == 'user-2' || /* … */ jwt.sub == 'user-90000'",
-      right: "jwt.group == 'eng'",
+      right: "jwt.sub in ['user-1', 'user-2']",
       sketch: true,
     },
   },

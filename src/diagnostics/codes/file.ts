@@ -56,9 +56,11 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     title: 'an environment variable is not set',
     explanation:
       '`${NAME}` within a value, and `$NAME` as the whole value, stand for an environment variable ' +
-      'of the gateway. The variable is not set, and to go on with an empty text would be worse ' +
-      'than to stop. Set the variable, or write what to use in its place: `${NAME:-value}`. A ' +
-      'dollar that is only a dollar needs no escape, except before `{`: `$${`.',
+      'of the gateway; within a longer value `$NAME` is only text. The variable is not set, and to ' +
+      'go on with an empty string would be worse than to stop. Set the variable, or write what to ' +
+      'use in its place: `${NAME:-value}`. `$$` stands for one dollar wherever it is written: use ' +
+      'it before `{`, for a value such as `$NAME` that is no variable, and twice for two dollars. ' +
+      'Any other dollar stands for itself.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  logging:\n    level: ${LOG_LEVEL}',

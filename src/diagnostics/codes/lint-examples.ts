@@ -8,6 +8,13 @@ export function withToken(...rules: readonly string[]): string {
   return `${HEAD}${TOKEN}    authorization:\n      rules:\n${listOf(rules)}\n${TAIL}`
 }
 
+/** A route with a CORS policy. */
+export function corsRoute(more: string, match: string, origin = 'https://app.example.com'): string {
+  const cors = `    cors: { allowOrigins: [${origin}], ${more} }\n`
+  const matches = `  matches:\n  - path: { pathPrefix: /api }\n    ${match}\n`
+  return `${GATEWAY}routes:\n- name: api\n${matches}  policies:\n${cors}${TAIL}`
+}
+
 export const GATEWAY = 'gateways:\n  default: { port: 8080 }\n'
 
 const HEAD = `${GATEWAY}routes:\n- name: api\n  policies:\n`

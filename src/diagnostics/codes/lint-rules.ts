@@ -121,7 +121,8 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
       "`startsWith('/api')` also matches `/apix`, and a Deny rule for exactly `/admin` leaves " +
       '`/admin/` and everything below it open. Patterns that are not anchored match anywhere in ' +
       'the path. A prefix without boundary in a Deny rule refuses too much rather than too ' +
-      'little and is only a note. Paths are always normalised before rules see them.',
+      'little and is only a note. It is reported only if the route takes such a path. Paths are ' +
+      'always normalised before rules see them.',
     example: {
       language: 'yaml',
       wrong: guarded("allow: request.path.startsWith('/api')"),
@@ -150,8 +151,9 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     explanation:
       '`aud` may be a text or a list, groups and roles are usually lists, and scopes are one text ' +
       'with spaces between: comparing them with one value fails as soon as there are two. ' +
-      '`contains` looks for a part of the text, so that `read` is found in `read-only`. Ask for ' +
-      'the element, or let the provider check the audience.',
+      '`contains` looks for a part of a string, so that `read` is found in `read-only`; on a ' +
+      'claim that is a list it depends on how the issuer writes it. Ask for the element, or let ' +
+      'the provider check the audience.',
     example: {
       language: 'yaml',
       wrong: withToken("allow: jwt.groups == 'eng'"),
@@ -163,10 +165,10 @@ export const LINT_RULE_CODES: readonly CodeRecord[] = [
     severity: 'warning',
     title: 'a claim or field that may be misspelt',
     explanation:
-      'The claim differs by a letter from one that tokens usually have or, with `--decisions`, ' +
-      'from one that was seen in tokens. A claim that does not exist is never set, so the rule ' +
-      'never matches. A field that does not exist at all is refused by the reader of the ' +
-      'configuration as PC0111, and is an error.',
+      'The claim looks like a slip in typing one that tokens usually have or, with ' +
+      '`--decisions`, differs by a letter from one that was seen in tokens. A claim that does ' +
+      'not exist is never set, so the rule never matches. A field that does not exist at all is ' +
+      'rejected by the reader of the configuration as PC0111, and is an error.',
     example: {
       language: 'yaml',
       wrong: withToken("allow: jwt.emial == 'a@example.com'"),

@@ -1,8 +1,9 @@
 import { defineCodes } from './define.ts'
 import { LINT_RULE_CODES } from './lint-rules.ts'
 import { LINT_SET_CODES } from './lint-sets.ts'
+import { LINT_TEXT_CODES } from './lint-texts.ts'
 
-const ALL = [...LINT_RULE_CODES, ...LINT_SET_CODES]
+const ALL = [...LINT_RULE_CODES, ...LINT_SET_CODES, ...LINT_TEXT_CODES]
 
 export const LINT_CODES = defineCodes(
   'AZ0',

@@ -29,8 +29,8 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       'certificates included.',
     example: {
       language: 'yaml',
-      wrong: `${GATEWAY}    port: 443\n    tls: { cert: { file: a.crt }, key: { file: b.key } }`,
-      right: `${GATEWAY}    port: 443\n    tls: { cert: { file: a.crt }, key: { file: a.key } }`,
+      wrong: `${GATEWAY}    port: 443\n    tls: { cert: a.crt, key: b.key }`,
+      right: `${GATEWAY}    port: 443\n    tls: { cert: a.crt, key: a.key }`,
       sketch: true,
     },
   },

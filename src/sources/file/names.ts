@@ -8,19 +8,27 @@ import { complain, type Reading } from './reading.ts'
 
 /** Of things with the same name the later ones are invalid, under a name of their own. */
 export function checkNames(reading: Reading, draft: Draft): Draft {
+  const routes = unique<Route>(reading, 'route', draft.routes, (route, diagnostics) => ({
+    ...route,
+    rules: route.rules.map((rule) => ({ ...rule, action: { kind: 'invalid', diagnostics } })),
+  }))
+  const tcpRoutes = unique<TcpRoute>(reading, 'route', draft.tcpRoutes, (route, diagnostics) => ({
+    ...route,
+    action: { kind: 'invalid', diagnostics },
+  }))
+  const invalid = [
+    ...renamedPaths(draft.routes, routes),
+    ...renamedPaths(draft.tcpRoutes, tcpRoutes),
+  ]
+  // Named after its route, so that nobody wrote the name that is there twice.
+  const isOfInvalid = (path: Path) => invalid.some((route) => isBelow(path, route))
   return {
     ...draft,
     gateways: unique<Gateway>(reading, 'gateway', draft.gateways, (gateway) => gateway).map(
       ({ thing, path }) => ({ thing: withUniqueListeners(reading, thing, path), path }),
     ),
-    routes: unique<Route>(reading, 'route', draft.routes, (route, diagnostics) => ({
-      ...route,
-      rules: route.rules.map((rule) => ({ ...rule, action: { kind: 'invalid', diagnostics } })),
-    })),
-    tcpRoutes: unique<TcpRoute>(reading, 'route', draft.tcpRoutes, (route, diagnostics) => ({
-      ...route,
-      action: { kind: 'invalid', diagnostics },
-    })),
+    routes,
+    tcpRoutes,
     backends: unique<Backend>(
       reading,
       'backend',
@@ -32,9 +40,25 @@ export function checkNames(reading: Reading, draft: Draft): Draft {
         policies,
         diagnostics,
       }),
+      isOfInvalid,
     ),
     targeted: checkPolicies(reading, draft.targeted),
   }
+}
+
+function renamedPaths<T extends { readonly name: string }>(
+  before: readonly Placed<T>[],
+  after: readonly Placed<T>[],
+): readonly Path[] {
+  return after.filter(({ thing }, index) => thing.name !== before[index]?.thing.name).map(pathOf)
+}
+
+function pathOf({ path }: Placed<unknown>): Path {
+  return path
+}
+
+function isBelow(path: Path, above: Path): boolean {
+  return above.every((step, index) => path[index] === step)
 }
 
 /** A name is what tells whose claims a rule may see: two policies of one name would lend theirs. */
@@ -76,6 +100,7 @@ function unique<T extends { readonly name: string }>(
   noun: string,
   list: readonly Placed<T>[],
   invalidate: (thing: T, diagnostics: Diagnostics) => T,
+  isTold: (path: Path) => boolean = () => false,
 ): readonly Placed<T>[] {
   const seen = new Set<string>()
   return list.map((placed) => {
@@ -86,12 +111,12 @@ function unique<T extends { readonly name: string }>(
     }
     const named = [...path, 'name']
     const at = hasPath(reading.document, named) ? named : path
-    const said = complainOfName(reading, noun, thing.name, at)
+    const said = isTold(path) ? [] : [complainOfName(reading, noun, thing.name, at)]
     let count = 2
     while (seen.has(`${thing.name}#${count}`)) count++
     const name = `${thing.name}#${count}`
     seen.add(name)
-    return { thing: { ...invalidate(thing, [said]), name }, path }
+    return { thing: { ...invalidate(thing, said), name }, path }
   })
 }
 

@@ -1,6 +1,8 @@
 import type { Term } from '../../../cel/check/term.ts'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import type { Attached } from '../../../model/policy.ts'
 import type { Match } from '../../../model/route.ts'
+import { mergesSlashes } from '../../../policies/frontend-http/schema.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import type { Check } from '../check.ts'
 import { aboutRule } from '../finding.ts'
@@ -95,4 +97,33 @@ function takes(seen: SurveyedPoint, path: string): boolean {
     const prefix = value.replace(/\/$/, '')
     return kind === 'regex' || path === prefix || path.startsWith(`${prefix}/`)
   })
+}
+
+/** AZ027: adjacent slashes are kept, so that a path can be written in more ways than one. */
+export const keptSlashes: Check = function* ({ rules, model }) {
+  for (const { placed, at } of rules) {
+    if (placed.rule.action !== 'Deny') continue
+    const isKept = at.some(({ point: { stage, where } }) => {
+      return (
+        stage !== 'connection' &&
+        !mergesSlashes([...where.gateway.policies, ...model.frontend].map(settingOf))
+      )
+    })
+    if (!isKept) continue
+    for (const { term, wanted } of signedLeaves(placed.condition.term)) {
+      if (!wanted || !readsPath(term) || constantOf(term) === undefined) continue
+      const said = {
+        code: 'AZ027',
+        severity: 'warning',
+        message: `adjacent slashes are kept here: \`/${constantOf(term)}\` is not denied`,
+        hint: 'leave out `mergeSlashes: false`, or allow what is allowed instead',
+      } as const
+      yield { diagnostic: aboutRule(said, placed, term) }
+      break
+    }
+  }
+}
+
+function settingOf(policy: Attached) {
+  return { kind: policy.kind, value: policy.state === 'valid' ? policy.value : undefined }
 }

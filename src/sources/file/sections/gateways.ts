@@ -124,13 +124,19 @@ export function readListener(
 ): Listener {
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
   const head = parseAt(reading, listenerHeadSchema, path, { except })
-  const name = head.value?.name ?? `listener-${index}`
-  const policies = readBoth(reading, path, 'listener', `listener:${gateway}/${name}`)
+  // One that is invalid keeps the name by which routes call it.
+  const written = valueAt(reading.document, [...path, 'name'])
+  const called = head.value?.name ?? (isName(written) ? written : `listener-${index}`)
+  const policies = readBoth(reading, path, 'listener', `listener:${gateway}/${called}`)
   const ported =
     head.value === undefined
       ? { value: undefined, diagnostics: head.diagnostics }
       : { value: { ...head.value, port }, diagnostics: head.diagnostics }
-  return toListener(reading, path, ported, { name, policies })
+  return toListener(reading, path, ported, { name: called, policies })
+}
+
+function isName(value: unknown): value is string {
+  return name().safeParse(value).success
 }
 
 /** What stands under `policies` and what stands beside it are one policy. */

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { certainErrors } from '../analysis/lint/certain.ts'
+import { type Finding, lint } from '../analysis/lint/lint.ts'
+import { suppress } from '../analysis/lint/suppress.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { hasErrors, type Result, success } from '../diagnostics/result.ts'
+import type { Model } from '../model/model.ts'
+import { inSlices } from '../model/steps.ts'
+import { compileProgram } from '../program/compile.ts'
+import { withExcerpts } from '../sources/file/excerpts.ts'
+import type { Environment } from '../sources/file/expand.ts'
+import type { Loaded } from '../sources/file/load.ts'
+import { checkKeys } from './check-keys.ts'
+import { idleServices } from './idle-services.ts'
+import { loadBetweenRequests } from './load.ts'
+
+/** What the gateway would say of a Model when it is put to use. */
+export function checkModel(file: string, model: Model): readonly Diagnostic[] {
+  const { diagnostics } = compileProgram(model, undefined, idleServices({ value: 0 }))
+  return withExcerpts(file, [...checkKeys(model), ...diagnostics])
+}
+
+/** All that is proven wrong with the policies, but for what its reader says too (AZ009). */
+export function provenErrors(file: string, model: Model, text?: string): readonly Diagnostic[] {
+  const errors = lint(model).filter(
+    ({ diagnostic: { severity, code } }) => severity === 'error' && code !== 'AZ009',
+  )
+  return unsuppressed(file, errors, text)
+}
+
+/** What a gateway refuses to serve: rules of which it is quickly proven that they never match. */
+export function* unservable(
+  file: string,
+  { value: model, diagnostics }: Result<Model>,
+): Generator<void, readonly Diagnostic[]> {
+  if (model === undefined || hasErrors(diagnostics)) return []
+  return unsuppressed(file, yield* certainErrors(model))
+}
+
+/** A changed configuration while requests are served, with what keeps it from being served. */
+export async function loadServable(file: string, environment: Environment): Promise<Loaded> {
+  const loaded = await loadBetweenRequests(file, environment)
+  const { value, diagnostics } = loaded.result
+  const found = await inSlices(unservable(file, loaded.result), () => performance.now())
+  if (value === undefined || found.length === 0) return loaded
+  return { ...loaded, result: success(value, [...diagnostics, ...found]) }
+}
+
+/** Without those that a comment in the file accounts for. */
+function unsuppressed(
+  file: string,
+  findings: readonly Finding[],
+  text = findings.length === 0 ? undefined : textOf(file),
+): readonly Diagnostic[] {
+  const left = text === undefined ? findings : suppress(findings, text, file)
+  return left.map(({ diagnostic }) => diagnostic).filter(({ severity }) => severity === 'error')
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
