@@ -24,14 +24,17 @@ import {
 import type { HttpListeners } from './http-listeners.ts'
 import { KeptBody, type Room } from './kept-body.ts'
 import type { Load } from './load.ts'
-import { writeReply } from './replies.ts'
+import type { Asked } from './rejection.ts'
+import { writeRejection, writeReply } from './replies.ts'
+import { idOf } from './request-id.ts'
 import { Run } from './run.ts'
 
 /** Who is told what happened: logs, metrics. */
 export interface Observer {
   opened(connection: Connection): void
   closed(connection: Connection): void
-  refused(connection: Connection, refusal: Refusal): void
+  /** `asked`: what was asked for, as far as it could be read. */
+  refused(connection: Connection, refusal: Refusal, asked?: Asked): void
   began(run: Run): void
   finished(run: Run): void
   /** The gateway answers by itself; the client has nothing of it yet. */
@@ -103,7 +106,7 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
       new Http1Headers(head.fields),
       Date.now(),
     )
-    request.id = this.#port.nextId()
+    request.id = idOf(head.fields, this.#port)
     const exchange = new Exchange(this.#connection, request, source)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
@@ -136,9 +139,13 @@ export class RequestLoop implements DownstreamEvents, DeliveryEvents {
 
   #refuse(downstream: Downstream, refusal: Refusal): void {
     // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
-    downstream.head.keepAlive = false
-    downstream.reply(refusal.status, refusal.status === 405 ? ALLOW : NO_LINES, '')
-    this.#port.observer.refused(this.#connection, refusal)
+    const { head } = downstream
+    head.keepAlive = false
+    const id = idOf(head.fields, this.#port)
+    const more = refusal.status === 405 ? ALLOW : NO_LINES
+    writeRejection(downstream, refusal.status, id, joinedValue(head.fields, 'accept'), more)
+    const { method, host, path } = head
+    this.#port.observer.refused(this.#connection, refusal, { id, method, host, path })
   }
 
   #refusalOf(path: string | number, host: string): Refusal {
