@@ -11,7 +11,7 @@ import { createMetrics } from '../src/telemetry/metrics.ts'
 import { encodeSpan } from '../src/telemetry/otlp-protobuf.ts'
 import { createRequestId } from '../src/telemetry/request-id.ts'
 import { merge } from '../src/telemetry/snapshot.ts'
-import { renderDuration } from '../src/telemetry/time-text.ts'
+import { Milliseconds } from '../src/telemetry/time-text.ts'
 import { createTracer, type Span } from '../src/telemetry/trace.ts'
 import { parseTraceparent, writeTraceparent } from '../src/telemetry/trace-context.ts'
 import { type Contender, contender, interleave, sink } from './measure.ts'
@@ -152,7 +152,7 @@ function accessRecord(i: number): LogFields {
     reason: 'upstream',
     'bytes.received': i & 1023,
     'bytes.sent': 5120,
-    duration: renderDuration((i & 4095) * 0.013),
+    duration: new Milliseconds((i & 4095) * 0.013),
   }
 }
 

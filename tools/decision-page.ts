@@ -62,6 +62,6 @@ With \`config.decisions.file\` each record is a line of JSON, with \`seq\`, \`pr
 | [portcullis_authorization_rule_errors_total](metrics.md#portcullis_authorization_rule_errors_total) | rules that came to no boolean, as far as they were looked at: the Require rule that denied, the Allow rules that a search looked at, and of one decision in 16,384, whatever it came to, 16 rules in turn. So not every failure is counted, but a rule that keeps failing is |
 | [portcullis_authentication_failures_total](metrics.md#portcullis_authentication_failures_total) | credentials that were missing or not accepted, by reason |
 
-A network denial is also counted in [portcullis_downstream_connections_rejected_total](metrics.md#portcullis_downstream_connections_rejected_total) with the reason \`authorization\`, and written to the log at level error, as \`request\` with \`src.addr\`, \`tls.sni\`, \`protocol=tcp\`, \`error="authorization failed"\` and \`duration\`.
+A network denial is also counted in [portcullis_downstream_connections_rejected_total](metrics.md#portcullis_downstream_connections_rejected_total) with the reason \`authorization\`, and written to the log at level error, as \`request\` with \`src.addr\`, \`tls.sni\` (empty if the client sent none, or if it was denied before that was read), \`protocol=tcp\`, \`error="authorization failed"\`, \`duration\`, \`gateway\`, \`listener\`, \`policy\`, \`rule\` and \`request.id\`, which \`portcullis why\` takes.
 `
 }

@@ -31,6 +31,7 @@ Served at \`/metrics\` of the stats address, \`:15020\` by default: in the text 
 
 - **Histograms** have the classic buckets below. With \`config.histograms: native\` (or \`both\`) they have exponential buckets, 8 to each power of two, or fewer where a series would need more than 160; these are told over protobuf only, which Prometheus asks for when native histograms are on.
 - **Series are bounded.** A metric has at most 2,000 series unless its entry says otherwise (each bucket is one). Beyond, the values of labels that come from the configuration become \`other\`, and \`portcullis_metrics_series_folded_total\` counts. Labels with listed values keep them.
+- **Names** all begin with \`portcullis_\`, those about the process too: \`portcullis_process_cpu_seconds_total\` is what other programs call \`process_cpu_seconds_total\`, here by worker. So a query needs no selector to be about gateways alone.
 - **Workers** are told as one: counters and histograms are added up, gauges as their entry says.
 - Series of routes, backends and policies that the configuration has no more are dropped.
 - \`config.metrics.remove\` leaves metrics out; \`config.metrics.fields.add\` adds labels, computed by expressions when the answer is over, to those marked below. A label that has no value for a request is \`unknown\`; values are cut at 128 characters, and once a metric has all of its series further values are \`other\`.

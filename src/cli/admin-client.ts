@@ -10,9 +10,10 @@ export async function askDecisions(
   admin: string,
   path: string,
 ): Promise<readonly DecisionRecord[] | string> {
-  if (!URL.canParse(path, admin)) return `${admin} is no URL`
+  const url = urlOf(admin, path)
+  if (url === undefined) return `${admin} is not a URL, and not a host and a port`
   try {
-    const answer = await fetch(new URL(path, admin), { signal: AbortSignal.timeout(PATIENCE) })
+    const answer = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) })
     const body = (await answer.json()) as {
       readonly decisions?: readonly DecisionRecord[]
       readonly error?: string
@@ -23,4 +24,10 @@ export async function askDecisions(
     const why = cause instanceof Error && cause.message !== '' ? cause.message : message
     return `the admin API at ${admin} cannot be asked: ${why}`
   }
+}
+
+/** `localhost:15000` is as good as a URL; as one, its scheme would be `localhost`. */
+function urlOf(admin: string, path: string): URL | undefined {
+  const base = /^https?:\/\//i.test(admin) ? admin : `http://${admin}`
+  return URL.canParse(path, base) ? new URL(path, base) : undefined
 }

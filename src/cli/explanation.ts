@@ -132,12 +132,7 @@ function authenticationReport(policy: Attached): AuthenticationReport {
 }
 
 function stageReport(explained: ExplainedStage, isAllowed: boolean): StageReport {
-  const { stage, name, provider, decision, rules } = explained
-  // Where nothing was told, it was allowed: by the first Allow rule that is true, or by none.
-  const admitting = rules.find(
-    ({ rule, explanation }) =>
-      rule.action === 'Allow' && rule.mode === 'Enforce' && explanation.value === true,
-  )?.rule
+  const { stage, name, provider, decision, admitting, rules } = explained
   const deciding = decision === undefined ? admitting : decision.rule
   return {
     stage,

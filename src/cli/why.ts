@@ -15,7 +15,7 @@ Asks a running gateway for the decision with this ID, which the client got as
 x-request-id, and tells which rule decided and why. Without ID it lists the latest
 denials.
 
-  --admin URL        the admin API (default ${DEFAULT_ADMIN})
+  --admin URL        the admin API, as a URL or as host:port (default ${DEFAULT_ADMIN})
   --decisions FILE   the file of decisions to look in instead; repeat it for more
   --policy NAME      of the list: decisions of this policy alone
   --verdict VERDICT  of the list: denied (default), skipped (of providers),
@@ -24,7 +24,8 @@ denials.
   --limit N          of the list: at most so many (default 20)
   --json             the records themselves
 
-Exit code: 0 where there is a record, 1 where there is none or nobody answers.`,
+Exit code: 0, or 1 if there is no decision with this ID, or if the gateway cannot be
+reached; a list may be empty. 2 for a usage error.`,
   run: async (args, { out, err, colour }) => {
     const { values, positionals } = parse(args)
     const [id, ...more] = positionals
@@ -41,11 +42,11 @@ Exit code: 0 where there is a record, 1 where there is none or nobody answers.`,
     }
     const paint = painter(colour)
     if (json) out(`${JSON.stringify({ decisions: found }, undefined, 2)}\n`)
-    else if (found.length === 0) out('no such decision is remembered\n')
+    else if (found.length === 0) out('No matching decisions.\n')
     else if (id === undefined)
       out(found.map((one) => `${renderDecisionLine(one, paint)}\n`).join(''))
     else out(found.map((one) => renderDecision(one, paint)).join('\n'))
-    return found.length === 0 ? 1 : 0
+    return id !== undefined && found.length === 0 ? 1 : 0
   },
 })
 

@@ -102,6 +102,8 @@ export interface Attribute {
 export interface Decider {
   /** Undefined: go on, there is nothing to tell. */
   decide(variables: Variables): Decision | undefined
+  /** The Allow rule that admits, as it is counted and recorded; of what is allowed alone. */
+  admittedBy(variables: Variables): RulePlace | undefined
   /** Every rule in order of evaluation, those in audit mode behind the others of their action. */
   explain(variables: Variables): readonly ExplainedRule[]
 }

@@ -4,6 +4,7 @@ import {
   type Decision,
   type ExplainedRule,
   NO_SCRUTINY,
+  type RulePlace,
   type Scrutiny,
   type Tally,
 } from '../exchange/decision.ts'
@@ -127,6 +128,14 @@ class RuleDecider implements Decider {
     }
     if (this.#share === 0 || Math.random() >= this.#share) return undefined
     return this.#told(true, this.#enforced, variables, undefined)
+  }
+
+  admittedBy(variables: Variables): RulePlace | undefined {
+    for (const allow of this.#enforced.allows) {
+      const rule = entered(allow, variables).admitting(variables)
+      if (rule >= 0) return placeOf(allow.placed[rule] as PlacedRule)
+    }
+    return undefined
   }
 
   explain(variables: Variables): readonly ExplainedRule[] {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import { type ClientCertificate, Connection } from '../exchange/connection.ts'
-import type { Decision, ExplainedRule } from '../exchange/decision.ts'
+import type { Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import type { IdentityVariable } from '../exchange/identity.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
@@ -50,6 +50,8 @@ export interface ExplainedStage {
   readonly provider?: string
   /** By the same function as in the proxy; undefined: allowed. */
   readonly decision: Decision | undefined
+  /** Of what is allowed: the Allow rule that the gateway counts it for. */
+  readonly admitting: RulePlace | undefined
   readonly rules: readonly ExplainedRule[]
 }
 
@@ -87,6 +89,7 @@ export function explainRequest(
     stage: 'connection',
     name: '',
     decision: network?.decide(connection),
+    admitting: network?.admittedBy(connection),
     rules: network?.explain(connection) ?? [],
   }
   if (!isHttp(listener)) return { ...place, route: '', authentications: [], stages: [first] }
@@ -232,6 +235,7 @@ function stageOf(
     stage,
     name,
     decision: decider?.decide(variables),
+    admitting: decider?.admittedBy(variables),
     rules: decider?.explain(variables) ?? [],
   }
 }

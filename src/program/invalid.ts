@@ -22,7 +22,7 @@ export function faultOf(policy: InvalidPolicy): Fault {
 /** The same for everything that asks: no rule is looked at. */
 export function invalidDecider(fault: Fault): Decider {
   const decision = decisionOf(fault)
-  return { decide: () => decision, explain: () => [] }
+  return { decide: () => decision, admittedBy: () => undefined, explain: () => [] }
 }
 
 const INVALID = reply(500, 'invalid-policy')

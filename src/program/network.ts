@@ -27,6 +27,7 @@ export function compileNetwork(
     readsHostname,
     readsCertificate,
     decide: (connection) => decider.decide(variablesOf(connection)),
+    admittedBy: (connection) => decider.admittedBy(variablesOf(connection)),
     explain: (connection) => decider.explain(variablesOf(connection)),
   }
 }
@@ -37,6 +38,7 @@ function nobody(fault: Fault): NetworkDecision {
     readsHostname: false,
     readsCertificate: false,
     decide: (connection) => decide(variablesOf(connection)),
+    admittedBy: () => undefined,
     explain: (connection) => explain(variablesOf(connection)),
   }
 }

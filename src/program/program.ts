@@ -1,7 +1,7 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Connection } from '../exchange/connection.ts'
-import type { Decider, Decision, ExplainedRule } from '../exchange/decision.ts'
+import type { Decider, Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
@@ -80,6 +80,7 @@ export interface NetworkDecision {
   readonly readsCertificate: boolean
   /** Undefined: it is accepted, and there is nothing to tell. */
   decide(connection: Connection): Decision | undefined
+  admittedBy(connection: Connection): RulePlace | undefined
   explain(connection: Connection): readonly ExplainedRule[]
 }
 

@@ -3,7 +3,7 @@ import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { AccessLogProgram } from '../program/program.ts'
 import type { Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
-import { renderDuration } from '../telemetry/time-text.ts'
+import { Milliseconds } from '../telemetry/time-text.ts'
 import type { Run } from './run.ts'
 
 type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
@@ -111,6 +111,6 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
     detail: exchange.detail === '' ? undefined : exchange.detail,
     'bytes.received': exchange.bytesReceived,
     'bytes.sent': exchange.bytesSent,
-    duration: renderDuration(seconds * 1000),
+    duration: new Milliseconds(seconds * 1000),
   }
 }

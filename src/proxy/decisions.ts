@@ -66,14 +66,20 @@ export class Decisions {
   }
 
   /** A connection has no id that a client knows, so it gets one of its own. */
-  connection(connection: Connection, { gateway, listener }: ListenerProgram, decision: Decision) {
-    this.#decided(createRequestId(), decision, {
+  connection(
+    connection: Connection,
+    { gateway, listener }: ListenerProgram,
+    decision: Decision,
+  ): string {
+    const id = createRequestId()
+    this.#decided(id, decision, {
       gateway,
       listener: listener.name,
       ...given({ port: listener.port }),
       source: sourceOf(connection),
       ...given({ sni: connection.sni }),
     })
+    return id
   }
 
   #decided(id: string, decision: Decision, place: Place): void {

@@ -2,6 +2,7 @@ import { ResponseAttributes } from '../exchange/exchange.ts'
 import type { Retry, Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
+import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { CallOutName } from './call-outs.ts'
@@ -194,7 +195,10 @@ export class Delivery implements ForwardEvents {
     if (run.listener.needs?.responseHeaders || run.backend?.judgesAnswers) {
       const { exchange } = run
       const headers = new Http1Headers(head.fields)
-      exchange.responseHeaders = new KeptHeaders(headers, exchange.responseEdit)
+      const kept = new KeptHeaders(headers, exchange.responseEdit)
+      const { id } = exchange.request
+      if (id !== '' && !renderedEdit(exchange.responseEdit).namesId) kept.set('x-request-id', id)
+      exchange.responseHeaders = kept
     }
     const retry = this.#retry
     const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined

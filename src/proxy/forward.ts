@@ -7,7 +7,7 @@ import type { Downstream } from '../wire/downstream.ts'
 import { hideOfSet } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
-import { linesWithId } from '../wire/http1/request-id-line.ts'
+import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -143,8 +143,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       host: exchange.host,
       framing: head.framing,
       length: head.length,
-      lines: linesWithId(edit, head.fields, exchange.request.id),
-      dropped: edit.dropped,
+      lines: linesWithId(edit, exchange.request.id),
+      dropped: droppedWithId(edit, exchange.request.id),
       upgrade: head.upgrade,
       expectContinue: false,
     })
@@ -233,9 +233,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       this.#tunnel(head)
       return false
     }
-    const { dropped, lines } = renderedEdit(exchange.responseEdit)
+    const edit = renderedEdit(exchange.responseEdit)
+    const { id } = exchange.request
     this.#asWire = head.framing === 'chunked' && downstream.takesWire
-    if (!downstream.respond(head, dropped, lines)) {
+    if (!downstream.respond(head, droppedWithId(edit, id), linesWithId(edit, id))) {
       this.#upstream?.abort()
       this.#fail(502, 'bad-response', false)
     }
@@ -257,7 +258,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       end: () => upstream.endTunnel(),
       abort: () => upstream.abort(),
     }
-    const { dropped, lines } = renderedEdit(this.exchange.responseEdit)
+    const edit = renderedEdit(this.exchange.responseEdit)
+    const { id } = this.exchange.request
+    const [dropped, lines] = [droppedWithId(edit, id), linesWithId(edit, id)]
     if (!downstream.tunnel(head, dropped, lines, sink)) upstream.abort()
   }
 

@@ -6,7 +6,7 @@ import { hideOfSet, type NameSet } from '../wire/http1/field-lines.ts'
 import type { Fields } from '../wire/http1/fields.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
-import { linesWithId } from '../wire/http1/request-id-line.ts'
+import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
@@ -96,8 +96,8 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       host: choice.host,
       framing: head.framing,
       length: head.length,
-      lines: linesWithId(rendered, head.fields, exchange.request.id),
-      dropped: rendered.dropped,
+      lines: linesWithId(rendered, exchange.request.id),
+      dropped: droppedWithId(rendered, exchange.request.id),
       upgrade: '',
       expectContinue: false,
     })

@@ -27,7 +27,7 @@ import {
 import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { renderDuration } from '../telemetry/time-text.ts'
+import { Milliseconds } from '../telemetry/time-text.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
@@ -39,11 +39,18 @@ import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
-import type { Rejection } from './rejection.ts'
+import type { Asked, Rejection } from './rejection.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Run } from './run.ts'
 import type { Serving, WireProtocol } from './serving.ts'
 import type { Streamed } from './tcp.ts'
+
+interface DeniedConnection {
+  readonly id: string
+  readonly listener: ListenerProgram
+  readonly policy: string | undefined
+  readonly rule: string | undefined
+}
 
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
 
@@ -68,6 +75,8 @@ export class Observing implements AcceptObserver {
   readonly #active = new WeakMap<ListenerProgram, Gauge>()
   readonly #backends = new Map<string, BackendSeries>()
 
+  /** Connections that were denied: the log names the decision, so that `why` can be asked. */
+  readonly #denied = new WeakMap<Connection, DeniedConnection>()
   readonly #collectors: Collectors
   readonly #decisions: Decisions
   readonly broke: ReportError
@@ -107,20 +116,33 @@ export class Observing implements AcceptObserver {
     if (word === 'connections' || word === 'connections-per-address')
       this.#metrics.counter(limitHits).of({ listener: name }).at(word).inc()
     const isDenied = word === 'authorization'
+    const told = connection && this.#denied.get(connection)
+    const own = told?.listener ?? listener
     const record = {
       'src.addr': connection === undefined ? undefined : sourceOf(connection),
-      'tls.sni': connection?.sni,
+      // Of a denial every field of the specification is there, be it empty.
+      'tls.sni': connection?.sni ?? (isDenied ? '' : undefined),
       protocol: 'tcp',
       error: isDenied ? 'authorization failed' : word,
       detail: isDenied ? undefined : detail,
-      duration: connection && renderDuration(Date.now() - connection.openedAt),
+      duration: connection && new Milliseconds(Date.now() - connection.openedAt),
+      gateway: own?.gateway ?? gateway,
+      listener: own?.listener.name,
+      policy: told?.policy,
+      rule: told?.rule,
+      'request.id': told?.id,
     }
     if (isDenied) this.#log.error('request', record)
     else this.#log.warn('request', record)
   }
 
   decided(connection: Connection, listener: ListenerProgram, decision: Decision): void {
-    this.#decisions.connection(connection, listener, decision)
+    const id = this.#decisions.connection(connection, listener, decision)
+    if (decision.isAllowed || !decision.isEnforced) return
+    const { rule, invalid } = decision
+    const policy = rule?.policy ?? invalid?.policy
+    const name = rule && `${rule.kind}[${rule.index}]`
+    this.#denied.set(connection, { id, listener, policy, rule: name })
   }
 
   /** Whoever gets the id of a denial finds its record. */
@@ -148,7 +170,7 @@ export class Observing implements AcceptObserver {
       detail: streamed.detail === '' ? undefined : streamed.detail,
       'bytes.received': streamed.bytesReceived,
       'bytes.sent': streamed.bytesSent,
-      duration: renderDuration(streamed.milliseconds),
+      duration: new Milliseconds(streamed.milliseconds),
     })
   }
 
@@ -184,7 +206,7 @@ export class Observing implements AcceptObserver {
       protocol: 'tcp',
       error: 'tls',
       detail: reason,
-      duration: renderDuration(Date.now() - connection.openedAt),
+      duration: new Milliseconds(Date.now() - connection.openedAt),
     }
     // Whoever may not come in without a certificate is told of; that others fail is their own affair.
     if (reason.startsWith('client-certificate')) this.#log.warn('request', record)
@@ -198,14 +220,19 @@ export class Observing implements AcceptObserver {
     if (tracing !== undefined) this.#collectors.begin(run, tracing)
   }
 
-  refused(connection: Connection, { word, status }: Refusal): void {
+  refused(connection: Connection, { word, status }: Refusal, asked?: Asked): void {
     this.#metrics.counter(requestsRefused).of({ listener: 'none', refusal: word }).at().inc()
     const limit = LIMITS_OF_REFUSALS[word]
     if (limit !== undefined)
       this.#metrics.counter(limitHits).of({ listener: 'none' }).at(limit).inc()
     this.#log.info('request', {
       'src.addr': sourceOf(connection),
+      'http.method': asked?.method,
+      'http.host': asked?.host,
+      'http.path': asked?.path,
       'http.status': status,
+      'tls.sni': connection.sni,
+      'request.id': asked?.id,
       reason: 'bad-request',
       detail: word,
     })

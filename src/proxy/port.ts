@@ -7,13 +7,15 @@ import type { HttpListeners } from './http-listeners.ts'
 import type { ReportError } from './internal-errors.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
+import type { Asked } from './rejection.ts'
 import type { Run } from './run.ts'
 
 /** Who is told what happened: logs, metrics. */
 export interface Observer {
   opened(connection: Connection): void
   closed(connection: Connection): void
-  refused(connection: Connection, refusal: Refusal): void
+  /** `asked`: what was asked for, as far as it could be read. */
+  refused(connection: Connection, refusal: Refusal, asked?: Asked): void
   began(run: Run): void
   finished(run: Run): void
   /** The gateway answers by itself; the client has nothing of it yet. */

@@ -11,6 +11,14 @@ export type RejectionWord =
   | 'no-route'
   | 'draining'
 
+/** Of a request that no listener takes. */
+export interface Asked {
+  readonly id: string
+  readonly method: string
+  readonly host: string
+  readonly path: string
+}
+
 export interface Rejection {
   readonly word: RejectionWord
   /** What the rules, the reader or the router said of it. */

@@ -49,15 +49,36 @@ function add(lines: FieldLines, name: string, value: string): FieldLines {
   return joinLines(lines, fieldLine(name, value) ?? NO_LINES)
 }
 
-/** RFC 9457 for clients that take JSON, a line of text for people; never why in detail. */
 function bodyOf(exchange: Exchange, reply: Reply): readonly [Buffer, string] {
   const { status, body } = reply
   if (body.length > 0 || status < 400) {
     return [typeof body === 'string' ? Buffer.from(body) : Buffer.from(body), reply.contentType]
   }
   const { headers, id } = exchange.request
+  return problemOf(status, id, headers.get('accept'))
+}
+
+/** A request that no listener takes: there is no exchange of it, and an id all the same. */
+export function writeRejection(
+  connection: Downstream,
+  status: number,
+  id: string,
+  accept: string | undefined,
+  more: FieldLines,
+): void {
+  const [body, contentType] = problemOf(status, id, accept)
+  const lines = add(add(more, 'content-type', contentType), 'x-request-id', id)
+  connection.reply(status, lines, body)
+}
+
+/** RFC 9457 for clients that take JSON, a line of text for people; never why in detail. */
+function problemOf(
+  status: number,
+  id: string,
+  accept: string | undefined,
+): readonly [Buffer, string] {
   const title = reasonOf(status)
-  if (headers.get('accept')?.includes('json')) {
+  if (accept?.includes('json')) {
     const problem = { type: 'about:blank', title, status, ...(id === '' ? {} : { instance: id }) }
     return [Buffer.from(`${JSON.stringify(problem)}\n`), 'application/problem+json']
   }

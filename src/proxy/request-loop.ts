@@ -25,8 +25,9 @@ import {
 import { KeptBody, type Room } from './kept-body.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
-import { writeReply } from './replies.ts'
+import { writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
+import { idOf } from './request-id.ts'
 import { Run } from './run.ts'
 
 export type { Observer, Port } from './port.ts'
@@ -84,7 +85,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       new Http1Headers(head.fields),
       Date.now(),
     )
-    request.id = this.port.nextId()
+    request.id = idOf(head.fields, this.port)
     const exchange = new Exchange(this.connection, request, source)
     const run = new Run(downstream, exchange, listener, performance.now())
     downstream.exchange = run
@@ -121,9 +122,13 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   #refuse(downstream: Downstream, refusal: Refusal): void {
     // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
-    downstream.head.keepAlive = false
-    downstream.reply(refusal.status, refusal.status === 405 ? ALLOW : NO_LINES, '')
-    this.port.observer.refused(this.connection, refusal)
+    const { head } = downstream
+    head.keepAlive = false
+    const id = idOf(head.fields, this.port)
+    const more = refusal.status === 405 ? ALLOW : NO_LINES
+    writeRejection(downstream, refusal.status, id, joinedValue(head.fields, 'accept'), more)
+    const { method, host, path } = head
+    this.port.observer.refused(this.connection, refusal, { id, method, host, path })
   }
 
   #refusalOf(path: string | number, host: string): Refusal {

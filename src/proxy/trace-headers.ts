@@ -6,7 +6,7 @@ import {
   NO_LINES,
   nameSet,
 } from '../wire/http1/field-lines.ts'
-import { type RenderedEdit, renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { REQUEST_ID, type RenderedEdit, renderedEdit } from '../wire/http1/rendered-edit.ts'
 
 const NAMES: readonly string[] = ['traceparent', 'tracestate']
 
@@ -49,7 +49,10 @@ const bare = new WeakMap<HeaderEdit, HeaderEdit>()
 
 function baseOf(edit: HeaderEdit): RenderedEdit | null {
   if (edit.added.some(([name]) => name.toLowerCase() === 'traceparent')) return null
-  return { ...renderedEdit(edit), dropped: nameSet([...edit.removed, ...NAMES]) }
+  const rendered = renderedEdit(edit)
+  const dropped = nameSet([...edit.removed, ...NAMES])
+  if (rendered.namesId) return { ...rendered, dropped, droppedAndId: dropped }
+  return { ...rendered, dropped, droppedAndId: nameSet([...dropped.names, REQUEST_ID]) }
 }
 
 function line(name: string, value: string): FieldLines {

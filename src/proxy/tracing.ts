@@ -88,7 +88,7 @@ export class RequestTrace implements RunTrace {
       'http.request.method': run.exchange.request.method,
       'http.response.status_code': isAnswered && status > 0 ? status : undefined,
       'http.request.resend_count': run.retries === 0 ? undefined : run.retries,
-      'server.address': run.endpoint,
+      ...endpointAttributes(run.endpoint),
       'portcullis.backend': run.backend?.name,
       'error.type': isAnswered ? undefined : outcome,
     })
@@ -156,6 +156,7 @@ function attributesOf(run: Run): Attributes {
     'url.scheme': request.scheme,
     'url.path': request.path,
     'server.address': request.host,
+    'server.port': exchange.destination.port,
     'client.address': exchange.source.address.text,
     'network.protocol.version': request.version.slice('HTTP/'.length),
     'user_agent.original': request.headers.get('user-agent'),
@@ -179,4 +180,10 @@ export function attributeOf(value: Computed): AttributeValue | undefined {
   if (typeof value !== 'object') return value
   const isTexts = Array.isArray(value) && value.every((each) => typeof each === 'string')
   return isTexts ? (value as readonly string[]) : JSON.stringify(value)
+}
+
+/** `10.0.3.7:8080` as OpenTelemetry has it: an address, and a port apart. */
+function endpointAttributes(endpoint: string) {
+  const [, address = endpoint, port] = /^\[?(.*?)\]?:(\d+)$/.exec(endpoint) ?? []
+  return { 'server.address': address, 'server.port': port === undefined ? undefined : Number(port) }
 }

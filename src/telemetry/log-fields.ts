@@ -29,11 +29,16 @@ export const LOG_FIELDS = [
   { name: 'http.version', meaning: 'the version that the client speaks', example: 'HTTP/1.1' },
   { name: 'http.status', meaning: 'the status that was answered', example: '200' },
   { name: 'grpc.status', meaning: 'the status of gRPC', example: '0' },
-  { name: 'tls.sni', meaning: 'the name that the client asked for', example: 'shop.example' },
+  {
+    name: 'tls.sni',
+    meaning: 'the server name that the client sent; of a denied connection empty if it sent none',
+    example: 'shop.example',
+  },
   {
     name: 'request.id',
     meaning:
-      'id of the request; backends, and clients whom the gateway answers itself, have it as `x-request-id`',
+      'id of the request, which the client and the backend have as `x-request-id`; of a connection ' +
+      'that was denied, the id of its decision',
     example: '01a1dd64-996a-76f8-bf3a-bf7a3c672491',
   },
   { name: 'trace.id', meaning: 'the trace', example: '4bf92f3577b34da6a3ce929d0e0e4736' },
@@ -41,6 +46,12 @@ export const LOG_FIELDS = [
   { name: 'jwt.sub', meaning: 'subject of the verified token', example: 'alice' },
   { name: 'protocol', meaning: '`tcp` where it is no request of HTTP', example: 'tcp' },
   { name: 'retry.attempt', meaning: 'retries before this answer', example: '1' },
+  { name: 'policy', meaning: 'of a denied connection, the policy that decided', example: 'door' },
+  {
+    name: 'rule',
+    meaning: 'of a denied connection, the rule that decided',
+    example: 'networkAuthorization[0]',
+  },
   { name: 'error', meaning: 'what went wrong, in words', example: '"authorization failed"' },
   {
     name: 'reason',
@@ -54,7 +65,11 @@ export const LOG_FIELDS = [
   },
   { name: 'bytes.received', meaning: 'bytes of the body, or of the connection', example: '0' },
   { name: 'bytes.sent', meaning: 'bytes of the body, or of the connection', example: '5120' },
-  { name: 'duration', meaning: 'from the first byte to the last', example: '1.234ms' },
+  {
+    name: 'duration',
+    meaning: 'from the first byte to the last; in JSON a number, of milliseconds',
+    example: '1.234ms',
+  },
 ] as const satisfies readonly LogField[]
 
 export type LogFieldName = (typeof LOG_FIELDS)[number]['name']

@@ -1,5 +1,6 @@
 import { LONGEST_VALUE, quote } from './escape.ts'
 import type { LogFields, LogForm, LogValue } from './log.ts'
+import { Milliseconds } from './time-text.ts'
 
 /** What is nested deeper, for instance in a claim, is told by its kind only. */
 const DEEPEST = 8
@@ -62,6 +63,7 @@ export function renderJson(value: LogValue, depth = 0): string {
 }
 
 function renderNested(value: object, depth: number): string {
+  if (value instanceof Milliseconds) return String(value.toJSON())
   if (depth >= DEEPEST) return Array.isArray(value) ? '"[…]"' : '"{…}"'
   if (Array.isArray(value)) {
     const elements = value.slice(0, WIDEST).map((each) => renderJson(each, depth + 1))

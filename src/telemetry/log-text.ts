@@ -1,6 +1,7 @@
 import { quote } from './escape.ts'
 import type { LogForm, LogValue } from './log.ts'
 import { renderJson } from './log-json.ts'
+import { Milliseconds } from './time-text.ts'
 
 /** Names that were seen once are not looked at again; this many, since some come from tokens. */
 const REMEMBERED = 1000
@@ -37,7 +38,7 @@ function renderName(name: string): string {
 
 function renderValue(value: LogValue): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
-  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'bigint' || value instanceof Milliseconds) return String(value)
   return value === null ? 'null' : renderText(renderJson(value))
 }
 

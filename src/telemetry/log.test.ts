@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
 import { createLogger, LEVELS, type LogFields, type LoggerOptions, type LogValue } from './log.ts'
-import { renderDuration } from './time-text.ts'
+import { Milliseconds } from './time-text.ts'
 
 const TIME = '2026-02-03T04:05:06.123456Z'
 
@@ -31,7 +31,7 @@ describe('a record as text', () => {
       'tls.sni': 'db.example',
       protocol: 'tcp',
       error: 'authorization failed',
-      duration: renderDuration(0.4127),
+      duration: new Milliseconds(0.4127),
     })
     assert.deepEqual(lines, [
       `${TIME}\terror\trequest src.addr=203.0.113.9:51410 tls.sni=db.example protocol=tcp ` +

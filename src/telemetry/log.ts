@@ -1,7 +1,7 @@
 import { type Clock, createClock } from './clock.ts'
 import { createJsonForm } from './log-json.ts'
 import { createTextForm } from './log-text.ts'
-import { createTimestamps } from './time-text.ts'
+import { createTimestamps, type Milliseconds } from './time-text.ts'
 
 /** Ordered by how much they say. */
 export const LEVELS = ['error', 'warn', 'info', 'debug', 'trace'] as const
@@ -14,6 +14,7 @@ export type LogValue =
   | boolean
   | null
   | undefined
+  | Milliseconds
   | readonly LogValue[]
   | { readonly [name: string]: LogValue }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { createTimestamps, renderDuration } from './time-text.ts'
+import { createTimestamps, Milliseconds } from './time-text.ts'
 
 describe('timestamps', () => {
   for (const [microseconds, text] of [
@@ -40,6 +40,10 @@ describe('durations', () => {
     [Number.NaN, '0.000ms'],
     [Number.POSITIVE_INFINITY, '0.000ms'],
   ] as const) {
-    it(`${milliseconds} is ${text}`, () => assert.equal(renderDuration(milliseconds), text))
+    it(`${milliseconds} is ${text}, and that number in JSON`, () => {
+      const own = new Milliseconds(milliseconds)
+      assert.equal(String(own), text)
+      assert.equal(JSON.stringify(own), String(Number.parseFloat(text)))
+    })
   }
 })

@@ -17,9 +17,31 @@ export function createTimestamps(): (microseconds: number) => string {
   }
 }
 
+/** A length of time in a record: `1.234ms` for people, and a number of milliseconds in JSON. */
+export class Milliseconds {
+  readonly value: number
+
+  constructor(value: number) {
+    this.value = value
+  }
+
+  toJSON(): number {
+    const { value } = this
+    return isLength(value) ? Math.round(value * 1000) / 1000 : 0
+  }
+
+  toString(): string {
+    return renderDuration(this.value)
+  }
+}
+
+function isLength(milliseconds: number): boolean {
+  return milliseconds > 0 && milliseconds < 1e12
+}
+
 /** `1.234ms`. What is no length of time, because a clock was set back, is `0.000ms`. */
-export function renderDuration(milliseconds: number): string {
-  if (!(milliseconds > 0 && milliseconds < 1e12)) return '0.000ms'
+function renderDuration(milliseconds: number): string {
+  if (!isLength(milliseconds)) return '0.000ms'
   const microseconds = Math.round(milliseconds * 1000)
   const whole = Math.floor(microseconds / 1000)
   return `${whole}.${THREE_DIGITS[microseconds - whole * 1000]}ms`

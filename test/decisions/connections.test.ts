@@ -149,8 +149,9 @@ ${routes}
       assert.deepEqual(more, [])
       assert.match(
         line ?? '',
-        /^\d{4}-\d\d-\d\dT[\d:.]+Z\terror\trequest src\.addr=127\.0\.0\.1:\d+ protocol=tcp error="authorization failed" duration=\d+\.\d{3}ms\n$/,
+        /^\d{4}-\d\d-\d\dT[\d:.]+Z\terror\trequest src\.addr=127\.0\.0\.1:\d+ tls\.sni="" protocol=tcp error="authorization failed" duration=\d+\.\d{3}ms gateway=edge listener=default policy=section:frontendPolicies rule=networkAuthorization\[0\] request\.id=\S+\n$/,
       )
+      assert.ok(line?.includes(` request.id=${record.id}\n`))
     })
   }
 
@@ -161,7 +162,7 @@ ${routes}
     await talkTls(text.port, { servername: 'a.test' })
     assert.match(
       text.lines[0] ?? '',
-      /^\S+Z\terror\trequest src\.addr=127\.0\.0\.1:\d+ tls\.sni=a\.test protocol=tcp error="authorization failed" duration=\S+\n$/,
+      /^\S+Z\terror\trequest src\.addr=127\.0\.0\.1:\d+ tls\.sni=a\.test protocol=tcp error="authorization failed" duration=\S+ gateway=edge listener=default policy=\S+ rule=\S+ request\.id=\S+\n$/,
     )
     const json = await start(listener, rules, 'json')
     await talkTls(json.port, { servername: 'a.test' })
@@ -172,8 +173,11 @@ ${routes}
       'tls.sni': 'a.test',
       protocol: 'tcp',
       error: 'authorization failed',
+      ...{ gateway: 'edge', listener: 'default', policy: 'section:frontendPolicies' },
+      ...{ rule: 'networkAuthorization[0]', 'request.id': (await json.only()).id },
     })
-    assert.match(`${time} ${from} ${duration}`, /^\S+Z 127\.0\.0\.1:\d+ \d+\.\d{3}ms$/)
+    assert.match(`${time} ${from}`, /^\S+Z 127\.0\.0\.1:\d+$/)
+    assert.equal(typeof duration, 'number')
     assert.equal((await json.only()).sni, 'a.test')
   })
 
@@ -274,6 +278,40 @@ ${routes}
       own.lines.some((line) => line.includes('authorization failed')),
       false,
     )
+  })
+
+  it('of a request that is misdirected, or for nobody, have a host, an id and a body', async () => {
+    const port = await freePort()
+    const own = await startDeciding(
+      `gateways:
+  edge:
+    port: ${port}
+    listeners:
+    - { name: a, hostname: a.test, tls: { ${tls()} } }
+    - { name: b, hostname: b.test, tls: { ${tls()}, minVersion: TLSv1.3 } }
+routes:
+- name: web
+  gateways: [edge]
+  backends: [{ host: '127.0.0.1:${backend.port}' }]
+`,
+      'json',
+    )
+    running.push(own)
+    for (const [host, status, title] of [
+      ['b.test', 421, 'Misdirected Request'],
+      ['c.test', 404, 'Not Found'],
+    ] as const) {
+      const answer = await talkTls(port, { servername: 'a.test' }, GET.replace('a.test', host))
+      const [, id = ''] = /\r\nx-request-id: (\S+)\r\n/.exec(answer) ?? []
+      assert.match(answer, new RegExp(`^HTTP/1.1 ${status} ${title}\r\n`))
+      assert.ok(answer.endsWith(`\r\n\r\n${title}\nrequest ${id}\n`), answer)
+      const line = JSON.parse(own.lines.at(-1) ?? '{}')
+      assert.deepEqual(
+        [line['http.status'], line['http.host'], line['http.path'], line['request.id']],
+        [status, host, '/', id],
+      )
+      assert.equal(line['tls.sni'], 'a.test')
+    }
   })
 
   it('of a port with several listeners are told once', async () => {

@@ -113,10 +113,13 @@ describe('replay says of recorded requests what a gateway does with them', () =>
           served.push({ own, before, status, from })
         }
         await wait(5)
-        const routers = [oldModel, newModel].map((model) => openRouter(model, () => true))
+        const routers = [
+          openRouter(oldModel, () => true),
+          openRouter(newModel, () => true),
+        ] as const
         const sides = {
-          old: { model: oldModel, route: routers[0]!.route },
-          now: { model: newModel, route: routers[1]!.route },
+          old: { model: oldModel, route: routers[0].route },
+          now: { model: newModel, route: routers[1].route },
         }
         for (const { own, before, status, from } of served) {
           const mine = old.records.filter(({ source, peer }) =>

@@ -48,6 +48,7 @@ export function networkDecision(
     readsHostname: false,
     readsCertificate: false,
     decide: (connection) => (accepts(connection) ? undefined : denied),
+    admittedBy: () => undefined,
     explain: () => [],
     ...reads,
   }

@@ -94,7 +94,13 @@ describe('an answer that asks for another protocol', () => {
     )
     await gateway.close()
     upstream.close()
-    assert.match(open, /\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\nno$/)
-    assert.match(last, /\r\nconnection: upgrade, close\r\nupgrade: websocket\r\n\r\nno$/)
+    assert.match(
+      open,
+      /\r\nconnection: upgrade\r\nupgrade: websocket\r\nx-request-id: id-1\r\n\r\nno$/,
+    )
+    assert.match(
+      last,
+      /\r\nconnection: upgrade, close\r\nupgrade: websocket\r\nx-request-id: id-2\r\n\r\nno$/,
+    )
   })
 })

@@ -19,7 +19,7 @@ async function through(answer: string, options?: Parameters<typeof startGateway>
   return { upstream, gateway }
 }
 
-const withoutDate = (text: string) => text.replaceAll(/date: [^\r]*\r\n/g, '')
+const withoutDate = (text: string) => text.replaceAll(/(?:date|x-request-id): [^\r]*\r\n/g, '')
 
 describe('requests and answers', () => {
   it('a request reaches the upstream without what is between two hops', async () => {
@@ -200,7 +200,10 @@ describe('requests and answers', () => {
     opened.push(upstream, gateway)
     const head = 'GET /ws HTTP/1.1\r\nhost: x\r\nconnection: Upgrade\r\nupgrade: websocket\r\n\r\n'
     const text = await exchange(gateway.port, `${head}ping`, 'PING')
-    assert.match(text, /^HTTP\/1\.1 101 [\s\S]*upgrade: websocket\r\n\r\nhiPING$/)
+    assert.match(
+      text,
+      /^HTTP\/1\.1 101 [\s\S]*upgrade: websocket\r\nx-request-id: id-1\r\n\r\nhiPING$/,
+    )
   })
 
   it('the head of a stream does not wait for its first event', async () => {

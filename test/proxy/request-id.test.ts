@@ -9,7 +9,8 @@ const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 describe('the id of a request', () => {
   for (const [title, header, edit, ids] of [
     ['has its id there', '', NO_EDIT, ['id-1']],
-    ['keeps the id that it has', 'X-Request-Id: own\r\n', NO_EDIT, ['own']],
+    ['has ours in place of the one that it came with', 'X-Request-Id: own\r\n', NO_EDIT, ['id-1']],
+    ['has ours in place of one with underscores', 'x_request_id: own\r\n', NO_EDIT, ['id-1']],
     [
       'has the id that a policy sets',
       '',
@@ -27,6 +28,35 @@ describe('the id of a request', () => {
       const gateway = await startGateway(upstream.port, { steps: [step] })
       await exchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\n${header}\r\n`, 'hello')
       const found = [...(upstream.received[0] ?? '').matchAll(/^x-request-id: (.*)\r$/gim)]
+      assert.deepEqual(
+        found.map(([, id]) => id),
+        ids,
+      )
+      await gateway.close()
+      upstream.close()
+    })
+  }
+
+  for (const [title, header, edit, ids] of [
+    ['has the id of its request', '', NO_EDIT, ['id-1']],
+    ['has it in place of the one of the upstream', 'X-Request-Id: own\r\n', NO_EDIT, ['id-1']],
+    [
+      'has the id that a policy sets',
+      '',
+      headerEdit({ set: [{ name: 'x-request-id', value: 'set' }] }),
+      ['set'],
+    ],
+    ['has none where a policy takes it away', '', headerEdit({ remove: ['x-request-id'] }), []],
+  ] as const) {
+    it(`a response of the upstream ${title}`, async () => {
+      const step: Step = (own) => {
+        own.responseEdit = edit
+        return undefined
+      }
+      const upstream = await startEcho(OK.replace('\r\n\r\n', `\r\n${header}\r\n`))
+      const gateway = await startGateway(upstream.port, { steps: [step] })
+      const answer = await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n', 'hello')
+      const found = [...answer.matchAll(/^x-request-id: (.*)\r$/gim)]
       assert.deepEqual(
         found.map(([, id]) => id),
         ids,

@@ -14,7 +14,7 @@ export type Judged =
   | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly on: readonly string[] }
 
-export const ADMITTED: Judged = { kind: 'admitted' }
+const ADMITTED: Judged = { kind: 'admitted' }
 
 /** All stages on the way; one that surely refuses decides, whatever is not known of the others. */
 export function judgeWay(

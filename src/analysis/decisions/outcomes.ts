@@ -58,7 +58,7 @@ export function evaluateKnown(term: Term, environment: Environment, known: Known
   return { outcomes, unknown: isOne(outcomes) ? [] : [...unknown] }
 }
 
-export function isOne(outcomes: Outcomes): boolean {
+function isOne(outcomes: Outcomes): boolean {
   return outcomes === TRUE || outcomes === FALSE || outcomes === ERROR
 }
 

@@ -2,7 +2,7 @@ import type { Variables } from '../emit/generate.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Miss, nearestMiss } from '../explain/miss.ts'
 import type { Allowance } from '../values/ledger.ts'
-import type { Action, Rule } from './rule-set.ts'
+import { type Action, compileRules, type Rule, type RuleSet } from './rule-set.ts'
 
 /** One rule, what each of its parts came to, and what would have to differ for it to match. */
 export interface RuleExplanation {
@@ -27,19 +27,29 @@ export interface Verdict {
 
 const ORDER = { Deny: 0, Require: 1, Allow: 2 } as const
 
-/** The same decision as RuleSet.decide, told in full. Every rule is evaluated. */
-export function explainRules(rules: readonly Rule[], variables: Variables): Verdict {
+/**
+ * The same decision as RuleSet.decide, told in full. Every rule is evaluated; which of several that
+ * decide alike is named, the set says, so that records, metrics and explanations name the same.
+ */
+export function explainRules(
+  rules: readonly Rule[],
+  variables: Variables,
+  set: RuleSet = compileRules(rules),
+): Verdict {
+  const named = set.deciding(variables).rule
+  const first = (own: readonly RuleExplanation[]) =>
+    own.find(({ rule }) => rule === named) ?? own[0]
   const all = rules
     .map((rule, i) => explainRule(rule, i, variables))
     .sort((a, b) => ORDER[a.action] - ORDER[b.action] || a.rule - b.rule)
   const of = (action: Action) => all.filter((rule) => rule.action === action)
-  const denied = of('Deny').find((rule) => rule.isTrue || isOverBound(rule))
+  const denied = first(of('Deny').filter((rule) => rule.isTrue || isOverBound(rule)))
   if (denied !== undefined) return verdict(false, denied, denied.isTrue ? 'matched' : 'error', all)
-  const unmet = of('Require').find((rule) => !rule.isTrue)
+  const unmet = first(of('Require').filter((rule) => !rule.isTrue))
   if (unmet !== undefined) return verdict(false, unmet, causeOf(unmet), all)
   const allows = of('Allow')
   if (allows.length === 0) return verdict(true, undefined, 'no-rules', all)
-  const allowed = allows.find((rule) => rule.isTrue)
+  const allowed = first(allows.filter((rule) => rule.isTrue))
   if (allowed !== undefined) return verdict(true, allowed, 'matched', all)
   return { ...verdict(false, undefined, 'no-allow-match', all), nearest: nearest(allows) }
 }

@@ -273,6 +273,11 @@ describe('on random rule sets and requests', () => {
           assert.equal(explainRules(rules, variables).allowed, decision)
           const deciding = indexed.deciding(variables)
           assert.equal(deciding.allowed, decision)
+          for (const set of [indexed, ...others]) {
+            const { rule } = set.deciding(variables)
+            assert.equal(explainRules(rules, variables, set).deciding?.rule ?? -1, rule)
+          }
+          assert.equal(explainRules(rules, variables).deciding?.rule ?? -1, deciding.rule)
           if (deciding.action === 'Deny' || (deciding.action === 'Allow' && decision)) {
             assert.equal(rules[deciding.rule]?.expression.predicate()(variables), true)
           }

@@ -8,8 +8,12 @@ import {
   nameSet,
 } from './field-lines.ts'
 
+export const REQUEST_ID = 'x-request-id'
+
 export interface RenderedEdit {
   readonly dropped: NameSet
+  /** The same, and the header with the id of a request, unless the edit is about that. */
+  readonly droppedAndId: NameSet
   readonly lines: FieldLines
   /** Whether it sets, adds or removes the header with the id of a request. */
   readonly namesId: boolean
@@ -22,8 +26,10 @@ export function renderedEdit(edit: HeaderEdit): RenderedEdit {
   for (const [name, value] of edit.added)
     lines = joinLines(lines, fieldLine(name, value) ?? NO_LINES)
   const names = [...edit.removed, ...edit.added.map(([name]) => name)]
-  const namesId = names.some((name) => name.toLowerCase() === 'x-request-id')
-  const rendered: RenderedEdit = { dropped: nameSet(edit.removed), lines, namesId }
+  const namesId = names.some((name) => name.toLowerCase() === REQUEST_ID)
+  const dropped = nameSet(edit.removed)
+  const droppedAndId = namesId ? dropped : nameSet([...edit.removed, REQUEST_ID])
+  const rendered: RenderedEdit = { dropped, droppedAndId, lines, namesId }
   edit.rendered = rendered
   return rendered
 }

@@ -1,18 +1,17 @@
-// HOT PATH: one line more for each request that is sent on. Guarded by bench/proxy.ts.
+// HOT PATH: one line more for each request and each response. Guarded by bench/proxy.ts.
 
-import { type FieldLines, joinLines, requestIdLine } from './field-lines.ts'
-import { type Fields, findField } from './fields.ts'
+import { type FieldLines, joinLines, type NameSet, requestIdLine } from './field-lines.ts'
 import type { RenderedEdit } from './rendered-edit.ts'
 
 /**
- * The lines that are added to a request, with its id, so that the records of the backend can be
- * found by it. One that came with the request stays, and so does what a policy says of it.
+ * The lines that are added to a message, with the id of the request: the client, the backend, the
+ * log and the records have the same. What a policy says of the header stays.
  */
-export function linesWithId(
-  { lines, namesId }: RenderedEdit,
-  fields: Fields,
-  id: string,
-): FieldLines {
-  if (namesId || id === '' || findField(fields, 'x-request-id') >= 0) return lines
-  return joinLines(lines, requestIdLine(id))
+export function linesWithId({ lines, namesId }: RenderedEdit, id: string): FieldLines {
+  return namesId || id === '' ? lines : joinLines(lines, requestIdLine(id))
+}
+
+/** Names of what is not copied: the header that somebody else wrote must not stand beside ours. */
+export function droppedWithId({ dropped, droppedAndId }: RenderedEdit, id: string): NameSet {
+  return id === '' ? dropped : droppedAndId
 }
