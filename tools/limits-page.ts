@@ -95,6 +95,10 @@ const REQUESTS: readonly Setting[] = [
       happens: `${REFUSED} 413: a rule that cannot read the body could not guard against it. For the access log alone, \`request.body\` is not set.`,
     },
   ),
+  setting('frontendHttp', 'maxJsonSize', 'octets of JSON that an expression reads', {
+    happens:
+      'A Deny rule that reads it denies, and no other rule matches; see [Expressions](expressions.md#limits).',
+  }),
   setting('timeout', 'request', 'time for the whole exchange', {
     happens: `${REFUSED} 504, or cut off where an answer was begun.`,
     otherwise: 'none',

@@ -92,6 +92,56 @@ const MISTAKES = [
   ],
   ['request.path.length > 1', 'PC0111', 'request.path.length', 'write size(x)'],
   [
+    "exists(jwt.groups, g, g == 'x')",
+    'PC0105',
+    "exists(jwt.groups, g, g == 'x')",
+    'write list.exists(x, x == …)',
+  ],
+  ['now > request.startTime', 'PC0103', 'now', 'the time of the request is request.startTime'],
+  ["true == 'true'", 'PC0108', "true == 'true'", 'write true without quotes'],
+  [
+    "request.body.model == 'x'",
+    'PC0111',
+    'request.body.model',
+    'where it is JSON, write json(request.body).model',
+  ],
+  [
+    "request.body.contains('x')",
+    'PC0106',
+    "request.body.contains('x')",
+    'for its text, write string(request.body).contains(…)',
+  ],
+  [
+    "request.path.substr(0, 3) == '/a'",
+    'PC0105',
+    'request.path.substr(0, 3)',
+    'write text.substring(start, end)',
+  ],
+  [
+    'isURL(request.uri)',
+    'PC0105',
+    'isURL(request.uri)',
+    "write request.host, request.path or request.uri.query('name'); for another URL, url.path(text)",
+  ],
+  [
+    "default(jwt.team, 'none') == 'none'",
+    'PC0105',
+    "default(jwt.team, 'none')",
+    "for a default, write jwt.?team.orValue('none')",
+  ],
+  [
+    "jwt.version in [semver('1.2.3')]",
+    'PC0105',
+    "semver('1.2.3')",
+    "compare parts: text.split('.').map(x, int(x))",
+  ],
+  [
+    "jwt.memory == quantity('1Mi')",
+    'PC0105',
+    "quantity('1Mi')",
+    'compare numbers: quantities with a unit are not read here',
+  ],
+  [
     `'jwt.sub == "x"'`,
     'PC0109',
     `'jwt.sub == "x"'`,
@@ -109,6 +159,11 @@ describe('hints for what other languages write', () => {
       assert.equal(text.slice(first?.excerpt?.start, first?.excerpt?.end), under)
     })
   }
+
+  it('has() of a key says how to ask for one', () => {
+    const [first] = compile("has(jwt['sub'])", STAGES.traffic, { expect: BOOL }).diagnostics
+    assert.match(first?.message ?? '', /of a key, write 'group' in jwt$/)
+  })
 
   it('a difference of two attributes stays one, with blanks or without', () => {
     for (const text of ['source.port-destination.port > 0', '[1].all(x, source.port-x > 0)']) {

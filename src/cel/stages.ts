@@ -5,11 +5,13 @@ import { environment } from './environment.ts'
 /** The places of the configuration where expressions run, each with the attributes it has. */
 export type Stage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm' | 'log'
 
+type Fields = Readonly<Record<string, readonly [type: T.Type, set: string, doc: string]>>
+
 const CERTIFICATE = 'when the client presented a certificate that was verified'
 const JSON_MAP: T.Type = { kind: 'map', key: T.STRING, value: T.JSON_VALUE, plain: true }
 const HEADERS: T.Type = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true }
 
-const source = struct('source', {
+const SOURCE = {
   address: [
     T.IP,
     'always',
@@ -28,9 +30,10 @@ const source = struct('source', {
   ],
   issuer: [T.STRING, CERTIFICATE, 'the distinguished name of the issuer'],
   fingerprint: [T.STRING, CERTIFICATE, 'SHA-256 of the certificate in hexadecimal'],
-})
+} as const satisfies Fields
+const source = struct('source', SOURCE)
 
-const destination = struct('destination', {
+const DESTINATION = {
   address: [T.IP, 'always', 'the address that the client connected to'],
   port: [T.INT, 'always', 'the port that the client connected to'],
   hostname: [
@@ -38,9 +41,10 @@ const destination = struct('destination', {
     'on listeners with protocol TLS, when the client sent SNI; never on HTTP and HTTPS listeners',
     'the TLS server name',
   ],
-})
+} as const satisfies Fields
+const destination = struct('destination', DESTINATION)
 
-const request = struct('request', {
+const REQUEST = {
   method: [T.STRING, 'always', 'GET, POST, …'],
   path: [T.STRING, 'always', 'the path without the query, normalised: the one that is forwarded'],
   pathAndQuery: [T.STRING, 'always', 'the path with the query'],
@@ -53,16 +57,18 @@ const request = struct('request', {
   startTime: [T.TIMESTAMP, 'always', 'when the request arrived'],
   id: [T.STRING, 'always', 'the id of the request: the one that `portcullis why` takes'],
   body: [T.BYTES, 'when an expression reads it and it fits the buffer', 'the body of the request'],
-})
+} as const satisfies Fields
+const request = struct('request', REQUEST)
 
-const response = struct('response', {
+const RESPONSE = {
   code: [T.INT, 'always', 'the HTTP status'],
   headers: [HEADERS, 'always', 'by name, in any case'],
   grpcStatus: [T.INT, 'on gRPC answers', 'the status in the trailers'],
   bytes: [T.INT, 'always', 'the length of the body that was sent'],
   duration: [T.DURATION, 'always', 'from the first byte of the request to the last of the answer'],
   flags: [T.STRING, 'always', 'why the gateway answered by itself; empty where it did not'],
-})
+} as const satisfies Fields
+const response = struct('response', RESPONSE)
 
 const place = struct('proxy', {
   gateway: [T.STRING, 'always', 'the name of the gateway'],
@@ -162,6 +168,16 @@ const DECLARED = {
   log: ['in logs', LOG],
 } as const satisfies Record<Stage, readonly [string, readonly Variable[]]>
 
+/*
+ * Who has attributes for expressions implements these: what is declared above and exists nowhere
+ * else does not compile. A rule that reads it would never match, and a Deny rule never fire.
+ */
+export type VariableName = (typeof DECLARED)[Stage][1][number]['name']
+export type SourceField = keyof typeof SOURCE
+export type DestinationField = keyof typeof DESTINATION
+export type RequestField = keyof typeof REQUEST
+export type ResponseField = keyof typeof RESPONSE
+
 /** The environment of each stage. */
 export const STAGES: Readonly<Record<Stage, Environment>> = {
   connection: stage('connection'),
@@ -186,14 +202,16 @@ function stage(name: Stage): Environment {
   return environment({ name: place, variables, elsewhere })
 }
 
-function variable(name: string, type: T.Type, set: string, doc: string): Variable {
+function variable<const Name extends string>(
+  name: Name,
+  type: T.Type,
+  set: string,
+  doc: string,
+): Variable & { readonly name: Name } {
   return { name, type, set, doc }
 }
 
-function struct(
-  name: string,
-  fields: Record<string, readonly [type: T.Type, set: string, doc: string]>,
-): T.Type {
+function struct(name: string, fields: Fields): T.Type {
   const entries = Object.entries(fields).map(
     ([field, [type, set, doc]]) => [field, { type, set, doc }] as const,
   )

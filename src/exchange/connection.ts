@@ -1,3 +1,4 @@
+import type { DestinationField, SourceField } from '../cel/stages.ts'
 import type { Ip } from '../cel/values/ip.ts'
 import { Struct } from '../cel/values/struct.ts'
 
@@ -25,7 +26,7 @@ const SOURCE_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** `source` in expressions. */
-export class Source extends Struct {
+export class Source extends Struct implements Record<SourceField, unknown> {
   override readonly structName: string = 'source'
   override readonly fieldNames = SOURCE_FIELDS
   address: Ip
@@ -79,7 +80,7 @@ export class Source extends Struct {
 const DESTINATION_FIELDS: ReadonlySet<string> = new Set(['address', 'port', 'hostname'])
 
 /** `destination` in expressions. */
-export class Destination extends Struct {
+export class Destination extends Struct implements Record<DestinationField, unknown> {
   override readonly structName: string = 'destination'
   override readonly fieldNames = DESTINATION_FIELDS
   readonly address: Ip

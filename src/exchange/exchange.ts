@@ -1,3 +1,4 @@
+import type { RequestField, ResponseField, VariableName } from '../cel/stages.ts'
 import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
@@ -16,7 +17,7 @@ import {
 } from './identity.ts'
 import type { Refusal } from './refusal.ts'
 
-const REQUEST_FIELDS: ReadonlySet<string> = new Set([
+const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
   'method',
   'path',
   'pathAndQuery',
@@ -32,7 +33,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** `request` in expressions. The path is normalised before anybody reads it. */
-export class RequestAttributes extends Struct {
+export class RequestAttributes extends Struct implements Record<RequestField, unknown> {
   override readonly structName: string = 'request'
   override readonly fieldNames = REQUEST_FIELDS
   readonly method: string
@@ -85,7 +86,7 @@ export class RequestAttributes extends Struct {
   }
 }
 
-const RESPONSE_FIELDS: ReadonlySet<string> = new Set([
+const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
   'code',
   'headers',
   'grpcStatus',
@@ -98,7 +99,7 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set([
  * `response` in expressions: made when all is over, for the log, or when an answer begins, to ask
  * whether it is one to try again after. Only where one of them reads it.
  */
-export class ResponseAttributes extends Struct {
+export class ResponseAttributes extends Struct implements Record<ResponseField, unknown> {
   override readonly structName: string = 'response'
   override readonly fieldNames = RESPONSE_FIELDS
   readonly code: number
@@ -133,7 +134,7 @@ export class ResponseAttributes extends Struct {
  * that changes. It is also what expressions read their variables from, so the names of its first
  * fields are theirs.
  */
-export class Exchange {
+export class Exchange implements Record<VariableName, unknown> {
   readonly source: Source
   readonly destination: Destination
   readonly request: RequestAttributes

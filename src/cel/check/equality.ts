@@ -3,7 +3,7 @@ import { parseCidr } from '../values/cidr.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import type { Checker } from './check.ts'
-import { article, rangeHint } from './hints.ts'
+import { article, boolHint, rangeHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import { showType } from './unify.ts'
@@ -21,7 +21,7 @@ export function checkEqual(
   if (!comparable(checker, sides[0].type, sides[1].type)) {
     const [a, b] = sides.map((side) => showType(checker.types.resolve(side.type)))
     const hint = sides.some((side) => checker.types.shallow(side.type).kind === 'string')
-      ? 'convert one side: string(x), int(x)'
+      ? (boolHint(sides) ?? 'convert one side: string(x), int(x)')
       : undefined
     checker.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
   }

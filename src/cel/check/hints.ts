@@ -11,6 +11,7 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ...['null', 'none', 'nil', 'undefined'].map(
     (word) => [word, 'write null, or ask with has(x.y) whether it is there'] as const,
   ),
+  ['now', 'the time of the request is request.startTime'],
 ])
 
 /** A name by itself that is neither a variable nor like one: a constant of another language, or a text. */
@@ -21,8 +22,8 @@ export function wordHint(name: string): string {
 const FUNCTIONS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "write 'x' in list, or text.contains('x')": 'includes has containsElement',
-    'write list.exists(x, x == …)': 'any some exists',
-    'write list.all(x, x == …)': 'every all forAll',
+    'write list.exists(x, x == …)': 'any some exists anyMatch',
+    'write list.all(x, x == …)': 'every all forAll allMatch',
     'write list.filter(x, x == …)': 'filter where',
     'write list.map(x, x + …)': 'map',
     'write size(x)': 'len length count',
@@ -35,6 +36,16 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     "write map['key'], or map[?'key'].orValue('…')": 'get getOrDefault headers header',
     'write string(x)': 'str toString',
     'write int(x)': 'parseInt toInt Number',
+    'write text.substring(start, end)': 'substr slice',
+    'text.replace(old, new) replaces all of them': 'replaceAll gsub',
+    'compare with ==': 'equals eq isEqual',
+    "write x == '', or size(x) == 0": 'isEmpty empty',
+    "for a default, write jwt.?team.orValue('none')":
+      'default coalesce orDefault orElse ifNull nvl',
+    "write request.host, request.path or request.uri.query('name'); for another URL, url.path(text)":
+      'url isURL getHost getHostname getPort getScheme getEscapedPath getQuery',
+    'compare numbers: quantities with a unit are not read here': 'quantity isQuantity',
+    "compare parts: text.split('.').map(x, int(x))": 'semver isSemver',
   }).flatMap(([hint, names]) => names.split(' ').map((name) => [name.toLowerCase(), hint])),
 )
 
@@ -43,10 +54,13 @@ export function functionHint(name: string): string | undefined {
 }
 
 /** Calls whose arguments have variables of their own, which are not worth a complaint each. */
-const LOOPS = new Set(['any', 'some', 'every', 'forall', 'exists', 'all', 'filter', 'where', 'map'])
+const LOOPS = new Set(
+  'any some every forall exists all filter where map anymatch allmatch exists_one'.split(' '),
+)
 
-export function isLikeMacro({ name, target }: Call): boolean {
-  return target !== undefined && LOOPS.has(name.toLowerCase())
+/** As a method, or as a function whose first argument is the list: `exists(list, x, …)`. */
+export function isLikeMacro({ name, target, args }: Call): boolean {
+  return (target !== undefined || args.length > 1) && LOOPS.has(name.toLowerCase())
 }
 
 /** A call that an address or a range has under another name, or not at all. */
@@ -54,8 +68,13 @@ export function receiverHint(name: string, receiver: Term | undefined): string |
   if (receiver?.type.kind === 'cidr' && name === 'contains') {
     return 'write range.containsIP(address) or range.containsCIDR(range)'
   }
+  if (receiver?.type.kind === 'bytes' && TEXTUAL.has(name)) {
+    return `for its text, write string(${pathOf(receiver) ?? 'x'}).${name}(…)`
+  }
   return receiver?.type.kind === 'ip' ? rangeHint(receiver) : undefined
 }
+
+const TEXTUAL = new Set(['contains', 'startsWith', 'endsWith', 'matches', 'split', 'indexOf'])
 
 /** How to ask whether an address is in a range. */
 export function rangeHint(address: Term, range = '10.0.0.0/8'): string {
@@ -65,8 +84,19 @@ export function rangeHint(address: Term, range = '10.0.0.0/8'): string {
 /** `operand.field` of something without fields. */
 export function fieldHint(operand: Term, field: string): string | undefined {
   if (['size', 'length', 'len', 'count'].includes(field.toLowerCase())) return 'write size(x)'
-  return pathOf(operand) === 'request.query'
-    ? `a parameter is one of request.uri.query('${field}')`
+  const path = pathOf(operand)
+  if (path === 'request.query') return `a parameter is one of request.uri.query('${field}')`
+  const isText = operand.type.kind === 'bytes' || operand.type.kind === 'string'
+  return isText ? `where it is JSON, write json(${path ?? 'x'}).${field}` : undefined
+}
+
+/** `x == 'true'` where x is a bool. */
+export function boolHint(sides: readonly Term[]): string | undefined {
+  const text = sides.find((side) => side.kind === 'constant' && typeof side.value === 'string')
+  const isBool = sides.some((side) => side.type.kind === 'bool')
+  const word = text?.kind === 'constant' ? String(text.value).toLowerCase() : ''
+  return isBool && (word === 'true' || word === 'false')
+    ? `write ${word} without quotes`
     : undefined
 }
 

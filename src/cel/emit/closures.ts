@@ -224,8 +224,10 @@ const TEXT_TESTS: Readonly<Record<string, (text: string, part: string) => boolea
   contains: runtime.holdsText,
 }
 
-/** `text.startsWith(part)` and its like, whatever is known of the types. */
-function textValue({ name, args: [receiver, argument] }: CallTerm): Run | undefined {
+/** `text.startsWith(part)` and its like, whatever is known of the types, where only texts have them. */
+function textValue({ name, args, overloads }: CallTerm): Run | undefined {
+  const [receiver, argument] = args
+  if (overloads.length > 1 || overloads[0]?.params[0]?.kind !== 'string') return undefined
   const test = Object.hasOwn(TEXT_TESTS, name) ? TEXT_TESTS[name] : undefined
   if (test === undefined || receiver === undefined || argument === undefined) return undefined
   const [text, part] = [value(receiver), value(argument)]

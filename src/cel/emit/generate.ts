@@ -28,7 +28,7 @@ const RUNTIME: Record<string, unknown> = {
   ...pick(runtime, ['addEntries', 'endMap', 'some', 'flat', 'own', 'equals']),
   ...pick(runtime, ['hasText', 'isSameText', 'holdsText', 'beginsWith', 'finishesWith']),
   ...pick(operators, ['add', 'subtract', 'multiply', 'divide', 'modulo', 'negate']),
-  ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf']),
+  ...pick(operators, ['less', 'lessOrEqual', 'greater', 'greaterOrEqual', 'sizeOf', 'holds']),
   Optional,
   fuel,
   begin,

@@ -14,6 +14,7 @@ const OPERATORS = new Map([
   ['_>_', 'greater'],
   ['_>=_', 'greaterOrEqual'],
   ['size', 'sizeOf'],
+  ['contains', 'holds'],
 ])
 
 export function operatorOf(term: CallTerm): string | undefined {

@@ -131,6 +131,8 @@ function textTest(s: Source, { args, name }: CallTerm): InPlace | undefined {
   const [receiver, argument] = args
   if (receiver === undefined || argument === undefined || !TEXT_TESTS.has(name)) return undefined
   if (!isText(argument) || !(isText(receiver) || isJson(receiver))) return undefined
+  // A list and a map contain things as well.
+  if (name === 'contains' && !isText(receiver)) return undefined
   const t = s.temporary()
   const isString = `typeof(${t}=${s.value(receiver)})==='string'`
   const { value, test } = s.operand(argument)

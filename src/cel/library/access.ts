@@ -7,7 +7,7 @@ import { Double, isInt, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
 import { codePointLength } from '../values/text.ts'
-import { isAmong } from '../values/text-search.ts'
+import { holdsText, isAmong } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 
 // Reading members. Plain objects show their own keys alone and structs their declared fields, so
@@ -93,6 +93,12 @@ export function isIn(value: Value, container: Value): boolean | undefined {
   }
   if (container instanceof CelMap) return container.get(value) !== undefined
   return fail('no such overload')
+}
+
+/** `value.contains(part)`: a text within a text, an element of a list, a key of a map. */
+export function holds(value: Value, part: Value): boolean | undefined {
+  if (typeof value !== 'string') return isIn(part, value)
+  return typeof part === 'string' ? holdsText(value, part) : fail('no such overload')
 }
 
 /** `size(value)`: code points, bytes, elements or entries. */

@@ -8,6 +8,7 @@ import { MATH } from './math.ts'
 import { NETWORK } from './network.ts'
 import { OPTIONAL } from './optional.ts'
 import { REGEX } from './regex.ts'
+import { REGEX_FUNCTIONS } from './regex-functions.ts'
 import { SETS } from './sets.ts'
 import { STANDARD } from './standard.ts'
 import { STRINGS } from './strings.ts'
@@ -29,5 +30,6 @@ export const LIBRARIES: readonly Library[] = [
   URL_LIBRARY,
   HASH,
   REGEX,
+  REGEX_FUNCTIONS,
   GENERAL,
 ]

@@ -1,13 +1,16 @@
-import { DYN, INT, listOf, optionalOf, param } from '../check/types.ts'
+import { DOUBLE, DURATION, DYN, INT, listOf, optionalOf, param, UINT } from '../check/types.ts'
 import { compare } from '../values/compare.ts'
+import { Duration } from '../values/duration.ts'
+import { equals } from '../values/equal.ts'
 import { fail } from '../values/failure.ts'
 import { afford, charge, LARGEST_LIST, overBound } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
-import type { Int } from '../values/number.ts'
+import { double, type Int, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method } from './define.ts'
 import { Elements } from './elements.ts'
+import { add } from './operators.ts'
 
 type List = readonly Value[]
 
@@ -33,6 +36,28 @@ export const LISTS = defineLibrary('lists', [
   fn('distinct', method([LIST], LIST, distinct, METERED)),
   fn('reverse', method([LIST], LIST, reverse)),
   fn(
+    'indexOf',
+    method([LIST, A], INT, (list: List, value: Value) => placeOf(list, value, 1), METERED),
+  ),
+  fn(
+    'lastIndexOf',
+    method([LIST, A], INT, (list: List, value: Value) => placeOf(list, value, -1), METERED),
+  ),
+  fn(
+    'sum',
+    ...[INT, UINT, DOUBLE, DURATION].map((type, i) =>
+      method([listOf(type)], type, (list: List) => sum(list, ZEROS[i] as Value), METERED),
+    ),
+  ),
+  fn(
+    'min',
+    method([LIST], A, (list: List) => furthest(list, -1), METERED),
+  ),
+  fn(
+    'max',
+    method([LIST], A, (list: List) => furthest(list, 1), METERED),
+  ),
+  fn(
     'first',
     method([LIST], optionalOf(A), (list: List) => new Optional(list[0])),
   ),
@@ -41,6 +66,39 @@ export const LISTS = defineLibrary('lists', [
     method([LIST], optionalOf(A), (list: List) => new Optional(list.at(-1))),
   ),
 ])
+
+const ZEROS: readonly Value[] = [0, new Uint(0n), double(0), new Duration(0, 0)]
+
+function placeOf(list: List, value: Value, step: 1 | -1): number | undefined {
+  if (!afford(4 * list.length)) return undefined
+  for (let at = step > 0 ? 0 : list.length - 1; at >= 0 && at < list.length; at += step) {
+    if (equals(list[at] as Value, value)) return at
+  }
+  return -1
+}
+
+function sum(list: List, zero: Value): Value | undefined {
+  if (!afford(4 * list.length)) return undefined
+  let total = list.length === 0 ? zero : list[0]
+  if (typeof total === 'string' || Array.isArray(total)) return fail('no such overload')
+  for (let at = 1; at < list.length && total !== undefined; at++) {
+    total = add(total, list[at] as Value)
+  }
+  return total
+}
+
+/** An error where there is none, and where two have no order. */
+function furthest(list: List, sign: 1 | -1): Value | undefined {
+  if (!afford(4 * list.length)) return undefined
+  let [found] = list
+  if (found === undefined) return fail('the list is empty')
+  for (const value of list) {
+    const order = compare(value, found)
+    if (order === undefined || Number.isNaN(order)) return fail('no order', typeName(value))
+    if (sign * order > 0) found = value
+  }
+  return found
+}
 
 function range(size: Int): List | undefined {
   if (size < 0) return fail('negative size', size)

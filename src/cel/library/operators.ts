@@ -19,7 +19,16 @@ import {
   subtractUints,
 } from './integers.ts'
 
-export { hasField, index, isIn, optionalIndex, optionalSelect, select, sizeOf } from './access.ts'
+export {
+  hasField,
+  holds,
+  index,
+  isIn,
+  optionalIndex,
+  optionalSelect,
+  select,
+  sizeOf,
+} from './access.ts'
 
 // The operators for operands whose types are known only when they run. Each answers undefined,
 // with a reason, for operands that it does not take: CEL converts nothing on its own.

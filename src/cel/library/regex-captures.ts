@@ -11,18 +11,18 @@ interface Thread {
 }
 
 /**
- * The first match in the text: of those that begin leftmost the one that the pattern prefers
+ * The first match in the text, from an offset on: of those that begin leftmost the one that the pattern prefers
  * (`a|ab` takes a, `.*` as much as it can). All threads advance together, in order of preference,
  * so that the cost is at most one look at every instruction per character.
  */
-export function findCaptures(program: Program, text: string): Captures | undefined {
+export function findCaptures(program: Program, text: string, from = 0): Captures | undefined {
   const { op, out, arg, sets } = program
   const seen = new Int32Array(op.length).fill(-1)
   const none: Captures = new Array(2 * program.groups + 2).fill(-1)
   let threads: Thread[] = []
   let found: Captures | undefined
 
-  for (let at = 0; ; ) {
+  for (let at = from; ; ) {
     const code = text.codePointAt(at)
     const held = conditions(kindBefore(text, at), kindOf(code))
     const next: Thread[] = []

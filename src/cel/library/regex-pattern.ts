@@ -9,8 +9,8 @@ import { compileProgram, type Program } from './regex-program.ts'
 export interface Pattern {
   /** Whether it matches somewhere in the text. */
   readonly matches: (text: string) => boolean | undefined
-  /** The first match: where it and its groups are; null where there is none. */
-  readonly find: (text: string) => Captures | null | undefined
+  /** The first match from an offset on: where it and its groups are; null where there is none. */
+  readonly find: (text: string, from?: number) => Captures | null | undefined
   readonly groups: number
   readonly names: ReadonlyMap<string, number>
 }
@@ -56,7 +56,8 @@ function tooLong(): undefined {
 function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefined {
   const literal = compileLiteral(pattern)
   if (literal !== undefined) {
-    const find = (text: string) => findFirst(compileProgram(pattern), literal, text)
+    const program = compileProgram(pattern)
+    const find = (text: string, from = 0) => findFirst(program, literal, text, from)
     const matches = (text: string) => {
       charge(text.length >> 4)
       return literal(text)
@@ -66,17 +67,24 @@ function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefi
   const program = compileProgram(pattern, mostCodePoints)
   if (program === undefined) return undefined
   const matches = automatonTest(program)
-  const find = (text: string) => findFirst(program, matches, text)
+  const find = (text: string, from = 0) => findFirst(program, matches, text, from)
   return { matches, find, groups: program.groups, names: program.names }
 }
 
-function findFirst(program: Program | undefined, matches: Pattern['matches'], text: string) {
-  const matched = matches(text)
+function findFirst(
+  program: Program | undefined,
+  matches: Pattern['matches'],
+  text: string,
+  from: number,
+) {
+  const matched = from > 0 || matches(text)
   if (matched === undefined || program === undefined) return undefined
   if (!matched) return null
-  const work = text.length * program.op.length
+  const work = (text.length - from + 1) * program.op.length
   charge(work)
-  return work > LARGEST_WORK || isSpent() ? tooCostly() : (findCaptures(program, text) ?? null)
+  return work > LARGEST_WORK || isSpent()
+    ? tooCostly()
+    : (findCaptures(program, text, from) ?? null)
 }
 
 /** A character takes some 7 ns; what is not known yet, the automaton charges for itself. */

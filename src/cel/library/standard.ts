@@ -1,7 +1,7 @@
 import { BOOL, BYTES, INT, listOf, mapOf, param, STRING } from '../check/types.ts'
 import { beginsWith, finishesWith, holdsText } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
-import { sizeOf, sizeOfText } from './access.ts'
+import { holds, sizeOf, sizeOfText } from './access.ts'
 import { ARITHMETIC } from './arithmetic.ts'
 import { CONVERSIONS } from './conversions.ts'
 import { defineLibrary, fn, global, method } from './define.ts'
@@ -27,7 +27,12 @@ export const STANDARD = defineLibrary('standard', [
       declare([MAP], INT, sizeOf),
     ]),
   ),
-  fn('contains', method([STRING, STRING], BOOL, holdsText)),
+  fn(
+    'contains',
+    method([STRING, STRING], BOOL, holdsText),
+    method([LIST, param('A')], BOOL, holds),
+    method([MAP, param('A')], BOOL, holds),
+  ),
   fn('startsWith', method([STRING, STRING], BOOL, beginsWith)),
   fn('endsWith', method([STRING, STRING], BOOL, finishesWith)),
 ])

@@ -40,7 +40,13 @@ export function expandMacro(call: Call, complain: Complain): Expr | undefined {
 function has(call: Call, complain: Complain): Expr | undefined {
   const argument = call.args[0] as Expr
   if (argument.kind !== 'select' || argument.test || argument.optional) {
-    complain('has() takes a field: has(jwt.group)', argument)
+    const isKey = argument.kind === 'index'
+    complain(
+      isKey
+        ? "has() takes a field: has(jwt.group); of a key, write 'group' in jwt"
+        : 'has() takes a field: has(jwt.group)',
+      argument,
+    )
     return undefined
   }
   return { ...argument, test: true, start: call.start, end: call.end }
