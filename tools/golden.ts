@@ -11,6 +11,7 @@ import { errorPages } from './error-pages.ts'
 import { expressionReference } from './expression-reference.ts'
 import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
+import { internalErrorsPage } from './internal-errors-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 import { testFileReference } from './test-file-reference.ts'
@@ -27,6 +28,7 @@ export const GENERATORS: readonly Generator[] = [
   errorPages,
   expressionReference,
   importTable,
+  internalErrorsPage,
   resourceReference,
   limitsPage,
   telemetryPages,

@@ -31,8 +31,8 @@ interface Setting {
 const REFUSED = 'The client is answered'
 
 const CLIENTS: readonly Setting[] = [
-  setting('config', 'limits.connections', 'connections of clients, in one process', {
-    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners as far as there is room, and else closed. Never more than half of the file descriptors that the process may have.`,
+  setting('config', 'limits.connections', 'connections of clients, of all workers together', {
+    happens: `${REFUSED} 503 with \`Retry-After\` on plain HTTP listeners as far as there is room, and else closed. In each worker, never more than half of the file descriptors that the process may have.`,
   }),
   setting(
     'config',
@@ -66,7 +66,7 @@ const CLIENTS: readonly Setting[] = [
 ]
 
 const REQUESTS: readonly Setting[] = [
-  setting('config', 'limits.requests', 'requests under way in one process, open streams included', {
+  setting('config', 'limits.requests', 'requests under way in one worker, open streams included', {
     happens: `${REFUSED} 503 with \`Retry-After\`; the connection is kept.`,
   }),
   setting(
@@ -160,13 +160,18 @@ const BACKENDS: readonly Setting[] = [
   setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
     happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
   }),
-  setting('config', 'backend.poolMaxSize', 'connections to each endpoint', {
+  setting('config', 'backend.poolMaxSize', 'connections to each endpoint, from each worker', {
     happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
     otherwise: 'none; 8 where HTTP/2 is spoken',
   }),
-  setting('connectionLimits', 'maxPendingRequests', 'requests that wait for a connection', {
-    happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
-  }),
+  setting(
+    'connectionLimits',
+    'maxPendingRequests',
+    'requests that wait for a connection, in each worker',
+    {
+      happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
+    },
+  ),
   setting('connectionLimits', 'maxRequestsPerConnection', 'requests on one connection', {
     happens: 'It is closed behind the last one.',
     otherwise: 'none',

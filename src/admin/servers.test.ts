@@ -41,6 +41,34 @@ describe('a server for operators', () => {
     })
   }
 
+  it('responds 500 where an answer throws, at once or later, and says so once', async () => {
+    const told: unknown[] = []
+    const answers = new Map<string, Answer>([
+      [
+        '/now',
+        () => {
+          throw new Error('now')
+        },
+      ],
+      ['/later', () => Promise.reject(new Error('later'))],
+      ['/fine', (_, response) => text(response, 200, 'yes')],
+    ])
+    const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
+    const broke = (error: unknown) => told.push((error as Error).message)
+    const server = (await serve(at, answers, ORIGIN, broke)) as Server
+    const { port } = server.address() as AddressInfo
+    const seen: number[] = []
+    for (const path of ['/now', '/later', '/fine']) {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+      await answer.text()
+      seen.push(answer.status)
+    }
+    server.close()
+    server.closeAllConnections()
+    assert.deepEqual(seen, [500, 500, 200])
+    assert.deepEqual(told, ['now', 'later'])
+  })
+
   it('that is for others has names that nobody here knows', async () => {
     assert.equal(await statusFor('0.0.0.0', 'metrics.example'), '200')
   })

@@ -8,7 +8,6 @@ export interface CallOut {
 }
 
 const ANSWERED = 'The request gets 500.'
-const SERVED = 'The request is served.'
 const CLOSED = 'The connection is closed.'
 const CUT = 'If the response has not begun, the request gets 500; otherwise it is cut short.'
 
@@ -50,7 +49,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'response',
-    what: 'reading the response of a backend, what is told about it, outlier expressions',
+    what: 'reading the response of a backend, what is recorded about it, outlier expressions',
     happens: CUT,
   },
   {
@@ -76,7 +75,8 @@ export const CALL_OUTS = [
   {
     name: 'telemetry',
     what: 'metrics, metric labels, the access log, its filter and fields, traces',
-    happens: SERVED,
+    happens:
+      'If the response has not begun, the request gets 500. What runs after the response changes nothing about it.',
   },
   {
     name: 'accept',

@@ -9,7 +9,7 @@ import {
 } from './quota-messages.ts'
 
 /** Milliseconds between two looks for what was lent and not used in time. */
-const PERIOD = 100
+const PERIOD = 250
 /** Milliseconds after which whoever waits for the owner is refused. */
 const LONGEST_WAIT = 2_000
 

@@ -138,6 +138,7 @@ export class RequestEnds {
     }
     exchange.responseEdit = NO_EDIT
     exchange.reason = INTERNAL.reason
+    if (!downstream.isResponding) exchange.status = INTERNAL.status
     endBroken(downstream, () => writeReply(downstream, exchange, INTERNAL))
   }
 

@@ -113,6 +113,21 @@ describe('a process that logs to a pipe', () => {
     assert.equal(child.exitCode, 7)
   })
 
+  it('loses no line to a reader that is slow when it ends, as long as it reads', async () => {
+    const child = logging('write(20_000); process.exit(7)')
+    // Longer than anything on an idle machine takes, and again for each piece that it reads.
+    await sleep(1_500)
+    let lines = 0
+    child.stdout?.on('data', (bytes: Buffer) => {
+      lines += bytes.toString('latin1').split('\n').length - 1
+      child.stdout?.pause()
+      setTimeout(() => child.stdout?.resume(), 50)
+    })
+    await once(child, 'close')
+    assert.equal(lines, 20_000)
+    assert.equal(child.exitCode, 7)
+  })
+
   it('is not held up by a reader that never reads, not even at its end', async () => {
     const child = logging(`
       write(100_000)

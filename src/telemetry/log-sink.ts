@@ -1,4 +1,4 @@
-import { closeSync, write as writeToFile } from 'node:fs'
+import { closeSync, writeSync, write as writeToFile } from 'node:fs'
 import { reopen, writeNow } from './log-file.ts'
 
 /** Where lines go: collected, and written a batch at a time by a thread that nobody waits for. */
@@ -40,7 +40,7 @@ const STUCK = 1000
 
 export function createLogSink(options: LogSinkOptions = {}): LogSink {
   const { capacity = 4 << 20, batch = 64 << 10, interval = 100 } = options
-  const fd = reopen(options.fd ?? 1)
+  const { fd, isNonblocking } = reopen(options.fd ?? 1)
   const piece = options.piece ?? Number.POSITIVE_INFINITY
   let state: 'idle' | 'writing' | 'retrying' | 'closed' = 'idle'
   let waiting = ''
@@ -80,7 +80,22 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     timer = undefined
     state = 'writing'
     writingSince = performance.now()
-    writeToFile(fd, leaving, written, pieceLength(leaving, written, piece), null, onWritten)
+    const length = pieceLength(leaving, written, piece)
+    // What a thread has begun to write to a pipe is not known when the process ends, and a part of
+    // it may not have fitted: where a write comes back at once anyway, no thread is asked.
+    if (!isNonblocking) writeToFile(fd, leaving, written, length, null, onWritten)
+    else writeAtOnce(length)
+  }
+
+  const writeAtOnce = (length: number) => {
+    let bytes = 0
+    try {
+      bytes = writeSync(fd, leaving, written, length)
+    } catch (error) {
+      onWritten(error as NodeJS.ErrnoException, 0)
+      return
+    }
+    onWritten(null, bytes)
   }
 
   const onWritten = (error: NodeJS.ErrnoException | null, bytes: number) => {
@@ -127,7 +142,8 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     const unsent = state === 'retrying' ? leaving.subarray(written) : EMPTY
     const rest = Buffer.concat([unsent, Buffer.from(waiting)])
     const isStuck = state === 'writing' && performance.now() - writingSince > STUCK
-    if (isStuck || !writeNow(fd, rest)) drop(countLines(rest))
+    const taken = isStuck ? 0 : writeNow(fd, rest)
+    if (taken < rest.length) drop(countLines(rest.subarray(taken)))
     if (fd !== (options.fd ?? 1) && state !== 'writing') closeSync(fd)
     state = 'closed'
     waiting = ''

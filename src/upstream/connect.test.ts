@@ -94,7 +94,8 @@ describe('happy eyeballs', () => {
     const began = performance.now()
     assert.equal(await outcome(tcp(silent.port, 'a.test'), { resolve }), 'opened')
     const took = performance.now() - began
-    assert.ok(took > 240 && took < 600, `${took} ms`)
+    // Long before anybody would give up on the first, however busy the machine is.
+    assert.ok(took > 240 && took < 5_000, `${took} ms`)
     await server.close()
     await silent.close()
     assert.ok(await eventually(() => !liveHandles().includes('TCPConnectWrap')))

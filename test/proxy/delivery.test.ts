@@ -6,6 +6,7 @@ import type { RouteProgram } from '../../src/program/program.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { exchange, startEcho, startGateway, startUpstream } from './harness.ts'
+import { until } from './whole-gateway.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 const BUSY = 'HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy'
@@ -63,7 +64,7 @@ describe('retries', () => {
         /\r\n\r\n(hello|busy|request)|length: 0\r\n\r\n/,
       )
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
-      await wait(10)
+      await until('all attempts', () => gateway.attempts.length >= attempts)
       assert.equal(gateway.attempts.length, attempts)
       const bodies = upstream.received.join('').match(/body/g)?.length ?? 0
       assert.equal(bodies, request === GET ? 0 : attempts)
@@ -110,10 +111,10 @@ describe('mirrors', () => {
       assert.match(text, /^HTTP\/1\.1 200 /)
       assert.doesNotMatch(text, /mirror/)
     }
-    await wait(50)
-    const all = mirror.received.join('')
-    assert.equal(all.match(/body/g)?.length, 2)
-    assert.equal(all.match(/ \/a HTTP/g)?.length, 3)
+    const copies = (what: RegExp) => mirror.received.join('').match(what)?.length ?? 0
+    await until('all copies', () => copies(/body/g) >= 2 && copies(/ \/a HTTP/g) >= 3)
+    assert.equal(copies(/body/g), 2)
+    assert.equal(copies(/ \/a HTTP/g), 3)
   })
 
   it('one that is not there does not matter', async () => {
@@ -142,8 +143,7 @@ describe('the request timeout', () => {
     opened.push(upstream, gateway)
     assert.match(await exchange(gateway.port, GET, /request id/), /^HTTP\/1\.1 504 /)
     assert.equal(gateway.runs[0]?.exchange.reason, 'request-timeout')
-    await wait(10)
-    assert.equal(upstream.sockets.size, 0)
+    await until('the upstream to be free', () => upstream.sockets.size === 0)
   })
 
   it('cuts an answer that goes on for too long', async () => {

@@ -5,6 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { reply } from '../../src/exchange/reply.ts'
 import { MOST_INTERIM } from '../../src/wire/http1/response-head.ts'
 import { exchange, startEcho, startGateway, startUpstream } from './harness.ts'
+import { until } from './whole-gateway.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
@@ -314,9 +315,7 @@ describe('faults', () => {
       if (at < head) assert.match(text, /^HTTP\/1\.1 502 /, `cut at ${at}`)
       else assert.doesNotMatch(text, /hello$/, `cut at ${at}`)
     }
-    await wait(20)
-    assert.equal(upstream.sockets.size, 0)
-    assert.equal(gateway.open(), 0)
+    await until('no connection', () => upstream.sockets.size === 0 && gateway.open() === 0)
   })
 
   for (const [title, answer] of [
@@ -388,7 +387,6 @@ describe('faults', () => {
     const { gateway } = await through(OK, { limits: { headTimeout: 60, idle: 60 } })
     assert.match(await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost'), /^HTTP\/1\.1 408 /)
     assert.match(await exchange(gateway.port, GET), /hello$/)
-    await wait(30)
-    assert.equal(gateway.open(), 0)
+    await until('no connection', () => gateway.open() === 0)
   })
 })

@@ -5,10 +5,12 @@ const count = () => z.int().min(1).max(1_000_000)
 
 export const connectionLimits = z
   .strictObject({
-    maxConnections: count().optional().describe('Connections to each endpoint at once.'),
+    maxConnections: count()
+      .optional()
+      .describe('Connections to each endpoint at once, from each worker.'),
     maxPendingRequests: count()
       .prefault(1024)
-      .describe('Requests that wait for a connection; what comes beyond gets 503.'),
+      .describe('Requests of each worker that wait for a connection; what comes beyond gets 503.'),
     maxRequestsPerConnection: count()
       .optional()
       .describe('After so many requests a connection is closed.'),

@@ -103,6 +103,8 @@ export const localRateLimit = z
   .union([limit, z.array(limit).min(1).max(16)])
   .transform((value): readonly RateLimit[] => (Array.isArray(value) ? value : [value]))
   .describe(
-    'Refuses with 429 what comes too often. Each worker counts for itself, so that up to ' +
-      '`config.workers` times as many pass; what was counted stays when the file changes.',
+    'Rejects with 429 what comes too often. The limit holds for the gateway, whatever the number ' +
+      'of its workers; what was counted stays when the file changes and this policy does not. ' +
+      'What was lent to a worker that crashes counts as used. If the process that counts does not ' +
+      'respond within 2 seconds, the request gets 503.',
   )

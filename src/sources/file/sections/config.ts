@@ -227,11 +227,13 @@ const shape = {
     .describe('How long it goes on taking connections at least.'),
   limits: z
     .strictObject({
-      connections: count().prefault(50_000).describe('Connections of clients in all.'),
+      connections: count()
+        .prefault(50_000)
+        .describe('Connections of clients in all, to all workers together.'),
       connectionsPerAddress: count().prefault(10_000).describe('The same from one address.'),
       requests: count()
         .prefault(50_000)
-        .describe('Requests under way in one process, streams too; beyond, 503 and Retry-After.'),
+        .describe('Requests under way in one worker, streams too; beyond, 503 and Retry-After.'),
       delay: duration()
         .prefault('1s')
         .describe('How late one may be; beyond, some get 503 and Retry-After. 0s: never.'),

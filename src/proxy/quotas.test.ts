@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { QuotaLimit, QuotaRefusal } from '../exchange/quota.ts'
+import { QuotaLeases } from './quota-leases.ts'
+import type { QuotaOrder, QuotaReport } from './quota-messages.ts'
+import { QuotaOwner } from './quota-owner.ts'
+
+/** Processes without processes: what they say to each other comes in order, and a turn later. */
+class Processes {
+  now = 0
+  readonly #owner: QuotaOwner
+  readonly #workers = new Map<number, QuotaLeases>()
+  #serials = 0
+
+  constructor(count: number) {
+    this.#owner = new QuotaOwner({
+      workers: () => count,
+      now: () => this.now,
+      send: (worker, order: QuotaOrder) => {
+        setImmediate(() => this.#workers.get(worker)?.receive(structuredClone(order)))
+        return this.#workers.has(worker)
+      },
+    })
+    for (let i = 0; i < count; i++) this.start()
+  }
+
+  start(): void {
+    const serial = ++this.#serials
+    const send = (report: QuotaReport) =>
+      setImmediate(() => {
+        if (this.#workers.has(serial)) this.#owner.report(serial, structuredClone(report))
+      })
+    this.#workers.set(serial, new QuotaLeases({ now: () => this.now, send }))
+  }
+
+  kill(at: number): void {
+    const serial = [...this.#workers.keys()][at % this.#workers.size] as number
+    const worker = this.#workers.get(serial)
+    this.#workers.delete(serial)
+    worker?.close()
+    this.#owner.ended(serial)
+    this.start()
+  }
+
+  at(index: number): QuotaLeases {
+    return [...this.#workers.values()][index % this.#workers.size] as QuotaLeases
+  }
+
+  get buckets(): number {
+    return this.#owner.size
+  }
+}
+
+const limitOf = (capacity: number, refill: number, interval: number): QuotaLimit => ({
+  capacity,
+  refill,
+  interval,
+  maxKeys: 100,
+})
+
+const isTaken = (refusal: QuotaRefusal | undefined) => (refusal === undefined ? 1 : 0)
+
+describe('a quota that processes share', () => {
+  it('admits exactly as many as it holds, whoever is asked and however many at once', async () => {
+    const asks = fc.array(
+      fc.record({ worker: fc.nat(7), burst: fc.integer({ min: 1, max: 60 }) }),
+      {
+        minLength: 1,
+        maxLength: 12,
+      },
+    )
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 1, max: 5 }),
+        fc.integer({ min: 1, max: 200 }),
+        asks,
+        async (count, capacity, turns) => {
+          const processes = new Processes(count)
+          const limit = limitOf(capacity, capacity, 86_400_000)
+          let asked = 0
+          let taken = 0
+          for (const { worker, burst } of turns) {
+            const own = Array.from({ length: burst }, (_, i) =>
+              processes.at(worker + i).take([{ quota: 'q', limit, key: 'k' }]),
+            )
+            asked += burst
+            for (const one of await Promise.all(own)) taken += isTaken(one)
+          }
+          assert.equal(taken, Math.min(asked, capacity))
+        },
+      ),
+      { numRuns: 60 },
+    )
+  })
+
+  it('takes from all limits or from none', async () => {
+    const processes = new Processes(2)
+    const wide = { quota: 'wide', limit: limitOf(6, 6, 86_400_000), key: '' }
+    const narrow = { quota: 'narrow', limit: limitOf(2, 2, 1_000), key: '' }
+    const ask = async (count: number) => {
+      let taken = 0
+      for (let i = 0; i < count; i++) taken += isTaken(await processes.at(i).take([wide, narrow]))
+      return taken
+    }
+    assert.equal(await ask(9), 2)
+    processes.now += 1_000
+    assert.equal(await ask(9), 2)
+    processes.now += 1_000
+    assert.equal(await ask(9), 2)
+    processes.now += 1_000
+    assert.equal(await ask(9), 0, 'what the narrow one refused did not use up the wide one')
+  })
+
+  it('never holds more than its capacity, however long what was lent lies unused', async () => {
+    const processes = new Processes(2)
+    const asked = { quota: 'q', limit: limitOf(100, 100, 1_000), key: '' }
+    assert.equal(isTaken(await processes.at(0).take([asked])), 1)
+    processes.now += 1_000
+    let taken = 0
+    for (let i = 0; i < 150; i++) taken += isTaken(await processes.at(i).take([asked]))
+    assert.equal(taken, 100)
+  })
+
+  it('a worker that dies takes what it was lent with it, and no more is admitted', async () => {
+    const processes = new Processes(2)
+    const asked = { quota: 'q', limit: limitOf(100, 100, 86_400_000), key: '' }
+    let taken = isTaken(await processes.at(0).take([asked]))
+    processes.kill(0)
+    for (let i = 0; i < 150; i++) taken += isTaken(await processes.at(i).take([asked]))
+    assert.ok(taken <= 100 && taken >= 100 - 100 / 4, String(taken))
+  })
+
+  it('of how many there are at once all is given back, by the dead too', async () => {
+    const processes = new Processes(3)
+    const asked = { quota: 'at once', limit: limitOf(5, 0, Number.POSITIVE_INFINITY), key: 'a' }
+    const fill = async () => {
+      const taken: QuotaLeases[] = []
+      for (let i = 0; i < 20; i++) {
+        const worker = processes.at(i)
+        if ((await worker.take([asked])) === undefined) taken.push(worker)
+      }
+      return taken
+    }
+    const held = await fill()
+    assert.equal(held.length, 5)
+    held[0]?.give('at once', 'a')
+    held[1]?.give('at once', 'a')
+    assert.equal((await fill()).length, 2)
+    for (let i = 0; i < 3; i++) processes.kill(0)
+    assert.equal((await fill()).length, 5)
+    for (let i = 0; i < 3; i++) processes.kill(0)
+    assert.equal(processes.buckets, 0, 'nothing is kept of keys that nobody uses')
+  })
+
+  it('is refused, and not for ever, where the owner does not answer', async (context) => {
+    context.mock.timers.enable({ apis: ['setTimeout'] })
+    const leases = new QuotaLeases({ send: () => {}, now: () => 0 })
+    const taken = leases.take([{ quota: 'q', limit: limitOf(1, 1, 1_000), key: '' }])
+    context.mock.timers.tick(2_000)
+    assert.deepEqual(await taken, { asked: 0, wait: 0, isAway: true })
+    leases.close()
+  })
+})
