@@ -146,7 +146,8 @@ function probeFor({ example, listener }: Difference, side: Side): Probe | undefi
     ...(own.isSecure
       ? {
           tls: {
-            sni: example.sni ?? (example.host === '' ? undefined : example.host),
+            // Of a request the client sends the name that it asks for; a connection has its own.
+            sni: example.isConnection ? example.sni : (example.sni ?? example.host),
             ...(certificate === undefined ? {} : { certificate }),
           },
         }
