@@ -83,7 +83,8 @@ async function checkExamples(
   const sent = differences.flatMap((difference) => {
     const admitting = difference.kind === 'admitted' ? now : old
     const refusing = difference.kind === 'admitted' ? old : now
-    const probe = probeFor(difference, admitting)
+    const isReading = readsAddresses(old.tree) || readsAddresses(now.tree)
+    const probe = probeFor(difference, admitting, isReading)
     if (probe === undefined) count('diff examples that cannot be sent')
     return probe === undefined ? [] : [{ difference, admitting, refusing, probe }]
   })
@@ -126,14 +127,18 @@ async function checkExamples(
 }
 
 /** The example as bytes; undefined where no client here can be the one that it speaks of. */
-function probeFor({ example, listener }: Difference, side: Side): Probe | undefined {
+function probeFor(
+  { example, listener }: Difference,
+  side: Side,
+  isReading: boolean,
+): Probe | undefined {
   const { tree } = side
   const [gateway = ''] = listener.split('/')
   const port = portOfGateway(tree, gateway)
   const own = portsOf(tree).find((one) => one.port === port)
   if (port === undefined || own === undefined) return undefined
   const proxied = proxyProtocolOf(tree)
-  if (proxied === undefined && readsAddresses(tree) && !example.source.startsWith('127.')) {
+  if (proxied === undefined && isReading && !example.source.startsWith('127.')) {
     return undefined
   }
   const certificate = certificateFor(example)
@@ -146,7 +151,8 @@ function probeFor({ example, listener }: Difference, side: Side): Probe | undefi
     ...(own.isSecure
       ? {
           tls: {
-            sni: example.sni ?? (example.host === '' ? undefined : example.host),
+            // Of a request the client sends the name that it asks for; a connection has its own.
+            sni: example.isConnection ? example.sni : (example.sni ?? example.host),
             ...(certificate === undefined ? {} : { certificate }),
           },
         }

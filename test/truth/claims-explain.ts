@@ -77,6 +77,9 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
   }
   const gateway = gatewayAt(tree, transport.port) ?? ''
   const { listeners } = (tree['gateways'] as Readonly<Record<string, Tree>>)[gateway] as Tree
+  // The one listener of another gateway is called like this.
+  const others = Object.values(tree['gateways'] as Readonly<Record<string, Tree>>)
+  if (gateway === 'default' && listeners !== undefined && others.length > 1) return undefined
   args.push('--listener', listeners === undefined ? `${gateway}/default` : gateway)
   return args
 }

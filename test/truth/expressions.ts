@@ -30,7 +30,12 @@ export interface Scope {
   readonly hasCertificates: boolean
   readonly hasServerName: boolean
   readonly hasSources: boolean
+  /** What most conditions of the file are about, so that they meet. */
+  readonly focus?: Focus
 }
+
+export const FOCUSES = ['number', 'nested', 'groups', 'claim', 'path', 'host', 'header'] as const
+type Focus = (typeof FOCUSES)[number]
 
 type Maker = (random: Random) => string
 
@@ -213,6 +218,16 @@ const place: Maker = (random) =>
     ? text('proxy.route', ['r0', 'r1', 'r2'])(random)
     : `proxy.listener ${random.pick(['==', '!='])} '${random.pick(['default', 'l0', 'l1'])}'`
 
+const ABOUT: Readonly<Record<Focus, Maker>> = {
+  number: number1,
+  nested,
+  groups,
+  claim,
+  path: text('request.path', PATHS),
+  host,
+  header,
+}
+
 function makers(scope: Scope): readonly (readonly [number, Maker])[] {
   const isRequest = scope.stage !== 'connection'
   const all: (readonly [number, Maker])[] = [
@@ -237,6 +252,7 @@ function makers(scope: Scope): readonly (readonly [number, Maker])[] {
     [0.4, place],
   )
   if (scope.stage === 'backend') all.push([1, text('backend.name', ['b0', 'b1', 'r0/0'])])
+  if (scope.focus !== undefined) all.push([25, ABOUT[scope.focus]])
   return all
 }
 

@@ -1,5 +1,5 @@
 import type { Json, Tree } from './document.ts'
-import { expression, HOSTS, PATHS, type Scope } from './expressions.ts'
+import { expression, FOCUSES, HOSTS, PATHS, type Scope } from './expressions.ts'
 import type { Random } from './random.ts'
 
 /** What is there around a file: ports that are free, backends that answer, files beside it. */
@@ -43,6 +43,7 @@ interface Making {
 }
 
 export function makeDocument(random: Random, place: Place): Tree {
+  if (random.chance(0.5)) return makeSmallDocument(random, place)
   const hasTls = random.chance(0.25)
   const hasStream = random.chance(0.1)
   const isProxied = random.chance(0.3)
@@ -75,6 +76,37 @@ export function makeDocument(random: Random, place: Place): Tree {
     ...(hasStream ? { tcpRoutes: [streamRoute(making)] } : {}),
     ...(backends.length === 0 ? {} : { backends }),
     ...(policies.length === 0 ? {} : { policies }),
+  }
+}
+
+/** One listener, and few rules that are about one thing: where much is proven, and much can be wrong. */
+function makeSmallDocument(random: Random, place: Place): Tree {
+  const focus = random.pick(FOCUSES)
+  const hasJwt = ['number', 'nested', 'groups', 'claim'].includes(focus) || random.chance(0.2)
+  const scope = {
+    hasJwt,
+    hasApiKey: false,
+    hasCertificates: false,
+    hasServerName: false,
+    hasSources: false,
+    focus,
+  }
+  const making: Making = { random, place, scope, next: 0 }
+  const outer = random.chance(0.25) ? traffic(making, 0.7) : {}
+  const count = random.chance(0.6) ? 1 : 2
+  const routes = Array.from({ length: count }, (_, index): Tree => {
+    const policies = traffic(making, 0.85)
+    const own: Record<string, Json> = { name: `r${index}` }
+    if (random.chance(count === 1 ? 0.15 : 0.7)) own['hostnames'] = [HOSTS[index] as string]
+    if (random.chance(0.25)) own['matches'] = [match(random)]
+    if (Object.keys(policies).length > 0) own['policies'] = policies
+    own['backends'] = [{ host: nextBackend(making) }]
+    return own
+  })
+  return {
+    config: settings(random.chance(0.6) ? SHOWN : []),
+    gateways: { default: { port: place.ports[0] as number, ...outer } },
+    routes,
   }
 }
 

@@ -97,8 +97,13 @@ export async function judgeTrees(
   const claims: FalseClaim[] = []
   for (const name of due) claims.push(...(await checked(name, pair)))
   if (options.running !== undefined) {
-    for (const side of sides) claims.push(...(await options.running.compare(side, probes)))
-    count('pairs through portcullis run')
+    for (const side of sides) {
+      const found = await options.running.compare(side, probes)
+      count(
+        found === 'rejected' ? 'files that portcullis run rejects' : 'files through portcullis run',
+      )
+      if (found !== 'rejected') claims.push(...found)
+    }
   }
   return { seed, trees, claims }
 }

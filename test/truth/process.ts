@@ -31,8 +31,9 @@ export class RunningGateway {
   }
 
   /** What the process does otherwise than the gateway here did. */
-  async compare(side: Side, probes: readonly Probe[]): Promise<readonly FalseClaim[]> {
-    await this.#serve(side)
+  async compare(side: Side, probes: readonly Probe[]): Promise<readonly FalseClaim[] | 'rejected'> {
+    // What is proven to be a mistake is not even started with: there is nothing to compare.
+    if (!(await this.#serve(side))) return 'rejected'
     const moved = probes.map(({ transport, request }) => ({
       transport: { ...transport, port: this.#ports.get(transport.port) ?? transport.port },
       request,
@@ -56,26 +57,30 @@ export class RunningGateway {
     await ended
   }
 
-  async #serve(side: Side): Promise<void> {
+  async #serve(side: Side): Promise<boolean> {
     const tree = onPorts(side.tree, this.#ports)
     this.#text = ''
     const file = this.#world.write('running.yaml', tree)
-    if (this.#child === undefined) {
-      const child = spawn(process.execPath, [ENTRY, 'run', '-f', file])
-      for (const stream of [child.stdout, child.stderr]) {
-        stream?.on('data', (bytes) => (this.#text += bytes))
-      }
-      this.#child = child
-      await this.#until('serving', /serving/)
-    } else {
+    if (this.#child !== undefined) {
       this.#child.kill('SIGHUP')
-      await this.#until('applied', /outcome"?[=:]"?applied/)
+      return this.#until('applied', /outcome"?[=:]"?applied/, /outcome"?[=:]"?rejected/)
     }
+    const child = spawn(process.execPath, [ENTRY, 'run', '-f', file])
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (bytes) => (this.#text += bytes))
+    }
+    this.#child = child
+    const isServed = await this.#until('serving', /serving/, /error\[AZ/)
+    if (isServed) return true
+    await this.close()
+    this.#child = undefined
+    return false
   }
 
-  async #until(what: string, sign: RegExp): Promise<void> {
+  async #until(what: string, sign: RegExp, refusal: RegExp): Promise<boolean> {
     for (let waited = 0; waited < PATIENCE; waited += 10) {
-      if (sign.test(this.#text)) return
+      if (sign.test(this.#text)) return true
+      if (refusal.test(this.#text)) return false
       if (this.#child?.exitCode !== null) break
       await wait(10)
     }
