@@ -181,6 +181,7 @@ function judgeOn(
   const outcomes = (isConnection ? [''] : routed.routes).flatMap((route): readonly Outcome[] => {
     const all = entriesFor(entries, routed.listener, route, recorded)
     const own = all.filter((entry) => isConnection || mayTake(entry, known))
+    if (own.length === 0 && isConnection) return [{ kind: 'unknown', on: [NO_ROUTES], route }]
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
     const odd = old && oddity(own, old, recorded)
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
@@ -204,6 +205,9 @@ function judgeOn(
     ],
   }
 }
+
+/** There is no way through such a listener that its rules could be judged on. */
+const NO_ROUTES = 'the rules of a listener that no route is attached to'
 
 function knownRequest(recorded: RecordedRequest): KnownValues {
   const known = new KnownValues()

@@ -13,7 +13,7 @@ import {
 } from '../check/types.ts'
 import { type Duration, parseDuration } from '../values/duration.ts'
 import { fail } from '../values/failure.ts'
-import { charge } from '../values/fuel.ts'
+import { afford } from '../values/fuel.ts'
 import { typeName } from '../values/kind.ts'
 import { type Double, double, doubleValue, type Int, int, Uint, uint } from '../values/number.ts'
 import { utf8Encode } from '../values/text.ts'
@@ -103,7 +103,6 @@ function uintOfDouble(value: DoubleLike): Uint | undefined {
   return new Uint(BigInt(Math.trunc(number)))
 }
 
-function bytesOfString(text: string): Uint8Array {
-  charge(text.length >> 4)
-  return utf8Encode(text)
+function bytesOfString(text: string): Uint8Array | undefined {
+  return afford(text.length >> 4) ? utf8Encode(text) : undefined
 }

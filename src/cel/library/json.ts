@@ -33,7 +33,7 @@ export const JSON_LIBRARY = defineLibrary('json', [
 function read(text: string): Value | undefined {
   const ledger = currentLedger()
   charge(1 + (text.length >> 8))
-  return valueIn(ledger.document(text, () => readDocument(text, ledger)))
+  return answerOf(ledger.document(text, () => readDocument(text, ledger)))
 }
 
 function readBytes(bytes: Uint8Array): Value | undefined {
@@ -46,7 +46,7 @@ function readBytes(bytes: Uint8Array): Value | undefined {
       ? failed(failure.reason, failure.detail, true)
       : readDocument(text, ledger)
   })
-  return valueIn(document)
+  return answerOf(document)
 }
 
 function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document {
@@ -61,7 +61,7 @@ function failed(reason: string, detail: unknown, isOverBound: boolean): Document
   return { value: undefined, reason, detail, isOverBound }
 }
 
-function valueIn({ value, reason, detail, isOverBound }: Document): Value | undefined {
+function answerOf({ value, reason, detail, isOverBound }: Document): Value | undefined {
   if (value !== undefined) return value
   return isOverBound ? unreadable(reason, detail) : fail(reason, detail)
 }

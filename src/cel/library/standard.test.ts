@@ -54,7 +54,9 @@ describe('parts of strings', () => {
     ['foobar', 'endsWith', 'foo', false],
     ['foobar', 'endsWith', 1, undefined],
     [1, 'startsWith', '1', undefined],
-    [['a'], 'contains', 'a', undefined],
+    [['a'], 'contains', 'a', true],
+    [['ab'], 'contains', 'a', false],
+    [1, 'contains', '1', undefined],
   ] as [Value, string, Value, boolean | undefined][]) {
     it(`${show(text)}.${name}(${show(part)}) is ${expected ?? 'an error'}`, () => {
       assert.equal(call(name, true, text, part), expected)

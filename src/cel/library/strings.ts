@@ -86,7 +86,7 @@ function charAt(text: string, index: Int): string | undefined {
 }
 
 function indexOf(text: string, part: string, start: Int): number | undefined {
-  charge(text.length >> 4)
+  if (!afford(text.length >> 3)) return undefined
   const from = Number(start)
   if (from < 0 || from > codePointLength(text)) return fail('index out of range', start)
   return codePointIndexOf(text, part, from)
@@ -100,8 +100,8 @@ function lastIndexOf(text: string, part: string, start: Int): number | undefined
   return from === length && part !== '' ? -1 : lastPlace(text, part, from)
 }
 
-function lastPlace(text: string, part: string, from: number): number {
-  charge(text.length >> 4)
+function lastPlace(text: string, part: string, from: number): number | undefined {
+  if (!afford(text.length >> 3)) return undefined
   return codePointLastIndexOf(text, part, from)
 }
 

@@ -105,7 +105,9 @@ export function overBound(reason: string, detail?: unknown): undefined {
  * octets that are no UTF-8. A Deny rule must not be passed by what it cannot read, so this too is
  * the end of the budget.
  */
-export const unreadable = overBound
+export function unreadable(reason: string, detail?: unknown): undefined {
+  return overBound(reason, detail)
+}
 
 /** No single value grows beyond these, whatever fuel is left: an error, before it is allocated. */
 export const LARGEST_STRING = 1 << 20

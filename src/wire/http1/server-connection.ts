@@ -127,7 +127,6 @@ export class ServerConnection implements Downstream, Timed {
     this.#answered()
   }
 
-  /** Octets of the answer; with `asWire` they have their chunk framing. False: wait for drained. */
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (this.#phase !== 'exchange') return true
     const more = this.#answer.write(bytes, asWire, octets)
