@@ -2,16 +2,22 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
+import { hostname } from 'node:os'
 import { describe, it } from 'node:test'
 import { type Answer, serve, text } from './servers.ts'
 
 const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
 
-async function statusFor(bound: string, host: string): Promise<string> {
+async function statusFor(bound: string, host: string, isPrivate = false): Promise<string> {
   const answers = new Map<string, Answer>([
     ['/secret', (_, response) => text(response, 200, 'yes')],
   ])
-  const server = (await serve({ kind: 'tcp', host: bound, port: 0 }, answers, ORIGIN)) as Server
+  const server = (await serve(
+    { kind: 'tcp', host: bound, port: 0 },
+    answers,
+    ORIGIN,
+    isPrivate,
+  )) as Server
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write(`GET /secret HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
   let answer = ''
@@ -35,6 +41,17 @@ describe('a server for operators', () => {
   ] as const) {
     it(`that is for this machine answers ${host} with ${status}`, async () => {
       assert.equal(await statusFor('127.0.0.1', host), status)
+    })
+  }
+
+  for (const [host, status] of [
+    ['10.0.0.7:15000', '200'],
+    ['localhost', '200'],
+    [hostname(), '200'],
+    ['attacker.example', '421'],
+  ] as const) {
+    it(`that shows what is private answers ${host} with ${status} beyond this machine too`, async () => {
+      assert.equal(await statusFor('0.0.0.0', host, true), status)
     })
   }
 

@@ -172,6 +172,7 @@ async function serveUntilStopped(
       settings.admin,
       adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
+      true,
     ),
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr')),
     serve(
