@@ -36,7 +36,8 @@ prints every mistake with its line, column and a way out.
 
 - **Variables**: \`\${NAME}\` in a value is the environment variable of that name, \`\${NAME:-value}\`
   has a value for when it is not set, a value that is \`$NAME\` and nothing else is a variable, too,
-  and \`$$\` is a dollar. A variable that is not set is an error.
+  and \`$$\` is a dollar: \`a$$b\` is \`a$b\`. A variable that is not set is an error, and so is \`$NAME\`
+  within a longer value if that variable is set: write \`\${NAME}\` or \`$$NAME\`.
 - **Durations** are \`500ms\`, \`10s\`, \`1m30s\`; **sizes** are bytes or \`64Ki\`, \`2Mi\`, \`1G\`.
 - **Paths** of files start at the folder of the configuration file. Files that are named are watched.
 - Words such as \`Strict\` are taken in any case. A key that has no value, and a key that is not

@@ -3,6 +3,7 @@ import dns from 'node:dns'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import { type AddressInfo, connect, isIP } from 'node:net'
+import { hostname } from 'node:os'
 import { describe, it } from 'node:test'
 import { type Answer, serve, text } from './servers.ts'
 
@@ -10,11 +11,17 @@ type Looked = (error: NodeJS.ErrnoException | null, address: string, family: num
 
 const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
 
-async function statusFor(bound: string, host: string): Promise<string> {
+async function statusFor(bound: string, host: string, isPrivate = false): Promise<string> {
   const answers = new Map<string, Answer>([
     ['/secret', (_, response) => text(response, 200, 'yes')],
   ])
-  const server = (await serve({ kind: 'tcp', host: bound, port: 0 }, answers, ORIGIN)) as Server
+  const server = (await serve(
+    { kind: 'tcp', host: bound, port: 0 },
+    answers,
+    ORIGIN,
+    undefined,
+    isPrivate,
+  )) as Server
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
   socket.write(`GET /secret HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)
   let answer = ''
@@ -68,6 +75,17 @@ describe('a server for operators', () => {
     assert.deepEqual(seen, [500, 500, 200])
     assert.deepEqual(told, ['now', 'later'])
   })
+
+  for (const [host, status] of [
+    ['10.0.0.7:15000', '200'],
+    ['localhost', '200'],
+    [hostname(), '200'],
+    ['attacker.example', '421'],
+  ] as const) {
+    it(`that shows what is private answers ${host} with ${status} beyond this machine too`, async () => {
+      assert.equal(await statusFor('0.0.0.0', host, true), status)
+    })
+  }
 
   it('that is for others has names that nobody here knows', async () => {
     assert.equal(await statusFor('0.0.0.0', 'metrics.example'), '200')

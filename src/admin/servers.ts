@@ -1,27 +1,30 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
-import type { Address } from '../model/settings.ts'
+import { type Address, isLoopback } from '../model/settings.ts'
 
 /** What answers at one path. */
 export type Answer = (request: IncomingMessage, response: ServerResponse) => void | Promise<void>
 
 /**
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
- * is off; a Diagnostic where it cannot listen. `broke`: told what an answer threw.
+ * is off; a Diagnostic where it cannot listen. `broke`: told what an answer threw. `isPrivate`: what
+ * it shows is for operators alone, so that names are checked wherever it listens.
  */
 export async function serve(
   address: Address,
   answers: ReadonlyMap<string, Answer>,
   origin: Origin,
   broke: (error: unknown) => void = () => {},
+  isPrivate = false,
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
-  const isLocal = address.kind !== 'unix' && isLoopback(address.host)
+  const checksHost = address.kind !== 'unix' && (isPrivate || isLoopback(address.host))
   const server = createServer((request, response) => {
-    if (isLocal && !isLocalName(request.headers.host ?? '')) {
-      text(response, 421, 'this is for this machine alone: ask for localhost or for an address\n')
+    if (checksHost && !isOwnName(request.headers.host ?? '')) {
+      text(response, 421, 'use localhost, an IP address or the name of this machine\n')
       return
     }
     const path = (request.url ?? '/').split('?', 1)[0] as string
@@ -57,19 +60,15 @@ async function run(
   }
 }
 
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
-}
-
 /**
  * A page in somebody's browser may have a name of its own that leads to this machine, and would then
  * be shown what only its operator is meant to see. It cannot have one of these.
  */
-function isLocalName(host: string): boolean {
+function isOwnName(host: string): boolean {
   const name = host.replace(/:[0-9]*$/, '').toLowerCase()
   if (name.startsWith('[')) return name.endsWith(']') && isIP(name.slice(1, -1)) === 6
   // HTTP/1.0 need not say it, but every browser does.
-  return name === '' || name === 'localhost' || isIP(name) === 4
+  return ['', 'localhost', hostname().toLowerCase()].includes(name) || isIP(name) === 4
 }
 
 /** Undefined once it listens. */

@@ -189,6 +189,7 @@ async function serveUntilStopped(
       adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
       broke,
+      true,
     ),
     serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(

@@ -168,6 +168,8 @@ export class Exchange implements Record<VariableName, unknown> {
   search: string
   /** Empty: the host that the client asked for. */
   host = ''
+  /** The backend is sent its own name as Host, also where it was not written as a URL. */
+  namesBackend = false
   requestEdit: HeaderEdit = NO_EDIT
   responseEdit: HeaderEdit = NO_EDIT
   /** The prefix of the path that the route matched, for prefix rewrites and redirects. */

@@ -33,6 +33,11 @@ export type Address =
   | { readonly kind: 'unix'; readonly path: string }
   | { readonly kind: 'off' }
 
+/** Whether only this machine can connect there. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
+}
+
 export interface DnsSettings {
   readonly lookupFamily: 'All' | 'Auto' | 'V4Preferred' | 'V4Only' | 'V6Only'
   /** `address:port` of name servers, instead of those of the machine. */

@@ -157,7 +157,10 @@ export class Delivery implements ForwardEvents {
     if (run.sentAt === 0) run.sentAt = this.#attemptedAt
     this.#tried.push(choice.endpoint)
     run.endpoint = choice.endpoint
-    if (this.#takesHost) exchange.host = choice.host || ownHost(downstream.head.host, choice)
+    if (this.#takesHost) {
+      const named = choice.host || (exchange.namesBackend ? (choice.name ?? '') : '')
+      exchange.host = named || ownHost(downstream.head.host, choice)
+    }
     run.trace?.attempting(run)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)

@@ -36,6 +36,8 @@ export interface Choice {
   readonly endpoint: string
   /** What the upstream is told as Host where the route does not say otherwise; empty: the client's. */
   readonly host: string
+  /** Its own name with its port, for backends that are to be asked for by it; empty: an address. */
+  readonly name?: string
   /** Must be called once, when the attempt is over. */
   done(attempt: Attempt): void
 }

@@ -53,7 +53,11 @@ const POLICY = {
   tcp: (input: unknown) => policy('tcp', tcp.parse(input)),
 }
 
-const asking = (host: string) => ({ request: { host } }) as unknown as Exchange
+/** As a request is read: its host without the port, and the header as it was written. */
+const asking = (written: string) => {
+  const headers = new Map([['host', written]])
+  return { request: { host: written.replace(/:\d+$/, ''), headers } } as unknown as Exchange
+}
 
 /** One request: the status, or the word for why there is none. */
 async function ask(cluster: Cluster, exchange?: Exchange, tried: readonly string[] = []) {

@@ -57,7 +57,7 @@ export class DynamicCluster implements OpenCluster {
   choose(exchange: Exchange | undefined): Choice | string {
     if (exchange === undefined) return 'no-target'
     const { target } = this.#expressions
-    const wanted = target === undefined ? exchange.request.host : target(exchange)
+    const wanted = target === undefined ? askedFor(exchange) : target(exchange)
     if (wanted === undefined || wanted === '') return 'no-target'
     const found = this.#targets.get(wanted) ?? this.#open(wanted)
     if (typeof found === 'string') return found
@@ -109,6 +109,12 @@ export class DynamicCluster implements OpenCluster {
     const unfollow = this.#isClosed ? () => {} : followName(this.#surroundings, host, pool)
     return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool, unfollow }
   }
+}
+
+/** The host of the request, with the port that it names. */
+function askedFor({ request }: Exchange): string {
+  const port = /:\d+$/.exec(request.headers.get('host') ?? '')?.[0] ?? ''
+  return request.host === '' ? '' : `${request.host}${port}`
 }
 
 /** `host`, `host:port`, `[::1]:80` or a URL without a path. */

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Endpoint, UnixEndpoint } from '../model/backend.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS } from './backend-tls.ts'
@@ -32,6 +33,8 @@ export type FixedEndpoint = Endpoint | UnixEndpoint
 class Member implements Balanced {
   readonly name: string
   readonly host: string
+  /** What it is called, where it has a name and not only an address. */
+  readonly authority: string
   readonly pool: RequestPool
   readonly at: number
   readonly weight = 1
@@ -39,9 +42,10 @@ class Member implements Balanced {
   isHealthy = true
   isEjected = false
 
-  constructor(name: string, host: string, pool: RequestPool, at: number) {
-    this.name = name
-    this.host = host
+  constructor(endpoint: FixedEndpoint, pool: RequestPool, at: number) {
+    this.name = endpointName(endpoint)
+    this.host = hostOf(endpoint)
+    this.authority = 'path' in endpoint || isIP(endpoint.host) > 0 ? '' : authorityOf(endpoint)
     this.pool = pool
     this.at = at
   }
@@ -73,7 +77,7 @@ export class FixedCluster implements OpenCluster {
       const pool = plan.isHttp2
         ? http2Pool(dial, plan.pool, deadlines)
         : new Pool(dial, plan.pool, deadlines, observer)
-      return new Member(endpointName(endpoint), hostOf(endpoint), pool, at)
+      return new Member(endpoint, pool, at)
     })
     const follows = endpoints.map((endpoint, at) => {
       const { pool } = this.#members[at] as Member
@@ -184,6 +188,7 @@ class Chosen implements Choice {
   readonly pool: RequestPool
   readonly endpoint: string
   readonly host: string
+  readonly name: string
   readonly #member: Member
   readonly #cluster: FixedCluster
   readonly #exchange: Exchange | undefined
@@ -193,6 +198,7 @@ class Chosen implements Choice {
     this.pool = member.pool
     this.endpoint = member.name
     this.host = member.host
+    this.name = member.authority
     this.#member = member
     this.#cluster = cluster
     this.#exchange = exchange

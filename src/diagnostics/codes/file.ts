@@ -75,7 +75,10 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'Behind `${` there must be the name of an environment variable and a closing brace, with ' +
       '`:-` and another value between them if need be. Names have letters, digits and `_`. Where ' +
       'the text is meant to contain `${` itself, as templates of other programs do, it is written ' +
-      '`$${`. Other forms that shells know are not supported.',
+      '`$${`. `$NAME` without braces is a variable only where it is the whole value: within a longer ' +
+      'one the name of a variable that is set is rejected, so that nobody waits for it to be filled ' +
+      'in; write `${NAME}`, or `$$NAME` for the characters themselves. Other forms that shells know ' +
+      'are not supported.',
     example: {
       language: 'yaml',
       wrong: 'config:\n  adminAddr: localhost:${ADMIN PORT}',

@@ -266,4 +266,35 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
       right: `${GATEWAY}backends:\n- name: copies\n  host: copies:8080\nroutes:\n- policies:\n    requestMirror: { backend: { backend: copies } }\n  backends: [{ host: "api:80" }]`,
     },
   },
+  {
+    code: 'PC0318',
+    severity: 'error',
+    title: 'the admin API would be open to other machines',
+    explanation:
+      'Whoever can reach the admin API reads the configuration that runs (`/config_dump`) and the ' +
+      'records of decisions, without signing in. So it listens on this machine alone, unless ' +
+      '`config.adminAllowRemote: true` says that it is meant. Metrics and readiness have addresses ' +
+      'of their own, `statsAddr` and `readinessAddr`, which other machines may reach.',
+    example: {
+      language: 'yaml',
+      wrong: `config:\n  adminAddr: 0.0.0.0:15000\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
+      right: `config:\n  adminAddr: localhost:15000\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
+    },
+  },
+  {
+    code: 'PC0319',
+    severity: 'warning',
+    title: 'the admin API is open to other machines',
+    explanation:
+      '`config.adminAllowRemote` lets the admin API listen where other machines can reach it. ' +
+      'Anyone who can connect reads the configuration and the records of decisions, without ' +
+      'signing in; let a firewall or a network policy decide who can. Requests must name an IP ' +
+      'address, localhost or the name of the machine as their host, so that no page in a browser ' +
+      'reads it under a name of its own.',
+    example: {
+      language: 'yaml',
+      wrong: `config:\n  adminAddr: 0.0.0.0:15000\n  adminAllowRemote: true\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
+      right: `config:\n  adminAddr: localhost:15000\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,
+    },
+  },
 ])

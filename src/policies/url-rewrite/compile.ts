@@ -11,6 +11,7 @@ export function compileUrlRewrite([{ value }]: Attachments<UrlRewrite>): Part {
   return {
     step: (exchange) => {
       if (hostOf !== undefined) exchange.host = hostOf(exchange)
+      else if (authority === 'auto') exchange.namesBackend = true
       if (pathOf !== undefined) exchange.path = pathOf(exchange)
       return undefined
     },

@@ -6,8 +6,9 @@ export const urlRewrite = z
     authority: authority()
       .optional()
       .describe(
-        'The Host that the backend sees. `auto`: the name of the backend, where it has one; ' +
-          '`none`: the one of the request.',
+        'The Host that the backend sees. `auto`: the name of the backend, with its port, where it ' +
+          'has one and not only an address; `none`: the one of the request. Absent: the name of a ' +
+          'backend that is written as a URL, else the one of the request.',
       ),
     path: newPath().optional().describe('The path that the backend sees.'),
   })

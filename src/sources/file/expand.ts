@@ -14,7 +14,8 @@ export interface Expanded {
 
 /**
  * `${NAME}` and `${NAME:-otherwise}` within a value, `$NAME` where it is the whole value, `$$` for
- * a dollar. Any other dollar is one: regular expressions and password hashes need no escape.
+ * a dollar. Any other dollar is one: regular expressions and password hashes need no escape. Only
+ * the name of a variable that is set is rejected within a longer value, since it was meant.
  */
 export function expand(
   text: string,
@@ -72,6 +73,19 @@ export function expand(
         at = put(lookUp(name, otherwise, at, length), at, length)
       }
     } else {
+      const bare = text.startsWith('$', at)
+        ? /^\$([A-Z][A-Z0-9_]*)(?!\w)/.exec(text.slice(at))
+        : null
+      const [written = '', name = ''] = bare ?? []
+      if (environment[name] !== undefined) {
+        report({
+          code: 'PC0205',
+          message: `\`${written}\` is not expanded within a longer value`,
+          hint: `write \${${name}}, or $${written} for a dollar and the name`,
+          start: at,
+          end: at + written.length,
+        })
+      }
       sources.push(at)
       expanded += text.charAt(at++)
     }

@@ -3,7 +3,7 @@ import { collector } from '../../diagnostics/report.ts'
 import { type Result, refusal } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
-import type { Settings } from '../../model/settings.ts'
+import { isLoopback, type Settings } from '../../model/settings.ts'
 import {
   name,
   overshadowed,
@@ -200,6 +200,7 @@ function readSettings(reading: Reading): Settings {
   if (valueAt(reading.document, ['config', 'dns', 'edns0']) !== undefined) {
     tellUseless(reading, ['dns', 'edns0'])
   }
+  checkAdmin(reading, value?.admin)
   const refused = notImplemented(config)
   for (const { key, ...said } of refused) {
     complain(reading, ['config', ...key], { code: 'PC0224', ...said }, 'key')
@@ -212,6 +213,20 @@ function readSettings(reading: Reading): Settings {
     complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')
   }
   return value ?? defaultSettings()
+}
+
+/** The admin API shows the configuration and decisions to anyone who reaches it. */
+function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): void {
+  if (admin?.kind !== 'tcp' || isLoopback(admin.host)) return
+  const isAllowed = valueAt(reading.document, ['config', 'adminAllowRemote']) === true
+  const message = `the admin API at ${admin.host} shows the configuration and decisions to anyone who can reach it`
+  const hint = isAllowed
+    ? 'let a firewall or a network policy decide who can'
+    : 'listen on localhost, or set `config.adminAllowRemote: true`'
+  const said = isAllowed
+    ? ({ code: 'PC0319', severity: 'warning', message, hint } as const)
+    : ({ code: 'PC0318', message, hint } as const)
+  complain(reading, ['config', 'adminAddr'], said)
 }
 
 function tellUseless(reading: Reading, key: readonly string[]): void {

@@ -183,6 +183,13 @@ const shape = {
   adminAddr: address()
     .prefault('localhost:15000')
     .describe('Where the admin API listens; `off` turns it off.'),
+  adminAllowRemote: z
+    .boolean()
+    .prefault(false)
+    .describe(
+      'Lets `adminAddr` be an address that other machines can reach. Anyone who reaches it reads ' +
+        'the configuration and the decisions.',
+    ),
   statsAddr: address().prefault('[::]:15020').describe('Where metrics are served.'),
   readinessAddr: address().prefault('[::]:15021').describe('Where readiness is asked for.'),
   dns: z
