@@ -4,11 +4,12 @@ import type { PlacedRule } from './placed-rule.ts'
 import { type Point, pointsOf } from './points.ts'
 import { Reasoning } from './reasoning.ts'
 import { isCovered } from './symbolic/covered.ts'
+import { termKey } from './symbolic/term-key.ts'
 
 /**
  * Whether it is proven that the rules of both Models decide alike at every place. Both must have
  * the same places, and nothing but rules may differ. Rules that only one of them has must be of
- * covered forms, but for those that are there twice.
+ * covered forms, but for those that both have, however they are written.
  */
 export function isEquivalent(before: Model, after: Model): boolean {
   if (unaccountedParts(before, after).length > 0) return false
@@ -54,7 +55,12 @@ function textsOf({ rules }: Point): readonly string[] {
 }
 
 function textOf({ rule, isEnforced, condition }: PlacedRule): string {
-  return JSON.stringify([rule.action, rule.expression, isEnforced, ...(condition.names ?? [])])
+  return JSON.stringify([
+    rule.action,
+    termKey(condition.term),
+    isEnforced,
+    ...(condition.names ?? []),
+  ])
 }
 
 function placeOf({ where }: Point): string {

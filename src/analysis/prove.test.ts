@@ -142,3 +142,27 @@ describe('does anything guard a route?', () => {
     })
   }
 })
+
+describe('tokens', () => {
+  const two = (own: string) => `
+gateways:
+  default:
+    port: 8080
+    jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' } }
+    authorization: { rules: [{ require: "jwt.sub == 'a'" }] }
+routes:
+- name: api
+  policies:
+    jwtAuthentication: { issuer: 'https://i.example', jwks: { inline: '{"keys":[]}' }${own} }
+    authorization: { rules: [{ require: "jwt.sub == 'b'" }] }
+  backends: [{ host: 'a:80' }]
+`
+  it('of one place are one', () => {
+    assert.equal(prove(modelFrom(two('')), {}, 'false').kind, 'proven')
+  })
+
+  it('of two places are two', () => {
+    const model = modelFrom(two(', location: { cookie: { name: t } }'))
+    assert.equal(prove(model, {}, 'false').kind, 'refuted')
+  })
+})

@@ -97,10 +97,15 @@ export function acceptanceOf(policy: ValidPolicy): string {
 
 const VERIFIERS = new WeakMap<ValidPolicy, string>()
 
-/** Whose tokens, for whom: with which keys they are checked changes nothing of what they say. */
+/**
+ * Whose tokens, for whom, and where they are looked for: with which keys they are checked changes
+ * nothing of what they say. Only where bad ones pass can one find a token that another does not.
+ */
 function trusted(policy: ValidPolicy) {
-  const { providers } = (policy as ValidPolicy<JwtAuthentication>).value
-  return providers.map(({ issuer, audiences }) => ({ issuer, audiences }))
+  const { value } = policy as ValidPolicy<JwtAuthentication>
+  const { providers, location, mode } = value
+  const issuers = providers.map(({ issuer, audiences }) => ({ issuer, audiences }))
+  return [issuers, location, mode === 'Permissive' ? value : undefined]
 }
 
 function visible(

@@ -4,6 +4,8 @@ import type { TextQuestions } from './texts.ts'
 
 /** What may be looked at before it is said that it is too much. */
 const MOST_STATES = 3_000
+/** Questions that each step has to follow. */
+const MOST_FOLLOWED = 60
 
 interface State {
   readonly domain: string
@@ -31,6 +33,7 @@ export function exploreTexts(
 ): readonly string[] | undefined {
   const { equal, prefixes, suffixes, infixes } = questions
   const machines = [...questions.patterns].map((one) => patternMachine(one) as PatternMachine)
+  if (machines.length + suffixes.size + infixes.size > MOST_FOLLOWED) return undefined
   const begun = beginningsOf([...equal, ...prefixes])
   const parts = [...suffixes, ...infixes]
   const tails = beginningsOf(parts)
