@@ -1,6 +1,6 @@
 import { type Json, type Tree, walk } from './document.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
-import { describeProbe } from './probes.ts'
+import { describeProbe, portsOf } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
 interface Replay {
@@ -25,6 +25,7 @@ export const checkReplay: Check = async (pair) => {
     const before = old.outcomes[index] as Outcome
     // What the gateway rejects unread, or no route takes, is in no record.
     if (before.status === 400 || before.status === 404 || before.status === 421) continue
+    if (isOfConnection(pair, index) && !isProper(pair, index)) continue
     const after = pair.now.outcomes[index] as Outcome
     if (isThrough(pair, before, index) === isThrough(pair, after, index)) alike.push(index)
     else others.push(index)
@@ -42,6 +43,14 @@ function recordsOf({ old }: Pair, index: number) {
 /** Nothing of a request was recorded: what is replayed is the connection. */
 function isOfConnection({ old }: Pair, index: number): boolean {
   return (old.records[index] ?? []).every(({ stage }) => stage === 'connection')
+}
+
+/** It speaks what the port speaks: otherwise it is closed for that, whatever the rules say. */
+function isProper({ probes, now }: Pair, index: number): boolean {
+  const { port, tls } = (probes[index] as Probe).transport
+  const own = portsOf(now.tree).find((one) => one.port === port)
+  if (own === undefined || own.isSecure !== (tls !== undefined)) return false
+  return !own.asksCertificates || (tls?.certificate !== undefined && tls.certificate !== 'stranger')
 }
 
 /** What was recorded, a connection or a request, gets where it wants to. */

@@ -47,7 +47,9 @@ export function constantsOf(trees: readonly Tree[]): Constants {
     const strings = [...text.matchAll(/'([^']*)'/g)].map(([, own]) => own as string)
     const bare = text.replaceAll(/'[^']*'/g, "''")
     const numbers = [...bare.matchAll(/(?<![\w.])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?/g)].map(Number)
-    const looksLikePath = strings.filter((one) => one.startsWith('/'))
+    // Of a regular expression what it begins with.
+    const bareStrings = strings.map((one) => one.replace(/^\^/, '').replace(/\$$/, ''))
+    const looksLikePath = bareStrings.filter((one) => one.startsWith('/'))
     for (const path of looksLikePath) sets.paths.add(path.split('?')[0] as string)
     if (/request\.path/.test(bare)) for (const one of looksLikePath) sets.paths.add(one)
     if (/request\.host|headers\[''\]/.test(bare)) {

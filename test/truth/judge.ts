@@ -29,15 +29,15 @@ export type CheckName = keyof typeof CHECKS
 
 /** The share of pairs that a check is worth its time for. */
 const SHARES: Readonly<Partial<Record<CheckName, number>>> = {
-  lint: 0.7,
-  fix: 0.6,
-  effective: 0.5,
-  explain: 0.5,
-  replay: 0.6,
+  lint: 0.6,
+  fix: 0.5,
+  effective: 0.35,
+  explain: 0.4,
+  replay: 0.5,
   test: 0.08,
 }
 
-const PROBES = 36
+const PROBES = 32
 
 export interface Trees {
   readonly old: Tree

@@ -35,7 +35,7 @@ export function portsOf(tree: Tree): readonly Port[] {
     const port = gateway['port'] as number
     found.set(port, {
       port,
-      isSecure: tls.length > 0,
+      isSecure: tls.length > 0 || gateway['protocol'] === 'TLS',
       asksCertificates: tls.some((one) => one['root'] !== undefined),
     })
   }

@@ -9,7 +9,7 @@ export interface Reduced {
   readonly claim: FalseClaim
 }
 
-const MOST_TRIES = 250
+const MOST_TRIES = 100
 
 /** A smaller pair of which the same kind of thing is falsely said. */
 export async function reduce(

@@ -18,7 +18,7 @@ import { runTools } from './tools.ts'
 const MOST_UNKNOWN = 10
 /** One pair in so many also goes through `portcullis run`. */
 const EACH_RUN = 20
-const MOST_SHOWN = 5
+const MOST_SHOWN = 3
 
 describe('what is said of all requests', () => {
   let world: World
