@@ -3,11 +3,15 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
-import { freePort, start, status, until } from './running.ts'
+import { after, afterEach, describe, it } from 'node:test'
+import { freePort, type Running, start, status, until } from './running.ts'
 
 describe('/healthz/config', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-served-'))
+  const running: Running[] = []
+  afterEach(() => {
+    for (const { child } of running.splice(0)) child.kill('SIGKILL')
+  })
   after(() => rmSync(folder, { recursive: true }))
 
   for (const workers of [1, 2]) {
@@ -27,6 +31,7 @@ routes: [{name: a, policies: {directResponse: {status: 200, body: ${body}}}}]
 
       writeFileSync(file, text('one'))
       const own = start('run', '-f', file)
+      running.push(own)
       await until('readiness', async () => (await status(ready, '/healthz/ready')) === 200)
       assert.equal(await served(), hash(text('one')))
 
