@@ -89,7 +89,7 @@ export function valuesOf(fields: readonly PlainField[], lower: string): string[]
   return fields.filter(([name]) => name.toLowerCase() === lower).map(([, value]) => value)
 }
 
-export function plainFraming(fields: readonly PlainField[], minor: number) {
+export function plainFraming(fields: readonly PlainField[], minor: number, acceptsRepeats = false) {
   const lengths = valuesOf(fields, 'content-length')
   const codings = valuesOf(fields, 'transfer-encoding')
   if (codings.length > 0) {
@@ -100,7 +100,8 @@ export function plainFraming(fields: readonly PlainField[], minor: number) {
     return { framing: 'chunked', length: -1 }
   }
   if (lengths.length === 0) return { framing: 'none', length: -1 }
-  if (lengths.length > 1) fail('duplicate-content-length')
+  const isRepeated = acceptsRepeats ? new Set(lengths).size > 1 : lengths.length > 1
+  if (isRepeated) fail('duplicate-content-length')
   if (!/^\d{1,16}$/.test(lengths[0] ?? '')) fail('bad-content-length')
   if (BigInt(lengths[0] ?? '') > Number.MAX_SAFE_INTEGER) fail('bad-content-length')
   const length = Number(lengths[0])

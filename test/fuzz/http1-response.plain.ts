@@ -15,7 +15,7 @@ export function plainResponse(text: string, method: string, limits: PlainLimits)
   try {
     const { status, reason, minor } = statusLine(cursor)
     const fields = plainFields(cursor, limits.fields)
-    const framing = plainFraming(fields, minor)
+    const framing = plainFraming(fields, minor, true)
     const connection = plainConnection(fields, minor, isEndToEnd)
     const isEmpty = status < 200 || status === 204
     if (isEmpty && framing.framing === 'chunked') fail('transfer-coding-without-body')

@@ -42,8 +42,11 @@ export class MessageHead {
   readonly options: string[] = []
 }
 
-/** Sets framing and length from the fields. Answers 1 or a refusal. */
-export function readFraming(head: MessageHead): number {
+/**
+ * Sets framing and length from the fields. Answers 1 or a refusal. `acceptsRepeats`: several lengths
+ * that are the same are one (RFC 9110 §8.6).
+ */
+export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   const { fields } = head
   const length = firstOf(fields, CONTENT_LENGTH)
   const coding = firstOf(fields, TRANSFER_ENCODING)
@@ -60,11 +63,21 @@ export function readFraming(head: MessageHead): number {
     return 1
   }
   if (length < 0) return 1
-  if (isRepeated(fields, CONTENT_LENGTH)) return refuse('duplicate-content-length')
+  if (isRepeated(fields, CONTENT_LENGTH) && !(acceptsRepeats && isSameLength(fields, length))) {
+    return refuse('duplicate-content-length')
+  }
   head.length = parseLength(fieldValue(fields, length))
   if (head.length < 0) return refuse('bad-content-length')
   head.framing = head.length === 0 ? 'none' : 'length'
   return 1
+}
+
+function isSameLength(fields: Fields, first: number): boolean {
+  const value = fieldValue(fields, first)
+  for (let i = first + 1; i < fields.count; i++) {
+    if (fields.kinds[i] === CONTENT_LENGTH && fieldValue(fields, i) !== value) return false
+  }
+  return true
 }
 
 /** A decimal number that is exact, or -1. */

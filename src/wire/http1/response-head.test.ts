@@ -77,7 +77,7 @@ describe('what an upstream sends ambiguously', () => {
     ],
     [
       'two lengths',
-      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\n',
+      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n',
       'duplicate-content-length',
     ],
     [
@@ -140,5 +140,15 @@ describe('a response in portions', () => {
       assert.equal(joinedValue(head.fields, 'x-a'), 'b')
       assert.equal(findField(head.fields, 'x-c'), -1)
     }
+  })
+})
+
+describe('the same length said more than once', () => {
+  it('is one (RFC 9110 §8.6)', () => {
+    const lines = 'Content-Length: 3\r\ncontent-length: 3\r\nCONTENT-LENGTH: 3\r\n'
+    const bytes = Buffer.from(`HTTP/1.1 200 OK\r\n${lines}\r\n`, 'latin1')
+    const head = new ResponseHead()
+    const at = readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, 'GET', head)
+    assert.deepEqual([at, head.framing, head.length], [bytes.length, 'length', 3])
   })
 })

@@ -109,7 +109,7 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
 }
 
 function understand(head: ResponseHead, method: string): number {
-  let verdict = readFraming(head)
+  let verdict = readFraming(head, true)
   if (verdict > 0) verdict = readConnection(head)
   if (verdict < 0) return verdict
   const { status } = head
