@@ -6,7 +6,7 @@ const OPEN = configured('')
 const GUARDED = configured(`
     policies: { authorization: { rules: [{ require: request.method == 'GET' }] } }`)
 const PATTERN = configured(`
-    policies: { authorization: { rules: [{ require: "request.path.matches('^/(v1|v2)$')" }] } }`)
+    policies: { authorization: { rules: [{ require: jwt.sub == jwt.owner }] } }`)
 
 function configured(policies: string): string {
   return `name: reading

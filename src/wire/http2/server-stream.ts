@@ -44,6 +44,8 @@ export class ServerStream implements Downstream, Timed {
   readonly version = 'HTTP/2'
   readonly head: RequestHead = new RequestHead()
   readonly takesWire = false
+  /** node:http2 keeps what it is given until it is sent, and does not tell when. */
+  readonly isWritten = false
   exchange: unknown = undefined
   bytesSent = 0
   deadline = Number.POSITIVE_INFINITY
@@ -117,11 +119,6 @@ export class ServerStream implements Downstream, Timed {
 
   get bytesReceived(): number {
     return this.#received
-  }
-
-  /** node:http2 keeps what it is given until it is sent, and does not tell when. */
-  get isWritten(): boolean {
-    return false
   }
 
   get isResponding(): boolean {
