@@ -53,9 +53,9 @@ for (const [headerCase, written] of [
         else if (/0\r\n(?:.+\r\n)?\r\n$|^GET .*\r\n\r\n$/s.test(text)) socket.write(EARLY + ANSWER)
       })
       port = await free()
-      const setting = headerCase === undefined ? '' : `http1HeaderCase: ${headerCase}`
+      const setting = headerCase === undefined ? '' : `, http1HeaderCase: ${headerCase}`
       gateway = await startWhole(`
-frontendPolicies: { http: { ${setting} } }
+frontendPolicies: { http: { requestTrailers: Forward${setting} } }
 gateways: { default: { port: ${port} } }
 routes:
 - name: own
