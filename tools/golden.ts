@@ -13,6 +13,7 @@ import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
 import { internalErrorsPage } from './internal-errors-page.ts'
 import { limitsPage } from './limits-page.ts'
+import { proofsPage } from './proofs-page.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 import { testFileReference } from './test-file-reference.ts'
 
@@ -31,6 +32,7 @@ export const GENERATORS: readonly Generator[] = [
   internalErrorsPage,
   resourceReference,
   limitsPage,
+  proofsPage,
   telemetryPages,
   testFileReference,
 ]

@@ -5,8 +5,8 @@ const CASES = 'name: reading\nconfig: gateway.yaml\n'
 const OPEN = configured('')
 const GUARDED = configured(`
     policies: { authorization: { rules: [{ require: request.method == 'GET' }] } }`)
-const PATTERN = configured(`
-    policies: { authorization: { rules: [{ require: jwt.sub == jwt.owner }] } }`)
+const COMPARED = configured(`
+    policies: { authorization: { rules: [{ require: "request.headers['a'] == request.headers['b']" }] } }`)
 
 function configured(policies: string): string {
   return `name: reading
@@ -70,13 +70,13 @@ export const TESTING_CODES = defineCodes('PC06', 'Test files', [
     title: 'an invariant could not be proven',
     explanation:
       'No request that breaks the invariant was found, and it could not be proven that there is ' +
-      'none. The message names the part of the configuration that stands in the way, for example a ' +
-      'regular expression that both sides depend on. Write that part with `==`, `in`, ' +
-      '`startsWith`, `has` or comparisons, restrict the invariant with `on` or `when`, or accept ' +
-      'the answer with `--allow-not-known`.',
+      'none. The message names the part of the configuration that stands in the way, for example two ' +
+      'attributes that are compared with each other. Write that part in a form that is covered ' +
+      '(docs/reference/proofs.md), restrict the invariant with `on` or `when`, or accept the answer ' +
+      'with `--allow-not-known`.',
     example: {
       language: 'yaml',
-      wrong: `${PATTERN}invariants:\n- { name: v, admitted: "request.path.matches('^/v[0-9]$')" }`,
+      wrong: `${COMPARED}invariants:\n- { name: same, admitted: "request.headers['b'] == request.headers['a']" }`,
       right: `${GUARDED}invariants:\n- { name: no writes, admitted: request.method == 'GET' }`,
     },
   },
