@@ -104,17 +104,21 @@ export function plantEverywhere(): void {
 /** The index; and a header that rules may read, which throws in the middle of their expression. */
 function plantInRules(): void {
   const rules = Object.getPrototypeOf(compileRules([]))
-  const { decide, admitting } = rules
+  const { decide, denying, admitting } = rules
   type Variables = { readonly request?: unknown }
   rules.decide = function (variables: Variables) {
     trip(variables.request === undefined ? 'the index of network rules' : 'the rule index')
     return decide.call(this, variables)
   }
+  rules.denying = function (variables: Variables) {
+    trip(variables.request === undefined ? 'the index of network rules' : 'the rule index')
+    return denying.call(this, variables)
+  }
   rules.admitting = function (variables: Variables) {
     trip('the index of Allow rules')
     return admitting.call(this, variables)
   }
-  restores.push(() => Object.assign(rules, { decide, admitting }))
+  restores.push(() => Object.assign(rules, { decide, denying, admitting }))
   const { get } = Http1Headers.prototype
   Http1Headers.prototype.get = function (name: string) {
     if (name === 'x-thrower') trip('a rule')

@@ -115,8 +115,10 @@ const invariant = z.strictObject({
     .optional()
     .describe('A CEL expression: only requests for which it is true are meant.'),
   admitted: z
-    .string()
-    .describe('A CEL expression that must be true of every request that is admitted.'),
+    .union([z.string(), z.boolean()])
+    .describe(
+      'A CEL expression that must be true of every request that is admitted; `false`: none may be.',
+    ),
 })
 
 export const suiteSchema = z
