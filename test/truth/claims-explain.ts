@@ -70,16 +70,11 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
   const { tls } = transport
   if (tls?.sni !== undefined) args.push('--sni', tls.sni)
   if (typeof tls?.certificate === 'string') {
-    const spiffe = CERTIFICATES[tls.certificate].names.find((one) => one.startsWith('URI:'))
-    // A certificate without an identity cannot be said.
-    if (spiffe === undefined) return undefined
-    args.push('--identity', spiffe.slice(4))
+    const names = CERTIFICATES[tls.certificate].names.map((one) => one.replace(/^[A-Za-z]+:/, ''))
+    args.push('--certificate', JSON.stringify({ subjectAltNames: names }))
   }
   const gateway = gatewayAt(tree, transport.port) ?? ''
   const { listeners } = (tree['gateways'] as Readonly<Record<string, Tree>>)[gateway] as Tree
-  // The one listener of another gateway is called like this.
-  const others = Object.values(tree['gateways'] as Readonly<Record<string, Tree>>)
-  if (gateway === 'default' && listeners !== undefined && others.length > 1) return undefined
   args.push('--listener', listeners === undefined ? `${gateway}/default` : gateway)
   return args
 }
