@@ -58,7 +58,8 @@ external authorization are not evaluated.
       --api-key JSON     the metadata of the API key
       --user NAME        who signed in by basic authentication
       --source IP        the address of the client, as rules see it (default 127.0.0.1)
-      --sni NAME         the server name that the client sends
+      --sni NAME         the server name that the client sends, '' for none (by default one
+                         that the listener of the host is for)
       --identity ID      the SPIFFE id in the client's certificate
       --certificate JSON what else is in it, as {"subjectAltNames":["a.test"]}; {} presents
                          one of which nothing is known

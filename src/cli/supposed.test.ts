@@ -80,6 +80,20 @@ routes:
     assert.equal((await at('strict', '-r', '/named', '--certificate', names('b.test'))).code, 1)
   })
 
+  it('no server name is one that a listener may not be for', async () => {
+    const text = (hostname: string) =>
+      `gateways: { default: { port: 8443, listeners: [{ name: l, ${hostname}tls: { cert: cert, key: key } }] } }\nroutes: [{ name: r, backends: [{ host: 'a:80' }] }]\n`
+    const own = join(folder, 'sni.yaml')
+    const args = ['explain', '-f', own, '-H', 'host: a.test', '--sni']
+    writeFileSync(own, text('hostname: a.test, '))
+    assert.equal((await run([...args, 'a.test'])).code, 0)
+    const { code, out } = await run([...args, ''])
+    assert.equal(code, 1)
+    assert.match(out, /^closed \(no-listener\)/)
+    writeFileSync(own, text(''))
+    assert.equal((await run([...args, ''])).code, 0)
+  })
+
   it('none is seen where none is asked for', async () => {
     assert.equal((await at('lax', '-r', '/own', '--identity', ID)).code, 0)
     for (const gateway of ['none', 'plain']) {

@@ -32,6 +32,7 @@ export interface Supposed {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly source: string
   readonly sourcePort: number
+  /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
   readonly sni?: string | undefined
   readonly certificate?: ClientCertificate | undefined
   /** Who asks, as authentication would have found out. */
@@ -216,12 +217,13 @@ function connectionOf(
   const { listener } = program
   const from = sourceOf(source, sourcePort)
   // `destination.hostname` is set on listeners of protocol TLS alone.
-  const name = listener.protocol === 'TLS' ? sni : undefined
+  const sent = sni === '' ? undefined : sni
+  const name = listener.protocol === 'TLS' ? sent : undefined
   const to = destinationOf('127.0.0.1', listener.port ?? 0, name)
   if (from === undefined || to === undefined) return undefined
   if (clientCertificates(program) !== undefined) from.certificate = certificate
   const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
-  return new Connection(from, to, isEncrypted, sni, Date.now())
+  return new Connection(from, to, isEncrypted, sent, Date.now())
 }
 
 function exchangeOf(
