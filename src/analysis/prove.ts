@@ -85,6 +85,8 @@ export function prove(model: Model, place: ProofPlace, condition: string, decide
 export type Guard =
   /** Every request that the route takes is admitted: proven. */
   | { readonly kind: 'nothing' }
+  /** No request takes this way, since others come before it: proven. */
+  | { readonly kind: 'not-taken' }
   /** This one is kept out. */
   | { readonly kind: 'something'; readonly example: ExampleRequest }
   | { readonly kind: 'unknown'; readonly part: string }
@@ -115,6 +117,8 @@ function guardOf(entry: Entry, ways: Ways, who: 'anyone' | 'anonymous'): Guard {
   const known = solve([...taken, ...without, refused, ...space.axioms])
   const [other] = beyondRules(entry, who)
   if (known.kind === 'impossible') {
+    const isTaken = solve([...taken, ...without, ...space.axioms]).kind !== 'impossible'
+    if (!isTaken) return { kind: 'not-taken' }
     return other === undefined ? { kind: 'nothing' } : { kind: 'unknown', part: other }
   }
   if (known.kind === 'possible' && space.isExact) {

@@ -107,13 +107,6 @@ describe('effective: rules that every request satisfies guard nothing', () => {
       'a Require beside an Allow for all',
       { rules: ['allow: has(request.host)', `require: request.path != ''`] },
     ],
-    [
-      'one of two matches',
-      {
-        rules: [`allow: request.method == 'PUT'`],
-        matches: '{ method: PUT, path: { pathPrefix: / } }, { method: GET, path: { exact: /b } }',
-      },
-    ],
   ] as readonly (readonly [string, Written])[]) {
     it(what, async () => {
       const found = await protections(configuration(route('x', written)))
@@ -140,6 +133,72 @@ describe('effective: rules that every request satisfies guard nothing', () => {
     assert.deepEqual(await protections(configuration(route('x', { rules }))), {
       x: 'open-by-default',
     })
+  })
+})
+
+describe('effective: what guards a part', () => {
+  const two = (first: string, second: string) => `
+- name: x
+  backends:
+  - { host: 'a:80'${first} }
+  - { host: 'b:80'${second} }
+`
+  const rules = (rule: string) => `, policies: { authorization: { rules: [{ ${rule} }] } }`
+  for (const [what, routes, protection] of [
+    [
+      'one of two matches',
+      route('x', {
+        rules: [`allow: request.method == 'PUT'`],
+        matches: '{ method: PUT, path: { pathPrefix: / } }, { method: GET, path: { exact: /b } }',
+      }),
+      'partly-guarded',
+    ],
+    [
+      'one of two hostnames',
+      route('x', { rules: [`allow: request.host != 'b.test'`] }).replace(
+        'x.test',
+        "x.b.test, '*.test'",
+      ),
+      'partly-guarded',
+    ],
+    [
+      'the hostname that is named first',
+      route('x', { rules: [`allow: request.host != 'b.test'`] }).replace(
+        'x.test',
+        'b.test, c.test',
+      ),
+      'partly-guarded',
+    ],
+    ['one of two backends', two(rules('allow: "request.method == \'GET\'"'), ''), 'partly-guarded'],
+    [
+      'one of two backends by a Deny rule',
+      two(rules('deny: "request.method == \'GET\'"'), ''),
+      'open-by-default',
+    ],
+    [
+      'one of two backends, as far as is known',
+      two(rules('require: source.port > 0'), ''),
+      'unknown',
+    ],
+  ] as const) {
+    it(`${what}, which is not called unprotected and counts as such`, async () => {
+      const text = configuration(routes)
+      assert.deepEqual(await protections(text), { x: protection })
+      const { out, code } = await effective(text, '--fail-on-unprotected')
+      assert.match(out, /unprotected: 1\n/)
+      assert.equal(code, 1)
+    })
+  }
+
+  it('a match that no request takes takes nothing from what guards the others', async () => {
+    const rule = "request.method.startsWith('get')"
+    const text = configuration(`
+- { name: open, backends: [{ host: 'a:80' }] }
+- name: x
+  matches: [{ path: { pathPrefix: /ab } }, {}]
+  backends: [{ host: 'b:80'${rules(`allow: "${rule}"`)} }]
+`)
+    assert.deepEqual(await protections(text), { open: 'unprotected', x: 'guarded' })
   })
 })
 

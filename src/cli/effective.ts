@@ -29,7 +29,8 @@ A route is guarded if clients must authenticate or present a certificate, or if 
 or Require rules deny at least some requests without credentials, on the way to each
 backend and to each provider of an AI backend. Whether rules deny anything is proven for
 all of them together and for what the route matches: rules that every request satisfies
-guard nothing. With Deny rules alone a route is open by default, which counts as
+guard nothing. A route is partly guarded if that holds of some of its hostnames, matches
+or backends, while others admit everything, which counts as unprotected. With Deny rules alone a route is open by default, which counts as
 unprotected. Blocks in audit mode and authentication that is Optional or Permissive
 guard nothing. What cannot be proven either way counts as unprotected. A route without a
 backend, such as a redirect, needs no guard.
@@ -92,6 +93,7 @@ function listenerLines(one: EffectiveListener, paint: Paint): readonly string[] 
 
 const PROTECTION = {
   guarded: 'good',
+  'partly-guarded': 'warn',
   'open-by-default': 'warn',
   unknown: 'warn',
   unprotected: 'bad',

@@ -5,13 +5,27 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
-import { explainRequest, type Supposed } from '../program/explain.ts'
+import {
+  clientCertificates,
+  type ExplainedRequest,
+  explainRequest,
+  isDenied,
+  listenersCalled,
+  type Supposed,
+} from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
+import { tokenRefusal } from '../program/supposed-token.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { type Explained, renderExplained, reportExplained, reportRejected } from './explanation.ts'
+import {
+  type Explained,
+  renderExplained,
+  reportExplained,
+  reportRejected,
+  reportUncertified,
+} from './explanation.ts'
 import { findDecision } from './find-decision.ts'
 import { idleServices } from './idle-services.ts'
 import { painter } from './paint.ts'
@@ -30,7 +44,9 @@ Reads the request as the gateway would, and evaluates every rule that it would r
 the order of evaluation, with the value of each condition, by the same functions as the
 gateway. Tokens are not checked: claims are what you say they are, for every policy that
 verifies tokens there; without any, an authentication that requires some rejects the
-request. The source is taken as given, for the connection and the request alike:
+request. Only \`iss\` and \`aud\` are compared, if they are given: a token of another issuer
+or for another audience is rejected, and Permissive policies show its claims to no rule.
+Without a certificate a listener that requires one closes the connection. The source is taken as given, for the connection and the request alike:
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
 external authorization are not evaluated.
 
@@ -42,10 +58,13 @@ external authorization are not evaluated.
       --api-key JSON     the metadata of the API key
       --user NAME        who signed in by basic authentication
       --source IP        the address of the client, as rules see it (default 127.0.0.1)
-      --sni NAME         the server name that the client sends
+      --sni NAME         the server name that the client sends, '' for none (by default one
+                         that the listener of the host is for)
       --identity ID      the SPIFFE id in the client's certificate
-      --listener NAME    the gateway, the listener or gateway/listener, where the host does
-                         not tell
+      --certificate JSON what else is in it, as {"subjectAltNames":["a.test"]}; {} presents
+                         one of which nothing is known
+      --listener NAME    where the host does not tell: gateway/listener, or the name of a
+                         gateway, or else of a listener that one gateway alone has
       --backend NAME     the backend, where the route has several
       --provider NAME    one provider of an AI backend; otherwise each is told of
       --decision ID      the request of a decision of a running gateway, as far as its
@@ -63,12 +82,15 @@ cannot be told, 2 for a usage error.`,
     if (model === undefined) return 1
     const given = await supposedBy(options, terminal)
     if (given === undefined) return 1
-    const { supposed, hasPassed } = given
     const dice = { value: 0 }
     const program = compileProgram(model, undefined, idleServices(dice))
     if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
-    const report = reportOn(program, supposed, hasPassed, dice)
-    closeKept(retiredKept(program, undefined))
+    let report: Explained | string
+    try {
+      report = reportOn(program, given, dice)
+    } finally {
+      closeKept(retiredKept(program, undefined))
+    }
     if (typeof report === 'string') {
       terminal.err(`portcullis explain: ${report}\n`)
       return 1
@@ -82,32 +104,62 @@ cannot be told, 2 for a usage error.`,
 const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answered'])
 
 /** A text where there is nothing to explain. */
-function reportOn(
-  program: Program,
-  written: Supposed,
-  hasPassed: boolean,
-  dice: { value: number },
-): Explained | string {
+function reportOn(program: Program, given: Given, dice: { value: number }): Explained | string {
+  const { supposed: written, hasPassed, isRecorded } = given
+  checkName(program, written)
   const supposed = readSupposed(program, new RequestReader(program), written)
   if ('word' in supposed) return reportRejected(supposed)
   const explained = explainRequest(program, supposed, dice)
   if (typeof explained === 'string') return explained
+  const asked = certificatesAt(program, explained)
+  const isMissing = asked === 'Require' && supposed.certificate === undefined
+  const [connection] = explained.stages
+  if (isMissing && !isRecorded && !(connection && isDenied(connection))) {
+    return reportUncertified(explained)
+  }
+  const notes = [
+    ...unseen(supposed, explained),
+    ...(isMissing
+      ? ['a client certificate is required here: the record does not tell of one']
+      : []),
+    ...(asked === undefined && supposed.certificate !== undefined
+      ? ['clients are asked for no certificate here: what you gave is seen by no rule']
+      : []),
+  ]
   const refusals = explained.authentications.map((policy) => refusalBy(policy, supposed))
   const refused = hasPassed ? undefined : refusals.find((one) => one !== undefined)
-  return reportExplained(explained, unseen(supposed, explained), refused)
+  return reportExplained(explained, notes, refused)
+}
+
+function checkName({ listeners }: Program, { listener: wanted }: Supposed): void {
+  if (wanted === undefined) return
+  const called = listenersCalled(listeners, wanted)
+  if (new Set(called.map(({ gateway }) => gateway)).size < 2) return
+  const names = called.map(({ gateway, listener }) => `${gateway}/${listener.name}`)
+  throw new UsageError(`several listeners are called ${wanted}: write one of ${names.join(', ')}`)
+}
+
+function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
+  const own = listeners.find(
+    ({ gateway, listener }) => gateway === at.gateway && listener.name === at.listener,
+  )
+  return own && clientCertificates(own)
 }
 
 /** Who asks is known to the rules only where an authentication finds it out. */
-function unseen(
-  { identity }: Supposed,
-  { authentications }: Exclude<ReturnType<typeof explainRequest>, string>,
-): readonly string[] {
+function unseen({ identity }: Supposed, { authentications }: ExplainedRequest): readonly string[] {
   const found = authentications.flatMap(
     ({ kind }) => POLICY_SCHEMAS.find((known) => known.kind === kind)?.identifies ?? [],
   )
-  return Object.keys(identity)
+  const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
+  const foreign = authentications.flatMap((policy) => {
+    const refusal = tokenRefusal(policy, identity.jwt)
+    if (refusal === undefined || refusalBy(policy, { identity }) !== undefined) return []
+    return [`${refusal} by ${policy.policy}, which is Permissive: it shows no rule its claims`]
+  })
+  return [...unset, ...foreign]
 }
 
 function load(file: string, terminal: Terminal): Model | undefined {
@@ -129,6 +181,8 @@ interface Given {
   readonly supposed: Supposed
   /** Its credentials were accepted then, though the record may not show them. */
   readonly hasPassed: boolean
+  /** Not all of what it had is in the record. */
+  readonly isRecorded: boolean
 }
 
 async function supposedBy(
@@ -136,7 +190,9 @@ async function supposedBy(
   { err, colour }: Terminal,
 ): Promise<Given | undefined> {
   const { decision, decisions } = options
-  if (decision === undefined) return { supposed: supposedFrom(options), hasPassed: false }
+  if (decision === undefined) {
+    return { supposed: supposedFrom(options), hasPassed: false, isRecorded: false }
+  }
   const found = await findDecision(decision, options.admin, decisions)
   const [record] = typeof found === 'string' ? [] : found
   if (record === undefined) {
@@ -149,7 +205,7 @@ async function supposedBy(
     const hint = 'they count as not set here; config.decisions.show has them shown'
     err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
   }
-  return { supposed, hasPassed: record.kind !== 'authentication' }
+  return { supposed, hasPassed: record.kind !== 'authentication', isRecorded: true }
 }
 
 function parse(args: readonly string[]) {
@@ -165,6 +221,7 @@ function parse(args: readonly string[]) {
       source: { type: 'string' },
       sni: { type: 'string' },
       identity: { type: 'string' },
+      certificate: { type: 'string' },
       listener: { type: 'string' },
       backend: { type: 'string' },
       provider: { type: 'string' },

@@ -119,7 +119,16 @@ export function reportRejected({ status, word }: Rejected): Explained {
   }
 }
 
+/** The handshake fails, so that no rule about requests is reached. */
+export function reportUncertified({ gateway, listener }: ExplainedRequest): Explained {
+  const word = 'client-certificate-missing'
+  const closed = reportRejected({ status: undefined, word })
+  return { ...closed, gateway, listener }
+}
+
 const HINTS: Readonly<Record<string, string>> = {
+  'client-certificate-missing':
+    'the listener requires a client certificate: say what is in one with --certificate or --identity',
   'bad-method': 'methods are case-sensitive: write GET, not get',
   'bad-target': 'a target is a path, a URL or, of OPTIONS, *; CONNECT is not served',
   'encoded-slash': '%2F and %5C are rejected: backends do not agree on what they mean',

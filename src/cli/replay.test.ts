@@ -256,6 +256,27 @@ describe('portcullis replay', () => {
     assert.match(out, /denied then, admitted now: 1 at no route.*\n.*\n {4}a connection\n {4}from/)
   })
 
+  it('judges a connection where no route is attached to the listener', async () => {
+    const record = recordOf({
+      ...{ gateway: 'default', listener: 'default', stage: 'connection', source: '10.0.0.7:9' },
+      attributes: [],
+    })
+    const bare = (network: string) =>
+      `gateways: { default: { port: 8080 } }\nfrontendPolicies: { networkAuthorization: { rules: [{ deny: "cidr('${network}').containsIP(source.address)" }] } }\n`
+    const old = ['--old', file('bare.yaml', bare('10.0.0.0/8'))] as const
+    for (const [now, expected] of [
+      [bare('10.0.0.0/16'), / 1 unchanged, 0 not known/],
+      [bare('10.1.0.0/16'), / 1 newly admitted, 0 newly refused, 0 unchanged, 0 not known/],
+      ['gateways: { default: { port: 8080 } }\n', / 1 newly admitted/],
+      ['gateways: { other: { port: 8080 } }\n', / 1 newly admitted/],
+      ['gateways: { other: { port: 8081 } }\n', / 1 unchanged/],
+    ] as const) {
+      const { out } = await replay([{ ...record, port: 8080 } as never], now, ...old)
+      assert.match(out, expected)
+      assert.doesNotMatch(out, /otherwise than recorded/)
+    }
+  })
+
   it('passes over what the gateway writes about the file itself', async () => {
     const about = { seq: 0, prev: '0', entry: 'begin', time: 'x', format: 1 }
     const { out } = await replay([about as never], OLD)

@@ -23,10 +23,7 @@ export function ruleGuards(model: Model): RuleGuard & Pick<Verdicts, 'close'> {
     const { gateway, listener, route, backend, provider } = way
     const place = { listener: `${gateway.name}/${listener.name}`, route: route?.name ?? '' }
     const found = proven.get(keyOf({ ...place, backend, provider })) ?? []
-    if (found.some(({ guard }) => guard.kind === 'nothing')) return 'nothing'
-    // An example may be of a request that nobody can send: the program has the last word.
-    const isShown = found.length > 0 && found.every(({ guard }) => isDenied(guard, way, verdicts))
-    return isShown ? 'something' : 'unknown'
+    return together(found.map(({ guard }) => guardBy(guard, way, verdicts)))
   }
   return Object.assign(guards, { close: () => verdicts.close() })
 }
@@ -42,28 +39,44 @@ function keyOf({ listener, route, backend, provider }: Named): string {
   return JSON.stringify([listener, route, backend, provider])
 }
 
-function isDenied(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): boolean {
-  if (guard.kind !== 'something') return false
+/** An example may be of a request that nobody can send: the program has the last word. */
+function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard['kind'] {
+  if (guard.kind !== 'something') return guard.kind
   const { example } = guard
   const { isAdmitted, route: taken } = verdicts.decide(supposedOf(example), example.isConnection)
-  return !isAdmitted && taken === (route?.name ?? '')
+  return !isAdmitted && taken === (route?.name ?? '') ? 'something' : 'unknown'
 }
 
-/** For each match a request that it takes and that is denied. */
+/** Of all matches and hostnames that lead there; one that no request takes says nothing. */
+function together(all: readonly Guard['kind'][]): ReturnType<RuleGuard> {
+  const taken = all.filter((kind) => kind !== 'not-taken')
+  if (all.length === 0 || taken.includes('unknown')) return 'unknown'
+  if (!taken.includes('something')) return 'nothing'
+  return taken.includes('nothing') ? 'part' : 'something'
+}
+
+/** For each match and each hostname a request that it takes and that is denied. */
 function isDenyingSome(way: GuardedWay, verdicts: Verdicts): boolean {
-  const { rule, route } = way
+  const { rule, route, listener } = way
   if (rule === undefined || route === undefined) return false
-  return rule.matches.every((match) =>
-    plainRequests(way, match).some((request) => {
-      const { isAdmitted, route: taken } = verdicts.decide(request)
-      return !isAdmitted && taken === route.name
-    }),
+  const names = route.hostnames.length === 0 ? [listener.hostname ?? '*'] : route.hostnames
+  return names.every((name) =>
+    rule.matches.every((match) =>
+      plainRequests(way, name, match).some((request) => {
+        const { isAdmitted, route: taken } = verdicts.decide(request)
+        return !isAdmitted && taken === route.name
+      }),
+    ),
   )
 }
 
-function plainRequests(way: GuardedWay, { path, method, headers }: Match): readonly Supposed[] {
-  const { gateway, listener, route, backend, provider } = way
-  const [named = 'example.com'] = [...(route?.hostnames ?? []), listener.hostname ?? '*'].filter(
+function plainRequests(
+  way: GuardedWay,
+  hostname: string,
+  { path, method, headers }: Match,
+): readonly Supposed[] {
+  const { gateway, listener, backend, provider } = way
+  const [named = 'example.com'] = [hostname, listener.hostname ?? '*'].filter(
     (name) => name !== '*',
   )
   const below = path.value.endsWith('/') ? path.value : `${path.value}/`

@@ -1,6 +1,7 @@
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
-import type { Supposed } from '../program/explain.ts'
+import type { ClientCertificate } from '../exchange/connection.ts'
+import { listenersCalled, type Supposed } from '../program/explain.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
 import { UsageError } from './define.ts'
@@ -15,6 +16,7 @@ export interface SupposedOptions {
   readonly source?: string
   readonly sni?: string
   readonly identity?: string
+  readonly certificate?: string
   readonly listener?: string
   readonly backend?: string
   readonly provider?: string
@@ -39,7 +41,7 @@ export function supposedFrom(options: SupposedOptions): Supposed {
     source,
     sourcePort: 40_000,
     sni,
-    certificate: identity === undefined ? undefined : certificateOf(identity),
+    certificate: certificateOf(identity, options.certificate),
     identity: {
       ...(claims === undefined ? {} : { jwt: objectOf(claims, 'claims') }),
       ...(apiKey === undefined ? {} : { apiKey: objectOf(apiKey, 'api-key') }),
@@ -93,8 +95,8 @@ export function readSupposed(
   supposed: Supposed,
 ): Supposed | Rejected {
   const { listener: wanted, sni } = supposed
-  const isWanted = ({ gateway, listener: { name } }: ListenerProgram) =>
-    wanted === undefined || [gateway, name, `${gateway}/${name}`].includes(wanted)
+  const called = new Set(listenersCalled(listeners, wanted))
+  const isWanted = (one: ListenerProgram) => called.has(one)
   const isHttp = ({ listener: { protocol } }: ListenerProgram) =>
     protocol === 'HTTP' || protocol === 'HTTPS'
   if (!listeners.some((one) => isWanted(one) && isHttp(one))) return supposed
@@ -123,15 +125,42 @@ function objectOf(text: string, option: string): JsonObject {
   throw new UsageError(`--${option} is no JSON object`)
 }
 
-function certificateOf(identity: string) {
+const TEXTS = ['subject', 'subjectCn', 'issuer', 'fingerprint'] as const
+
+function certificateOf(
+  identity: string | undefined,
+  text: string | undefined,
+): ClientCertificate | undefined {
+  if (identity === undefined && text === undefined) return undefined
+  const given = text === undefined ? {} : objectOf(text, 'certificate')
+  const { subjectAltNames = [], ...rest } = given
+  const names: readonly unknown[] = Array.isArray(subjectAltNames) ? subjectAltNames : [undefined]
+  const isText = (value: unknown) => typeof value === 'string'
+  const isKnown = (name: string) => TEXTS.some((one) => one === name)
+  const isMade = Object.entries(rest).every(([name, value]) => isKnown(name) && isText(value))
+  if (!isMade || !names.every(isText)) {
+    const all = [...TEXTS, 'subjectAltNames'].join(', ')
+    throw new UsageError(`--certificate has texts alone, and a list of subjectAltNames: ${all}`)
+  }
+  if (identity !== undefined && !isSpiffe(identity)) {
+    throw new UsageError('--identity is a SPIFFE id, as spiffe://cluster.local/ns/a/sa/b')
+  }
+  const own = [...new Set([...(names as readonly string[]), identity ?? []].flat())]
+  const ids = own.filter(isSpiffe)
   return {
     subject: '',
     subjectCn: undefined,
-    subjectAltNames: [identity],
-    identity,
     issuer: '',
     fingerprint: '',
+    ...rest,
+    subjectAltNames: own,
+    // As in the gateway: more than one id is none.
+    identity: ids.length === 1 ? ids[0] : undefined,
   }
+}
+
+function isSpiffe(name: string): boolean {
+  return name.startsWith('spiffe://')
 }
 
 /** The request of a record, as far as its values are shown, and the names of those that are not. */

@@ -2,11 +2,11 @@ import type { Verdict } from '../analysis/diff/compare.ts'
 import type { Decision } from '../exchange/decision.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
+import { tokenRefusal } from '../program/supposed-token.ts'
 import { idleServices } from './idle-services.ts'
 import { readSupposed } from './supposed.ts'
 import { RequestReader } from './wire-request.ts'
@@ -64,16 +64,17 @@ function reasonOf(decision: Decision | undefined): string | undefined {
 }
 
 /** Why the credentials that are supposed would not pass; undefined: they would. */
-export function refusalBy(policy: Attached, { identity }: Supposed): string | undefined {
+export function refusalBy(
+  policy: Attached,
+  { identity }: Pick<Supposed, 'identity'>,
+): string | undefined {
   if (policy.state !== 'valid') return 'an authentication is invalid'
   const variables = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)?.identifies ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const isThere = variables.some((variable) => identity[variable] !== undefined)
   if (policy.kind === 'extAuthz') return undefined
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
-  if (policy.kind !== 'jwtAuthentication' || mode === 'Permissive') return undefined
-  const { providers } = policy.value as JwtAuthentication
-  const iss = identity.jwt?.['iss']
-  if (iss === undefined || providers.some(({ issuer }) => issuer === iss)) return undefined
-  return `401: tokens of ${String(iss)} are not taken`
+  if (mode === 'Permissive') return undefined
+  const refusal = tokenRefusal(policy, identity.jwt)
+  return refusal === undefined ? undefined : `401: ${refusal}`
 }

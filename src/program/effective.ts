@@ -60,11 +60,18 @@ export interface EffectivePart {
 
 /**
  * `guarded`: clients must authenticate, or there are requests that no Allow or some Require rule
- * does not match. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
+ * does not match. `partly-guarded`: the same of some of its hostnames, matches or backends, and
+ * everything is admitted by others. `open-by-default`: Deny rules alone keep something out. `unknown`: it could not
  * be told whether Allow and Require rules keep anything out. `no-backend`: nothing is set before
  * it, and nothing is behind it: a redirect, a response of the gateway's own.
  */
-export type Protection = 'guarded' | 'open-by-default' | 'unknown' | 'unprotected' | 'no-backend'
+export type Protection =
+  | 'guarded'
+  | 'partly-guarded'
+  | 'open-by-default'
+  | 'unknown'
+  | 'unprotected'
+  | 'no-backend'
 
 /** One way through the gateway to a backend, or to one provider of it. */
 export interface GuardedWay {
@@ -80,9 +87,10 @@ export interface GuardedWay {
 /**
  * Whether Allow and Require rules on a way keep out anything that comes without credentials: a
  * rule that every request satisfies guards nothing. It takes all rules of the way together, and
- * what the route matches, so that reading them one by one does not answer it.
+ * what the route matches, so that reading them one by one does not answer it. `part`: by some of
+ * the hostnames and matches of the route something is kept out, by others nothing.
  */
-export type RuleGuard = (way: GuardedWay) => 'something' | 'nothing' | 'unknown'
+export type RuleGuard = (way: GuardedWay) => 'something' | 'part' | 'nothing' | 'unknown'
 
 export interface Guard {
   readonly kind: string
@@ -195,7 +203,7 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
     matches: rule.matches.map(showMatch),
     guards,
     backends,
-    protection: behind.length === 0 ? withoutBackend(protect([])) : weakest(behind),
+    protection: behind.length === 0 ? withoutBackend(protect([])) : byAnyOf(behind),
   }
 }
 
@@ -243,10 +251,27 @@ function streamOf(
   }
 }
 
-const STRENGTH: readonly Protection[] = ['unprotected', 'open-by-default', 'unknown', 'guarded']
+const STRENGTH: readonly Protection[] = [
+  'unprotected',
+  'open-by-default',
+  'unknown',
+  'partly-guarded',
+  'guarded',
+]
 
+/** Of providers: whoever one of them denies may be served by another. */
 function weakest(all: readonly Protection[]): Protection {
   return STRENGTH[Math.min(...all.map((one) => STRENGTH.indexOf(one)))] as Protection
+}
+
+/** Of backends that requests are spread over: what holds of one of them does not hold of all. */
+function byAnyOf(all: readonly Protection[]): Protection {
+  const [first = 'unprotected', ...others] = all
+  if (others.every((one) => one === first)) return first
+  if (all.includes('unknown')) return 'unknown'
+  // Not one kind alone, so that something is kept out on the way to one of them.
+  const isGuarding = all.includes('guarded') || all.includes('partly-guarded')
+  return isGuarding ? 'partly-guarded' : 'open-by-default'
 }
 
 function withoutBackend(before: Protection): Protection {
@@ -272,6 +297,7 @@ function protectionOf(
   if (requests.some(isAsking)) {
     const found = rulesGuard()
     if (found === 'something') return 'guarded'
+    if (found === 'part') return 'partly-guarded'
     if (found === 'unknown') return 'unknown'
   }
   const isDenying = [...messages, ...requests].some(({ action }) => action === 'Deny')

@@ -17,6 +17,7 @@ import {
   type Program,
   type RouteProgram,
 } from './program.ts'
+import { tokenRefusal } from './supposed-token.ts'
 
 /** A request that nobody sent, as it would reach the rules. */
 export interface Supposed {
@@ -31,11 +32,12 @@ export interface Supposed {
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly source: string
   readonly sourcePort: number
+  /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
   readonly sni?: string | undefined
   readonly certificate?: ClientCertificate | undefined
   /** Who asks, as authentication would have found out. */
   readonly identity: Readonly<Partial<Record<IdentityVariable, JsonObject>>>
-  /** Which listener, where the host does not tell: its name, or `gateway/listener`. */
+  /** Which listener, where the host does not tell: see `listenersCalled`. */
   readonly listener?: string | undefined
   readonly backend?: string | undefined
   /** Of an AI backend: the one that is asked; all, where it has none of this name. */
@@ -162,15 +164,34 @@ export function isDenied({ decision }: ExplainedStage): boolean {
   return decision?.isEnforced === true && !decision.isAllowed
 }
 
+/**
+ * Those of a name: `gateway/listener` goes before the name of a gateway, and that before the name
+ * of a listener, which more than one gateway may have. Without a name, all.
+ */
+export function listenersCalled(
+  listeners: readonly ListenerProgram[],
+  wanted: string | undefined,
+): readonly ListenerProgram[] {
+  if (wanted === undefined) return listeners
+  const exact = listeners.filter((one) => `${one.gateway}/${one.listener.name}` === wanted)
+  if (exact.length > 0) return exact
+  const own = listeners.filter(({ gateway }) => gateway === wanted)
+  return own.length > 0 ? own : listeners.filter(({ listener }) => listener.name === wanted)
+}
+
+/** Whether clients are asked for a certificate; of others none is seen. */
+export function clientCertificates({
+  listener,
+}: Pick<ListenerProgram, 'listener'>): 'Require' | 'Optional' | undefined {
+  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
+  return listener.tls.mode === 'Terminate' ? listener.tls.clients?.mode : undefined
+}
+
 function listenerFor(
   { listeners }: Program,
   { host, sni, listener: wanted }: Supposed,
 ): ListenerProgram | undefined {
-  const named = listeners.filter(
-    ({ gateway, listener }) =>
-      wanted === undefined ||
-      [gateway, listener.name, `${gateway}/${listener.name}`].includes(wanted),
-  )
+  const named = listenersCalled(listeners, wanted)
   const rank = ({ listener }: ListenerProgram) => {
     const { hostname } = listener
     if (hostname === undefined || hostname === '*') return 0
@@ -190,17 +211,19 @@ function isHttp({ listener }: Pick<ListenerProgram, 'listener'>): boolean {
 }
 
 function connectionOf(
-  { listener }: ListenerProgram,
+  program: ListenerProgram,
   { source, sourcePort, sni, certificate }: Supposed,
 ): Connection | undefined {
+  const { listener } = program
   const from = sourceOf(source, sourcePort)
   // `destination.hostname` is set on listeners of protocol TLS alone.
-  const name = listener.protocol === 'TLS' ? sni : undefined
+  const sent = sni === '' ? undefined : sni
+  const name = listener.protocol === 'TLS' ? sent : undefined
   const to = destinationOf('127.0.0.1', listener.port ?? 0, name)
   if (from === undefined || to === undefined) return undefined
-  from.certificate = certificate
+  if (clientCertificates(program) !== undefined) from.certificate = certificate
   const isEncrypted = listener.protocol === 'HTTPS' || listener.protocol === 'TLS'
-  return new Connection(from, to, isEncrypted, sni, Date.now())
+  return new Connection(from, to, isEncrypted, sent, Date.now())
 }
 
 function exchangeOf(
@@ -218,10 +241,16 @@ function exchangeOf(
 /** As if the authentication had found out just this. */
 function identify(exchange: Exchange, policy: Attached, { identity }: Supposed): void {
   const known = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)
+  if (tokenRefusal(policy, identity.jwt) !== undefined && isPermissive(policy)) return
   for (const variable of known?.identifies ?? []) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)
   }
+}
+
+/** It lets a token pass that it does not accept, and its claims are seen by no rule. */
+function isPermissive({ state, value }: Attached & { readonly value?: unknown }): boolean {
+  return state === 'valid' && (value as { readonly mode?: string }).mode === 'Permissive'
 }
 
 function stageOf(

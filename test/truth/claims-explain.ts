@@ -4,7 +4,7 @@ import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { gatewayAt, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
-import { isAdmitted, type Outcome, type Probe } from './wire.ts'
+import { isAdmitted, type Outcome, type Probe, sentName } from './wire.ts'
 
 const ASKED = 2
 
@@ -68,18 +68,13 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
   }
   args.push('--source', transport.proxy?.address ?? '127.0.0.1')
   const { tls } = transport
-  if (tls?.sni !== undefined) args.push('--sni', tls.sni)
+  if (tls !== undefined) args.push('--sni', sentName(tls.sni) ?? '')
   if (typeof tls?.certificate === 'string') {
-    const spiffe = CERTIFICATES[tls.certificate].names.find((one) => one.startsWith('URI:'))
-    // A certificate without an identity cannot be said.
-    if (spiffe === undefined) return undefined
-    args.push('--identity', spiffe.slice(4))
+    const names = CERTIFICATES[tls.certificate].names.map((one) => one.replace(/^[A-Za-z]+:/, ''))
+    args.push('--certificate', JSON.stringify({ subjectAltNames: names }))
   }
   const gateway = gatewayAt(tree, transport.port) ?? ''
   const { listeners } = (tree['gateways'] as Readonly<Record<string, Tree>>)[gateway] as Tree
-  // The one listener of another gateway is called like this.
-  const others = Object.values(tree['gateways'] as Readonly<Record<string, Tree>>)
-  if (gateway === 'default' && listeners !== undefined && others.length > 1) return undefined
   args.push('--listener', listeners === undefined ? `${gateway}/default` : gateway)
   return args
 }

@@ -4,7 +4,7 @@ import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
 import { gatewayAt, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
-import type { Outcome, Probe } from './wire.ts'
+import { type Outcome, type Probe, sentName } from './wire.ts'
 
 const CASES = 6
 
@@ -95,7 +95,7 @@ function caseOf({ probes, old }: Pair, index: number): Tree {
     ...(claims === undefined ? {} : { as: claimsOf(claims) }),
     ...(claims === undefined || token === undefined ? {} : { token }),
     ...(proxy === undefined ? {} : { from: proxy.address }),
-    ...(tls === undefined ? {} : { sni: tls.sni ?? false }),
+    ...(tls === undefined ? {} : { sni: sentName(tls.sni) ?? false }),
     ...(named === undefined
       ? {}
       : { certificate: { subject: named.subject, names: [...named.names] } }),

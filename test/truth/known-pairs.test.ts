@@ -233,7 +233,82 @@ const CASES: readonly Case[] = [
     tools: protectedAs('unprotected'),
     old: secured({ root: 'ca.pem' }),
   },
+  {
+    name: 'rules that deny by one of two hostnames deny something',
+    check: 'effective',
+    kind: 'effective unprotected',
+    tools: protectedAs('unprotected'),
+    old: {
+      route: { hostnames: ['x.b.test', '*.test'] },
+      rules: [{ allow: "request.host != 'b.test'" }],
+    },
+  },
+  {
+    name: 'nobody passes without a certificate that is required',
+    check: 'explain',
+    kind: 'explain',
+    tools: async () => said({}),
+    old: secured({ root: 'ca.pem' }),
+  },
 ]
+
+const ofCertificates = (rules: Rules): Written => ({
+  gateway: { listeners: [{ name: 'l0', hostname: 'b.test', tls: TLS }] },
+  top: rules.length === 0 ? {} : { frontendPolicies: { networkAuthorization: { rules } } },
+})
+
+const ROUTELESS: Written = {
+  gateway: { listeners: [{ name: 'l0' }, { name: 'l1', hostname: 'b.test' }] },
+  route: { gateways: ['default/l1'] },
+}
+
+/** What the commands say today of files that they once said something false of. */
+const TRUE: readonly Pick<Case, 'name' | 'check' | 'old' | 'now'>[] = [
+  {
+    // The record of a connection that is closed by its source has no server name.
+    name: 'whether a name is served is not for rules about connections to say',
+    check: 'replay',
+    old: ofCertificates([{ require: "'spiffe://td.test/ns/a' in source.subjectAltNames" }]),
+    now: ofCertificates([]),
+  },
+  {
+    name: 'a connection to a listener that no route is for',
+    check: 'replay',
+    old: {
+      ...ROUTELESS,
+      top: { frontendPolicies: { networkAuthorization: { rules: [{ deny: 'true' }] } } },
+    },
+    now: ROUTELESS,
+  },
+  {
+    name: 'a certificate that is required, and one that is not shown',
+    check: 'explain',
+    old: secured({ root: 'ca.pem' }),
+  },
+  {
+    name: 'claims of another issuer, where tokens are not required',
+    check: 'explain',
+    old: {
+      policies: {
+        jwtAuthentication: {
+          mode: 'Permissive',
+          issuer: 'https://j.test',
+          jwks: { file: 'keys.json' },
+        },
+      },
+      rules: [{ allow: "jwt['sub'] != 'carol'" }],
+    },
+  },
+  {
+    name: 'rules that deny by one of two hostnames',
+    check: 'effective',
+    old: {
+      route: { hostnames: ['x.b.test', '*.test'] },
+      rules: [{ allow: "request.host != 'b.test'" }],
+    },
+  },
+]
+const SOME_SEEDS = 4
 
 describe('what was said falsely once is found', () => {
   before(async () => {
@@ -251,6 +326,18 @@ describe('what was said falsely once is found', () => {
         if (claims.some((one) => one.kind === kind)) return
       }
       assert.fail(`not found with ${MOST_SEEDS} seeds`)
+    })
+  }
+
+  for (const { name, check, old, now = old } of TRUE) {
+    it(`nothing false is said today: ${name}`, async () => {
+      const trees = { old: file(old), now: file(now) }
+      for (let seed = 0; seed < SOME_SEEDS; seed++) {
+        const options = { world, tools: runTools, count: () => {}, only: [check] }
+        const { claims, unserved } = await judgeTrees(seed, trees, options)
+        assert.equal(unserved, undefined)
+        assert.deepEqual(claims, [])
+      }
     })
   }
 })

@@ -103,7 +103,7 @@ export class Link {
         const secured = connectTls({
           socket,
           // An address is never sent as a server name.
-          servername: sni === undefined || isIP(sni) > 0 ? '' : sni,
+          servername: sentName(sni) ?? '',
           rejectUnauthorized: false,
           ALPNProtocols: ['http/1.1'],
           secureContext: contextOf(certificate, credentials),
@@ -225,4 +225,9 @@ function addressBytes(address: string): Buffer {
     bytes.writeUInt16BE(word, index * 2)
   }
   return bytes
+}
+
+/** Addresses are no server names: clients send none instead. */
+export function sentName(sni: string | undefined): string | undefined {
+  return sni === undefined || isIP(sni) > 0 ? undefined : sni
 }

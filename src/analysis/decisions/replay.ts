@@ -4,6 +4,7 @@ import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
+import { pointsOf } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
 import { type Judged, judgeWay } from './judge.ts'
@@ -102,6 +103,8 @@ function whyOf(on: readonly string[]): string {
 interface SideWays {
   readonly side: Side
   readonly entries: readonly Entry[]
+  /** By listener its rules for connections, whether or not a route is attached to it. */
+  readonly connections: ReadonlyMap<string, Entry>
   /** Of everything that decides which route takes a request, one word. */
   readonly routing: string
 }
@@ -120,13 +123,29 @@ function waysIn(side: Side): SideWays {
       rules.map(({ name: rule, matches }) => [rule, matches]),
     ]),
   ])
-  return { side, entries: waysThrough(model).entries, routing }
+  const { entries } = waysThrough(model)
+  return { side, entries, connections: connectionsIn(model, entries), routing }
+}
+
+function connectionsIn(model: Model, entries: readonly Entry[]): ReadonlyMap<string, Entry> {
+  const found = new Map<string, Entry>()
+  for (const point of pointsOf(model)) {
+    if (point.stage !== 'connection') continue
+    const { gateway, listener } = point.where
+    const key = `${gateway.name}/${listener.name}`
+    const nothing = { route: '', backend: undefined, provider: undefined, match: undefined }
+    const own = { key, way: key, where: point.where, listener: key, ...nothing }
+    found.set(key, { ...own, names: '', points: [point] })
+  }
+  // Where there are no requests the names that are taken count as well.
+  for (const entry of entries) if (entry.match === undefined) found.set(entry.listener, entry)
+  return found
 }
 
 /** Authentications on the ways by which it can have come; those that only some of them have, not. */
-function metIn({ entries }: SideWays, recorded: RecordedRequest) {
+function metIn(ways: SideWays, recorded: RecordedRequest) {
   const known = knownRequest(recorded)
-  const own = entriesFor(entries, door(recorded), recorded.route, recorded).filter(
+  const own = entriesFor(ways, door(recorded), recorded.route, recorded).filter(
     (entry) => recorded.request.isConnection || mayTake(entry, known),
   )
   const [first, ...others] = own.map(authenticationsOf)
@@ -148,8 +167,7 @@ function compared(
 ): Outcome {
   const judged = judgeOn(is, recorded, credentials, was)
   if (judged.kind !== 'unknown' || was.routing !== is.routing) return judged
-  const of = ({ entries }: SideWays) =>
-    entriesFor(entries, door(recorded), recorded.route, recorded)
+  const of = (ways: SideWays) => entriesFor(ways, door(recorded), recorded.route, recorded)
   const [before, after] = [of(was), of(is)]
   const isSame =
     before.length > 0 &&
@@ -168,25 +186,24 @@ function isSameWay(a: Entry, b: Entry): boolean {
 }
 
 function judgeOn(
-  { side, entries }: SideWays,
+  ways: SideWays,
   recorded: RecordedRequest,
   credentials: KnownCredentials,
   before?: SideWays,
 ): Outcome {
-  const routed = side.route(recorded)
+  const routed = ways.side.route(recorded)
   if (typeof routed === 'string') return { kind: 'refused', reason: routed }
   const { isConnection } = recorded.request
-  const old = before && entriesFor(before.entries, door(recorded), recorded.route, recorded)
+  const old = before && entriesFor(before, door(recorded), recorded.route, recorded)
   const known = knownRequest(recorded)
   const outcomes = (isConnection ? [''] : routed.routes).flatMap((route): readonly Outcome[] => {
-    const all = entriesFor(entries, routed.listener, route, recorded)
+    const all = entriesFor(ways, routed.listener, route, recorded)
     const own = all.filter((entry) => isConnection || mayTake(entry, known))
-    if (own.length === 0 && isConnection) return [{ kind: 'unknown', on: [NO_ROUTES], route }]
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
     const odd = old && oddity(own, old, recorded)
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
-    const ways = Map.groupBy(own, ({ way }) => way).values()
-    return [...ways].map((same) => ({
+    const byWay = Map.groupBy(own, ({ way }) => way).values()
+    return [...byWay].map((same) => ({
       ...anyOf(same.map((entry) => judgeWay(entry, recorded, credentials))),
       route,
     }))
@@ -205,9 +222,6 @@ function judgeOn(
     ],
   }
 }
-
-/** There is no way through such a listener that its rules could be judged on. */
-const NO_ROUTES = 'the rules of a listener that no route is attached to'
 
 function knownRequest(recorded: RecordedRequest): KnownValues {
   const known = new KnownValues()
@@ -260,18 +274,15 @@ function tlsOf(listener: Listener): unknown {
 }
 
 function entriesFor(
-  entries: readonly Entry[],
+  { entries, connections }: SideWays,
   listener: string,
   route: string,
   { request, backend }: RecordedRequest,
 ): readonly Entry[] {
-  const here = entries.filter((one) => one.listener === listener)
-  if (request.isConnection) {
-    const [any] = here
-    const points = any?.points.filter(({ stage }) => stage === 'connection')
-    return any === undefined || points === undefined ? [] : [{ ...any, points }]
-  }
-  const own = here.filter((one) => one.route === route && one.where.ref?.weight !== 0)
+  if (request.isConnection) return [connections.get(listener) ?? []].flat()
+  const own = entries.filter(
+    (one) => one.listener === listener && one.route === route && one.where.ref?.weight !== 0,
+  )
   const same = own.filter((one) => backend !== undefined && one.backend === backend)
   return same.length > 0 ? same : own
 }
