@@ -2,6 +2,7 @@ import { STAGES } from '../../cel/index.ts'
 import type { Model } from '../../model/model.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import { all, any, type Formula, literal } from '../symbolic/formula.ts'
+import { nameIn } from '../symbolic/host-header.ts'
 import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
@@ -93,13 +94,15 @@ function unaccounted(
   parts: readonly UnaccountedPart[],
   kind: Difference['kind'],
 ): readonly Untold[] {
-  return parts.map(({ part, listener, route }) => ({
-    kind,
-    listener,
-    route,
-    why: `${part} differs, and what it changes is not looked into`,
-    part,
-  }))
+  return parts.flatMap(({ part, listeners, route }) =>
+    listeners.map((listener) => ({
+      kind,
+      listener,
+      route,
+      why: `${part} differs, and what it changes is not looked into`,
+      part,
+    })),
+  )
 }
 
 /** What `to` admits and `from` does not. */
@@ -267,7 +270,7 @@ function judge(request: ExampleRequest, entry: Entry, { from, to, ...decide }: S
   const at = (ways: Ways): ExampleRequest => {
     if (entry.match === undefined || port === undefined) return request
     const isThere = ways.listeners.some((one) => one.port === port)
-    const listener = isThere ? doorFor(ways, port, request.host) : entry.listener
+    const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
   return { refusing: decide.decideFrom(at(from)), admitting: decide.decideTo(at(to)) }

@@ -8,6 +8,7 @@ import { AttributeTree, type Facts } from './attribute-tree.ts'
 import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
+import { type Hosts, hostsBy, hostTexts, isHostHeader, oneHost } from './host-header.ts'
 import { leafTerms } from './leaf-terms.ts'
 import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
 import { ANY, ERROR, FALSE, NOT_TRUE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
@@ -46,6 +47,10 @@ export class Space {
   readonly #outcomes = new Map<string, Unknown>()
   readonly #axioms: Formula[] = []
   #isExact = true
+  /** Where the header is read, in search mode: a proof does without knowing that both are one. */
+  #hosts: Hosts | undefined
+  /** Learnt before the header was. */
+  readonly #hostTexts: string[] = []
 
   constructor(environment: Environment, facts: Facts, mode: Mode) {
     const isAlwaysSet = (variable: string) => environment.variables.get(variable)?.set === 'always'
@@ -60,7 +65,8 @@ export class Space {
 
   /** What holds of every request. */
   get axioms(): readonly Formula[] {
-    return this.#axioms
+    const hosts = this.#hosts === undefined ? [] : oneHost(this.#tree, this.#hosts)
+    return [...this.#axioms, ...hosts]
   }
 
   /** All conditions are told before the first formula is made of one. */
@@ -74,6 +80,7 @@ export class Space {
       this.#leaves.set(term, leaf)
       const attributes = leaf.kind === 'opaque' ? leaf.attributes : [leaf.attribute]
       const own = attributes.map((attribute) => renamed(attribute, condition.names))
+      if (this.#mode === 'search') this.#learnHosts(own, leaf)
       if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
       else if (leaf.kind === 'holds') {
         this.#tree.askElements(own[0] as Attribute, leaf.elements)
@@ -83,6 +90,20 @@ export class Space {
         for (const attribute of own) this.#tree.hint(attribute, texts)
       }
     }
+  }
+
+  /** What is asked of the host is of use for the header, and the other way round. */
+  #learnHosts(attributes: readonly Attribute[], leaf: Leaf): void {
+    for (const attribute of attributes) {
+      const hosts = hostsBy(attribute)
+      if (hosts === undefined) continue
+      if (isHostHeader(attribute.steps)) this.#hosts = hosts
+      this.#hostTexts.push(...hostTexts(leaf.kind === 'plain' ? leaf.asks : {}))
+    }
+    if (this.#hosts === undefined || this.#hostTexts.length === 0) return
+    // Without a header there is no name.
+    this.#tree.hint(this.#hosts.host, ['', ...this.#hostTexts])
+    this.#tree.hint(this.#hosts.header, this.#hostTexts.splice(0))
   }
 
   /** A variable that nothing reads, but that matters by being set. */
