@@ -318,6 +318,34 @@ routes: [{ name: api, backends: [{ host: 'a:80' }] }]
     assert.equal(none.out, 'nothing changes: proven for every request\n')
   })
 
+  const tokens = (mode: string, issuers: readonly string[]) => {
+    const providers = issuers.map(
+      (one) => `{ issuer: 'https://${one}', jwks: { inline: '{"keys":[]}' } }`,
+    )
+    return `    jwtAuthentication: { mode: ${mode}, providers: [${providers.join(', ')}] }\n`
+  }
+  const carol = rules(`deny: "jwt.sub == 'carol'"`)
+  for (const [what, old, now, admitted, refused] of [
+    ['must be there or may be bad', ['Strict', 'i'], ['Permissive', 'i'], /finds no cred/, ''],
+    ['may be absent or bad', ['Optional', 'i'], ['Permissive', 'i'], /Bearer invalid/, ''],
+    [
+      'may be of another issuer',
+      ['Strict', 'i'],
+      ['Strict', 'i', 'j'],
+      /tokens of .*j are not/,
+      '',
+    ],
+  ] as const) {
+    it(`shows by which credentials it differs that tokens ${what}`, async () => {
+      const file = ([mode, ...issuers]: readonly [string, ...string[]]) =>
+        config(`${tokens(mode, issuers)}${issuers.length > 1 ? '' : carol}`)
+      const { out } = await diffOf(file(old), file(now))
+      assert.match(out, admitted)
+      assert.match(out, /newly admitted at listener default\/default, route api/)
+      assert.doesNotMatch(out, /newly refused at|not known/, refused)
+    })
+  }
+
   it('does not call proven that one of several credentials is optional', async () => {
     const strict = anyOf
     const optional = anyOf.replace('authentication: {', 'authentication: { mode: Optional,')

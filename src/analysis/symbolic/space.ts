@@ -87,7 +87,10 @@ export class Space {
       } else {
         this.#isExact = false
         const texts = this.#mode === 'search' ? hintsIn(term) : []
-        for (const attribute of own) this.#tree.hint(attribute, texts)
+        for (const attribute of own) {
+          this.#tree.hint(attribute, texts)
+          if (this.#mode === 'search') this.#tree.vary(attribute)
+        }
       }
     }
   }
