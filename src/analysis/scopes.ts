@@ -177,3 +177,33 @@ function requiredBy(policy: ValidPolicy): readonly string[] {
 function isJwt({ kind }: ValidPolicy): boolean {
   return kind === 'jwtAuthentication'
 }
+
+/**
+ * Whether every token that passes `one` is valid for `other` too, and a bad one passes neither:
+ * they look in the same place, and the other has all providers of the one.
+ */
+export function isWithin(one: ValidPolicy, other: ValidPolicy): boolean {
+  if (!isJwt(one) || !isJwt(other) || isPermissive(one) || isPermissive(other)) return false
+  const [{ providers: own, ...rest }, { providers: all, ...others }] = [one, other].map(
+    (policy) => withoutMode(policy) as JwtAuthentication,
+  ) as [JwtAuthentication, JwtAuthentication]
+  const known = new Set(all.map((provider) => hashOf(provider)))
+  const isAlone = new Set(all.map(({ issuer }) => issuer)).size === all.length
+  return isAlone && hashOf(rest) === hashOf(others) && own.every((one) => known.has(hashOf(one)))
+}
+
+/** Of two that look for a token in the same place, whether no issuer is known to both. */
+export function isApart(one: ValidPolicy, other: ValidPolicy): boolean {
+  const issuers = new Set(issuersOf(one))
+  return issuersOf(other).every((issuer) => !issuers.has(issuer))
+}
+
+export function isSamePlace(one: ValidPolicy, other: ValidPolicy): boolean {
+  const of = ({ value }: ValidPolicy) => hashOf((value as JwtAuthentication).location)
+  return isJwt(one) && isJwt(other) && of(one) === of(other)
+}
+
+export function issuersOf(policy: ValidPolicy): readonly string[] {
+  if (!isJwt(policy)) return []
+  return (policy.value as JwtAuthentication).providers.map(({ issuer }) => issuer)
+}

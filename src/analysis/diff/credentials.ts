@@ -1,5 +1,5 @@
-import type { ValidPolicy } from '../../model/policy.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
+import { issuersOf } from '../scopes.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
 import type { ExampleRequest } from './example.ts'
 
@@ -37,8 +37,3 @@ export function disguises(refusing: Entry, admitting: Entry): readonly Disguise[
 
 /** No key, no token and no password. */
 export const BAD_CREDENTIAL = 'invalid'
-
-function issuersOf({ kind, value }: ValidPolicy): readonly string[] {
-  if (kind !== 'jwtAuthentication') return []
-  return (value as JwtAuthentication).providers.map(({ issuer }) => issuer)
-}

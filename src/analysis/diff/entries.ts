@@ -3,7 +3,14 @@ import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
-import { acceptanceOf, credentialsOf, isPermissive, isSingle, verifierOf } from '../scopes.ts'
+import {
+  acceptanceOf,
+  credentialsOf,
+  isPermissive,
+  isSingle,
+  isWithin,
+  verifierOf,
+} from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
@@ -165,6 +172,7 @@ export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidP
  * lets nobody pass, and the other all or none alike, which the variable tells.
  */
 function isPassedByAll(policy: ValidPolicy, other: Entry): boolean {
+  if (authenticationsOf(other).some((one) => isWithin(one, policy))) return true
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   if (!isSingle(policy) || mode !== 'Strict') return false
   return authenticationsOf(other).some((one) => credentialsOf(one) === credentialsOf(policy))
@@ -175,7 +183,10 @@ export function aligned(entry: Entry, other: Entry): Entry {
   const [own, others] = [authenticationsOf(entry), authenticationsOf(other)]
   const names = new Map<string, string>()
   for (const policy of own.filter(isSingle)) {
-    const same = others.find((one) => credentialsOf(one) === credentialsOf(policy))
+    const same =
+      others.find((one) => credentialsOf(one) === credentialsOf(policy)) ??
+      // Tokens that only one of them takes are looked for by themselves.
+      others.find((one) => isWithin(one, policy) || isWithin(policy, one))
     const [from, to] = [verifierOf(policy), same && verifierOf(same)]
     const isOnly = (list: readonly ValidPolicy[], name: string) =>
       list.filter((one) => verifierOf(one) === name).length === 1
