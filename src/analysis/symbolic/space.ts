@@ -84,6 +84,8 @@ export class Space {
       if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
       else if (leaf.kind === 'holds') {
         this.#tree.askElements(own[0] as Attribute, leaf.elements)
+        const texts = leaf.elements.filter((element) => typeof element === 'string')
+        if (this.#mode === 'search') this.#tree.hint(own[0] as Attribute, texts)
       } else {
         this.#isExact = false
         const texts = this.#mode === 'search' ? hintsIn(term) : []
@@ -243,7 +245,9 @@ export class Space {
       const unknown = this.#tree.unknown(renamed(only, condition.names))
       const comesOut = evaluation(term, only.steps, unknown)
       return literal(unknown, (index) => {
-        return (comesOut(unknown.possibilities[index] as Possibility) & outcomes) !== 0
+        const possibility = unknown.possibilities[index] as Possibility
+        // What is in a list is not known here; whole ones are among the values.
+        return possibility.kind !== 'list' && (comesOut(possibility) & outcomes) !== 0
       })
     }
     const unknown = this.#outcome(term, condition)
