@@ -41,6 +41,11 @@ export function nameIn(written: string): string {
   return written.replace(/:\d+$/, '').toLowerCase()
 }
 
+/** Ways to write one host. */
+export function spellings(name: string): readonly string[] {
+  return /[a-z]/.test(name) ? [name, name.toUpperCase(), `${name}:80`] : [name]
+}
+
 /** Texts that both can have, by which the one can follow the other. */
 export function hostTexts({ equal = [], prefix, suffix, infix }: Asks): readonly string[] {
   const texts = [

@@ -8,7 +8,7 @@ import { AttributeTree, type Facts } from './attribute-tree.ts'
 import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
-import { type Hosts, hostsBy, hostTexts, isHostHeader, oneHost } from './host-header.ts'
+import { type Hosts, hostsBy, hostTexts, isHostHeader, oneHost, spellings } from './host-header.ts'
 import { leafTerms } from './leaf-terms.ts'
 import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
 import { ANY, ERROR, FALSE, NOT_TRUE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
@@ -108,7 +108,8 @@ export class Space {
     if (this.#hosts === undefined || this.#hostTexts.length === 0) return
     // Without a header there is no name.
     this.#tree.hint(this.#hosts.host, ['', ...this.#hostTexts])
-    this.#tree.hint(this.#hosts.header, this.#hostTexts.splice(0))
+    const texts = this.#hostTexts.splice(0)
+    this.#tree.hint(this.#hosts.header, [...texts, ...texts.flatMap(spellings)])
   }
 
   /** A variable that nothing reads, but that matters by being set. */
