@@ -44,7 +44,8 @@ function* certificateFacts(listener: Listener): Generator<[string, Fact]> {
   }
 }
 
-function clientsOf(listener: Listener): 'Require' | 'Optional' | undefined {
+/** What the listener asks of clients; undefined: no certificate. */
+export function clientsOf(listener: Listener): 'Require' | 'Optional' | undefined {
   if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
   return listener.tls.mode === 'Terminate' ? listener.tls.clients?.mode : undefined
 }

@@ -73,7 +73,12 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
 export function verifierOf(policy: ValidPolicy): string {
   const known = VERIFIERS.get(policy)
   if (known !== undefined) return known
-  const made = hashOf([policy.kind, isJwt(policy) ? trusted(policy) : policy.value]).slice(0, 12)
+  const found = isJwt(policy)
+    ? trusted(policy)
+    : isSingle(policy)
+      ? withoutMode(policy)
+      : policy.value
+  const made = hashOf([policy.kind, found]).slice(0, 12)
   VERIFIERS.set(policy, made)
   return made
 }
@@ -82,9 +87,24 @@ export function verifierOf(policy: ValidPolicy): string {
  * Which credentials it takes and where it looks for them, in one word; whether it must find some
  * is another matter. A service that is asked may say anything.
  */
-export function credentialsOf({ kind, value }: ValidPolicy): string {
+export function credentialsOf(policy: ValidPolicy): string {
+  return hashOf([policy.kind, withoutMode(policy)])
+}
+
+function withoutMode({ value }: ValidPolicy): unknown {
   const { mode: _, ...rest } = value as { readonly mode?: string }
-  return hashOf([kind, rest])
+  return rest
+}
+
+/** Whether one variable tells whether it found anything. */
+export function isSingle({ kind }: ValidPolicy): boolean {
+  return IDENTIFYING.get(kind)?.length === 1 && kind !== 'extAuthz'
+}
+
+/** Bad credentials are as good as none for it, and none are good enough. */
+export function isPermissive(policy: ValidPolicy): boolean {
+  const { mode } = policy.value as { readonly mode?: string }
+  return isSingle(policy) && mode === 'Permissive'
 }
 
 /** The same, with what becomes of bad ones; and of none, where no variable tells. */
@@ -105,7 +125,7 @@ function trusted(policy: ValidPolicy) {
   const { value } = policy as ValidPolicy<JwtAuthentication>
   const { providers, location, mode } = value
   const issuers = providers.map(({ issuer, audiences }) => ({ issuer, audiences }))
-  return [issuers, location, mode === 'Permissive' ? value : undefined]
+  return [issuers, location, mode === 'Permissive' ? withoutMode(policy) : undefined]
 }
 
 function visible(
@@ -156,4 +176,34 @@ function requiredBy(policy: ValidPolicy): readonly string[] {
 
 function isJwt({ kind }: ValidPolicy): boolean {
   return kind === 'jwtAuthentication'
+}
+
+/**
+ * Whether every token that passes `one` is valid for `other` too, and a bad one passes neither:
+ * they look in the same place, and the other has all providers of the one.
+ */
+export function isWithin(one: ValidPolicy, other: ValidPolicy): boolean {
+  if (!isJwt(one) || !isJwt(other) || isPermissive(one) || isPermissive(other)) return false
+  const [{ providers: own, ...rest }, { providers: all, ...others }] = [one, other].map(
+    (policy) => withoutMode(policy) as JwtAuthentication,
+  ) as [JwtAuthentication, JwtAuthentication]
+  const known = new Set(all.map((provider) => hashOf(provider)))
+  const isAlone = new Set(all.map(({ issuer }) => issuer)).size === all.length
+  return isAlone && hashOf(rest) === hashOf(others) && own.every((one) => known.has(hashOf(one)))
+}
+
+/** Of two that look for a token in the same place, whether no issuer is known to both. */
+export function isApart(one: ValidPolicy, other: ValidPolicy): boolean {
+  const issuers = new Set(issuersOf(one))
+  return issuersOf(other).every((issuer) => !issuers.has(issuer))
+}
+
+export function isSamePlace(one: ValidPolicy, other: ValidPolicy): boolean {
+  const of = ({ value }: ValidPolicy) => hashOf((value as JwtAuthentication).location)
+  return isJwt(one) && isJwt(other) && of(one) === of(other)
+}
+
+export function issuersOf(policy: ValidPolicy): readonly string[] {
+  if (!isJwt(policy)) return []
+  return (policy.value as JwtAuthentication).providers.map(({ issuer }) => issuer)
 }

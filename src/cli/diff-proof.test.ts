@@ -222,6 +222,135 @@ routes:
     assert.match(out, /newly admitted[\s\S]*GET \/b/)
   })
 
+  for (const [title, part, old, now] of [
+    ['PROXY headers', /proxyProtocol/, 'http: {}', 'proxyProtocol: { version: V2 }'],
+    ['the size of heads', /maxHeadSize/, 'http: {}', 'http: { maxHeadSize: 1Ki }'],
+  ] as const) {
+    it(`names every listener that ${title} reach, both ways`, async () => {
+      const file = (own: string) => `gateways:
+  default: { port: 8080 }
+  edge: { port: 8081, listeners: [{ name: a, hostname: a.test }, { name: b, hostname: b.test }] }
+frontendPolicies: { ${own} }
+routes: [{ name: api, backends: [{ host: 'a:80' }] }]
+`
+      for (const [from, to] of [
+        [old, now],
+        [now, old],
+      ] as const) {
+        const { out } = await diffOf(file(from), file(to), '--json')
+        const untold = JSON.parse(out).untold as Record<string, string>[]
+        const about = untold.filter((one) => part.test(one['part'] ?? ''))
+        const places = new Set(about.map(({ kind, listener }) => `${kind} ${listener}`))
+        assert.deepEqual(
+          [...places].sort(),
+          ['admitted', 'refused'].flatMap((kind) =>
+            ['default/default', 'edge/a', 'edge/b'].map((name) => `${kind} ${name}`),
+          ),
+        )
+      }
+      const { out } = await diffOf(file(old), file(now))
+      assert.equal(out.split('\n').filter((line) => part.test(line)).length, 1, out)
+      assert.match(out, /at listener default\/default; listener edge\/a; listener edge\/b: /)
+    })
+  }
+
+  it('names the listeners of a route whose part is not accounted for', async () => {
+    const { out } = await diffOf(
+      config('    timeout: {}\n'),
+      config('    directResponse: { status: 403 }\n'),
+    )
+    assert.match(out, /newly refused at listener default\/default, route api: .*directResponse/)
+  })
+
+  for (const [title, rule, host] of [
+    ['is not a name', "allow: \"!('b.test' == request.headers['host'])\"", 'b.test'],
+    ['has capitals and a port', "deny: \"request.headers['host'] == 'B.test:80'\"", 'B.test:80'],
+    ['begins with a name', "deny: \"request.headers['host'].startsWith('b.')\"", 'b.z:80'],
+    [
+      'is in lower case',
+      "allow: \"request.host != 'b.test' || request.headers['host'] == 'b.test'\"",
+      'B.TEST',
+    ],
+    ['is not there', 'deny: "!(\'host\' in request.headers)"', ''],
+    [
+      'and the host differ',
+      "deny: \"request.host == 'b.test' && request.headers['host'] != 'b.test'\"",
+      'B.TEST',
+    ],
+  ] as const) {
+    it(`shows one host where a rule says that the header ${title}`, async () => {
+      const { out } = await diffOf(config('    timeout: {}\n'), config(rules(rule)), '--json')
+      const { differences, untold } = JSON.parse(out)
+      const hosts = differences.map((one: { example: { host: string } }) => one.example.host)
+      assert.deepEqual(hosts, [host])
+      assert.deepEqual(untold, [])
+      for (const { example } of differences) assert.equal(example.headers.host, undefined)
+    })
+  }
+
+  it('shows a certificate where the listener requires one', async () => {
+    const denying = (more: string) =>
+      listener(tls(more)).replace(
+        'backends',
+        `policies: { authorization: { rules: [{ deny: "request.method == 'POST'" }] } }, backends`,
+      )
+    const { out } = await diffOf(listener(tls(root)), denying(root))
+    assert.match(out, /newly refused[\s\S]*with any client certificate that is taken/)
+    const json = await diffOf(listener(tls(root)), denying(root), '--json')
+    assert.deepEqual(JSON.parse(json.out).differences[0].example.certificate, {})
+    for (const more of ['', `${root}, clientCertificates: Optional`]) {
+      const found = await diffOf(listener(tls(more)), denying(more))
+      assert.match(found.out, /newly refused/)
+      assert.doesNotMatch(found.out, /certificate/)
+    }
+  })
+
+  it('takes nothing but SPIFFE ids for identities', async () => {
+    const ruled = (rule: string) =>
+      listener(tls(root)).replace(
+        'backends',
+        `policies: { authorization: { rules: [{ ${rule} }] } }, backends`,
+      )
+    const { out } = await diffOf(
+      listener(tls(root)),
+      ruled(`deny: "source.identity != 'spiffe://a/b'"`),
+      '--json',
+    )
+    const { certificate } = JSON.parse(out).differences[0].example
+    assert.match(certificate.identity, /^spiffe:\/\//)
+    assert.deepEqual(certificate.subjectAltNames, [certificate.identity])
+    const none = await diffOf(listener(tls(root)), ruled(`deny: "source.identity == 'other'"`))
+    assert.equal(none.out, 'nothing changes: proven for every request\n')
+  })
+
+  const tokens = (mode: string, issuers: readonly string[]) => {
+    const providers = issuers.map(
+      (one) => `{ issuer: 'https://${one}', jwks: { inline: '{"keys":[]}' } }`,
+    )
+    return `    jwtAuthentication: { mode: ${mode}, providers: [${providers.join(', ')}] }\n`
+  }
+  const carol = rules(`deny: "jwt.sub == 'carol'"`)
+  for (const [what, old, now, admitted, refused] of [
+    ['must be there or may be bad', ['Strict', 'i'], ['Permissive', 'i'], /finds no cred/, ''],
+    ['may be absent or bad', ['Optional', 'i'], ['Permissive', 'i'], /Bearer invalid/, ''],
+    [
+      'may be of another issuer',
+      ['Strict', 'i'],
+      ['Strict', 'i', 'j'],
+      /tokens of .*j are not/,
+      '',
+    ],
+  ] as const) {
+    it(`shows by which credentials it differs that tokens ${what}`, async () => {
+      const file = ([mode, ...issuers]: readonly [string, ...string[]]) =>
+        config(`${tokens(mode, issuers)}${issuers.length > 1 ? '' : carol}`)
+      const { out } = await diffOf(file(old), file(now))
+      assert.match(out, admitted)
+      assert.match(out, /newly admitted at listener default\/default, route api/)
+      assert.doesNotMatch(out, /newly refused at|not known/, refused)
+    })
+  }
+
   it('does not call proven that one of several credentials is optional', async () => {
     const strict = anyOf
     const optional = anyOf.replace('authentication: {', 'authentication: { mode: Optional,')

@@ -138,7 +138,7 @@ describe('portcullis diff', () => {
     ['another service', service(), service(', timeout: 1s'), 'extAuthz', 'extAuthz'],
     ['one that may fail', service(), service(', failureMode: Allow'), 'extAuthz', 'extAuthz'],
     ['other keys', keys('0'), keys('1'), 'apiKey', 'apiKey'],
-    ['bad ones that pass', keys('0', 'Optional'), keys('0', 'Permissive'), 'apiKey', 'apiKey'],
+    ['bad ones that pass', keys('0', 'Optional'), keys('0', 'Permissive'), 'example', 'proven'],
     [
       'keys of an issuer',
       TOKEN,

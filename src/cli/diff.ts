@@ -1,9 +1,4 @@
-import {
-  compareModels,
-  type Difference,
-  type SemanticDiff,
-  type Untold,
-} from '../analysis/diff/compare.ts'
+import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
 import { Double, Uint } from '../cel/values/number.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
@@ -120,9 +115,10 @@ function render({ differences, untold }: SemanticDiff): string {
       lines.push(`  before: ${visible(old.reason)}`, `  after:  ${visible(now.reason)}`, '')
     }
   }
-  for (const [kinds, { why, ...place }] of grouped(untold)) {
-    const at = place.listener === '' && place.route === '' ? '' : ` at ${placeOf(place)}`
-    lines.push(`not known whether something is ${kinds}${at}: ${visible(why)}`)
+  for (const { kinds, places, why } of grouped(untold)) {
+    const at = [...places].filter((place) => place !== '').join('; ')
+    const of = [...kinds].join(' or ')
+    lines.push(`not known whether something is ${of}${at && ` at ${at}`}: ${visible(why)}`)
   }
   if (lines.length === 0) return 'nothing changes: proven for every request\n'
   const count = (kind: string) => differences.filter((one) => one.kind === kind).length
@@ -131,16 +127,24 @@ function render({ differences, untold }: SemanticDiff): string {
   return `${lines.join('\n')}\n`
 }
 
-/** What is said of both kinds in the same words is said once. */
-function grouped(untold: SemanticDiff['untold']): readonly (readonly [string, Untold])[] {
-  const found = new Map<string, { readonly kinds: Set<string>; readonly one: Untold }>()
+interface Unsaid {
+  readonly kinds: Set<string>
+  readonly places: Set<string>
+  readonly why: string
+}
+
+/** What is said of both kinds in the same words is said once; so is a part at all its places. */
+function grouped(untold: SemanticDiff['untold']): readonly Unsaid[] {
+  const found = new Map<string, Unsaid>()
   for (const one of untold) {
-    const key = JSON.stringify([one.listener, one.route, one.why])
-    const known = found.get(key) ?? { kinds: new Set<string>(), one }
-    known.kinds.add(TITLES[one.kind])
+    const { part, listener, route, why, kind } = one
+    const key = JSON.stringify(part === undefined ? [listener, route, why] : [why])
+    const known = found.get(key) ?? { kinds: new Set(), places: new Set(), why }
+    known.kinds.add(TITLES[kind])
+    known.places.add(placeOf(one))
     found.set(key, known)
   }
-  return [...found.values()].map(({ kinds, one }) => [[...kinds].join(' or '), one] as const)
+  return [...found.values()]
 }
 
 export function placeOf({
@@ -169,9 +173,14 @@ export function exampleLines(example: ExampleRequest): readonly string[] {
     ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...Object.entries(identity).map(([variable, value]) => `${variable} ${toJson(value)}`),
     ...(sni === undefined ? [] : [`SNI ${sni}`]),
-    ...(certificate === undefined ? [] : [`certificate ${toJson(certificate)}`]),
+    ...(certificate === undefined ? [] : [certificateText(certificate)]),
     `from ${source}`,
   ]
+}
+
+function certificateText(certificate: NonNullable<ExampleRequest['certificate']>): string {
+  if (Object.keys(certificate).length === 0) return 'with any client certificate that is taken'
+  return `certificate ${toJson(certificate)}`
 }
 
 const { rawJSON: raw } = JSON as unknown as { rawJSON: (text: string) => unknown }

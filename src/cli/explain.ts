@@ -156,7 +156,8 @@ function unseen({ identity }: Supposed, { authentications }: ExplainedRequest): 
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
   const foreign = authentications.flatMap((policy) => {
     const refusal = tokenRefusal(policy, identity.jwt)
-    if (refusal === undefined || refusalBy(policy, { identity }) !== undefined) return []
+    if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
+      return []
     return [`${refusal} by ${policy.policy}, which is Permissive: it shows no rule its claims`]
   })
   return [...unset, ...foreign]

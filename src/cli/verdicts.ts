@@ -1,7 +1,9 @@
 import type { Verdict } from '../analysis/diff/compare.ts'
+import { BAD_CREDENTIAL } from '../analysis/diff/credentials.ts'
 import type { Decision } from '../exchange/decision.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
@@ -63,16 +65,30 @@ function reasonOf(decision: Decision | undefined): string | undefined {
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }
 
+/** Whether what examples have for bad credentials stands where they are looked for. */
+function isBad(value: unknown, { headers }: Pick<Supposed, 'headers'>): boolean {
+  const { location } = value as Partial<JwtAuthentication>
+  if (location?.kind !== 'header') return false
+  const { name, prefix } = location
+  return headers.some(
+    ([own, text]) => own.toLowerCase() === name && text === `${prefix}${BAD_CREDENTIAL}`,
+  )
+}
+
 /** Why the credentials that are supposed would not pass; undefined: they would. */
 export function refusalBy(
   policy: Attached,
-  { identity }: Pick<Supposed, 'identity'>,
+  supposed: Pick<Supposed, 'identity' | 'headers'>,
 ): string | undefined {
+  const { identity } = supposed
   if (policy.state !== 'valid') return 'an authentication is invalid'
   const variables = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)?.identifies ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const isThere = variables.some((variable) => identity[variable] !== undefined)
   if (policy.kind === 'extAuthz') return undefined
+  if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
+    return `401: ${policy.kind} finds bad credentials`
+  }
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
   if (mode === 'Permissive') return undefined
   const refusal = tokenRefusal(policy, identity.jwt)

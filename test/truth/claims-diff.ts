@@ -40,7 +40,9 @@ export const checkDiff: Check = async (pair) => {
   const said = await tools(['diff', old.file, now.file, '--json', '--fail-on-newly-admitted'])
   // Whole numbers beyond what a double holds stay as they were written.
   const found = JSON.parse(
-    said.out.replaceAll(/(?<=[\s:[,])-?\d{16,}(?=[\s,\]}])/g, '"#$&"'),
+    said.out.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?=[\s,\]}])/g, (part) =>
+      part.startsWith('"') ? part : `"#${part}"`,
+    ),
   ) as Diff
   const claims: FalseClaim[] = []
   count('diff')

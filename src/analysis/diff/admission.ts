@@ -1,4 +1,6 @@
+import type { ValidPolicy } from '../../model/policy.ts'
 import type { PlacedRule } from '../placed-rule.ts'
+import { isApart, isPermissive, isSamePlace, verifierOf } from '../scopes.ts'
 import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/formula.ts'
 import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
@@ -19,8 +21,8 @@ export function takes(space: Space, { match }: Entry): Formula {
 
 /** All stages on the way let it pass. */
 export function admits(space: Space, { points }: Entry): Formula {
-  return all(
-    points.map(({ rules, invalid, required }) => {
+  return all([
+    ...points.map(({ rules, invalid, required }) => {
       if (invalid.length > 0) return NEVER
       const of = enforcedBy(rules)
       const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
@@ -31,6 +33,22 @@ export function admits(space: Space, { points }: Entry): Formula {
         ...(allows.length === 0 ? [] : [any(allows)]),
       ])
     }),
+    ...oneToken(space, points),
+  ])
+}
+
+/** In one place there is one token: each that does not pass bad ones takes it, or it is refused. */
+function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
+  const all = [...new Set(points.flatMap(({ authentications }) => authentications))]
+  const isSet = (policy: ValidPolicy) => space.isSet(`jwt#${verifierOf(policy)}`)
+  return all.flatMap((one) =>
+    all
+      .filter((other) => other !== one && isSamePlace(one, other))
+      .flatMap((other) => {
+        const none = negation(isSet(one))
+        const isTaken = isPermissive(other) ? [] : [any([none, isSet(other)])]
+        return isApart(one, other) ? [...isTaken, any([none, negation(isSet(other))])] : isTaken
+      }),
   )
 }
 

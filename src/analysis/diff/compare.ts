@@ -2,12 +2,15 @@ import { STAGES } from '../../cel/index.ts'
 import type { Model } from '../../model/model.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import { all, any, type Formula, literal } from '../symbolic/formula.ts'
+import { nameIn } from '../symbolic/host-header.ts'
 import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
 import { admits, learnEntry, refusals, takes } from './admission.ts'
+import { type Disguise, disguises } from './credentials.ts'
 import {
+  aligned,
   doorFor,
   type Entry,
   isSameEntry,
@@ -93,13 +96,15 @@ function unaccounted(
   parts: readonly UnaccountedPart[],
   kind: Difference['kind'],
 ): readonly Untold[] {
-  return parts.map(({ part, listener, route }) => ({
-    kind,
-    listener,
-    route,
-    why: `${part} differs, and what it changes is not looked into`,
-    part,
-  }))
+  return parts.flatMap(({ part, listeners, route }) =>
+    listeners.map((listener) => ({
+      kind,
+      listener,
+      route,
+      why: `${part} differs, and what it changes is not looked into`,
+      part,
+    })),
+  )
 }
 
 /** What `to` admits and `from` does not. */
@@ -184,7 +189,8 @@ interface Searched {
 }
 
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
-function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
+function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
+  const other = written === 'none' ? written : aligned(written, entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
   if (other === 'none') return byRules
@@ -195,9 +201,14 @@ function search(entry: Entry, other: Entry | 'none', sides: Sides): Searched {
   const credentials = otherCredentials(other, entry)
   if (credentials === undefined || !mayMeet) return byRules
   const { given } = ask(entry, other, sides, 'search')
-  const { found: bare } = example(given, entry, proof.facts, sides, 'bare')
-  const examples = bare === undefined ? byRules.examples : [...byRules.examples, bare]
-  if (examples.some(({ refusing }) => refusing.reason.startsWith('401'))) return { examples }
+  const { examples } = byRules
+  const isShown = ({ refusing }: Found) => refusing.reason.startsWith('401')
+  if (examples.some(isShown)) return byRules
+  for (const disguise of disguises(other, entry)) {
+    const { found } = example(given, entry, proof.facts, sides, disguise)
+    if (found === undefined) continue
+    if (isShown(found)) return { ...byRules, examples: [...examples, found] }
+  }
   return { examples, untold: credentials }
 }
 
@@ -231,16 +242,14 @@ function example(
   entry: Entry,
   facts: Facts,
   sides: Sides,
-  /** Bare: without any credentials. */
-  who: 'known' | 'bare' = 'known',
+  disguise: Disguise = (request) => request,
 ): { readonly found?: Found; readonly instead?: string } {
   const avoided: Formula[] = []
   let instead: string | undefined
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const solution = solve([...formulas, ...avoided])
     if (solution.kind !== 'possible') break
-    const made = exampleOf(worldOf(solution.assignment), entry, facts)
-    const request = who === 'bare' ? { ...made, identity: {} } : made
+    const request = disguise(exampleOf(worldOf(solution.assignment), entry, facts))
     const { refusing, admitting } = judge(request, entry, sides)
     const isShown =
       refusing?.isAdmitted === false &&
@@ -267,7 +276,7 @@ function judge(request: ExampleRequest, entry: Entry, { from, to, ...decide }: S
   const at = (ways: Ways): ExampleRequest => {
     if (entry.match === undefined || port === undefined) return request
     const isThere = ways.listeners.some((one) => one.port === port)
-    const listener = isThere ? doorFor(ways, port, request.host) : entry.listener
+    const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
   return { refusing: decide.decideFrom(at(from)), admitting: decide.decideTo(at(to)) }

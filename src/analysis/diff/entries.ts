@@ -3,7 +3,14 @@ import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
-import { acceptanceOf } from '../scopes.ts'
+import {
+  acceptanceOf,
+  credentialsOf,
+  isPermissive,
+  isSingle,
+  isWithin,
+  verifierOf,
+} from '../scopes.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
@@ -156,7 +163,53 @@ function streamEntry({ tcpRoutes }: Model, point: Point, door: string): Entry {
 /** Authentications of the one that the other has not, or that take other credentials there. */
 export function authenticationsBeyond(one: Entry, other: Entry): readonly ValidPolicy[] {
   const known = new Set(authenticationsOf(other).map(acceptanceOf))
-  return authenticationsOf(one).filter((policy) => !known.has(acceptanceOf(policy)))
+  const beyond = authenticationsOf(one).filter((policy) => !known.has(acceptanceOf(policy)))
+  return beyond.filter((policy) => !isPermissive(policy) && !isPassedByAll(policy, other))
+}
+
+/**
+ * The same credentials, which one must have: of those who come without or with bad ones the one
+ * lets nobody pass, and the other all or none alike, which the variable tells.
+ */
+function isPassedByAll(policy: ValidPolicy, other: Entry): boolean {
+  if (authenticationsOf(other).some((one) => isWithin(one, policy))) return true
+  const { mode = 'Strict' } = policy.value as { readonly mode?: string }
+  if (!isSingle(policy) || mode !== 'Strict') return false
+  return authenticationsOf(other).some((one) => credentialsOf(one) === credentialsOf(policy))
+}
+
+/** The entry, with names for what an authentication finds as the other one has them. */
+export function aligned(entry: Entry, other: Entry): Entry {
+  const [own, others] = [authenticationsOf(entry), authenticationsOf(other)]
+  const names = new Map<string, string>()
+  for (const policy of own.filter(isSingle)) {
+    const same =
+      others.find((one) => credentialsOf(one) === credentialsOf(policy)) ??
+      // Tokens that only one of them takes are looked for by themselves.
+      others.find((one) => isWithin(one, policy) || isWithin(policy, one))
+    const [from, to] = [verifierOf(policy), same && verifierOf(same)]
+    const isOnly = (list: readonly ValidPolicy[], name: string) =>
+      list.filter((one) => verifierOf(one) === name).length === 1
+    if (to === undefined || from === to || !isOnly(own, from) || !isOnly(others, to)) continue
+    // A name that means something here already would mean two things.
+    if (!own.some((one) => verifierOf(one) === to)) names.set(from, to)
+  }
+  if (names.size === 0) return entry
+  const renamed = (name: string) => name.replaceAll(/[0-9a-f]{12}/g, (one) => names.get(one) ?? one)
+  const points = entry.points.map((point) => ({
+    ...point,
+    required: point.required.map(renamed),
+    facts: new Map([...point.facts].map(([name, fact]) => [renamed(name), fact])),
+    rules: point.rules.map((rule) => ({ ...rule, condition: withNames(rule.condition, renamed) })),
+  }))
+  return { ...entry, points }
+}
+
+function withNames(condition: Condition, renamed: (name: string) => string): Condition {
+  const { names } = condition
+  if (names === undefined) return condition
+  const others = [...names].map(([variable, name]) => [variable, renamed(name)] as const)
+  return { ...condition, names: new Map(others) }
 }
 
 export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {

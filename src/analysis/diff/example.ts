@@ -1,5 +1,6 @@
 import { Ip, parseIp } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { clientsOf } from '../place-facts.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
 import type { Entry } from './entries.ts'
@@ -39,7 +40,9 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
   } = world as Readonly<Record<string, JsonObject>>
   const { address, port: _, rawAddress: __, rawPort: ___, ...certificate } = source
   const { hostname } = destination
-  const host = request['host'] ?? hostOf(entry)
+  // The header is the host as the client wrote it.
+  const { host: written, ...headers } = textsOf(request['headers'])
+  const host = written ?? request['host'] ?? hostOf(entry)
   return {
     listener: entry.listener,
     backend: entry.backend,
@@ -49,11 +52,27 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     path: text(request['path'], '/'),
     query: text(request['query'], queryOf(parameters)),
     host: text(host, 'example.com'),
-    headers: textsOf(request['headers']),
+    headers,
     source: address instanceof Ip ? address.text : SOMEWHERE,
     sni: typeof hostname === 'string' ? hostname : undefined,
-    certificate: Object.keys(certificate).length === 0 ? undefined : certificate,
+    certificate: certificateOf(certificate, entry),
     identity: identitiesIn(world, facts),
+  }
+}
+
+/** Where one is asked for there is one, of which nothing may matter; its names agree. */
+function certificateOf(found: JsonObject, { where }: Entry): JsonObject | undefined {
+  const { identity, ...others } = found
+  if (Object.keys(found).length === 0)
+    return clientsOf(where.listener) === 'Require' ? {} : undefined
+  const names = (others['subjectAltNames'] ?? []) as readonly Value[]
+  const all = [...new Set(identity === undefined ? names : [...names, identity])]
+  const [id, ...more] = all.filter((name) => String(name).startsWith('spiffe://'))
+  return {
+    ...others,
+    ...(all.length === 0 ? {} : { subjectAltNames: all }),
+    // With two there is none.
+    ...(id === undefined || more.length > 0 ? {} : { identity: id }),
   }
 }
 

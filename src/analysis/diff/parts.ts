@@ -1,3 +1,4 @@
+import { isAttached } from '../../model/attachment.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
@@ -8,8 +9,8 @@ import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
 export interface UnaccountedPart {
   /** As one would look it up: `gateways[default].listeners[https].tls.clients.mode`. */
   readonly part: string
-  /** `gateway/listener`, where it belongs to one. */
-  readonly listener: string
+  /** `gateway/listener` of each that it reaches. */
+  readonly listeners: readonly string[]
   readonly route: string
 }
 
@@ -58,9 +59,26 @@ function walk(context: Context, old: unknown, now: unknown, at: Position): void 
   else walkObject(context, objectOf(old), objectOf(now), inside)
 }
 
-function report({ found }: Context, { text, item: { gateway, listener, route } }: Position): void {
-  const door = listener === undefined ? '' : `${gateway}/${listener}`
-  found.push({ part: text, listener: door, route: route ?? '' })
+function report(context: Context, { text, item }: Position): void {
+  const { before, after, found } = context
+  const listeners = [...new Set([before, after].flatMap((model) => reachedBy(model, item)))]
+  // What no listener has anything to do with is said all the same.
+  const isAnywhere = listeners.length > 0
+  found.push({ part: text, listeners: isAnywhere ? listeners : [''], route: item.route ?? '' })
+}
+
+/** Listeners of the gateway, or of all; of a route, those that can see its requests. */
+function reachedBy({ gateways, routes }: Model, item: Position['item']): readonly string[] {
+  const own = routes.filter(({ name }) => name === item.route)
+  return gateways.flatMap((gateway) =>
+    gateway.listeners
+      .filter((listener) => {
+        if (item.gateway !== undefined && item.gateway !== gateway.name) return false
+        if (item.listener !== undefined && item.listener !== listener.name) return false
+        return item.route === undefined || own.some((one) => isAttached(one, gateway, listener))
+      })
+      .map(({ name }) => `${gateway.name}/${name}`),
+  )
 }
 
 function accounts({ when, under }: Account, old: unknown, now: unknown, at: Position): boolean {
@@ -214,13 +232,17 @@ function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
     const [was, is] = [old.get(port) ?? [], now.get(port) ?? []]
     if (was.length < 2 && is.length < 2) continue
     if (hashOf(was) === hashOf(is)) continue
-    found.push({ part: `the listeners that share port ${port}`, listener: '', route: '' })
+    const listeners = new Set([...was, ...is].map(([gateway, name]) => `${gateway}/${name}`))
+    const part = `the listeners that share port ${port}`
+    found.push({ part, listeners: [...listeners], route: '' })
   }
   return found
 }
 
-function listenersByPort({ gateways }: Model): ReadonlyMap<number, readonly unknown[]> {
-  const found = new Map<number, unknown[]>()
+type Sharing = readonly [gateway: string, name: string, protocol: string, host: unknown]
+
+function listenersByPort({ gateways }: Model): ReadonlyMap<number, readonly Sharing[]> {
+  const found = new Map<number, Sharing[]>()
   for (const gateway of gateways) {
     for (const { name, protocol, port, hostname } of gateway.listeners) {
       if (port === undefined) continue

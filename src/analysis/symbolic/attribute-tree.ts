@@ -35,6 +35,7 @@ interface Node {
   readonly hints: Set<string>
   hasElements: boolean
   hasMembers: boolean
+  isVaried: boolean
   unknown: Unknown | undefined
   texts: Texts | undefined
   readonly held: Map<string, Unknown>
@@ -78,6 +79,11 @@ export class AttributeTree {
   hint(attribute: Attribute, texts: readonly string[]): void {
     const node = this.#node(attribute)
     for (const text of texts) node.hints.add(text)
+  }
+
+  /** Something is asked of it that only whole values answer; for the search for examples only. */
+  vary(attribute: Attribute): void {
+    this.#node(attribute).isVaried = true
   }
 
   unknown(attribute: Attribute): Unknown {
@@ -127,6 +133,7 @@ export class AttributeTree {
       hints: new Set(),
       hasElements: false,
       hasMembers: false,
+      isVaried: false,
       unknown: undefined,
       texts: undefined,
       held: new Map(),
@@ -196,6 +203,7 @@ function valuesFor(node: Node): readonly Value[] {
         // Without questions about what is in it, one stands for all.
         ...(node.hasMembers ? [] : [{}]),
         ...(node.hasElements ? [] : [[]]),
+        ...(node.isVaried ? collections(node.hints) : []),
       ]
     case 'map':
     case 'struct':
@@ -205,6 +213,19 @@ function valuesFor(node: Node): readonly Value[] {
       // Only whether it is there can be asked of it here.
       return [null]
   }
+}
+
+const MOST_HINTS = 8
+
+/** Lists and objects of a few sizes, with what is asked for and without. */
+function collections(hints: ReadonlySet<string>): readonly Value[] {
+  const others = ['other', 'another', 'x']
+  const lists = [
+    ...others.map((_, index) => others.slice(0, index + 1)),
+    ...[...hints].slice(0, MOST_HINTS).flatMap((hint) => [[hint], [hint, 'other']]),
+  ]
+  const objects = lists.map((names) => Object.fromEntries(names.map((name) => [name, name])))
+  return [[], {}, ...lists, ...objects]
 }
 
 /** Whole numbers among attributes are ports. */

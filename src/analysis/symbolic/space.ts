@@ -8,6 +8,7 @@ import { AttributeTree, type Facts } from './attribute-tree.ts'
 import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
+import { type Hosts, hostsBy, hostTexts, isHostHeader, oneHost, spellings } from './host-header.ts'
 import { leafTerms } from './leaf-terms.ts'
 import { type Attribute, type Leaf, leafOf, strictReads } from './leaves.ts'
 import { ANY, ERROR, FALSE, NOT_TRUE, type Outcomes, outcomeOf, swapped, TRUE } from './outcome.ts'
@@ -46,6 +47,10 @@ export class Space {
   readonly #outcomes = new Map<string, Unknown>()
   readonly #axioms: Formula[] = []
   #isExact = true
+  /** Where the header is read, in search mode: a proof does without knowing that both are one. */
+  #hosts: Hosts | undefined
+  /** Learnt before the header was. */
+  readonly #hostTexts: string[] = []
 
   constructor(environment: Environment, facts: Facts, mode: Mode) {
     const isAlwaysSet = (variable: string) => environment.variables.get(variable)?.set === 'always'
@@ -60,7 +65,8 @@ export class Space {
 
   /** What holds of every request. */
   get axioms(): readonly Formula[] {
-    return this.#axioms
+    const hosts = this.#hosts === undefined ? [] : oneHost(this.#tree, this.#hosts)
+    return [...this.#axioms, ...hosts]
   }
 
   /** All conditions are told before the first formula is made of one. */
@@ -74,15 +80,36 @@ export class Space {
       this.#leaves.set(term, leaf)
       const attributes = leaf.kind === 'opaque' ? leaf.attributes : [leaf.attribute]
       const own = attributes.map((attribute) => renamed(attribute, condition.names))
+      if (this.#mode === 'search') this.#learnHosts(own, leaf)
       if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
       else if (leaf.kind === 'holds') {
         this.#tree.askElements(own[0] as Attribute, leaf.elements)
+        const texts = leaf.elements.filter((element) => typeof element === 'string')
+        if (this.#mode === 'search') this.#tree.hint(own[0] as Attribute, texts)
       } else {
         this.#isExact = false
         const texts = this.#mode === 'search' ? hintsIn(term) : []
-        for (const attribute of own) this.#tree.hint(attribute, texts)
+        for (const attribute of own) {
+          this.#tree.hint(attribute, texts)
+          if (this.#mode === 'search') this.#tree.vary(attribute)
+        }
       }
     }
+  }
+
+  /** What is asked of the host is of use for the header, and the other way round. */
+  #learnHosts(attributes: readonly Attribute[], leaf: Leaf): void {
+    for (const attribute of attributes) {
+      const hosts = hostsBy(attribute)
+      if (hosts === undefined) continue
+      if (isHostHeader(attribute.steps)) this.#hosts = hosts
+      this.#hostTexts.push(...hostTexts(leaf.kind === 'plain' ? leaf.asks : {}))
+    }
+    if (this.#hosts === undefined || this.#hostTexts.length === 0) return
+    // Without a header there is no name.
+    this.#tree.hint(this.#hosts.host, ['', ...this.#hostTexts])
+    const texts = this.#hostTexts.splice(0)
+    this.#tree.hint(this.#hosts.header, [...texts, ...texts.flatMap(spellings)])
   }
 
   /** A variable that nothing reads, but that matters by being set. */
@@ -219,7 +246,9 @@ export class Space {
       const unknown = this.#tree.unknown(renamed(only, condition.names))
       const comesOut = evaluation(term, only.steps, unknown)
       return literal(unknown, (index) => {
-        return (comesOut(unknown.possibilities[index] as Possibility) & outcomes) !== 0
+        const possibility = unknown.possibilities[index] as Possibility
+        // What is in a list is not known here; whole ones are among the values.
+        return possibility.kind !== 'list' && (comesOut(possibility) & outcomes) !== 0
       })
     }
     const unknown = this.#outcome(term, condition)

@@ -19,10 +19,11 @@ export interface TextDomain {
 export function domainOf(steps: readonly string[]): TextDomain {
   const [variable, field, name] = steps
   if (variable === 'request') {
-    if (field === 'headers' && name !== undefined) return HEADER
+    if (field === 'headers' && name !== undefined) return name === 'host' ? HOST_HEADER : HEADER
     return REQUEST[field ?? ''] ?? ANYTHING
   }
   if (variable === 'destination' && field === 'hostname') return SERVER_NAME
+  if (variable === 'source' && field === 'identity') return SPIFFE_ID
   return ANYTHING
 }
 
@@ -132,10 +133,29 @@ const HOST: TextDomain = {
   tails: ['', 'z', '.example.com'],
 }
 
-const SERVER_NAME: TextDomain = {
+export const SERVER_NAME: TextDomain = {
   ...HOST,
   accepts: (state) => state === 'label',
   samples: ['example.com', 'other.example.org', 'host.test'],
+}
+
+/** With a port and in any case; examples are liked without. */
+const HOST_HEADER: TextDomain = { ...HEADER, samples: SERVER_NAME.samples }
+
+const SPIFFE = 'spiffe://'
+
+/** Other names in a certificate are no identity. */
+const SPIFFE_ID: TextDomain = {
+  start: '',
+  step(state, character) {
+    if (state === SPIFFE) return character.isWellFormed() ? SPIFFE : undefined
+    const text = state + character
+    return SPIFFE.startsWith(text) ? text : undefined
+  },
+  accepts: (state) => state === SPIFFE,
+  characters: [...new Set(`xz0-.${SPIFFE}`)],
+  samples: ['spiffe://example.org/other', 'spiffe://example.org/another'],
+  tails: ['', 'z', '/z'],
 }
 
 /**
