@@ -12,6 +12,7 @@ import {
   UPGRADE,
 } from './field-names.ts'
 import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
+import { unpadded } from './padding.ts'
 import { refuse } from './refusals.ts'
 
 /** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
@@ -122,7 +123,7 @@ function readOptions(head: MessageHead): number {
   for (let i = 0; i < fields.count; i++) {
     if (fields.kinds[i] !== CONNECTION) continue
     for (const element of fieldValue(fields, i).split(',')) {
-      const option = trimmed(element).toLowerCase()
+      const option = unpadded(element).toLowerCase()
       if (!isToken(option) && option !== '') return refuse('bad-connection')
       seen.add(option)
     }
@@ -154,7 +155,7 @@ function protocols(fields: Fields): string {
   for (let i = 0; i < fields.count; i++) {
     if (fields.kinds[i] !== UPGRADE) continue
     for (const element of fieldValue(fields, i).split(',')) {
-      const protocol = trimmed(element).toLowerCase()
+      const protocol = unpadded(element).toLowerCase()
       const parts = protocol.split('/')
       const isOne = parts.length < 3 && parts.every(isToken)
       if (isOne && !NEVER_TUNNELLED.test(protocol)) all.push(protocol)
@@ -174,9 +175,4 @@ function hideOptions(fields: Fields, options: readonly string[]): void {
 export function isToken(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (IS_TOKEN[text.charCodeAt(i)] !== 1) return false
   return text !== ''
-}
-
-/** Without the spaces and tabs around; `trim` would take more than these. */
-function trimmed(text: string): string {
-  return text.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
 }
