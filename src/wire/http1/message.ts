@@ -45,7 +45,7 @@ export class MessageHead {
 
 /**
  * Sets framing and length from the fields. Answers 1 or a refusal. `acceptsRepeats`: several lengths
- * that are the same are one (RFC 9110 §8.6).
+ * that are the same are one, in several fields or in a list (RFC 9110 §8.6).
  */
 export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   const { fields } = head
@@ -64,21 +64,26 @@ export function readFraming(head: MessageHead, acceptsRepeats = false): number {
     return 1
   }
   if (length < 0) return 1
-  if (isRepeated(fields, CONTENT_LENGTH) && !(acceptsRepeats && isSameLength(fields, length))) {
-    return refuse('duplicate-content-length')
-  }
-  head.length = parseLength(fieldValue(fields, length))
+  const digits = acceptsRepeats ? onlyLength(fields, length) : fieldValue(fields, length)
+  const isSingle = acceptsRepeats || !isRepeated(fields, CONTENT_LENGTH)
+  if (!isSingle || digits === undefined) return refuse('duplicate-content-length')
+  head.length = parseLength(digits)
   if (head.length < 0) return refuse('bad-content-length')
   head.framing = head.length === 0 ? 'none' : 'length'
   return 1
 }
 
-function isSameLength(fields: Fields, first: number): boolean {
+/** The one length that all fields and all members of lists in them have, or undefined. */
+function onlyLength(fields: Fields, first: number): string | undefined {
   const value = fieldValue(fields, first)
-  for (let i = first + 1; i < fields.count; i++) {
-    if (fields.kinds[i] === CONTENT_LENGTH && fieldValue(fields, i) !== value) return false
+  if (!isRepeated(fields, CONTENT_LENGTH) && !value.includes(',')) return value
+  const lengths = new Set<string>()
+  for (let i = first; i < fields.count; i++) {
+    if (fields.kinds[i] !== CONTENT_LENGTH) continue
+    for (const member of fieldValue(fields, i).split(',')) lengths.add(unpadded(member))
   }
-  return true
+  const [only] = lengths
+  return lengths.size === 1 ? only : undefined
 }
 
 /** A decimal number that is exact, or -1. */
