@@ -4,7 +4,6 @@ import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
 import { MOST_BODIES } from '../src/proxy/request-loop.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
-import { HEAD_LIMITS } from '../src/wire/http1/message.ts'
 import { HALF_CLOSED } from '../src/wire/http1/parting.ts'
 import { MOST_INTERIM } from '../src/wire/http1/response-head.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
@@ -185,6 +184,12 @@ const BACKENDS: readonly Setting[] = [
       otherwise: seconds(DEFAULT_TIMEOUT),
     },
   ),
+  setting('http', 'maxResponseHeadSize', "bytes of the head of a backend's response", {
+    happens: 'The client gets 502; `detail` is `head-too-large`.',
+  }),
+  setting('http', 'maxResponseHeaders', "headers of a backend's response", {
+    happens: 'The client gets 502; `detail` is `too-many-headers`.',
+  }),
   setting('retry', 'maxBodyBytes', 'octets of a body that are kept so that it can be sent again', {
     happens: 'A request with a longer body is not tried again.',
   }),
@@ -207,8 +212,6 @@ const FIXED: readonly (readonly [string, string, string])[] = [
   ['octets of chunk extensions in a body', number(BODY_LIMITS.extensions), `${REFUSED} 400.`],
   ['octets of a trailer section', number(BODY_LIMITS.trailers), `${REFUSED} 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `${REFUSED} 431.`],
-  ["octets of the head of a backend's answer", number(HEAD_LIMITS.head), `${REFUSED} 502.`],
-  ["headers of a backend's answer", number(HEAD_LIMITS.fields), `${REFUSED} 502.`],
   [
     'octets of all bodies that rules of one process wait for',
     `${MOST_BODIES} times \`maxBufferSize\``,

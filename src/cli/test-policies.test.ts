@@ -62,6 +62,13 @@ describe('portcullis test', () => {
     assert.equal((await run(file, '--fail-on-uncovered')).code, 1)
   })
 
+  it('reads the response to CONNECT', async () => {
+    const rejected = '- { method: CONNECT, host: "api:443", path: "api:443", expect: 405 }\n'
+    assert.match((await run(suite('connect', rejected))).out, /connect: 1 of 1 passed/)
+    const wrong = suite('wrong-connect', rejected.replace('405', '200'))
+    assert.match((await run(wrong)).out, /expected 200, got 405/)
+  })
+
   for (const [what, request, failure] of [
     ['another status', '{ expect: 200 }', 'expected 200, got 201\n'],
     [

@@ -309,7 +309,8 @@ function ownHost(asked: string, { endpoint }: Choice): string {
 }
 
 function outcomeOf(status: number): AttemptOutcome {
-  return STATUS_OUTCOMES[Math.trunc(status / 100)] ?? 'invalid'
+  // RFC 9110 §15: 600 to 999 count as 5xx.
+  return STATUS_OUTCOMES[Math.min(5, Math.trunc(status / 100))] ?? 'invalid'
 }
 
 /** The connection or the stream broke; other reasons are what the upstream should not have said. */

@@ -245,7 +245,7 @@ export class Observing implements AcceptObserver {
     const seconds = (now - startedAt) / 1000
     if (run.isActive) this.#activeOf(run).inc(-1)
     const series = labelled(this.#seriesOf(run), run, seconds)
-    const status = STATUS_CLASSES[Math.trunc(exchange.status / 100)] ?? 'none'
+    const status = STATUS_CLASSES[Math.min(5, Math.trunc(exchange.status / 100))] ?? 'none'
     series.requests
       .at(exchange.request.method as 'GET', status, exchange.reason as 'upstream')
       .inc()

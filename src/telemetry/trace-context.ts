@@ -56,7 +56,7 @@ export function parseTracestate(header: string | undefined): TraceState | undefi
   if (header === undefined) return undefined
   const members = new Map<string, string>()
   for (const part of header.split(',')) {
-    const member = part.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
+    const member = unpadded(part)
     if (member === '') continue
     const equals = member.indexOf('=')
     const key = member.slice(0, Math.max(equals, 0))
@@ -66,6 +66,19 @@ export function parseTracestate(header: string | undefined): TraceState | undefi
     members.set(key, value)
   }
   return members.size === 0 ? undefined : [...members]
+}
+
+/** Linear: a regular expression for the spaces at the end tries again from each one within. */
+function unpadded(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isPadding(text[start])) start++
+  while (end > start && isPadding(text[end - 1])) end--
+  return text.slice(start, end)
+}
+
+function isPadding(char: string | undefined): boolean {
+  return char === ' ' || char === '\t'
 }
 
 /** As one header. If it is too long, long members go first, then those that are oldest. */

@@ -1,5 +1,6 @@
 import type { Attached, Level } from '../model/policy.ts'
 import type { KeepaliveSettings, UpstreamSettings } from '../model/settings.ts'
+import { HEAD_LIMITS } from '../wire/http1/message.ts'
 import type { BackendTLS } from './backend-tls.ts'
 import type { Algorithm } from './balance.ts'
 import type { HealthCheck } from './health.ts'
@@ -26,7 +27,7 @@ interface Values {
   readonly healthCheck: HealthCheck
   readonly outlierDetection: { readonly eviction?: Eviction | undefined }
   readonly connectionLimits: ConnectionLimits
-  readonly http: { readonly version?: '1.1' | '2' | undefined }
+  readonly http: Http
   readonly tcp: Tcp
 }
 
@@ -36,6 +37,12 @@ interface ConnectionLimits {
   readonly maxRequestsPerConnection?: number | undefined
   readonly idleTimeout?: number | undefined
   readonly maxAge?: number | undefined
+}
+
+interface Http {
+  readonly version?: '1.1' | '2' | undefined
+  readonly maxResponseHeadSize: number
+  readonly maxResponseHeaders: number
 }
 
 interface Tcp {
@@ -73,12 +80,13 @@ export function planOf(
   const own = clusterPolicies(policies)
   if (own.some(({ state }) => state === 'invalid')) return 'invalid-policy'
   const limits = policyOf(own, 'connectionLimits')
+  const http = policyOf(own, 'http')
   const tcp = policyOf(own, 'tcp')
   const outlier = policyOf(own, 'outlierDetection')
   const connectTimeout = tcp?.connectTimeout ?? settings.connectTimeout
   return {
     tls: policyOf(own, 'backendTLS'),
-    isHttp2: policyOf(own, 'http')?.version === '2',
+    isHttp2: http?.version === '2',
     algorithm: policyOf(own, 'loadBalancer')?.algorithm ?? 'LeastRequest',
     healthCheck: policyOf(own, 'healthCheck'),
     eviction: outlier === undefined ? undefined : (outlier.eviction ?? DEFAULT_EVICTION),
@@ -91,6 +99,11 @@ export function planOf(
       maxAge: limits?.maxAge ?? settings.maxAge,
       maxPending: limits?.maxPendingRequests ?? 1_024,
       maxRequestsPerConnection: limits?.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,
+      head: {
+        ...HEAD_LIMITS,
+        head: http?.maxResponseHeadSize ?? HEAD_LIMITS.head,
+        fields: http?.maxResponseHeaders ?? HEAD_LIMITS.fields,
+      },
     },
   }
 }

@@ -97,7 +97,7 @@ export class FixedCluster implements OpenCluster {
             const host = 'path' in endpoint ? 'localhost' : authorityOf(endpoint)
             return watchHealth(
               healthCheck,
-              { dial, host, deadlines },
+              { dial, host, deadlines, limits: plan.pool.head },
               {
                 checked: (outcome) => observer?.checked(member.name, outcome),
                 changed: (isHealthy) => {

@@ -1,5 +1,6 @@
 import type { Deadlines } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
+import type { HeadLimits } from '../wire/http1/message.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { Dial, Dialing } from './connect.ts'
 
@@ -33,6 +34,7 @@ export interface Probed {
   /** What is asked for where the policy names no host. */
   readonly host: string
   readonly deadlines: Deadlines
+  readonly limits?: HeadLimits | undefined
   readonly random?: () => number
 }
 
@@ -78,7 +80,7 @@ export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEv
 /** One check, on a connection of its own: that new ones can be opened is part of the question. */
 export function probe(
   check: HealthCheck,
-  { dial, host, deadlines }: Probed,
+  { dial, host, deadlines, limits }: Probed,
   judge: (outcome: CheckOutcome) => void,
 ): Dialing {
   let connection: ClientConnection | undefined
@@ -95,7 +97,7 @@ export function probe(
   const dialing = dial({
     opened: (socket) => {
       const { http } = check
-      connection = new ClientConnection(socket, deadlines)
+      connection = new ClientConnection(socket, deadlines, limits)
       if (http === undefined) {
         finish('healthy')
         return

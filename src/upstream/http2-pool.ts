@@ -11,6 +11,7 @@ export function http2Pool(dial: Dial, options: PoolOptions, deadlines: Deadlines
     ...(Number.isFinite(most) ? { most } : {}),
     ...(maxPending === undefined ? {} : { maxPending }),
     ...(options.maxAge === undefined ? {} : { maxAge: options.maxAge }),
+    ...(options.head === undefined ? {} : { head: options.head }),
   }
   const pool = new Http2Pool(dial, own, deadlines)
   return {

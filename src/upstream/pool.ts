@@ -3,6 +3,7 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
 import { ClientConnection } from '../wire/http1/client-connection.ts'
+import { HEAD_LIMITS, type HeadLimits } from '../wire/http1/message.ts'
 import { type Dial, type DialEvents, type Dialing, dialer } from './connect.ts'
 import type { ConnectFailure } from './connect-failure.ts'
 import { LinkedList } from './linked-list.ts'
@@ -21,12 +22,15 @@ export interface PoolOptions {
   readonly maxRequestsPerConnection?: number
   /** After about so long a connection makes room for one to where the name leads by then. */
   readonly maxAge?: number
+  /** Of the heads of responses. */
+  readonly head?: HeadLimits
 }
 
 const DEFAULTS = {
   maxPending: 1_024,
   maxRequestsPerConnection: Number.POSITIVE_INFINITY,
   maxAge: 3_600_000,
+  head: HEAD_LIMITS,
 }
 
 export type PoolFailure = ConnectFailure | 'overloaded' | 'pending-timeout'
@@ -77,7 +81,7 @@ export class Pool implements Timed {
     options: PoolOptions,
     deadlines: Deadlines,
     observer: PoolObserver = SILENT,
-    speak: Speak = http1(deadlines),
+    speak: Speak = http1(deadlines, options.head),
   ) {
     this.#dial = dial
     this.#options = { ...DEFAULTS, ...options }
@@ -368,10 +372,10 @@ export class Pool implements Timed {
 const SILENT: PoolObserver = { opened() {}, closed() {}, failed() {}, shed() {} }
 
 /** HTTP/1.1, the one that may go unsaid. */
-function http1(deadlines: Deadlines): Speak {
+function http1(deadlines: Deadlines, limits?: HeadLimits): Speak {
   return (socket, protocol) =>
     protocol === '' || protocol.startsWith('http/1.')
-      ? new ClientConnection(socket, deadlines)
+      ? new ClientConnection(socket, deadlines, limits)
       : 'alpn'
 }
 

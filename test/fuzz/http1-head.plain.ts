@@ -90,7 +90,10 @@ export function valuesOf(fields: readonly PlainField[], lower: string): string[]
 }
 
 export function plainFraming(fields: readonly PlainField[], minor: number, acceptsRepeats = false) {
-  const lengths = valuesOf(fields, 'content-length')
+  const written = valuesOf(fields, 'content-length')
+  const lengths = acceptsRepeats
+    ? written.flatMap((value) => value.split(/[ \t]*,[ \t]*/))
+    : written
   const codings = valuesOf(fields, 'transfer-encoding')
   if (codings.length > 0) {
     if (lengths.length > 0) fail('both-lengths')

@@ -10,6 +10,8 @@ const LINES = [
   'Host: a b',
   'Content-Length: 5',
   'content-length:0',
+  'content-length: 5, 5',
+  'content-length: 5 ,5,6',
   'Content-Length: 0005 ',
   'Content-Length: +5',
   'Content-Length: 5, 5',

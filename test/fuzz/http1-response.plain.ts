@@ -46,7 +46,7 @@ function statusLine(cursor: Cursor) {
   const minor = next(/[0-9]/)
   if (major !== '1' || minor > '1') fail('unknown-version')
   next(/ /)
-  const status = Number(next(/[1-5]/) + next(/[0-9]/) + next(/[0-9]/))
+  const status = Number(next(/[1-9]/) + next(/[0-9]/) + next(/[0-9]/))
   if (cursor.peek() !== '\r') next(/ /)
   const reason = cursor.take(/[\t\x20-\x7e\x80-\xff]*/)
   cursor.endOfLine('bad-status-line')

@@ -13,8 +13,8 @@ import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { type ProtobufValue, readProtobuf } from '../../src/telemetry/protobuf-reader.ts'
 import { exchange } from './harness.ts'
+import { spansIn } from './spans.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
 const seen: IncomingHttpHeaders[] = []
@@ -366,33 +366,3 @@ describe('metrics', () => {
     await gateway.stop()
   })
 })
-
-interface SeenSpan {
-  readonly spanId: string
-  readonly parentId: string
-  readonly name: string
-  readonly attributes: Readonly<Record<string, string>>
-}
-
-/** By the numbers of opentelemetry.proto.trace.v1. */
-function spansIn(bodies: readonly Buffer[]): readonly SeenSpan[] {
-  const inner = (value: ProtobufValue, field: number) =>
-    readProtobuf(value as Uint8Array)?.get(field) ?? []
-  const text = (value: ProtobufValue | undefined, as: BufferEncoding = 'utf8') =>
-    value instanceof Uint8Array ? Buffer.from(value).toString(as) : ''
-  return bodies
-    .flatMap((body) => inner(body, 1))
-    .flatMap((resource) => inner(resource, 2))
-    .flatMap((scope) => inner(scope, 2))
-    .map((span) => ({
-      spanId: text(inner(span, 2)[0], 'hex'),
-      parentId: text(inner(span, 4)[0], 'hex'),
-      name: text(inner(span, 5)[0]),
-      attributes: Object.fromEntries(
-        inner(span, 9).map((pair) => {
-          const value = inner(pair, 2)[0] as ProtobufValue
-          return [text(inner(pair, 1)[0]), text(inner(value, 1)[0])]
-        }),
-      ),
-    }))
-}

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { headerEdit, NO_EDIT } from '../../src/exchange/header-edit.ts'
 import type { Step } from '../../src/exchange/step.ts'
+import { governBy } from './governed.ts'
 import { exchange, startEcho, startGateway } from './harness.ts'
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello'
@@ -65,4 +66,45 @@ describe('the id of a request', () => {
       upstream.close()
     })
   }
+
+  const file = (hops: number) => (_: string, port: number, backend: number) =>
+    `
+frontendPolicies: { http: { trustedHops: ${hops} } }
+gateways: { default: { port: ${port} } }
+routes: [{ name: all, backends: [{ host: '127.0.0.1:${backend}' }] }]
+`
+  for (const [hops, given, isKept] of [
+    [0, 'own-1', false],
+    [1, 'own-1', true],
+    [2, 'A.b_c-9', true],
+    [1, 'a'.repeat(128), true],
+    [1, 'a'.repeat(129), false],
+    [1, 'a b', false],
+    [1, 'a"b', false],
+    [1, 'a,b', false],
+    [1, '', false],
+  ] as const) {
+    const shown = given.length > 20 ? `${given.length} characters` : JSON.stringify(given)
+    it(`${shown} of a client behind ${hops} trusted hops is ${isKept ? '' : 'not '}kept`, async () => {
+      const gateway = await governBy('', file(hops))
+      const { headers, got } = await gateway.get('/', { 'x-request-id': given })
+      await gateway.close()
+      const id = headers.get('x-request-id') ?? ''
+      assert.equal(id === given, isKept)
+      assert.match(id, /^[A-Za-z0-9._-]{1,128}$/)
+      // The client, the backend and the log have the same one.
+      assert.equal(got?.headers['x-request-id'], id)
+      assert.ok(gateway.lines.some((line) => line['request.id'] === id))
+    })
+  }
+
+  it('two of them behind a trusted hop are not kept', async () => {
+    const gateway = await governBy('', file(1))
+    const lines = 'x-request-id: a\r\nx-request-id: b\r\nconnection: close\r\n'
+    const text = await exchange(gateway.port, `GET / HTTP/1.1\r\nhost: x\r\n${lines}\r\n`)
+    await gateway.close()
+    const ids = [...text.matchAll(/^x-request-id: (.*)\r$/gim)].map(([, id]) => id)
+    assert.equal(ids.length, 1)
+    assert.ok(!['a', 'b', 'a,b', 'a, b'].includes(String(ids[0])))
+  })
 })

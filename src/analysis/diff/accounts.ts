@@ -231,6 +231,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'maxConnections',
     'maxPendingRequests',
     'maxRequestsPerConnection',
+    'maxAge',
     'idleTimeout',
   ),
   tcp: nothing('connectTimeout', 'keepalives'),
@@ -245,7 +246,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'alpn',
     'keyExchangeGroups',
   ),
-  http: nothing('version', 'requestTimeout'),
+  http: nothing('version', 'requestTimeout', 'maxResponseHeadSize', 'maxResponseHeaders'),
 }
 
 function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { duration, scalar } from '../scalars.ts'
+import { byteSize, duration, scalar } from '../scalars.ts'
 
 const version = () =>
   z.union([
@@ -24,6 +24,15 @@ export const http = z
       .describe(
         'How long one attempt may take, as `timeout.backendRequest`, which it goes before.',
       ),
+    maxResponseHeadSize: byteSize()
+      .prefault('32Ki')
+      .describe('Max bytes of the status line and headers of a response; beyond them, 502.'),
+    maxResponseHeaders: z
+      .int()
+      .min(1)
+      .max(4096)
+      .prefault(100)
+      .describe('Max number of headers in a response; beyond them, 502.'),
   })
   .describe('How to speak HTTP to the backend.')
 

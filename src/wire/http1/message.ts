@@ -12,6 +12,7 @@ import {
   UPGRADE,
 } from './field-names.ts'
 import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
+import { unpadded } from './padding.ts'
 import { refuse } from './refusals.ts'
 
 /** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
@@ -44,7 +45,7 @@ export class MessageHead {
 
 /**
  * Sets framing and length from the fields. Answers 1 or a refusal. `acceptsRepeats`: several lengths
- * that are the same are one (RFC 9110 §8.6).
+ * that are the same are one, in several fields or in a list (RFC 9110 §8.6).
  */
 export function readFraming(head: MessageHead, acceptsRepeats = false): number {
   const { fields } = head
@@ -63,21 +64,26 @@ export function readFraming(head: MessageHead, acceptsRepeats = false): number {
     return 1
   }
   if (length < 0) return 1
-  if (isRepeated(fields, CONTENT_LENGTH) && !(acceptsRepeats && isSameLength(fields, length))) {
-    return refuse('duplicate-content-length')
-  }
-  head.length = parseLength(fieldValue(fields, length))
+  const digits = acceptsRepeats ? onlyLength(fields, length) : fieldValue(fields, length)
+  const isSingle = acceptsRepeats || !isRepeated(fields, CONTENT_LENGTH)
+  if (!isSingle || digits === undefined) return refuse('duplicate-content-length')
+  head.length = parseLength(digits)
   if (head.length < 0) return refuse('bad-content-length')
   head.framing = head.length === 0 ? 'none' : 'length'
   return 1
 }
 
-function isSameLength(fields: Fields, first: number): boolean {
+/** The one length that all fields and all members of lists in them have, or undefined. */
+function onlyLength(fields: Fields, first: number): string | undefined {
   const value = fieldValue(fields, first)
-  for (let i = first + 1; i < fields.count; i++) {
-    if (fields.kinds[i] === CONTENT_LENGTH && fieldValue(fields, i) !== value) return false
+  if (!isRepeated(fields, CONTENT_LENGTH) && !value.includes(',')) return value
+  const lengths = new Set<string>()
+  for (let i = first; i < fields.count; i++) {
+    if (fields.kinds[i] !== CONTENT_LENGTH) continue
+    for (const member of fieldValue(fields, i).split(',')) lengths.add(unpadded(member))
   }
-  return true
+  const [only] = lengths
+  return lengths.size === 1 ? only : undefined
 }
 
 /** A decimal number that is exact, or -1. */
@@ -122,7 +128,7 @@ function readOptions(head: MessageHead): number {
   for (let i = 0; i < fields.count; i++) {
     if (fields.kinds[i] !== CONNECTION) continue
     for (const element of fieldValue(fields, i).split(',')) {
-      const option = trimmed(element).toLowerCase()
+      const option = unpadded(element).toLowerCase()
       if (!isToken(option) && option !== '') return refuse('bad-connection')
       seen.add(option)
     }
@@ -154,7 +160,7 @@ function protocols(fields: Fields): string {
   for (let i = 0; i < fields.count; i++) {
     if (fields.kinds[i] !== UPGRADE) continue
     for (const element of fieldValue(fields, i).split(',')) {
-      const protocol = trimmed(element).toLowerCase()
+      const protocol = unpadded(element).toLowerCase()
       const parts = protocol.split('/')
       const isOne = parts.length < 3 && parts.every(isToken)
       if (isOne && !NEVER_TUNNELLED.test(protocol)) all.push(protocol)
@@ -174,9 +180,4 @@ function hideOptions(fields: Fields, options: readonly string[]): void {
 export function isToken(text: string): boolean {
   for (let i = 0; i < text.length; i++) if (IS_TOKEN[text.charCodeAt(i)] !== 1) return false
   return text !== ''
-}
-
-/** Without the spaces and tabs around; `trim` would take more than these. */
-function trimmed(text: string): string {
-  return text.replace(/^[ \t]+/, '').replace(/[ \t]+$/, '')
 }

@@ -82,9 +82,8 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
       if (start + i >= end) return 0
       const octet = bytes[start + i] as number
       const digit = octet - ZERO
-      // The first digit is 1 to 5 (RFC 9110 §15).
-      const isFitting =
-        i === 8 ? octet === SPACE : digit >= 0 && digit <= 9 && (i > 9 || (digit > 0 && digit < 6))
+      // RFC 9110 §15: 600 to 999 are not valid, but in use; a client takes them for 5xx.
+      const isFitting = i === 8 ? octet === SPACE : digit >= 0 && digit <= 9 && (i > 9 || digit > 0)
       if (!isFitting) return refuseText(octet, 'bad-status-line')
     }
     if (start + 12 === end) return 0

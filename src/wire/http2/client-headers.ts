@@ -1,7 +1,8 @@
 import type { HeadLimits } from '../http1/message.ts'
+import { unpadded } from '../http1/padding.ts'
 import { refuse } from '../http1/refusals.ts'
 import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
-import { type HeaderList, renderFields, unpadded } from './headers.ts'
+import { type HeaderList, renderFields } from './headers.ts'
 
 export interface Http2Request {
   readonly headers: HeaderList
@@ -68,7 +69,7 @@ export function readHttp2Response(
   switching = '',
 ): number {
   const status = raw[1] ?? ''
-  if (raw[0] !== ':status' || !/^[1-5][0-9][0-9]$/.test(status)) return refuse('bad-status-line')
+  if (raw[0] !== ':status' || !/^[1-9][0-9][0-9]$/.test(status)) return refuse('bad-status-line')
   // RFC 9113 §8.6: there is no switching of protocols.
   if (status === '101') return refuse('bad-status-line')
   for (let i = 2; i < raw.length; i += 2)

@@ -3,6 +3,7 @@ import { type FieldLines, isFieldText, isOfSet, type NameSet } from '../http1/fi
 import { DATE, HIDDEN, isForbiddenTrailer, TRAILER } from '../http1/field-names.ts'
 import { beginFields, Fields, fieldName, fieldValue, firstOf, readFields } from '../http1/fields.ts'
 import { isToken } from '../http1/message.ts'
+import { unpadded } from '../http1/padding.ts'
 import { refuse } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import { dateLine } from '../http1/write.ts'
@@ -51,11 +52,6 @@ function addLines(list: HeaderList, lines: FieldLines): void {
     const colon = line.indexOf(':')
     if (colon > 0) list.push(line.slice(0, colon).toLowerCase(), unpadded(line.slice(colon + 1)))
   }
-}
-
-/** Without the spaces and tabs around; `trim` would take more than these. */
-export function unpadded(value: string): string {
-  return value.replace(/^[ \t]+|[ \t]+$/g, '')
 }
 
 /** The same as an object, for the calls of node:http2 that take no list. */

@@ -157,8 +157,9 @@ export class ServerStream implements Downstream, Timed {
 
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     const { framing, status } = head
+    // node:http2 sends none beyond 599, and ends the stream of a 205 by itself (RFC 9110 §15.3.6).
+    if (status > 599) return false
     this.#isBegun = true
-    // node:http2 ends the stream of a 205 by itself (RFC 9110 §15.3.6 allows it no content).
     this.#hasBody = framing !== 'none' && status !== 205
     this.#isOpenEnded = framing === 'chunked' || framing === 'close'
     this.#held = responseHeaders(head, dropped, lines)
@@ -221,7 +222,6 @@ export class ServerStream implements Downstream, Timed {
   writeTunnel(): boolean {
     return true
   }
-
   endTunnel(): void {}
 
   expire(): void {

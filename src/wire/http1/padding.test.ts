@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { parseTracestate } from '../../telemetry/trace-context.ts'
+import { requestHeaders } from '../http2/client-headers.ts'
+import { RequestHead, readRequestHead } from './head.ts'
+import { unpadded } from './padding.ts'
+
+const MANY = 131_072
+
+/** Seconds of CPU; a quadratic search takes tens of them. */
+function cpuOf(work: () => void): number {
+  const before = process.cpuUsage()
+  work()
+  return process.cpuUsage(before).user / 1e6
+}
+
+describe('spaces and tabs around a value', () => {
+  for (const [text, expected] of [
+    ['', ''],
+    [' \t ', ''],
+    ['a', 'a'],
+    [' \ta b\t ', 'a b'],
+    ['\u00a0a\u00a0', '\u00a0a\u00a0'],
+  ] as const) {
+    it(JSON.stringify(text), () => assert.equal(unpadded(text), expected))
+  }
+
+  const spaces = ' '.repeat(MANY)
+  const limits = { head: 2 * MANY, target: 8_192, fields: 100 }
+  for (const [title, work] of [
+    ['Connection', () => readHead(`connection: a${spaces}b`)],
+    ['Upgrade', () => readHead(`connection: upgrade\r\nupgrade: a${spaces}b`)],
+    ['tracestate', () => parseTracestate(`a=b${spaces}c`)],
+    [
+      'any header to a backend of HTTP/2',
+      () => requestHeaders(`GET / HTTP/1.1\r\nx: a${spaces}b\r\n\r\n`, 'http', 'x'),
+    ],
+  ] as const) {
+    it(`${title}: many within a value cost no more than others`, () => {
+      assert.ok(cpuOf(work) < 2)
+    })
+  }
+
+  function readHead(field: string): void {
+    const bytes = Buffer.from(`GET / HTTP/1.1\r\nhost: x\r\n${field}\r\n\r\n`)
+    readRequestHead(bytes, 0, bytes.length, limits, new RequestHead())
+  }
+})
