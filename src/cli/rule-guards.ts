@@ -1,4 +1,4 @@
-import { type Guard, guardsAt } from '../analysis/prove.ts'
+import { type Guard, guardsAt } from '../analysis/guards.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'

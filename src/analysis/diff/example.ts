@@ -1,4 +1,4 @@
-import { Ip, parseIp } from '../../cel/values/ip.ts'
+import { Ip } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { clientsOf } from '../place-facts.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
@@ -78,44 +78,6 @@ function certificateOf(found: JsonObject, { where }: Entry): JsonObject | undefi
 
 function queryOf(parameters: JsonObject): string {
   return new URLSearchParams(Object.entries(textsOf(parameters))).toString()
-}
-
-/** What expressions would read of it at the end of its way. */
-export function attributesOf(
-  example: ExampleRequest,
-  { where: { gateway, listener, route, backend }, provider }: Entry,
-  names: ReadonlyMap<string, string>,
-): JsonObject {
-  const { method, path, query, host, headers, source, sni, certificate, identity } = example
-  const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
-  const seen = Object.entries(identity).filter(
-    ([name]) => names.get(name)?.endsWith('#none') === false,
-  )
-  const pathAndQuery = query === '' ? path : `${path}?${query}`
-  return {
-    ...Object.fromEntries(seen),
-    request: {
-      method,
-      path,
-      query,
-      host,
-      headers,
-      scheme,
-      pathAndQuery,
-      uri: `${scheme}://${host}${pathAndQuery}`,
-      version: 'HTTP/1.1',
-    },
-    source: { ...certificate, address: parseIp(source) as Ip, port: 40_000 },
-    destination: sni === undefined ? {} : { hostname: sni },
-    proxy: {
-      gateway: gateway.name,
-      listener: listener.name,
-      ...(route === undefined ? {} : { route: route.name }),
-    },
-    ...(backend === undefined
-      ? {}
-      : { backend: { name: backend.name, ...(provider === undefined ? {} : { provider }) } }),
-  }
 }
 
 function text(value: Value | undefined, fallback: string): string {
