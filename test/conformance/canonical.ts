@@ -5,9 +5,12 @@ import { Ip } from '../../src/cel/values/ip.ts'
 import { CelMap } from '../../src/cel/values/map.ts'
 import { Double, doubleValue, isDouble, Uint } from '../../src/cel/values/number.ts'
 import { Optional } from '../../src/cel/values/optional.ts'
+import { Quantity } from '../../src/cel/values/quantity.ts'
+import { Semver } from '../../src/cel/values/semver.ts'
 import { Struct } from '../../src/cel/values/struct.ts'
 import { Timestamp } from '../../src/cel/values/timestamp.ts'
 import { TypeValue } from '../../src/cel/values/type-value.ts'
+import { Url } from '../../src/cel/values/url.ts'
 import type { JsonObject, Value } from '../../src/cel/values/value.ts'
 
 /**
@@ -37,6 +40,9 @@ export function canonical(value: Value | undefined): string {
   if (value instanceof Duration) return `duration ${value.total}ns`
   if (value instanceof Ip) return `ip ${value.text}`
   if (value instanceof Cidr) return `cidr ${value.text}`
+  if (value instanceof Url) return `url ${value.text}`
+  if (value instanceof Semver) return `semver ${value.text}`
+  if (value instanceof Quantity) return `quantity ${value.text}`
   return isPlain(value) ? canonicalMap(Object.entries(value)) : `no value of CEL: ${typeof value}`
 }
 

@@ -134,7 +134,7 @@ function prepare(
 }
 
 /** Constructors whose argument is a constant that can never work: found now, not at two at night. */
-const CONSTRUCTORS = new Set(['ip', 'cidr', 'timestamp', 'duration'])
+const CONSTRUCTORS = new Set(['ip', 'cidr', 'timestamp', 'duration', 'semver', 'quantity'])
 
 function evaluated(checker: Checker, term: CallTerm): Term {
   const values: Value[] = []

@@ -17,4 +17,7 @@ export const TYPE_NAMES: ReadonlyMap<string, T.Type> = new Map<string, T.Type>([
   ['google.protobuf.Duration', T.DURATION],
   ['net.IP', T.IP],
   ['net.CIDR', T.CIDR],
+  ['kubernetes.URL', T.URL_TYPE],
+  ['kubernetes.Semver', T.SEMVER],
+  ['kubernetes.Quantity', T.QUANTITY],
 ])

@@ -22,6 +22,9 @@ export type SimpleKind =
   | 'duration'
   | 'ip'
   | 'cidr'
+  | 'url'
+  | 'semver'
+  | 'quantity'
 
 export interface MapType {
   readonly kind: 'map'
@@ -60,6 +63,9 @@ export const TIMESTAMP: Type = { kind: 'timestamp' }
 export const DURATION: Type = { kind: 'duration' }
 export const IP: Type = { kind: 'ip' }
 export const CIDR: Type = { kind: 'cidr' }
+export const URL_TYPE: Type = { kind: 'url' }
+export const SEMVER: Type = { kind: 'semver' }
+export const QUANTITY: Type = { kind: 'quantity' }
 
 export function listOf(element: Type): Type {
   return { kind: 'list', element }

@@ -160,7 +160,17 @@ function isGeneric(type: Type): boolean {
   }
 }
 
-const NULLABLE = new Set(['timestamp', 'duration', 'struct', 'ip', 'cidr', 'optional'])
+const NULLABLE = new Set([
+  'timestamp',
+  'duration',
+  'struct',
+  'ip',
+  'cidr',
+  'url',
+  'semver',
+  'quantity',
+  'optional',
+])
 
 /** Of two types that fit each other: the one that holds the values of both. */
 function moreGeneral(a: Type, b: Type): Type {

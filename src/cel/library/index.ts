@@ -7,8 +7,10 @@ import { LISTS } from './lists.ts'
 import { MATH } from './math.ts'
 import { NETWORK } from './network.ts'
 import { OPTIONAL } from './optional.ts'
+import { QUANTITIES } from './quantities.ts'
 import { REGEX } from './regex.ts'
 import { REGEX_FUNCTIONS } from './regex-functions.ts'
+import { SEMVERS } from './semvers.ts'
 import { SETS } from './sets.ts'
 import { STANDARD } from './standard.ts'
 import { STRINGS } from './strings.ts'
@@ -28,6 +30,8 @@ export const LIBRARIES: readonly Library[] = [
   OPTIONAL,
   JSON_LIBRARY,
   URL_LIBRARY,
+  SEMVERS,
+  QUANTITIES,
   HASH,
   REGEX,
   REGEX_FUNCTIONS,

@@ -1,9 +1,6 @@
 import { BYTES, DYN, JSON_VALUE, STRING } from '../check/types.ts'
-import { Cidr } from '../values/cidr.ts'
-import { Duration } from '../values/duration.ts'
 import { fail, failure } from '../values/failure.ts'
 import { afford, charge, LARGEST_STRING, unreadable } from '../values/fuel.ts'
-import { Ip } from '../values/ip.ts'
 import { INVALID_JSON, readJson } from '../values/json-read.ts'
 import { isPlainObject } from '../values/kind.ts'
 import type { Document, Ledger } from '../values/ledger.ts'
@@ -11,9 +8,9 @@ import { CelMap } from '../values/map.ts'
 import { Double, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
 import { Struct } from '../values/struct.ts'
-import { Timestamp } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { Value } from '../values/value.ts'
+import { isWritten } from '../values/written.ts'
 import { defineLibrary, fn, global } from './define.ts'
 import { currentLedger, readText } from './read-text.ts'
 
@@ -143,8 +140,7 @@ function scalar(value: Value): string {
   if (value instanceof Uint) return String(value.value)
   if (value instanceof Uint8Array) return `"${value.toBase64()}"`
   if (value instanceof TypeValue) return JSON.stringify(value.name)
-  if (value instanceof Timestamp || value instanceof Duration) return `"${value.text}"`
-  if (value instanceof Ip || value instanceof Cidr) return `"${value.text}"`
+  if (isWritten(value)) return JSON.stringify(value.text)
   return String(value)
 }
 

@@ -1,16 +1,13 @@
 import { DYN, listOf, STRING } from '../check/types.ts'
-import { Cidr } from '../values/cidr.ts'
-import { Duration } from '../values/duration.ts'
 import { fail } from '../values/failure.ts'
 import { afford, charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
-import { Ip } from '../values/ip.ts'
 import { isMap, typeName } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
 import { compareText, utf8Decode, utf8Encode } from '../values/text.ts'
-import { Timestamp } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
 import type { JsonObject, Value } from '../values/value.ts'
+import { isWritten } from '../values/written.ts'
 import { fixed, plain, scientific } from './decimal.ts'
 import { fn, method, type Prepared } from './define.ts'
 
@@ -147,8 +144,7 @@ function textOf(value: Value, depth: number): string | undefined {
   if (isMap(value)) return textOfMap(value, depth)
   if (value instanceof Uint8Array) return utf8Decode(value) ?? fail('invalid UTF-8')
   if (value instanceof TypeValue) return value.name
-  if (value instanceof Timestamp || value instanceof Duration) return value.text
-  if (value instanceof Ip || value instanceof Cidr) return value.text
+  if (isWritten(value)) return value.text
   return refuse('string', value)
 }
 

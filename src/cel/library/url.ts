@@ -1,15 +1,29 @@
-import { DYN, listOf, mapOf, STRING } from '../check/types.ts'
+import { BOOL, DYN, listOf, mapOf, STRING, URL_TYPE } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
-import { afford, charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
+import { afford, charge, isSpent, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { CelMap } from '../values/map.ts'
 import { doubleValue, isDouble, isInt, Uint } from '../values/number.ts'
+import { parseUrl, type Url } from '../values/url.ts'
 import type { JsonObject, Value } from '../values/value.ts'
 import { plain } from './decimal.ts'
-import { defineLibrary, fn, global, method } from './define.ts'
+import { defineLibrary, fn, global, method, type Overload, type Prepared } from './define.ts'
 
 const METERED = { metered: true } as const
 
+/** The first eight are those of Kubernetes. */
 export const URL_LIBRARY = defineLibrary('url', [
+  fn('url', global([STRING], URL_TYPE, parseUrl, { metered: true, prepare })),
+  fn('isURL', global([STRING], BOOL, isUrl, METERED)),
+  fn('getScheme', part('scheme')),
+  fn('getHost', part('host')),
+  fn('getHostname', part('hostname')),
+  fn('getPort', part('port')),
+  fn('getEscapedPath', part('path')),
+  fn('getQuery', method([URL_TYPE], mapOf(STRING, listOf(STRING)), getQuery, METERED)),
+  fn(
+    'string',
+    global([URL_TYPE], STRING, (url: Url) => url.text),
+  ),
   fn('url.encode', global([STRING], STRING, encode)),
   fn('url.decode', global([STRING], STRING, decode)),
   fn('url.path', global([STRING], STRING, path)),
@@ -18,6 +32,31 @@ export const URL_LIBRARY = defineLibrary('url', [
   fn('form.encode', global([mapOf(STRING, DYN)], STRING, formEncode, METERED)),
   fn('form.decode', global([STRING], mapOf(STRING, DYN), formDecode, METERED)),
 ])
+
+function part(name: 'scheme' | 'host' | 'hostname' | 'port' | 'path'): Overload {
+  return method([URL_TYPE], STRING, (url: Url) => url[name])
+}
+
+/** A constant text is read once, when the expression is compiled. */
+function prepare([text]: readonly (Value | undefined)[]): Prepared | undefined {
+  const url = typeof text === 'string' ? parseUrl(text) : undefined
+  return url === undefined ? undefined : () => url
+}
+
+/** Whether `url` answers. */
+function isUrl(text: string): boolean | undefined {
+  const url = parseUrl(text)
+  return isSpent() ? undefined : url !== undefined
+}
+
+/**
+ * Each parameter with all its values. Unlike in Kubernetes, none is left out for a wrong escape or
+ * a semicolon: a Deny rule must see what a backend may read.
+ */
+function getQuery(url: Url): JsonObject | undefined {
+  const fields = readFields(url.query)
+  return fields && (Object.fromEntries(grouped(fields)) as JsonObject)
+}
 
 /** All but RFC 3986's unreserved characters. */
 function encode(text: string): string | undefined {
@@ -68,15 +107,19 @@ function query(url: string, name: string): readonly string[] | undefined {
 function formDecode(text: string): JsonObject | undefined {
   const fields = readFields(text)
   if (fields === undefined) return undefined
+  const single = ([name, all]: [string, string[]]) => [name, all.length > 1 ? all : all[0]] as const
+  // fromEntries defines properties: a field named __proto__ stays a field.
+  return Object.fromEntries(Array.from(grouped(fields), single)) as JsonObject
+}
+
+function grouped(fields: readonly [string, string][]): Map<string, string[]> {
   const values = new Map<string, string[]>()
   for (const [name, value] of fields) {
     const known = values.get(name)
     if (known === undefined) values.set(name, [value])
     else known.push(value)
   }
-  const single = ([name, all]: [string, string[]]) => [name, all.length > 1 ? all : all[0]] as const
-  // fromEntries defines properties: a field named __proto__ stays a field.
-  return Object.fromEntries(Array.from(values, single)) as JsonObject
+  return values
 }
 
 function readFields(text: string): [string, string][] | undefined {

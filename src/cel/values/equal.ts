@@ -6,9 +6,12 @@ import { isMap } from './kind.ts'
 import { CelMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { Quantity } from './quantity.ts'
+import { Semver } from './semver.ts'
 import { isSameText } from './text-search.ts'
 import { Timestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
 /**
@@ -45,6 +48,9 @@ function equalsAt(a: Value, b: Value, depth: number): boolean {
   if (a instanceof Timestamp) return b instanceof Timestamp && a.compare(b) === 0
   if (a instanceof Duration) return b instanceof Duration && a.compare(b) === 0
   if (a instanceof Cidr) return b instanceof Cidr && a.equals(b)
+  if (a instanceof Quantity) return b instanceof Quantity && a.equals(b)
+  if (a instanceof Semver) return b instanceof Semver && a.compare(b) === 0
+  if (a instanceof Url) return b instanceof Url && isSameText(a.text, b.text)
   if (a instanceof TypeValue) return b instanceof TypeValue && a.name === b.name
   if (a instanceof Optional) return b instanceof Optional && areSameOptionals(a, b, depth)
   return a === b

@@ -65,6 +65,11 @@ export function ipFromSocket(text: string): Ip | undefined {
   return isMapped(ip) ? new Ip(4, 0, 0, 0, ip.w3) : ip
 }
 
+/** What stands in the brackets of a URL: any IPv6 address, without a zone. */
+export function isIpv6Text(text: string): boolean {
+  return parseAny(text)?.family === 6
+}
+
 function isMapped(ip: Ip): boolean {
   return ip.family === 6 && ip.w2 === 0xffff && ip.w1 === 0 && ip.w0 === 0
 }

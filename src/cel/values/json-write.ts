@@ -1,14 +1,11 @@
-import { Cidr } from './cidr.ts'
-import { Duration } from './duration.ts'
-import { Ip } from './ip.ts'
 import { isPlainObject } from './kind.ts'
 import { CelMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
 import { Struct } from './struct.ts'
-import { Timestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
 import type { Value } from './value.ts'
+import { isWritten } from './written.ts'
 
 export type Json =
   | null
@@ -52,8 +49,7 @@ function convert(value: Value, depth: number): Json {
     return value.value === undefined ? null : convert(value.value, depth + 1)
   }
   if (value instanceof TypeValue) return value.name
-  if (value instanceof Timestamp || value instanceof Duration) return value.text
-  if (value instanceof Ip || value instanceof Cidr) return value.text
+  if (isWritten(value)) return value.text
   return null
 }
 

@@ -6,9 +6,12 @@ import { Ip } from './ip.ts'
 import { CelMap } from './map.ts'
 import { Double, isDouble, isInt, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { Quantity } from './quantity.ts'
+import { Semver } from './semver.ts'
 import { Struct } from './struct.ts'
 import { Timestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
 /** The name of the value's type as CEL writes it: what `type(value)` denotes. */
@@ -34,6 +37,9 @@ export function typeName(value: Value): string {
   if (value instanceof Duration) return 'google.protobuf.Duration'
   if (value instanceof Ip) return 'net.IP'
   if (value instanceof Cidr) return 'net.CIDR'
+  if (value instanceof Url) return 'kubernetes.URL'
+  if (value instanceof Semver) return 'kubernetes.Semver'
+  if (value instanceof Quantity) return 'kubernetes.Quantity'
   if (value instanceof Optional) return 'optional_type'
   if (value instanceof TypeValue) return 'type'
   return 'dyn'
@@ -72,6 +78,12 @@ export function accepts(type: Type, value: Value): boolean {
       return value instanceof Ip
     case 'cidr':
       return value instanceof Cidr
+    case 'url':
+      return value instanceof Url
+    case 'semver':
+      return value instanceof Semver
+    case 'quantity':
+      return value instanceof Quantity
     case 'optional':
       return value instanceof Optional
     case 'type':

@@ -5,9 +5,12 @@ import { isMap } from './kind.ts'
 import { CelMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { Quantity } from './quantity.ts'
+import { Semver } from './semver.ts'
 import { Struct } from './struct.ts'
 import { Timestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { Url } from './url.ts'
 import type { JsonObject, Value } from './value.ts'
 
 const LONGEST_TEXT = 80
@@ -43,6 +46,9 @@ function render(value: Value, depth: number): string {
   if (value instanceof Uint8Array) return renderBytes(value)
   if (value instanceof Ip) return `ip('${value.text}')`
   if (value instanceof Cidr) return `cidr('${value.text}')`
+  if (value instanceof Url) return `url(${quote(value.text)})`
+  if (value instanceof Semver) return `semver(${quote(value.text)})`
+  if (value instanceof Quantity) return `quantity(${quote(value.text)})`
   if (value instanceof Timestamp) return `timestamp('${value.text}')`
   if (value instanceof Duration) return `duration('${value.text}')`
   if (value instanceof TypeValue) return value.name

@@ -4,9 +4,12 @@ import type { Ip } from './ip.ts'
 import type { CelMap } from './map.ts'
 import type { Double, Uint } from './number.ts'
 import type { Optional } from './optional.ts'
+import type { Quantity } from './quantity.ts'
+import type { Semver } from './semver.ts'
 import type { Struct } from './struct.ts'
 import type { Timestamp } from './timestamp.ts'
 import type { TypeValue } from './type-value.ts'
+import type { Url } from './url.ts'
 
 /**
  * A CEL value in JavaScript. Output of JSON.parse is a CEL value as it is:
@@ -40,6 +43,9 @@ export type Value =
   | Optional
   | Ip
   | Cidr
+  | Url
+  | Semver
+  | Quantity
   | CelMap
   | Struct
   | readonly Value[]

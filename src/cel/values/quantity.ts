@@ -1,0 +1,150 @@
+import { fail } from './failure.ts'
+import { charge } from './fuel.ts'
+import { type Int, int } from './number.ts'
+
+/** How a quantity is written: with `k`, `M`, with `Ki`, `Mi`, or with an exponent. */
+type Notation = 'decimal' | 'binary' | 'exponent'
+
+/**
+ * An amount of something as Kubernetes writes it (`500m`, `1.5Gi`, `2e3`). It is exact: a whole
+ * number of billionths, the smallest part that Kubernetes knows.
+ */
+export class Quantity {
+  readonly nanos: bigint
+  readonly #notation: Notation
+  #text: string | undefined
+
+  constructor(nanos: bigint, notation: Notation) {
+    this.nanos = nanos
+    this.#notation = notation
+    this.#text = undefined
+    Object.freeze(this)
+  }
+
+  /** The one canonical text: without a fraction, with the largest unit that allows this. */
+  get text(): string {
+    this.#text ??= write(this.nanos, this.#notation)
+    return this.#text
+  }
+
+  /** What Kubernetes calls the sign: -1, 0 or 1. */
+  get sign(): number {
+    return compareBigints(this.nanos, 0n)
+  }
+
+  compare(other: Quantity): number {
+    return compareBigints(this.nanos, other.nanos)
+  }
+
+  equals(other: Quantity): boolean {
+    return this.nanos === other.nanos
+  }
+
+  /** Written as this one is, unless this one is zero. */
+  plus(nanos: bigint, like: Quantity = this): Quantity {
+    const { nanos: own } = this
+    return new Quantity(own + nanos, own === 0n ? like.#notation : this.#notation)
+  }
+
+  get isWhole(): boolean {
+    return this.nanos % UNIT === 0n
+  }
+
+  /** An error where there is a fraction, or where it is beyond int64. */
+  toInt(): Int | undefined {
+    return this.isWhole ? int(this.nanos / UNIT) : fail('quantity has a fraction', this.text)
+  }
+
+  /** The nearest double. */
+  toDouble(): number {
+    return Number(`${this.nanos}e-9`)
+  }
+
+  toString(): string {
+    return this.text
+  }
+}
+
+/** One, in billionths. */
+export const UNIT = 1_000_000_000n
+
+/** Nobody writes more; arithmetic on texts of any length would be too much work for one call. */
+const LONGEST = 256
+/** A little beyond what a double holds. */
+const MOST_DIGITS = 400
+/** Kubernetes takes more than int64 holds in `Ei` for the largest int64. */
+const LARGEST_BINARY = (2n ** 63n - 1n) * UNIT
+
+const FORM = /^([+-]?)([0-9]*)(?:\.([0-9]*))?(?:([KMGTPE])i|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?$/
+const BINARY_UNITS = ['', 'K', 'M', 'G', 'T', 'P', 'E']
+const DECIMAL_UNITS = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
+
+/** Parts smaller than a billionth are rounded away from zero, so that some of it stays some. */
+export function parseQuantity(text: string): Quantity | undefined {
+  charge(20)
+  const match = text.length > LONGEST ? null : FORM.exec(text)
+  const [, sign, whole = '', fraction = '', binary, decimal, exponent] = match ?? []
+  if (match === null || whole + fraction === '') return fail('invalid quantity', text)
+  const digits = BigInt(whole + fraction)
+  const size =
+    binary === undefined
+      ? decimalSize(digits, decimalExponent(decimal, exponent) - fraction.length)
+      : binarySize(digits, BINARY_UNITS.indexOf(binary), fraction.length)
+  if (size === undefined) return fail('quantity out of range', text)
+  const notation = exponent !== undefined ? 'exponent' : binary === undefined ? 'decimal' : 'binary'
+  return new Quantity(sign === '-' ? -size : size, notation)
+}
+
+function decimalExponent(unit: string | undefined, exponent: string | undefined): number {
+  return unit === undefined ? Number(exponent ?? 0) : 3 * DECIMAL_UNITS.indexOf(unit) - 9
+}
+
+function decimalSize(digits: bigint, scale: number): bigint | undefined {
+  const shift = scale + 9
+  if (digits === 0n) return 0n
+  if (shift > MOST_DIGITS) return undefined
+  if (shift >= 0) return digits * 10n ** BigInt(shift)
+  // No text is long enough to be more than one part then.
+  return shift < -MOST_DIGITS ? 1n : dividedUp(digits, 10n ** BigInt(-shift))
+}
+
+function binarySize(digits: bigint, unit: number, places: number): bigint {
+  const size = dividedUp(digits * 1024n ** BigInt(unit) * UNIT, 10n ** BigInt(places))
+  return size > LARGEST_BINARY ? LARGEST_BINARY : size
+}
+
+function dividedUp(dividend: bigint, divisor: bigint): bigint {
+  return (dividend + divisor - 1n) / divisor
+}
+
+function write(nanos: bigint, notation: Notation): string {
+  if (nanos === 0n) return '0'
+  if (notation === 'binary' && nanos % UNIT === 0n && sizeOf(nanos) >= 1024n * UNIT) {
+    const { count, power } = reduced(nanos / UNIT, 1024n, BINARY_UNITS.length - 1)
+    return `${count}${BINARY_UNITS[power]}${power === 0 ? '' : 'i'}`
+  }
+  const isExponent = notation === 'exponent'
+  const most = isExponent ? Number.POSITIVE_INFINITY : DECIMAL_UNITS.length - 1
+  const { count, power } = reduced(nanos, 1000n, most)
+  if (!isExponent) return `${count}${DECIMAL_UNITS[power]}`
+  return power === 3 ? `${count}` : `${count}e${3 * power - 9}`
+}
+
+/** Divided by the base as often as nothing remains. */
+function reduced(value: bigint, base: bigint, most: number): { count: bigint; power: number } {
+  let count = value
+  let power = 0
+  while (power < most && count % base === 0n) {
+    count /= base
+    power++
+  }
+  return { count, power }
+}
+
+function sizeOf(nanos: bigint): bigint {
+  return nanos < 0n ? -nanos : nanos
+}
+
+function compareBigints(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0
+}
