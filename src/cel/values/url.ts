@@ -65,7 +65,7 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
  * scheme and what it names, or an absolute path. Hosts that are no UTF-8 once decoded are refused.
  */
 export function parseUrl(text: string): Url | undefined {
-  if (!afford(20 + text.length)) return undefined
+  if (!afford(50 + text.length)) return undefined
   const hash = text.indexOf('#')
   const fragment = hash < 0 ? '' : text.slice(hash)
   const isUrl = !CONTROL.test(text) && !BAD_ESCAPE.test(fragment)
@@ -152,6 +152,7 @@ function decodeZone(zone: string): string | undefined {
 
 function decode(text: string): string | undefined {
   if (!text.includes('%')) return text
+  if (!afford(text.length)) return undefined
   try {
     return decodeURIComponent(text)
   } catch {
@@ -165,6 +166,7 @@ const UNCLEAN_PATH = /[^A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]/
 function escapedPath(path: string): string | undefined {
   if (BAD_ESCAPE.test(path)) return undefined
   if (!UNCLEAN_PATH.test(path)) return path
+  if (!afford(4 * path.length)) return undefined
   const bytes = utf8Encode(path)
   let escaped = ''
   for (let at = 0; at < bytes.length; at++) {
