@@ -3,7 +3,7 @@ import { parseCidr } from '../values/cidr.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
 import type { Checker } from './check.ts'
-import { article, boolHint, rangeHint } from './hints.ts'
+import { article, boolHint, isMadeOfJson, madeHint, rangeHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
 import { showType } from './unify.ts'
@@ -19,10 +19,10 @@ export function checkEqual(
 ): readonly [Term, Term] {
   const sides = [asAddress(checker, left, right, at), asAddress(checker, right, left, at)] as const
   if (!comparable(checker, sides[0].type, sides[1].type)) {
-    const [a, b] = sides.map((side) => showType(checker.types.resolve(side.type)))
+    const [a, b] = sides.map((side) => typeOf(checker, side.type))
     const hint = sides.some((side) => checker.types.shallow(side.type).kind === 'string')
-      ? (boolHint(sides) ?? 'convert one side: string(x), int(x)')
-      : undefined
+      ? (madeHint(sides) ?? boolHint(sides) ?? 'convert one side: string(x), int(x)')
+      : madeHint(sides)
     checker.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
   }
   return sides
@@ -60,8 +60,14 @@ function containerHint(checker: Checker, element: Term, container: Term): string
 }
 
 function mismatch(checker: Checker, element: Term, wanted: T.Type, at: Span): void {
-  const [a, b] = [element.type, wanted].map((type) => showType(checker.types.resolve(type)))
-  checker.report('PC0108', at, `${article(`${a}`)} is never among ${b} values`)
+  const [a, b] = [element.type, wanted].map((type) => typeOf(checker, type))
+  const hint = madeHint([element, { ...element, type: checker.types.shallow(wanted) }])
+  checker.report('PC0108', at, `${article(`${a}`)} is never among ${b} values`, hint)
+}
+
+function typeOf(checker: Checker, type: T.Type): string {
+  const known = checker.types.resolve(type)
+  return known.kind === 'json' ? 'JSON value' : showType(known)
 }
 
 function comparable(checker: Checker, a: T.Type, b: T.Type): boolean {
@@ -69,6 +75,7 @@ function comparable(checker: Checker, a: T.Type, b: T.Type): boolean {
   if (NUMERIC.has(left.kind) && NUMERIC.has(right.kind)) return true
   if (left.kind === 'null' || right.kind === 'null') return true
   if (isAddressed(left, right) || isAddressed(right, left)) return true
+  if (isMadeOfJson(left, right) || isMadeOfJson(right, left)) return false
   return checker.types.tentatively(
     () => checker.types.assignable(a, b) || checker.types.assignable(b, a),
   )

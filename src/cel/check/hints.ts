@@ -2,6 +2,7 @@ import type { Call, Expr } from '../syntax/ast.ts'
 import { qualifiedName } from '../syntax/grammar.ts'
 import { pathOf } from './path.ts'
 import type { Term } from './term.ts'
+import type { Type } from './types.ts'
 
 /** What other languages call the same, for hints. */
 
@@ -42,10 +43,9 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     "write x == '', or size(x) == 0": 'isEmpty empty',
     "for a default, write jwt.?team.orValue('none')":
       'default coalesce orDefault orElse ifNull nvl',
-    "write request.host, request.path or request.uri.query('name'); for another URL, url.path(text)":
-      'url isURL getHost getHostname getPort getScheme getEscapedPath getQuery',
-    'compare numbers: quantities with a unit are not read here': 'quantity isQuantity',
-    "compare parts: text.split('.').map(x, int(x))": 'semver isSemver',
+    'write semver(text), or semver(text, true) for texts such as v1.2': 'version parseVersion',
+    "write quantity('1Gi')": 'parseQuantity bytesize',
+    'write url(text)': 'uri parseUrl parseUri',
   }).flatMap(([hint, names]) => names.split(' ').map((name) => [name.toLowerCase(), hint])),
 )
 
@@ -63,7 +63,7 @@ export function isLikeMacro({ name, target, args }: Call): boolean {
   return (target !== undefined || args.length > 1) && LOOPS.has(name.toLowerCase())
 }
 
-/** A call that an address or a range has under another name, or not at all. */
+/** A call that a value of this type has under another name, or not at all. */
 export function receiverHint(name: string, receiver: Term | undefined): string | undefined {
   if (receiver?.type.kind === 'cidr' && name === 'contains') {
     return 'write range.containsIP(address) or range.containsCIDR(range)'
@@ -71,7 +71,42 @@ export function receiverHint(name: string, receiver: Term | undefined): string |
   if (receiver?.type.kind === 'bytes' && TEXTUAL.has(name)) {
     return `for its text, write string(${pathOf(receiver) ?? 'x'}).${name}(…)`
   }
-  return receiver?.type.kind === 'ip' ? rangeHint(receiver) : undefined
+  if (receiver?.type.kind === 'ip') return rangeHint(receiver)
+  return receiver === undefined ? undefined : kubernetesHint(name, receiver)
+}
+
+const URL_METHODS = new Set(
+  'getScheme getHost getHostname getPort getEscapedPath getQuery'.split(' '),
+)
+const COMPARISONS = new Set(['isLessThan', 'isGreaterThan', 'compareTo'])
+
+/** Kubernetes' functions for URLs, versions and quantities, called on texts; its types, with operators. */
+function kubernetesHint(name: string, receiver: Term): string | undefined {
+  const { kind } = receiver.type
+  if (kind === 'string') {
+    const path = pathOf(receiver) ?? 'x'
+    if (URL_METHODS.has(name)) return `write url(${path}).${name}()`
+    return COMPARISONS.has(name) ? `write semver(${path}) or quantity(${path})` : undefined
+  }
+  if (kind !== 'semver' && kind !== 'quantity') return undefined
+  if (['<', '<=', '>', '>='].includes(name)) return 'write a.isLessThan(b) or a.compareTo(b) <= 0'
+  return kind === 'quantity' && ['+', '-'].includes(name) ? 'write a.add(b) or a.sub(b)' : undefined
+}
+
+/** Types whose values come from a function of the same name, never from JSON. */
+const MADE: ReadonlySet<string> = new Set(['url', 'semver', 'quantity'])
+
+/** `jwt.version == semver('1.2.3')`: what made the one side must make the other. */
+export function madeHint(sides: readonly Term[]): string | undefined {
+  const made = sides.find(({ type }) => MADE.has(type.kind))
+  const other = sides.find(({ type }) => !MADE.has(type.kind))
+  if (made === undefined || other === undefined) return undefined
+  return `write ${made.type.kind}(${pathOf(other) ?? 'x'})`
+}
+
+/** What came as JSON is none of these. */
+export function isMadeOfJson(a: Type, b: Type): boolean {
+  return a.kind === 'json' && MADE.has(b.kind)
 }
 
 const TEXTUAL = new Set(['contains', 'startsWith', 'endsWith', 'matches', 'split', 'indexOf'])

@@ -8,8 +8,11 @@ import { parseIp } from '../values/ip.ts'
 import { accepts } from '../values/kind.ts'
 import { Double, Uint } from '../values/number.ts'
 import { Optional } from '../values/optional.ts'
+import { parseQuantity } from '../values/quantity.ts'
+import { parseSemver } from '../values/semver.ts'
 import { Timestamp } from '../values/timestamp.ts'
 import { TypeValue } from '../values/type-value.ts'
+import { parseUrl } from '../values/url.ts'
 import type { Value } from '../values/value.ts'
 import { LIBRARIES } from './index.ts'
 
@@ -71,6 +74,10 @@ const texts = fc.oneof(
     '1s',
     '{"a":[1]}',
     'a=b&c',
+    'http://a:80/?b',
+    'v1.2',
+    '1.2.3-a',
+    '1.5Gi',
   ),
   fc.constantFrom('2020-01-01T00:00:00Z', 'aGVsbG8=', '-1', '1e400', '[[', '$1', '\\', 'UTC'),
 )
@@ -108,6 +115,9 @@ const SAMPLES: Record<string, fc.Arbitrary<unknown>> = {
   duration: fc.integer({ min: -9e9, max: 9e9 }).map((seconds) => new Duration(seconds, 999)),
   ip: fc.constantFrom(...['10.0.0.7', '::1', 'fe80::1'].map(parseIp)),
   cidr: fc.constantFrom(...['10.0.0.0/8', '::/0', '1.2.3.4/32'].map(parseCidr)),
+  url: fc.constantFrom(...['/a?b=%zz', 'http://[::1]:80', 'a:b'].map(parseUrl)),
+  semver: fc.constantFrom(...['1.2.3-a.1', '18446744073709551615.0.0'].map(parseSemver)),
+  quantity: fc.constantFrom(...['1Gi', '-5m', '0', '1e99'].map(parseQuantity)),
   optional: fc.oneof(
     anything.map((value) => new Optional(value)),
     fc.constant(Optional.none),

@@ -8,10 +8,13 @@ import { parseIp } from './ip.ts'
 import { LiteralMap } from './map.ts'
 import { Double, double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { parseQuantity } from './quantity.ts'
+import { parseSemver } from './semver.ts'
 import { show } from './show.ts'
 import { Struct } from './struct.ts'
 import { parseTimestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { parseUrl } from './url.ts'
 import type { Value } from './value.ts'
 
 class Peer extends Struct {
@@ -63,6 +66,9 @@ const EQUAL: readonly (readonly [Value, Value])[] = [
     ['x', '::1'],
   ],
   [cidr('10.0.0.0/8'), cidr('10.0.0.0/8')],
+  [parseUrl('HTTP://a') as Value, parseUrl('http://a') as Value],
+  [parseSemver('1.2.3+a') as Value, parseSemver('1.2.3') as Value],
+  [parseQuantity('1Ki') as Value, parseQuantity('1024') as Value],
   [new TypeValue('int'), new TypeValue('int')],
   [Optional.none, new Optional(undefined)],
   [new Optional(1), new Optional(new Uint(1n))],
@@ -113,6 +119,11 @@ const DIFFERENT: readonly (readonly [Value, Value])[] = [
   [ip('fe80::1'), 'fe80::1%eth0'],
   [ip('10.0.0.7'), 10],
   [cidr('10.0.0.0/8'), '10.0.0.0/8'],
+  [parseUrl('/a') as Value, '/a'],
+  [parseUrl('/a') as Value, parseUrl('/b') as Value],
+  [parseSemver('1.2.3') as Value, parseSemver('1.2.4') as Value],
+  [parseQuantity('1') as Value, 1],
+  [parseQuantity('1k') as Value, parseQuantity('1Ki') as Value],
   [cidr('10.0.0.1/8'), cidr('10.0.0.0/8')],
   [cidr('10.0.0.0/8'), cidr('10.0.0.0/9')],
   [cidr('10.0.0.0/32'), ip('10.0.0.0')],

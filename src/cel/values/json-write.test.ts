@@ -9,10 +9,13 @@ import { toJson } from './json-write.ts'
 import { LiteralMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { parseQuantity } from './quantity.ts'
+import { parseSemver } from './semver.ts'
 import { show } from './show.ts'
 import { Struct } from './struct.ts'
 import { parseTimestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { parseUrl } from './url.ts'
 import type { Value } from './value.ts'
 
 class Peer extends Struct {
@@ -54,6 +57,9 @@ describe('toJson', () => {
     [parseDuration('1h') as Value, '"3600s"'],
     [parseIp('::1') as Value, '"::1"'],
     [parseCidr('10.0.0.0/8') as Value, '"10.0.0.0/8"'],
+    [parseUrl('/a') as Value, '"/a"'],
+    [parseSemver('1.2.3') as Value, '"1.2.3"'],
+    [parseQuantity('1Gi') as Value, '"1Gi"'],
     [Optional.none, 'null'],
     [new Optional(1), '1'],
     [new TypeValue('int'), '"int"'],

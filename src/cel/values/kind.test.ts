@@ -15,11 +15,14 @@ import {
   NULL,
   optionalOf,
   param,
+  QUANTITY,
+  SEMVER,
   STRING,
   TIMESTAMP,
   type Type,
   typeOf,
   UINT,
+  URL_TYPE,
 } from '../check/types.ts'
 import { parseCidr } from './cidr.ts'
 import { parseDuration } from './duration.ts'
@@ -28,10 +31,13 @@ import { accepts, typeName } from './kind.ts'
 import { LiteralMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { parseQuantity } from './quantity.ts'
+import { parseSemver } from './semver.ts'
 import { show } from './show.ts'
 import { Struct } from './struct.ts'
 import { parseTimestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { parseUrl } from './url.ts'
 import type { Value } from './value.ts'
 
 class Peer extends Struct {
@@ -61,6 +67,9 @@ const ALL = [
   typeOf(INT),
   PEER,
   OTHER,
+  URL_TYPE,
+  SEMVER,
+  QUANTITY,
 ]
 
 describe('the type of', () => {
@@ -85,6 +94,9 @@ describe('the type of', () => {
     [parseDuration('1s') as Value, 'google.protobuf.Duration', DURATION],
     [parseIp('::1') as Value, 'net.IP', IP],
     [parseCidr('::/0') as Value, 'net.CIDR', CIDR],
+    [parseUrl('/a') as Value, 'kubernetes.URL', URL_TYPE],
+    [parseSemver('1.2.3') as Value, 'kubernetes.Semver', SEMVER],
+    [parseQuantity('1Gi') as Value, 'kubernetes.Quantity', QUANTITY],
     [Optional.none, 'optional_type', ALL[13]],
     [new TypeValue('int'), 'type', ALL[14]],
     [new Peer(), 'peer', PEER],

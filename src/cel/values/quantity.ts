@@ -81,7 +81,7 @@ const DECIMAL_UNITS = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E']
 
 /** Parts smaller than a billionth are rounded away from zero, so that some of it stays some. */
 export function parseQuantity(text: string): Quantity | undefined {
-  charge(20)
+  charge(text.length > LONGEST ? 10 : 150 + text.length)
   const match = text.length > LONGEST ? null : FORM.exec(text)
   const [, sign, whole = '', fraction = '', binary, decimal, exponent] = match ?? []
   if (match === null || whole + fraction === '') return fail('invalid quantity', text)

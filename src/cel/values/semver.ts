@@ -45,7 +45,7 @@ const DIGITS = /^[0-9]+$/
 
 /** Numbers have no leading zeros and fit 64 bits, as in Kubernetes. */
 export function parseSemver(text: string): Semver | undefined {
-  charge(20 + (text.length > LONGEST ? 0 : text.length >> 1))
+  charge(text.length > LONGEST ? 10 : 80 + 8 * text.length)
   const match = text.length > LONGEST ? null : FORM.exec(text)
   if (match === null) return fail('invalid semantic version', text)
   const [, major = '', minor = '', patch = '', pre, build] = match

@@ -7,9 +7,12 @@ import { parseIp } from './ip.ts'
 import { LiteralMap } from './map.ts'
 import { Double, Uint } from './number.ts'
 import { Optional } from './optional.ts'
+import { parseQuantity } from './quantity.ts'
+import { parseSemver } from './semver.ts'
 import { show } from './show.ts'
 import { parseTimestamp } from './timestamp.ts'
 import { TypeValue } from './type-value.ts'
+import { parseUrl } from './url.ts'
 import type { Value } from './value.ts'
 
 describe('show', () => {
@@ -44,6 +47,9 @@ describe('show', () => {
     [new TypeValue('int'), 'int'],
     [parseIp('2001:DB8::1') as Value, "ip('2001:db8::1')"],
     [parseCidr('10.0.0.0/8') as Value, "cidr('10.0.0.0/8')"],
+    [parseUrl("/a'b") as Value, "url('/a\\'b')"],
+    [parseSemver('1.2.3') as Value, "semver('1.2.3')"],
+    [parseQuantity('1Gi') as Value, "quantity('1Gi')"],
     [parseTimestamp('2009-02-13T23:31:30Z') as Value, "timestamp('2009-02-13T23:31:30Z')"],
     [parseDuration('1h') as Value, "duration('3600s')"],
   ] as [Value, string][]) {

@@ -65,7 +65,7 @@ const BAD_ESCAPE = /%(?![0-9A-Fa-f]{2})/
  * scheme and what it names, or an absolute path. Hosts that are no UTF-8 once decoded are refused.
  */
 export function parseUrl(text: string): Url | undefined {
-  if (!afford(20 + text.length)) return undefined
+  if (!afford(50 + text.length)) return undefined
   const hash = text.indexOf('#')
   const fragment = hash < 0 ? '' : text.slice(hash)
   const isUrl = !CONTROL.test(text) && !BAD_ESCAPE.test(fragment)
@@ -96,7 +96,8 @@ function readParts(text: string, isRequest: boolean): Parts | undefined {
   const host = readAuthority(scheme, authority.slice(2))
   const path = escapedPath(rest.slice(authority.length))
   if (host === undefined || path === undefined) return undefined
-  return { scheme, host, path, query, text: prefix + authority + path + search }
+  const user = authority.slice(0, authority.lastIndexOf('@') + 1) || authority.slice(0, 2)
+  return { scheme, host, path, query, text: prefix + user + encodeHost(host) + path + search }
 }
 
 const BAD_USER = /[^A-Za-z0-9\-._:~!$&'()*+,;=%@]/
@@ -140,12 +141,18 @@ function decodeHost(host: string): string | undefined {
   return BAD_HOST.test(host) ? undefined : decode(host)
 }
 
+/** One spelling for what can be escaped or not. */
+function encodeHost(host: string): string {
+  return host.replace(/[^\x21-\x24\x26-\x7e]+/g, encodeURIComponent)
+}
+
 function decodeZone(zone: string): string | undefined {
   return BAD_ZONE.test(zone) ? undefined : decode(zone)
 }
 
 function decode(text: string): string | undefined {
   if (!text.includes('%')) return text
+  if (!afford(text.length)) return undefined
   try {
     return decodeURIComponent(text)
   } catch {
@@ -159,6 +166,7 @@ const UNCLEAN_PATH = /[^A-Za-z0-9\-_.~$&+,/:;=@!'()*[\]%]/
 function escapedPath(path: string): string | undefined {
   if (BAD_ESCAPE.test(path)) return undefined
   if (!UNCLEAN_PATH.test(path)) return path
+  if (!afford(4 * path.length)) return undefined
   const bytes = utf8Encode(path)
   let escaped = ''
   for (let at = 0; at < bytes.length; at++) {
