@@ -33,7 +33,8 @@ describe('the page of limits', () => {
 
   for (const own of SETTINGS) {
     it(`${own.of}.${own.key} is told with the default of the schema`, () => {
-      const row = page.split('\n').find((line) => line.includes(`${own.key}\``)) ?? ''
+      const row =
+        page.split('\n').find((line) => line.startsWith('|') && line.includes(`${own.key}\``)) ?? ''
       assert.ok(row.includes(`| ${defaultOf(schema, own) ?? own.otherwise} |`), row)
     })
   }

@@ -65,9 +65,14 @@ const CLIENTS: readonly Setting[] = [
 ]
 
 const REQUESTS: readonly Setting[] = [
-  setting('config', 'limits.requests', 'requests under way in one worker, open streams included', {
-    happens: `${REFUSED} 503 with \`Retry-After\`; the connection is kept.`,
-  }),
+  setting(
+    'config',
+    'limits.requests',
+    'requests under way, open streams included; counted per worker',
+    {
+      happens: `${REFUSED} 503 with \`Retry-After\`; the connection is kept.`,
+    },
+  ),
   setting(
     'config',
     'limits.delay',
@@ -159,14 +164,14 @@ const BACKENDS: readonly Setting[] = [
   setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
     happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
   }),
-  setting('config', 'backend.poolMaxSize', 'connections to each endpoint, from each worker', {
+  setting('config', 'backend.poolMaxSize', 'connections to each endpoint; counted per worker', {
     happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
     otherwise: 'none; 8 where HTTP/2 is spoken',
   }),
   setting(
     'connectionLimits',
     'maxPendingRequests',
-    'requests that wait for a connection, in each worker',
+    'requests that wait for a connection to an endpoint; counted per worker',
     {
       happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
     },
@@ -295,6 +300,8 @@ function renderPage(schema: JsonSchema): string {
 # Limits
 
 Everything that a client or a backend could ask too much of has a limit, and a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
+
+Limits that say *counted per worker* (\`limits.requests\`, \`poolMaxSize\`, \`connectionLimits.maxConnections\`, \`connectionLimits.maxPendingRequests\`) hold in each worker by itself: a gateway with four workers opens up to four times as many connections to an endpoint. Connections of clients and local rate limits are counted for all workers together.
 
 Expressions have limits of their own: see [Expressions](expressions.md).
 

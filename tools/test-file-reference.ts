@@ -30,7 +30,7 @@ const REASONS: readonly (readonly [string, string])[] = [
   ['`Require[0] is false`', 'a Require rule is false'],
   ['`Require[0] is unset`', 'it reads something that the request does not have'],
   ['`Require[0] is an error`', 'it could not be evaluated'],
-  ['`no Allow matches`', 'there are Allow rules, and none is true'],
+  ['`no Allow matches`', 'there are Allow rules, and no Allow rule matched'],
   ['`Allow[0] matches`', 'an Allow rule is true, and nothing stands against it'],
   ['`nothing stands against it`', 'there are no Allow rules, and nothing refused it'],
   ['`credentials: missing`', 'authentication refused it; the word is that of the decision record'],

@@ -74,13 +74,13 @@ describe('portcullis explain', () => {
       'a claim that is missing',
       ['-r', 'GET /orders', '--claims', '{"sub":"a"}'],
       1,
-      /traffic {2}denied \(unset\)[\s\S]*jwt\.group is not set; there are: sub/,
+      /traffic {2}denied \(unset\)[\s\S]*jwt\.group is missing; present: sub/,
     ],
     [
       'a token that is missing',
       ['-r', 'GET /orders'],
       1,
-      /traffic {2}denied \(unset\)[\s\S]*jwt is not set/,
+      /traffic {2}denied \(unset\)[\s\S]*jwt is missing/,
     ],
     [
       'that no rule is asked without one',

@@ -8,6 +8,7 @@ import {
   type ExplainedStage,
   isDenied,
 } from '../program/explain.ts'
+import { missingHint } from './missing.ts'
 import type { Paint } from './paint.ts'
 import type { Rejected } from './wire-request.ts'
 
@@ -191,11 +192,9 @@ function conditionReport({ text, value, cause, operands }: Condition): Condition
 function reasonOf(cause: Condition['cause']): string {
   switch (cause?.kind) {
     case 'unset':
-      return `${cause.variable} is not set`
-    case 'missing': {
-      const beside = cause.present.length === 0 ? '' : `; there are: ${cause.present.join(', ')}`
-      return `${cause.path} is not set${beside}`
-    }
+      return missingHint(cause.variable)
+    case 'missing':
+      return missingHint(cause.path, cause.present)
     case 'error':
       return cause.reason
     default:

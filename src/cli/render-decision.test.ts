@@ -44,7 +44,7 @@ describe('a decision for people', () => {
     [
       'a claim that is not set',
       { cause: 'unset', rule: RULE, variable: 'jwt.group', present: ['sub', 'iss'] },
-      /jwt\.group is not set; there are: sub, iss/,
+      /of team is undefined\n[\s\S]* jwt\.group is missing; present: sub, iss\n/,
     ],
     [
       'an error',

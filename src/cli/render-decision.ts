@@ -4,6 +4,7 @@ import type {
   MissRecord,
   RuleRecord,
 } from '../telemetry/decision-record.ts'
+import { missingHint } from './missing.ts'
 import type { Paint } from './paint.ts'
 
 const WIDTH = 10
@@ -76,7 +77,7 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
       ...(by === undefined ? [] : [paint('faint', `${by.kind} of ${by.policy} (${by.level})`)]),
     ]
   }
-  if (cause === 'no-allow-match') return [paint('bad', 'there are Allow rules, and none is true')]
+  if (cause === 'no-allow-match') return [paint('bad', 'no Allow rule matched')]
   if (cause === 'no-rules') return ['nothing stood against it']
   if (cause === 'invalid-policy') return invalidLines(record, paint)
   if (rule === undefined) return [cause]
@@ -113,7 +114,7 @@ function outcome({ cause, rule }: DecisionRecord): string {
     matched: 'is true',
     false: 'is false',
     error: 'failed',
-    unset: 'reads what is not set',
+    unset: 'is undefined',
   } as const
   return `${words[cause as keyof typeof words] ?? cause}${mode}`
 }
@@ -129,10 +130,7 @@ function failure(
   { variable, present, reason }: Pick<DecisionRecord, 'variable' | 'present' | 'reason'>,
   paint: Paint,
 ): readonly string[] {
-  if (variable !== undefined) {
-    const beside = present === undefined ? '' : `; there are: ${present.join(', ')}`
-    return [paint('warn', `${variable} is not set${beside}`)]
-  }
+  if (variable !== undefined) return [paint('warn', missingHint(variable, present))]
   return reason === undefined ? [] : [paint('warn', reason)]
 }
 
@@ -154,10 +152,9 @@ function nearest({ nearest: near, examined }: DecisionRecord, paint: Paint): rea
 
 function missLines(miss: MissRecord, paint: Paint): readonly string[] {
   const { condition, wanted, cause } = miss
-  const was =
-    cause === 'unset' ? 'reads what is not set' : cause === 'error' ? 'failed' : `is ${cause}`
+  const was = cause === 'unset' ? 'is undefined' : cause === 'error' ? 'failed' : `is ${cause}`
   return [
-    `${paint('bad', '✗')} ${paint('title', condition)} ${was}, and should be ${wanted}`,
+    `${paint('bad', '✗')} ${paint('title', condition)} ${was} (must be ${wanted})`,
     ...failure(miss, paint).map((line) => `  ${line}`),
   ]
 }

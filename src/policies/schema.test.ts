@@ -27,6 +27,9 @@ describe('the list of policies', () => {
 })
 
 /** Kind, what is written, and what it means. */
+/** What holds of the heads of responses where nothing is set. */
+const RESPONSE_HEAD = { maxResponseHeadSize: 32_768, maxResponseHeaders: 100 }
+
 const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   [
     'requestHeaders',
@@ -97,8 +100,13 @@ const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
       ],
     },
   ],
-  ['http', { version: 2 }, { version: '2' }],
-  ['http', { version: 'HTTP/1.1' }, { version: '1.1' }],
+  ['http', { version: 2 }, { version: '2', ...RESPONSE_HEAD }],
+  ['http', { version: 'HTTP/1.1' }, { version: '1.1', ...RESPONSE_HEAD }],
+  [
+    'http',
+    { maxResponseHeadSize: '1Mi', maxResponseHeaders: 4096 },
+    { maxResponseHeadSize: 1_048_576, maxResponseHeaders: 4096 },
+  ],
   [
     'frontendTls',
     { minVersion: 1.3, maxVersion: 'TLS_V1_3' },

@@ -173,8 +173,8 @@ export const DECISION_FIELDS = [
     name: 'cause',
     meaning:
       '`matched`: a Deny rule is true (or, of a sampled request, an Allow rule); `false`, `error`, ' +
-      '`unset`: what a Require rule came to; `no-allow-match`: there are Allow rules and none is ' +
-      'true; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
+      '`unset`: what a Require rule came to; `no-allow-match`: no Allow rule ' +
+      'matched; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
       'denies what it guards; `credentials`: see `reason`',
   },
   {

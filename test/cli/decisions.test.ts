@@ -145,9 +145,9 @@ routes:
     assert.equal(code, 0)
     for (const part of [
       /^denied {2}GET 127\.0\.0\.1\/orders\/7 {2}403\n/,
-      /there are Allow rules, and none is true/,
+      /because {3}no Allow rule matched\n/,
       /authorization\[0\] of route:orders/,
-      /✗ request\.headers\['x-team'\] == 'eng' is false, and should be true/,
+      /✗ request\.headers\['x-team'\] == 'eng' is false \(must be true\)\n/,
       /request\.headers\['x-team'\] {2}"dev"/,
     ]) {
       assert.match(out, part)

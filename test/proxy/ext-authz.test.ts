@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { type AuthorizationService, startAuthorizationService } from './authorization-service.ts'
 import { type Governed, govern, startServer } from './governed.ts'
+import { exchange } from './harness.ts'
 
 const raw = (key: string, bytes: readonly number[]) => ({
   header: { key, rawValue: Buffer.from(bytes) },
@@ -59,6 +60,21 @@ describe('external authorization by gRPC', () => {
     })
     assert.equal(attributes.source.address.socketAddress.address, '127.0.0.1')
   })
+
+  for (const [what, bytes, seen] of [
+    ['UTF-8', Buffer.from('张伟 Zoë', 'utf8'), '张伟 Zoë'],
+    ['latin-1', Buffer.from('Zoë', 'latin1'), 'Zoë'],
+    ['neither whole', Buffer.from('ÿ张', 'utf8').subarray(0, 4), 'Ã¿å¼'],
+  ] as const) {
+    it(`is told of headers as text: ${what}`, async () => {
+      service.answer = () => ({})
+      const head = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\nx-user: '
+      const value = bytes.toString('latin1')
+      assert.match(await exchange(gateway.port, `${head}${value}\r\n\r\n`), /^HTTP\/1\.1 200 /)
+      const { http } = service.checked.at(-1)?.attributes.request ?? assert.fail()
+      assert.equal(http.headers['x-user'], seen)
+    })
+  }
 
   it('changes what it wants to have changed', async () => {
     service.answer = () => ({

@@ -7,10 +7,14 @@ export const connectionLimits = z
   .strictObject({
     maxConnections: count()
       .optional()
-      .describe('Connections to each endpoint at once, from each worker.'),
+      .describe(
+        'Max connections to each endpoint at once. Counted per worker: with n workers, up to n times as many.',
+      ),
     maxPendingRequests: count()
       .prefault(1024)
-      .describe('Requests of each worker that wait for a connection; what comes beyond gets 503.'),
+      .describe(
+        'Max requests that wait for a connection to an endpoint; further ones get 503. Counted per worker.',
+      ),
     maxRequestsPerConnection: count()
       .optional()
       .describe('After so many requests a connection is closed.'),

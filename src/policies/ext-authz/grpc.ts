@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Json } from '../../cel/values/json-write.ts'
 import type { Answer, Question } from '../../exchange/ask.ts'
 import type { Destination, Source } from '../../exchange/connection.ts'
@@ -71,7 +72,7 @@ function checkRequest(exchange: Exchange, asked: Asked) {
   const http = [
     text(1, request.id),
     text(2, request.method),
-    entries(3, headers, text),
+    entries(3, headers, headerText),
     text(4, request.pathAndQuery),
     text(5, request.host),
     text(6, request.scheme),
@@ -99,6 +100,15 @@ function checkRequest(exchange: Exchange, asked: Asked) {
       connection.sni === undefined ? [] : message(12, text(1, connection.sni)),
     ),
   ]
+}
+
+/**
+ * A header has one character for each byte that the client sent. Bytes that are UTF-8 are sent as
+ * they are, so that the service sees the text that was meant; others are taken for latin-1.
+ */
+function headerText(field: number, value: string) {
+  const sent = Buffer.from(value, 'latin1')
+  return isUtf8(sent) ? bytes(field, sent) : text(field, value)
 }
 
 /** A string of protobuf is UTF-8; what is not becomes replacement characters. */

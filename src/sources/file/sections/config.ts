@@ -240,7 +240,9 @@ const shape = {
       connectionsPerAddress: count().prefault(10_000).describe('The same from one address.'),
       requests: count()
         .prefault(50_000)
-        .describe('Requests under way in one worker, streams too; beyond, 503 and Retry-After.'),
+        .describe(
+          'Max requests under way, streams included, counted per worker; further ones get 503.',
+        ),
       delay: duration()
         .prefault('1s')
         .describe('How late one may be; beyond, some get 503 and Retry-After. 0s: never.'),
@@ -257,7 +259,11 @@ const shape = {
       poolMaxAge: duration()
         .prefault('1h')
         .describe('After about so long a connection makes room for a new one.'),
-      poolMaxSize: count().optional().describe('Connections to each endpoint; unbounded.'),
+      poolMaxSize: count()
+        .optional()
+        .describe(
+          'Max connections to each endpoint, counted per worker: with n workers, up to n times as many. Absent: no limit.',
+        ),
       keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })
     .prefault({})
