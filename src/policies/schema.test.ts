@@ -26,10 +26,10 @@ describe('the list of policies', () => {
   }
 })
 
-/** Kind, what is written, and what it means. */
 /** What holds of the heads of responses where nothing is set. */
 const RESPONSE_HEAD = { maxResponseHeadSize: 32_768, maxResponseHeaders: 100 }
 
+/** Kind, what is written, and what it means. */
 const ACCEPTED: readonly [kind: string, input: unknown, output: unknown][] = [
   [
     'requestHeaders',
