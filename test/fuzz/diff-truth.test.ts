@@ -97,7 +97,7 @@ describe('two configurations', () => {
         is.close()
       },
     )
-    fc.assert(property, fuzz(0.5))
+    fc.assert(property, fuzz(0.02, 40))
     assert.ok(seen.differing > 0 && seen.silent > 0)
   })
 
@@ -113,7 +113,7 @@ describe('two configurations', () => {
       was.close()
       is.close()
     })
-    fc.assert(property, fuzz(0.5))
+    fc.assert(property, fuzz(0.02, 40))
     if (process.env['FUZZ_SHOW'] !== undefined) console.log(seen)
     if (seen.pairs > 100) assert.ok(seen.doubted < seen.pairs / 4, JSON.stringify(seen))
   })
