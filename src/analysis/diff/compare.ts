@@ -8,6 +8,12 @@ import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
 import { admits, learnEntry, refusals, takes } from './admission.ts'
+import {
+  certificateAxioms,
+  learnCertificate,
+  otherCertificates,
+  withCertificateOf,
+} from './certificates.ts'
 import { type Disguise, disguises } from './credentials.ts'
 import {
   aligned,
@@ -196,6 +202,8 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
+  const certificates = otherCertificates(entry, other)
+  if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
   const sources = otherSources(entry, other)
   if (sources.length > 0 && mayMeet) return { ...byRules, untold: otherSourcesText(sources) }
   const credentials = otherCredentials(other, entry)
@@ -301,19 +309,20 @@ function insteadText(
 /** The entry takes and admits it; and the ways in which the other one refuses it. */
 function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
-  const facts = factsOf(entries)
+  const facts = withCertificateOf(factsOf(entries), entry)
   const space = new Space(STAGES.backend, facts, mode)
   const none = other === 'none' ? (from.matches.get(entry.listener) ?? []) : []
   const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
   for (const one of entries) learnEntry(space, one)
   for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
+  for (const one of entries) learnCertificate(space, one)
   const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
   if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
   const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
-    given: [...given, ...space.axioms],
+    given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
     ways,
     facts,
     isExact: space.isExact,

@@ -2,6 +2,7 @@ import { isAttached, nameOf } from '../../model/attachment.ts'
 import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { clientsOf } from '../place-facts.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
 import {
   acceptanceOf,
@@ -220,7 +221,10 @@ export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
 export function otherSources(one: Entry, other: Entry): readonly string[] {
   if (![one, other].some(readsSource)) return []
   const [own, others] = [beliefsOf(one), beliefsOf(other)]
-  return Object.keys(own).filter((name) => own[name] !== others[name])
+  const isAsked = [one, other].every(({ where }) => clientsOf(where.listener) !== undefined)
+  return Object.keys(own)
+    .filter((name) => own[name] !== others[name])
+    .filter((name) => isAsked || name !== 'tls.clients')
 }
 
 function readsSource({ points }: Entry): boolean {
