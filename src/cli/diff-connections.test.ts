@@ -79,3 +79,86 @@ describe('what portcullis diff says of client certificates', () => {
     assert.ok(all.includes('admitted'), out)
   })
 })
+
+describe('what portcullis diff says of listeners that share a port', () => {
+  const DENY = 'authorization: { rules: [{ deny: "request.path == \'/x\'" }] }'
+  const shared = (listeners: string, rule = '') => `gateways:
+  default: { port: 8080, listeners: [${listeners}] }
+routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
+`
+  const one = (name: string, host: string, more = '') =>
+    `{ name: ${name}${host === '' ? '' : `, hostname: ${host}`}${more === '' ? '' : `, ${more}`} }`
+
+  it('shows a host that is no longer served, and one that newly is', async () => {
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`),
+      shared(`${one('a', 'a.test')}, ${one('b', 'c.test')}`),
+    )
+    assert.match(out, /newly admitted at listener default\/b[\s\S]*host: c\.test/)
+    assert.match(out, /newly refused at listener default\/b[\s\S]*host: b\.test/)
+    assert.doesNotMatch(out, /not known|host: a\.test/)
+  })
+
+  it('shows what a listener without the rules of the other one lets in', async () => {
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test', DENY)}, ${one('b', '')}`),
+      shared(`${one('a', 'c.test', DENY)}, ${one('b', '')}`),
+    )
+    assert.match(out, /newly admitted at listener default\/b[\s\S]*GET \/x\n\s*host: a\.test/)
+    assert.match(out, /newly refused at listener default\/b[\s\S]*GET \/x\n\s*host: c\.test/)
+    assert.doesNotMatch(out, /not known/)
+  })
+
+  it('proves that nothing changes where listeners with the same rules share hosts', async () => {
+    for (const [old, now] of [
+      [`${one('a', 'a.test')}, ${one('b', '')}`, `${one('a', "'*.a.test'")}, ${one('b', '')}`],
+      [`${one('a', "'*.test'", DENY)}, ${one('b', 'b.test', DENY)}`, one('a', "'*.test'", DENY)],
+      [
+        `${one('a', 'a.test', DENY)}, ${one('b', 'b.test')}`,
+        `${one('a', 'b.test')}, ${one('b', 'a.test', DENY)}`,
+      ],
+    ] as const) {
+      for (const [before, after] of [
+        [old, now],
+        [now, old],
+      ] as const) {
+        const { out } = await diffOf(shared(before), shared(after))
+        assert.equal(out, 'nothing changes: proven for every request\n', `${before} ${after}`)
+      }
+    }
+  })
+
+  it('does not call proven what rules read of the listener', async () => {
+    const rule = `policies: { authorization: { rules: [{ deny: "proxy.listener == 'a'" }] } },`
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`, rule),
+      shared(`${one('a', 'b.test')}, ${one('b', 'a.test')}`, rule),
+    )
+    assert.match(out, /newly admitted/)
+    assert.match(out, /newly refused/)
+    assert.doesNotMatch(out, /proven/)
+  })
+
+  it('does not look into names of TLS, where one connection is for one listener', async () => {
+    const tls = 'protocol: HTTPS, tls: { cert: { inline: c }, key: { inline: k } }'
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test', tls)}, ${one('b', '', tls)}`),
+      shared(`${one('a', 'c.test', tls)}, ${one('b', '', tls)}`),
+    )
+    assert.match(out, /the listeners that share port 8080 differs/)
+  })
+})
+
+describe('what portcullis diff says of rules that read where a request is', () => {
+  it('does not take one route for another', async () => {
+    const file = (a: string, b: string) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: ${a}, matches: [{ path: { exact: /a } }], policies: { authorization: { rules: [{ deny: "proxy.route == 'x'" }] } }, backends: [{ host: 'a:80' }] }
+- { name: ${b}, matches: [{ path: { exact: /b } }], policies: { authorization: { rules: [{ deny: "proxy.route == 'x'" }] } }, backends: [{ host: 'a:80' }] }
+`
+    const { out } = await diffOf(file('x', 'y'), file('y', 'x'))
+    assert.doesNotMatch(out, /proven/)
+    assert.match(out, /newly admitted/)
+    assert.match(out, /newly refused/)
+  })
+})

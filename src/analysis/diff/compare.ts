@@ -18,17 +18,26 @@ import { type Disguise, disguises } from './credentials.ts'
 import {
   aligned,
   doorFor,
+  doorsBefore,
   type Entry,
   isSameEntry,
   otherSources,
+  placeOf,
   type RouteMatch,
+  readsOtherPlaces,
   type Ways,
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { rivalsOf } from './precedence.ts'
-import { otherCredentials, otherNamesText, otherSourcesText, uncoveredText } from './reasons.ts'
+import {
+  otherCredentials,
+  otherNamesText,
+  otherPlacesText,
+  otherSourcesText,
+  uncoveredText,
+} from './reasons.ts'
 import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
@@ -159,7 +168,8 @@ function isTold(differences: readonly Difference[], { way }: Entry, refusing: Ve
 
 /** What took the same requests: the same way, or any way where routes changed; `none`: nothing. */
 function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'none')[] {
-  const here = from.entries.filter(({ listener }) => listener === entry.listener)
+  const doors = doorsBefore(entry, from, to)
+  const here = from.entries.filter(({ listener }) => doors.includes(listener))
   const same = here.find(({ key }) => key === entry.key)
   if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
     return isSameEntry(same, entry) ? [] : [same]
@@ -202,6 +212,9 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
+  if (mayMeet && readsOtherPlaces(entry, other)) {
+    return { ...byRules, untold: otherPlacesText(other, entry) }
+  }
   const certificates = otherCertificates(entry, other)
   if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
   const sources = otherSources(entry, other)
@@ -311,7 +324,8 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
   const entries = other === 'none' ? [entry] : [entry, other]
   const facts = withCertificateOf(factsOf(entries), entry)
   const space = new Space(STAGES.backend, facts, mode)
-  const none = other === 'none' ? (from.matches.get(entry.listener) ?? []) : []
+  const doors = other === 'none' ? doorsBefore(entry, from, to) : []
+  const none = doors.flatMap((door) => from.matches.get(door) ?? [])
   const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
   for (const one of entries) learnEntry(space, one)
   for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
@@ -338,13 +352,13 @@ function factsOf(entries: readonly Entry[]): Facts {
   const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
   for (const [name, fact] of facts)
     if (fact.kind === 'set' && required.has(name)) facts.delete(name)
-  const places = entries.map(({ route, backend, provider }) => [route, backend, provider].join(' '))
-  if (new Set(places).size > 1) for (const name of PLACE_NAMES) facts.delete(name)
+  if (new Set(entries.map(placeOf)).size > 1) for (const name of PLACE_NAMES) facts.delete(name)
   return facts
 }
 
 /** They say which route and backend it is: known only where both sides have the same. */
 const PLACE_NAMES: readonly string[] = [
+  'proxy.listener',
   'proxy.route',
   'backend.name',
   'backend.type',

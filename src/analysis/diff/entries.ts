@@ -73,6 +73,16 @@ export function doorFor({ listeners }: Ways, port: number, host: string): string
   return best?.name
 }
 
+/** The listeners that may have taken what this entry takes: its own, or all where they changed. */
+export function doorsBefore({ match, listener, where }: Entry, from: Ways, to: Ways) {
+  const { port } = where.listener
+  const on = ({ listeners }: Ways) => listeners.filter((one) => one.port === port)
+  const [old, now] = [on(from), on(to)]
+  const isChanged = JSON.stringify(old) !== JSON.stringify(now)
+  if (match === undefined || port === undefined || old.length === 0 || !isChanged) return [listener]
+  return old.map(({ name }) => name)
+}
+
 export function waysThrough(model: Model): Ways {
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
@@ -98,7 +108,7 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'traffic' && !isLast) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const known = matches.get(door) as RouteMatch[]
-    for (const own of matchesOf(point.where, door, known)) {
+    for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
       if (!known.includes(own)) known.push(own)
       const way = [door, route.name, route.rules.indexOf(rule), own.index, backend?.name ?? '']
       entries.push({
@@ -118,11 +128,25 @@ export function waysThrough(model: Model): Ways {
   return { entries, matches, listeners }
 }
 
+/** Names below that of the listener which others on its port have: those get their requests. */
+function nearerNames({ gateways }: Model, listener: Where['listener']): readonly string[] {
+  if (listener.port === undefined) return []
+  const own = nameOf(listener)
+  if (own !== undefined && !own.startsWith('*.')) return []
+  const others = gateways.flatMap(({ listeners }) =>
+    listeners.filter(({ port }) => port === listener.port).flatMap((one) => nameOf(one) ?? []),
+  )
+  return [...new Set(others)]
+    .filter((name) => name !== own && (own === undefined || coverage(own)(name)))
+    .sort()
+}
+
 /** One for each match of a rule and each hostname of its route; those that are known already. */
 function* matchesOf(
   { listener, route, rule }: Where,
   door: string,
   known: readonly RouteMatch[],
+  nearer: readonly string[],
 ): Generator<RouteMatch> {
   if (route === undefined || rule === undefined) return
   const seen = reachable(route.hostnames, nameOf(listener)) ?? []
@@ -134,7 +158,12 @@ function* matchesOf(
         id,
         index,
         hostname,
-        condition: routeCondition(listener, hostname, match),
+        condition: routeCondition(
+          listener,
+          hostname,
+          match,
+          nearer.filter((name) => hostname === '' || reachable([hostname], name) !== undefined),
+        ),
         match,
         order: known.length,
       }
@@ -231,6 +260,22 @@ function readsSource({ points }: Entry): boolean {
   return points.some(({ rules }) =>
     rules.some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
   )
+}
+
+/** Whether they are at two places, and a rule of either reads at which it is. */
+export function readsOtherPlaces(one: Entry, other: Entry): boolean {
+  if (placeOf(one) === placeOf(other)) return false
+  const reads = ({ points }: Entry) =>
+    points.some(({ rules }) =>
+      rules.some((rule) => rule.reads.some(({ variable }) => PLACES.has(variable))),
+    )
+  return reads(one) || reads(other)
+}
+
+const PLACES: ReadonlySet<string> = new Set(['proxy', 'backend', 'llm'])
+
+export function placeOf({ listener, route, backend, provider }: Entry): string {
+  return [listener, route, backend, provider].join(' ')
 }
 
 function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {
