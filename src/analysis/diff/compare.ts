@@ -22,22 +22,15 @@ import {
   type Entry,
   isSameEntry,
   otherSources,
-  placeOf,
+  placedApart,
   type RouteMatch,
-  readsOtherPlaces,
   type Ways,
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { rivalsOf } from './precedence.ts'
-import {
-  otherCredentials,
-  otherNamesText,
-  otherPlacesText,
-  otherSourcesText,
-  uncoveredText,
-} from './reasons.ts'
+import { otherCredentials, otherNamesText, otherSourcesText, uncoveredText } from './reasons.ts'
 import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
@@ -206,15 +199,12 @@ interface Searched {
 
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
 function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
-  const other = written === 'none' ? written : aligned(written, entry)
+  const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
-  if (mayMeet && readsOtherPlaces(entry, other)) {
-    return { ...byRules, untold: otherPlacesText(other, entry) }
-  }
   const certificates = otherCertificates(entry, other)
   if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
   const sources = otherSources(entry, other)
@@ -352,18 +342,5 @@ function factsOf(entries: readonly Entry[]): Facts {
   const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
   for (const [name, fact] of facts)
     if (fact.kind === 'set' && required.has(name)) facts.delete(name)
-  if (new Set(entries.map(placeOf)).size > 1) for (const name of PLACE_NAMES) facts.delete(name)
   return facts
 }
-
-/** They say which route and backend it is: known only where both sides have the same. */
-const PLACE_NAMES: readonly string[] = [
-  'proxy.listener',
-  'proxy.route',
-  'backend.name',
-  'backend.type',
-  'backend.protocol',
-  'backend.provider',
-  'llm',
-  'llm.provider',
-]

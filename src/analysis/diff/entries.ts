@@ -12,6 +12,7 @@ import {
   isWithin,
   verifierOf,
 } from '../scopes.ts'
+import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
@@ -235,6 +236,37 @@ export function aligned(entry: Entry, other: Entry): Entry {
   return { ...entry, points }
 }
 
+/**
+ * The entry, with names of its own for where a request is: at two places rules that read it do not
+ * read the same.
+ */
+export function placedApart(entry: Entry, other: Entry): Entry {
+  if (placeOf(entry) === placeOf(other)) return entry
+  const points = entry.points.map((point) => {
+    const facts = new Map<string, Fact>()
+    for (const [name, fact] of point.facts) {
+      const [variable = ''] = name.split('.')
+      const own = OWN_PLACES.get(variable)
+      facts.set(own === undefined ? name : `${own}${name.slice(variable.length)}`, fact)
+      if (own !== undefined && name !== variable) facts.set(own, { kind: 'set' })
+    }
+    const rules = point.rules.map((rule) => {
+      const names = new Map([...(rule.condition.names ?? []), ...OWN_PLACES])
+      return { ...rule, condition: { ...rule.condition, names } }
+    })
+    return { ...point, facts, rules }
+  })
+  return { ...entry, points }
+}
+
+const OWN_PLACES: ReadonlyMap<string, string> = new Map(
+  ['proxy', 'backend', 'llm'].map((variable) => [variable, `${variable}~`]),
+)
+
+function placeOf({ listener, route, backend, provider }: Entry): string {
+  return [listener, route, backend, provider].join(' ')
+}
+
 function withNames(condition: Condition, renamed: (name: string) => string): Condition {
   const { names } = condition
   if (names === undefined) return condition
@@ -260,22 +292,6 @@ function readsSource({ points }: Entry): boolean {
   return points.some(({ rules }) =>
     rules.some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
   )
-}
-
-/** Whether they are at two places, and a rule of either reads at which it is. */
-export function readsOtherPlaces(one: Entry, other: Entry): boolean {
-  if (placeOf(one) === placeOf(other)) return false
-  const reads = ({ points }: Entry) =>
-    points.some(({ rules }) =>
-      rules.some((rule) => rule.reads.some(({ variable }) => PLACES.has(variable))),
-    )
-  return reads(one) || reads(other)
-}
-
-const PLACES: ReadonlySet<string> = new Set(['proxy', 'backend', 'llm'])
-
-export function placeOf({ listener, route, backend, provider }: Entry): string {
-  return [listener, route, backend, provider].join(' ')
 }
 
 function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {

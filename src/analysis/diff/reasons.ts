@@ -30,13 +30,6 @@ export function otherSourcesText(settings: readonly string[]): string {
   return `${names} differs, by which the gateway knows the source, and rules read it`
 }
 
-export function otherPlacesText(one: Entry, other: Entry): string {
-  const [a, b] = [one, other].map(({ listener, route, backend = '' }) =>
-    [listener, route, backend].filter((name) => name !== '').join(' '),
-  )
-  return `requests of ${a} come to ${b}, and rules read which of them it is`
-}
-
 export function otherNamesText(one: Entry, other: Entry): string {
   return `the server names of its TCP routes differ: ${one.names || 'none'} and ${other.names || 'none'}`
 }
