@@ -51,8 +51,9 @@ ${rows.join('\n')}
 ## Always "not known" if they differ
 
 - CORS, rate limits, redirects and direct responses, limits on sizes of requests
-- ports and protocols of a listener, and the listeners that share a port, if one of them changes
-- client certificates and PROXY protocol, unless nothing depends on them
+- ports and protocols of a listener, and the listeners that share a TLS port, if one of them changes
+- the authority of client certificates, and PROXY protocol
+- client certificates that are newly optional, or no longer: the gateway closes connections with a bad one
 - which credentials are accepted: keys, users, audiences, the place of a credential, a service that is called
 - the sections \`llm\`, \`mcp\` and \`ui\`, and rules about MCP
 

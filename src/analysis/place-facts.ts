@@ -35,10 +35,13 @@ const CERTIFICATE = ['subject', 'subjectAltNames', 'issuer', 'fingerprint']
 /** Not every certificate has them. */
 const OPTIONAL = ['subjectCn', 'identity']
 
+/** All that a certificate tells. */
+export const CERTIFICATE_FIELDS: readonly string[] = [...CERTIFICATE, ...OPTIONAL]
+
 function* certificateFacts(listener: Listener): Generator<[string, Fact]> {
   const clients = clientsOf(listener)
   if (clients === undefined) {
-    for (const field of [...CERTIFICATE, ...OPTIONAL]) yield [`source.${field}`, { kind: 'unset' }]
+    for (const field of CERTIFICATE_FIELDS) yield [`source.${field}`, { kind: 'unset' }]
   } else if (clients === 'Require') {
     for (const field of CERTIFICATE) yield [`source.${field}`, { kind: 'set' }]
   }

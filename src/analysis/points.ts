@@ -152,7 +152,8 @@ function beliefsOf(
   return {
     proxyProtocol: hashOf(settled('proxyProtocol') ?? null),
     'http.trustedHops': hashOf(http?.trustedHops ?? 0),
-    'tls.clients': hashOf(tls?.clients ?? null),
+    // Whether one must be shown is not who vouches for it.
+    'tls.clients': hashOf(tls?.clients?.ca.text ?? null),
   }
 }
 

@@ -60,12 +60,11 @@ routes:
   const frontend = (own: string) => listener('protocol: HTTP', `frontendPolicies: { ${own} }\n`)
   for (const [what, old, now, part] of [
     [
-      'certificates of clients',
+      'the authority of client certificates',
       listener(tls(root)),
-      listener(tls(`${root}, clientCertificates: Optional`)),
-      /tls\.clients\.mode/,
+      listener(tls('root: { inline: other }')),
+      /tls\.clients\.ca/,
     ],
-    ['their authority', listener(tls(root)), listener(tls('')), /tls\.clients/],
     ['encryption', listener(tls('')), listener('protocol: HTTP'), /listeners\[default\]\.protocol/],
     [
       'PROXY protocol',

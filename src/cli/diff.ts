@@ -94,7 +94,7 @@ export function supposedOf(request: ExampleRequest): Supposed {
   }
 }
 
-const NO_NAMES: ClientCertificate = {
+export const NO_NAMES: ClientCertificate = {
   subject: '',
   subjectCn: undefined,
   subjectAltNames: [],

@@ -4,8 +4,8 @@ import type { Attached } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import type { GuardedWay, RuleGuard } from '../program/effective.ts'
-import type { Supposed } from '../program/explain.ts'
-import { supposedOf } from './diff.ts'
+import { clientCertificates, type Supposed } from '../program/explain.ts'
+import { NO_NAMES, supposedOf } from './diff.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
 /**
@@ -91,6 +91,7 @@ function plainRequests(
       headers: headers.map(({ name, value }) => [name, value] as const),
       source: '203.0.113.7',
       sourcePort: 40_000,
+      certificate: clientCertificates({ listener }) === 'Require' ? NO_NAMES : undefined,
       identity: {},
       listener: `${gateway.name}/${listener.name}`,
       backend,

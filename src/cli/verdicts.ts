@@ -6,8 +6,15 @@ import type { Attached } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
-import { denialOf, explainRequest, type Supposed } from '../program/explain.ts'
+import {
+  clientCertificates,
+  denialOf,
+  type ExplainedRequest,
+  explainRequest,
+  type Supposed,
+} from '../program/explain.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
+import type { Program } from '../program/program.ts'
 import { tokenRefusal } from '../program/supposed-token.ts'
 import { idleServices } from './idle-services.ts'
 import { readSupposed } from './supposed.ts'
@@ -34,6 +41,9 @@ export function openVerdicts(model: Model): Verdicts {
       const [connection, ...others] = stages
       const closed = connection && reasonOf(denialOf([connection]))
       if (closed !== undefined) return refused('', closed)
+      if (isUncertified(program, explained, supposed)) {
+        return refused('', 'closed: client-certificate-missing')
+      }
       if (isConnection) return { isAdmitted: true, route: '', reason: 'admitted' }
       if (early !== undefined) return refused(route, `${early.status}: ${early.reason}`)
       const unknown = authentications.map((one) => refusalBy(one, supposed)).find(Boolean)
@@ -45,6 +55,19 @@ export function openVerdicts(model: Model): Verdicts {
     },
     close: () => closeKept(retiredKept(program, undefined)),
   }
+}
+
+/** The handshake fails, so that no rule about requests is reached. */
+function isUncertified(
+  { listeners }: Program,
+  at: ExplainedRequest,
+  { certificate }: Supposed,
+): boolean {
+  if (certificate !== undefined) return false
+  const own = listeners.find(
+    ({ gateway, listener }) => gateway === at.gateway && listener.name === at.listener,
+  )
+  return own !== undefined && clientCertificates(own) === 'Require'
 }
 
 function refused(route: string, reason: string): Verdict {

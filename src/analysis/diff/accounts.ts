@@ -12,6 +12,8 @@ export type Accountant =
   | 'authentication'
   /** The comparison of whom the gateway believes about the source, where a rule reads it. */
   | 'source'
+  /** The comparison of what is asked of clients in the handshake. */
+  | 'certificates'
   /** The comparison of the listeners that share a port. */
   | 'ports'
   /** Nothing needs to: it comes after the decision, or says how long and how much at once. */
@@ -50,6 +52,13 @@ const MODEL: Readonly<Record<string, Account>> = {
   'gateways[].listeners[].protocol': NEW_LISTENER,
   'gateways[].listeners[].port': { ...NEW_LISTENER, by: 'ports' },
   'gateways[].listeners[].tls': NEW_LISTENER,
+  'gateways[].listeners[].tls.clients': { by: 'certificates', opens: true },
+  'gateways[].listeners[].tls.clients.mode': { by: 'certificates' },
+  // Certificates of two authorities cannot be made up.
+  'gateways[].listeners[].tls.clients.ca': {
+    by: 'certificates',
+    under: ['gateways[].listeners[].tls.clients'],
+  },
   /** What the gateway shows to clients, not what it asks of them. */
   'gateways[].listeners[].tls.certificates': NOTHING,
 

@@ -4,6 +4,7 @@ import { isApart, isPermissive, isSamePlace, verifierOf } from '../scopes.ts'
 import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/formula.ts'
 import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
+import { certificateMissing } from './certificates.ts'
 import type { Entry } from './entries.ts'
 
 export function learnEntry(space: Space, { match, points }: Entry): void {
@@ -53,14 +54,15 @@ function oneToken(space: Space, points: Entry['points']): readonly Formula[] {
 }
 
 /** Each reason to refuse by itself, where none of those before it holds. */
-export function refusals(space: Space, { points }: Entry): readonly Formula[] {
+export function refusals(space: Space, entry: Entry): readonly Formula[] {
   const ways: Formula[] = []
   const passed: Formula[] = []
   const refuse = (way: Formula) => {
     ways.push(all([...passed, way]))
     passed.push(negation(way))
   }
-  for (const { rules, invalid, required } of points) {
+  for (const missing of certificateMissing(space, entry)) refuse(missing)
+  for (const { rules, invalid, required } of entry.points) {
     if (invalid.length > 0) refuse(ALWAYS)
     for (const name of required) refuse(negation(space.isSet(name)))
     const of = enforcedBy(rules)

@@ -8,13 +8,21 @@ import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
 import { admits, learnEntry, refusals, takes } from './admission.ts'
+import {
+  certificateAxioms,
+  learnCertificate,
+  otherCertificates,
+  withCertificateOf,
+} from './certificates.ts'
 import { type Disguise, disguises } from './credentials.ts'
 import {
   aligned,
   doorFor,
+  doorsBefore,
   type Entry,
   isSameEntry,
   otherSources,
+  placedApart,
   type RouteMatch,
   type Ways,
   waysThrough,
@@ -153,7 +161,8 @@ function isTold(differences: readonly Difference[], { way }: Entry, refusing: Ve
 
 /** What took the same requests: the same way, or any way where routes changed; `none`: nothing. */
 function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'none')[] {
-  const here = from.entries.filter(({ listener }) => listener === entry.listener)
+  const doors = doorsBefore(entry, from, to)
+  const here = from.entries.filter(({ listener }) => doors.includes(listener))
   const same = here.find(({ key }) => key === entry.key)
   if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
     return isSameEntry(same, entry) ? [] : [same]
@@ -190,12 +199,14 @@ interface Searched {
 
 /** Requests that the entry admits and the other one refuses; without any it is proven so. */
 function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
-  const other = written === 'none' ? written : aligned(written, entry)
+  const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
+  const certificates = otherCertificates(entry, other)
+  if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
   const sources = otherSources(entry, other)
   if (sources.length > 0 && mayMeet) return { ...byRules, untold: otherSourcesText(sources) }
   const credentials = otherCredentials(other, entry)
@@ -301,19 +312,21 @@ function insteadText(
 /** The entry takes and admits it; and the ways in which the other one refuses it. */
 function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mode) {
   const entries = other === 'none' ? [entry] : [entry, other]
-  const facts = factsOf(entries)
+  const facts = withCertificateOf(factsOf(entries), entry)
   const space = new Space(STAGES.backend, facts, mode)
-  const none = other === 'none' ? (from.matches.get(entry.listener) ?? []) : []
+  const doors = other === 'none' ? doorsBefore(entry, from, to) : []
+  const none = doors.flatMap((door) => from.matches.get(door) ?? [])
   const rivals = [rivalsOf(entry, to), other === 'none' ? [] : rivalsOf(other, from)] as const
   for (const one of entries) learnEntry(space, one)
   for (const { condition } of [...none, ...rivals.flat()]) space.learn(condition)
+  for (const one of entries) learnCertificate(space, one)
   const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
   if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
   const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
-    given: [...given, ...space.axioms],
+    given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
     ways,
     facts,
     isExact: space.isExact,
@@ -329,18 +342,5 @@ function factsOf(entries: readonly Entry[]): Facts {
   const required = new Set(entries.flatMap(({ points }) => points.flatMap((one) => one.required)))
   for (const [name, fact] of facts)
     if (fact.kind === 'set' && required.has(name)) facts.delete(name)
-  const places = entries.map(({ route, backend, provider }) => [route, backend, provider].join(' '))
-  if (new Set(places).size > 1) for (const name of PLACE_NAMES) facts.delete(name)
   return facts
 }
-
-/** They say which route and backend it is: known only where both sides have the same. */
-const PLACE_NAMES: readonly string[] = [
-  'proxy.route',
-  'backend.name',
-  'backend.type',
-  'backend.protocol',
-  'backend.provider',
-  'llm',
-  'llm.provider',
-]

@@ -2,6 +2,7 @@ import { isAttached, nameOf } from '../../model/attachment.ts'
 import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { clientsOf } from '../place-facts.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
 import {
   acceptanceOf,
@@ -11,6 +12,7 @@ import {
   isWithin,
   verifierOf,
 } from '../scopes.ts'
+import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
@@ -72,6 +74,16 @@ export function doorFor({ listeners }: Ways, port: number, host: string): string
   return best?.name
 }
 
+/** The listeners that may have taken what this entry takes: its own, or all where they changed. */
+export function doorsBefore({ match, listener, where }: Entry, from: Ways, to: Ways) {
+  const { port } = where.listener
+  const on = ({ listeners }: Ways) => listeners.filter((one) => one.port === port)
+  const [old, now] = [on(from), on(to)]
+  const isChanged = JSON.stringify(old) !== JSON.stringify(now)
+  if (match === undefined || port === undefined || old.length === 0 || !isChanged) return [listener]
+  return old.map(({ name }) => name)
+}
+
 export function waysThrough(model: Model): Ways {
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
@@ -97,7 +109,7 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'traffic' && !isLast) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const known = matches.get(door) as RouteMatch[]
-    for (const own of matchesOf(point.where, door, known)) {
+    for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
       if (!known.includes(own)) known.push(own)
       const way = [door, route.name, route.rules.indexOf(rule), own.index, backend?.name ?? '']
       entries.push({
@@ -117,11 +129,25 @@ export function waysThrough(model: Model): Ways {
   return { entries, matches, listeners }
 }
 
+/** Names below that of the listener which others on its port have: those get their requests. */
+function nearerNames({ gateways }: Model, listener: Where['listener']): readonly string[] {
+  if (listener.port === undefined) return []
+  const own = nameOf(listener)
+  if (own !== undefined && !own.startsWith('*.')) return []
+  const others = gateways.flatMap(({ listeners }) =>
+    listeners.filter(({ port }) => port === listener.port).flatMap((one) => nameOf(one) ?? []),
+  )
+  return [...new Set(others)]
+    .filter((name) => name !== own && (own === undefined || coverage(own)(name)))
+    .sort()
+}
+
 /** One for each match of a rule and each hostname of its route; those that are known already. */
 function* matchesOf(
   { listener, route, rule }: Where,
   door: string,
   known: readonly RouteMatch[],
+  nearer: readonly string[],
 ): Generator<RouteMatch> {
   if (route === undefined || rule === undefined) return
   const seen = reachable(route.hostnames, nameOf(listener)) ?? []
@@ -133,7 +159,12 @@ function* matchesOf(
         id,
         index,
         hostname,
-        condition: routeCondition(listener, hostname, match),
+        condition: routeCondition(
+          listener,
+          hostname,
+          match,
+          nearer.filter((name) => hostname === '' || reachable([hostname], name) !== undefined),
+        ),
         match,
         order: known.length,
       }
@@ -205,6 +236,37 @@ export function aligned(entry: Entry, other: Entry): Entry {
   return { ...entry, points }
 }
 
+/**
+ * The entry, with names of its own for where a request is: at two places rules that read it do not
+ * read the same.
+ */
+export function placedApart(entry: Entry, other: Entry): Entry {
+  if (placeOf(entry) === placeOf(other)) return entry
+  const points = entry.points.map((point) => {
+    const facts = new Map<string, Fact>()
+    for (const [name, fact] of point.facts) {
+      const [variable = ''] = name.split('.')
+      const own = OWN_PLACES.get(variable)
+      facts.set(own === undefined ? name : `${own}${name.slice(variable.length)}`, fact)
+      if (own !== undefined && name !== variable) facts.set(own, { kind: 'set' })
+    }
+    const rules = point.rules.map((rule) => {
+      const names = new Map([...(rule.condition.names ?? []), ...OWN_PLACES])
+      return { ...rule, condition: { ...rule.condition, names } }
+    })
+    return { ...point, facts, rules }
+  })
+  return { ...entry, points }
+}
+
+const OWN_PLACES: ReadonlyMap<string, string> = new Map(
+  ['proxy', 'backend', 'llm'].map((variable) => [variable, `${variable}~`]),
+)
+
+function placeOf({ listener, route, backend, provider }: Entry): string {
+  return [listener, route, backend, provider].join(' ')
+}
+
 function withNames(condition: Condition, renamed: (name: string) => string): Condition {
   const { names } = condition
   if (names === undefined) return condition
@@ -220,7 +282,10 @@ export function authenticationsOf({ points }: Entry): readonly ValidPolicy[] {
 export function otherSources(one: Entry, other: Entry): readonly string[] {
   if (![one, other].some(readsSource)) return []
   const [own, others] = [beliefsOf(one), beliefsOf(other)]
-  return Object.keys(own).filter((name) => own[name] !== others[name])
+  const isAsked = [one, other].every(({ where }) => clientsOf(where.listener) !== undefined)
+  return Object.keys(own)
+    .filter((name) => own[name] !== others[name])
+    .filter((name) => isAsked || name !== 'tls.clients')
 }
 
 function readsSource({ points }: Entry): boolean {

@@ -232,11 +232,23 @@ function sharedPorts(before: Model, after: Model): readonly UnaccountedPart[] {
     const [was, is] = [old.get(port) ?? [], now.get(port) ?? []]
     if (was.length < 2 && is.length < 2) continue
     if (hashOf(was) === hashOf(is)) continue
+    if (isToldByHost(was) && isToldByHost(is) && was[0]?.[0] === is[0]?.[0]) continue
     const listeners = new Set([...was, ...is].map(([gateway, name]) => `${gateway}/${name}`))
     const part = `the listeners that share port ${port}`
     found.push({ part, listeners: [...listeners], route: '' })
   }
   return found
+}
+
+/** Of plain HTTP the host alone says whose a request is, and routes are compared by it. */
+function isToldByHost(sharing: readonly Sharing[]): boolean {
+  const [first] = sharing
+  const hosts = sharing.map(([, , , host]) => host ?? '*')
+  return (
+    first !== undefined &&
+    sharing.every(([gateway, , protocol]) => gateway === first[0] && protocol === 'HTTP') &&
+    new Set(hosts).size === hosts.length
+  )
 }
 
 type Sharing = readonly [gateway: string, name: string, protocol: string, host: unknown]

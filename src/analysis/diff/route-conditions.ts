@@ -6,11 +6,20 @@ import type { Listener } from '../../model/gateway.ts'
 import type { Match, ValueMatch } from '../../model/route.ts'
 import type { Condition, OpaquePart } from '../symbolic/space.ts'
 
-/** When a listener and a match of a route under one of its hostnames take a request, as an expression like those of rules. */
-export function routeCondition(listener: Listener, hostname: string, match: Match): Condition {
+/**
+ * When a listener and a match of a route under one of its hostnames take a request, as an
+ * expression like those of rules. `nearer` are the names that other listeners of its port take.
+ */
+export function routeCondition(
+  listener: Listener,
+  hostname: string,
+  match: Match,
+  nearer: readonly string[] = [],
+): Condition {
   const texts = [
     hostText(nameOf(listener)),
     hostText(hostname),
+    ...nearer.map((name) => `!(${hostText(name)})`),
     match.method === undefined ? '' : `request.method == ${quoted(match.method)}`,
     pathText(match.path),
   ]

@@ -86,6 +86,14 @@ export class AttributeTree {
     this.#node(attribute).isVaried = true
   }
 
+  /** Those within a variable that are known by now. */
+  attributesBelow(variable: string): readonly Attribute[] {
+    return [...this.#nodes.values()].flatMap(({ steps, type, above }) => {
+      const isBelow = steps.length === 2 && steps[0] === variable && above !== undefined
+      return isBelow ? [{ steps, types: [above.type, type] }] : []
+    })
+  }
+
   unknown(attribute: Attribute): Unknown {
     return this.#unknown(this.#node(attribute))
   }

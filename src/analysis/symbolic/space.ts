@@ -1,5 +1,5 @@
 import type { Term } from '../../cel/check/term.ts'
-import { BOOL, JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
+import { JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
 import { explain } from '../../cel/explain/explain.ts'
 import type { Environment } from '../../cel/index.ts'
 import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
@@ -117,8 +117,17 @@ export class Space {
     this.#tree.ask(wholeVariable(name), {})
   }
 
+  learnAttribute(attribute: Attribute): void {
+    this.#tree.ask(attribute, {})
+  }
+
+  /** Members of a variable that were learnt. */
+  attributesBelow(variable: string): readonly Attribute[] {
+    return this.#tree.attributesBelow(variable)
+  }
+
   isSet(name: string): Formula {
-    return this.isThere(wholeVariable(name), { text: '', term: NOTHING })
+    return this.isThere(wholeVariable(name), {})
   }
 
   /** The condition comes out as one of these. */
@@ -145,7 +154,7 @@ export class Space {
   }
 
   /** The attribute has a value, as the condition sees it. */
-  isThere(attribute: Attribute, { names }: Condition): Formula {
+  isThere(attribute: Attribute, { names }: Pick<Condition, 'names'>): Formula {
     const unknown = this.#tree.unknown(renamed(attribute, names))
     return literal(unknown, (index) => {
       const kind = unknown.possibilities[index]?.kind
@@ -306,8 +315,6 @@ function logic(
       return all([both(shared | ERROR), either(decisive | ERROR)])
   }
 }
-
-const NOTHING: Term = { kind: 'constant', value: true, type: BOOL, start: 0, end: 0 }
 
 function wholeVariable(name: string): Attribute {
   return { steps: [name], types: [mapOf(STRING, JSON_VALUE)] }

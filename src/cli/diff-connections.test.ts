@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'diff-connections-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, `${name}.yaml`)
+  writeFileSync(path, text)
+  return path
+}
+
+async function diffOf(old: string, now: string, ...args: readonly string[]) {
+  return runWith(['diff', file('old', old), file('new', now), ...args])
+}
+
+describe('what portcullis diff says of client certificates', () => {
+  const tls = (more: string) =>
+    `tls: { cert: { inline: c }, key: { inline: k }${more === '' ? '' : `, ${more}`} }`
+  const listener = (own: string) =>
+    `gateways: { default: { port: 8443, ${own} } }\nroutes:\n- { name: api, backends: [{ host: 'a:80' }] }\n`
+  const root = 'root: { inline: r }'
+  const optional = `${root}, clientCertificates: Optional`
+  const named = (more: string, rule = `require: "source.subjectCn == 'alice'"`) =>
+    listener(tls(more)).replace(
+      'backends',
+      `policies: { authorization: { rules: [{ ${rule} }] } }, backends`,
+    )
+  for (const [what, less, more] of [
+    ['which nobody was asked for', listener(tls('')), listener(tls(root))],
+    ['which one could do without', listener(tls(optional)), listener(tls(root))],
+    ['which rules read as well', named('', `deny: "source.subjectCn == 'a'"`), named(root)],
+  ] as const) {
+    it(`shows a request without the certificate that is required, ${what}`, async () => {
+      for (const [old, now, kind] of [
+        [less, more, 'refused'],
+        [more, less, 'admitted'],
+      ] as const) {
+        const { out } = await diffOf(old, now, '--json')
+        const { differences, untold } = JSON.parse(out)
+        const about = differences.filter((one: { readonly kind: string }) => one.kind === kind)
+        assert.equal(about.length, 1, out)
+        assert.equal(about[0].example.certificate, undefined)
+        const [closed, open] = kind === 'refused' ? ['now', 'old'] : ['old', 'now']
+        assert.match(about[0][closed].reason, /client-certificate-missing/)
+        assert.equal(about[0][open].isAdmitted, true)
+        const unsaid = untold.filter((one: { readonly kind: string }) => one.kind === kind)
+        assert.deepEqual(unsaid, [])
+      }
+    })
+  }
+
+  it('proves that who needs a certificate by rules needs it in the handshake', async () => {
+    const { out } = await diffOf(named(root), named(optional))
+    assert.equal(out, 'nothing changes: proven for every request\n')
+    const { out: closed } = await diffOf(named(''), named(root), '--json')
+    const { differences } = JSON.parse(closed)
+    assert.deepEqual(
+      differences.filter((one: { readonly kind: string }) => one.kind === 'refused'),
+      [],
+    )
+  })
+
+  it('does not call proven what clients with a bad certificate see', async () => {
+    const { out } = await diffOf(listener(tls('')), listener(tls(optional)))
+    assert.match(out, /not known whether something is newly refused/)
+    assert.match(out, /closed with a bad one/)
+    assert.doesNotMatch(out, /newly admitted or/)
+  })
+
+  it('does not call proven what rules read of certificates that are not asked for', async () => {
+    const { out } = await diffOf(named(''), named(optional), '--json')
+    const { differences, untold } = JSON.parse(out)
+    const all = [...differences, ...untold].map(({ kind }: { readonly kind: string }) => kind)
+    assert.ok(all.includes('admitted'), out)
+  })
+})
+
+describe('what portcullis diff says of listeners that share a port', () => {
+  const DENY = 'authorization: { rules: [{ deny: "request.path == \'/x\'" }] }'
+  const shared = (listeners: string, rule = '') => `gateways:
+  default: { port: 8080, listeners: [${listeners}] }
+routes: [{ name: api, ${rule} backends: [{ host: 'a:80' }] }]
+`
+  const one = (name: string, host: string, more = '') =>
+    `{ name: ${name}${host === '' ? '' : `, hostname: ${host}`}${more === '' ? '' : `, ${more}`} }`
+
+  it('shows a host that is no longer served, and one that newly is', async () => {
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`),
+      shared(`${one('a', 'a.test')}, ${one('b', 'c.test')}`),
+    )
+    assert.match(out, /newly admitted at listener default\/b[\s\S]*host: c\.test/)
+    assert.match(out, /newly refused at listener default\/b[\s\S]*host: b\.test/)
+    assert.doesNotMatch(out, /not known|host: a\.test/)
+  })
+
+  it('shows what a listener without the rules of the other one lets in', async () => {
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test', DENY)}, ${one('b', '')}`),
+      shared(`${one('a', 'c.test', DENY)}, ${one('b', '')}`),
+    )
+    assert.match(out, /newly admitted at listener default\/b[\s\S]*GET \/x\n\s*host: a\.test/)
+    assert.match(out, /newly refused at listener default\/b[\s\S]*GET \/x\n\s*host: c\.test/)
+    assert.doesNotMatch(out, /not known/)
+  })
+
+  it('proves that nothing changes where listeners with the same rules share hosts', async () => {
+    for (const [old, now] of [
+      [`${one('a', 'a.test')}, ${one('b', '')}`, `${one('a', "'*.a.test'")}, ${one('b', '')}`],
+      [`${one('a', "'*.test'", DENY)}, ${one('b', 'b.test', DENY)}`, one('a', "'*.test'", DENY)],
+      [
+        `${one('a', 'a.test', DENY)}, ${one('b', 'b.test')}`,
+        `${one('a', 'b.test')}, ${one('b', 'a.test', DENY)}`,
+      ],
+    ] as const) {
+      for (const [before, after] of [
+        [old, now],
+        [now, old],
+      ] as const) {
+        const { out } = await diffOf(shared(before), shared(after))
+        assert.equal(out, 'nothing changes: proven for every request\n', `${before} ${after}`)
+      }
+    }
+  })
+
+  it('does not call proven what rules read of the listener', async () => {
+    const rule = `policies: { authorization: { rules: [{ deny: "proxy.listener == 'a'" }] } },`
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test')}, ${one('b', 'b.test')}`, rule),
+      shared(`${one('a', 'b.test')}, ${one('b', 'a.test')}`, rule),
+    )
+    assert.match(out, /newly admitted/)
+    assert.match(out, /newly refused/)
+    assert.doesNotMatch(out, /proven/)
+  })
+
+  it('does not look into names of TLS, where one connection is for one listener', async () => {
+    const tls = 'protocol: HTTPS, tls: { cert: { inline: c }, key: { inline: k } }'
+    const { out } = await diffOf(
+      shared(`${one('a', 'a.test', tls)}, ${one('b', '', tls)}`),
+      shared(`${one('a', 'c.test', tls)}, ${one('b', '', tls)}`),
+    )
+    assert.match(out, /the listeners that share port 8080 differs/)
+  })
+})
+
+describe('what portcullis diff says of rules that read where a request is', () => {
+  it('does not take one route for another', async () => {
+    const file = (a: string, b: string) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: ${a}, matches: [{ path: { exact: /a } }], policies: { authorization: { rules: [{ deny: "proxy.route == 'x'" }] } }, backends: [{ host: 'a:80' }] }
+- { name: ${b}, matches: [{ path: { exact: /b } }], policies: { authorization: { rules: [{ deny: "proxy.route == 'x'" }] } }, backends: [{ host: 'a:80' }] }
+`
+    const { out } = await diffOf(file('x', 'y'), file('y', 'x'))
+    assert.doesNotMatch(out, /proven/)
+    assert.match(out, /newly admitted/)
+    assert.match(out, /newly refused/)
+  })
+})
