@@ -63,6 +63,30 @@ const pattern = fc.constantFrom(
 )
 const call = fc.constantFrom('startsWith', 'endsWith', 'contains')
 
+/** What is in a list or an object as a whole, and how much. */
+function ofContents(whole: fc.Arbitrary<string>): fc.Arbitrary<string> {
+  const macro = fc.constantFrom('all', 'all', 'exists')
+  const sign = fc.constantFrom('==', '!=')
+  const body = fc.oneof(
+    fc.tuple(sign, constant).map(([own, value]) => `k ${own} ${value}`),
+    choice.map((list) => `k in ${list}`),
+    choice.map((list) => `!(k in ${list})`),
+    fc.tuple(constant, constant).map(([a, b]) => `k == ${a} || k == ${b}`),
+    fc.tuple(sign, constant, sign, text).map(([x, a, y, b]) => `k ${x} ${a} && k ${y} ${b}`),
+  )
+  const few = fc.constantFrom('0', '1', '2', '3')
+  return fc.oneof(
+    fc.tuple(whole, macro, body).map(([one, name, own]) => `${one}.${name}(k, ${own})`),
+    fc.tuple(whole, fc.oneof(order, sign), few).map(([one, own, n]) => `size(${one}) ${own} ${n}`),
+    fc.tuple(whole, sign, constant).map(([one, own, value]) => `${one} ${own} [${value}]`),
+    fc.tuple(whole, sign, choice).map(([one, own, list]) => `${one} ${own} ${list}`),
+    fc.tuple(constant, whole).map(([one, own]) => `${one} in ${own}`),
+    fc
+      .tuple(whole, fc.constantFrom(' ', ',', 'a'), text)
+      .map(([one, by, value]) => `${one}.split('${by}').exists(k, k == ${value})`),
+  )
+}
+
 const atom = fc.oneof(
   claim,
   claim.map((one) => `has(${one.replace("['o']['zz']", '.o.zz')})`),
@@ -77,6 +101,7 @@ const atom = fc.oneof(
   fc.tuple(claim, constant).map(([one, value]) => `${one}.exists(k, k == ${value})`),
   fc.tuple(claim, choice).map(([one, list]) => `${one}.exists(k, k in ${list})`),
   fc.tuple(claim, text).map(([one, value]) => `${one}.all(k, k != ${value})`),
+  ofContents(claim),
   fc.tuple(subject, call, text).map(([one, name, part]) => `${one}.${name}(${part})`),
   fc.tuple(subject, pattern).map(([one, own]) => `${one}.matches('${own}')`),
   fc.tuple(text, fc.constantFrom('jwt', 'request.headers')).map((all) => all.join(' in ')),
@@ -150,6 +175,30 @@ function worldsFor(texts: readonly string[]): fc.Arbitrary<JsonObject> {
     })
 }
 
+/** Lists with duplicates and elements of all types, objects of the same names, and the rest. */
+function listsFor(texts: readonly string[]): fc.Arbitrary<Value> {
+  const written = texts.flatMap((one) => [...one.matchAll(/'([^']*)'/g)].map(([, own = '']) => own))
+  const any = claimValues(texts)
+  const named = fc.constantFrom<Value>(...written, '', 'q', 0, 1, 2, 7, 0.5, 1, true, false, null)
+  const element = fc.oneof({ weight: 4, arbitrary: named }, { weight: 1, arbitrary: any })
+  const list = fc.array(element, { maxLength: 4 })
+  const twice = fc
+    .tuple(element, fc.integer({ min: 1, max: 5 }), list)
+    .map(([one, times, rest]) => {
+      return [...Array.from({ length: times }, () => one), ...rest].slice(0, 6) as Value
+    })
+  const name = fc.constantFrom(...written, 'q', 'r', '')
+  const object = fc.dictionary(name, any, { maxKeys: 5, noNullPrototype: true })
+  const words = fc.array(fc.constantFrom(...written, 'q', ''), { maxLength: 4 })
+  return fc.oneof(
+    any,
+    list,
+    twice,
+    object as fc.Arbitrary<Value>,
+    fc.tuple(words, fc.constantFrom(' ', ',', 'a')).map(([own, by]) => own.join(by)),
+  )
+}
+
 function compiled(text: string): Expression | undefined {
   return compile(text, STAGES.traffic, { expect: BOOL }).expression
 }
@@ -209,5 +258,39 @@ describe('what the symbolic engine says of conditions', () => {
     )
     fc.assert(property, fuzz(0.4, 120))
     assert.ok(impossible > all / 100 && exact > all / 8, `${impossible}, ${exact} of ${all}`)
+  })
+
+  it('and so of all that is in one claim', () => {
+    const own = ofContents(fc.constant('jwt.a'))
+    const few = fc.array(own, { minLength: 1, maxLength: 4 }).filter((all) => all.every(compiled))
+    const cases = few.chain((texts) =>
+      fc.tuple(fc.constant(texts), fc.array(listsFor(texts), { minLength: 80, maxLength: 80 })),
+    )
+    let [impossible, exact, all] = [0, 0, 0]
+    const property = fc.property(cases, fc.nat(), ([texts, values], signs) => {
+      const wanted = texts.map((text, at) => {
+        const expression = compiled(text) as Expression
+        const isTrue = ((signs >> at) & 1) === 1
+        const test = expression.predicate()
+        const holds = (world: JsonObject) => test(world) === isTrue
+        const { term } = expression
+        return { asked: [{ text, term }, isTrue ? TRUE : NOT_TRUE] as const, holds, isTrue, text }
+      })
+      const said = wanted.map(({ isTrue, text }) => `${isTrue ? '' : 'not '}${text}`).join('; ')
+      const does = (world: JsonObject) => wanted.every(({ holds }) => holds(world))
+      const found = ask(wanted.map(({ asked }) => asked))
+      all++
+      if (found.isExact) exact++
+      if (found.kind === 'impossible') {
+        impossible++
+        const seen = values.find((a) => does(complete({ jwt: { a } })))
+        assert.equal(seen, undefined, `${said}: ${fc.stringify(seen)}`)
+      } else if (found.kind === 'possible' && found.isExact) {
+        const world = complete(worldOf(found.assignment))
+        assert.ok(does(world), `${said}: ${fc.stringify(world)}`)
+      }
+    })
+    fc.assert(property, fuzz(2))
+    assert.ok(impossible > all / 20 && exact > all / 4, `${impossible}, ${exact} of ${all}`)
   })
 })

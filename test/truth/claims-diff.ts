@@ -157,7 +157,9 @@ function probeFor(
       ? {
           tls: {
             // Of a request the client sends the name that it asks for; a connection has its own.
-            sni: example.isConnection ? example.sni : (example.sni ?? example.host),
+            sni: example.isConnection
+              ? example.sni
+              : (example.sni ?? example.host.replace(/:\d+$/, '')),
             ...(certificate === undefined ? {} : { certificate }),
           },
         }

@@ -102,12 +102,23 @@ function textsOf(headers: Value | undefined): Readonly<Record<string, string>> {
 /** Variables are named after who verified them: `jwt#…`. A token says who issued it. */
 function identitiesIn(world: World, facts: Facts): Readonly<Record<string, JsonObject>> {
   const found: Record<string, JsonObject> = {}
+  const issuers = new Map<string, readonly Value[]>()
   for (const [name, value] of Object.entries(world)) {
     const [variable = '', verifier] = name.split('#')
-    if (verifier === undefined || found[variable] !== undefined) continue
+    if (verifier === undefined) continue
     const issuer = facts.get(`${name}.iss`)
-    const iss = issuer?.kind === 'values' ? issuer.values[0] : undefined
-    found[variable] = { ...(iss === undefined ? {} : { iss }), ...(value as JsonObject) }
+    if (issuer?.kind === 'values') {
+      const others = issuers.get(variable) ?? issuer.values
+      issuers.set(
+        variable,
+        others.filter((one) => issuer.values.includes(one)),
+      )
+    }
+    // What is verified in two places is one and the same.
+    found[variable] = { ...(value as JsonObject), ...found[variable] }
+  }
+  for (const [variable, [iss]] of issuers) {
+    if (iss !== undefined) found[variable] = { iss, ...found[variable] }
   }
   return found
 }

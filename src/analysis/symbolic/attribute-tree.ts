@@ -3,7 +3,14 @@ import type { Type } from '../../cel/check/types.ts'
 import type { Value } from '../../cel/values/value.ts'
 import { addressesFor } from './addresses.ts'
 import type { Asks, Attribute } from './leaves.ts'
-import { isNumber, JSON_NUMBERS, type NumberDomain, numbersFor, plainNumber } from './numbers.ts'
+import {
+  isModest,
+  isNumber,
+  JSON_NUMBERS,
+  type NumberDomain,
+  numbersFor,
+  plainNumber,
+} from './numbers.ts'
 import { domainOf } from './text-domains.ts'
 import { type Texts, textsFor } from './texts.ts'
 import type { Possibility, Unknown } from './unknown.ts'
@@ -35,11 +42,28 @@ interface Node {
   readonly hints: Set<string>
   hasElements: boolean
   hasMembers: boolean
+  /** Up to here it is counted how many elements there are; -1: it is not. */
+  counted: number
+  /** The elements that are asked for, and the members that anything speaks of. */
+  readonly elements: Map<string, Value>
+  readonly members: Node[]
   isVaried: boolean
   unknown: Unknown | undefined
   texts: Texts | undefined
   readonly held: Map<string, Unknown>
+  readonly contents: Map<'list' | 'map', Contents>
 }
+
+/** What is in a list or an object: what is named, whether there is anything else, and how many. */
+export interface Contents {
+  readonly whole: Unknown
+  readonly named: readonly { readonly value: Value; readonly unknown: Unknown }[]
+  readonly other: Unknown
+  readonly count: Unknown
+}
+
+/** With more there are too many ways to be so many. */
+const MOST_COUNTED = 7
 
 /**
  * All attributes that some conditions read, as a tree: `jwt.realm.roles` is there only if
@@ -62,11 +86,77 @@ export class AttributeTree {
 
   /** Whether these are elements of it, where it is a list, or members, where it is an object. */
   askElements(attribute: Attribute, elements: readonly Value[]): void {
-    this.#node(attribute).hasElements = true
+    const node = this.#node(attribute)
+    node.hasElements = true
     for (const element of elements) {
+      node.elements.set(idOf(element), element)
       const member = this.member(attribute, element)
       if (member !== undefined) this.#node(member)
     }
+  }
+
+  /** What else is in it, or up to some bound how much. */
+  askContents(attribute: Attribute, counted = -1): void {
+    const node = this.#node(attribute)
+    node.hasElements = true
+    node.hasMembers = true
+    node.counted = Math.max(node.counted, counted)
+  }
+
+  /** Whether no element can be two of those that are named, as large numbers may. */
+  isTold(attribute: Attribute): boolean {
+    const { elements } = this.#node(attribute)
+    return [...elements.values()].every((one) => !isNumber(one) || isModest(plainNumber(one)))
+  }
+
+  isCountable(attribute: Attribute): boolean {
+    const { elements, members } = this.#node(attribute)
+    return Math.max(elements.size, members.length) <= MOST_COUNTED && this.isTold(attribute)
+  }
+
+  contents(attribute: Attribute, kind: 'list' | 'map'): Contents {
+    const node = this.#node(attribute)
+    const known = node.contents.get(kind)
+    if (known !== undefined) return known
+    const whole = this.#unknown(node)
+    const isNamed = new Set([...node.elements.values(), ...node.members.map(lastStep)])
+    const names: string[] = []
+    for (let number = 1; names.length <= node.counted + 1; number++) {
+      const name = number === 1 ? 'other' : `other-${number}`
+      if (!isNamed.has(name)) names.push(name)
+    }
+    const [name] = names as [string]
+    const counts = Array.from({ length: node.counted + 2 }, (_, count) => {
+      return { kind: 'count', count, names } as const
+    })
+    const part = { whole: { unknown: whole, within: kind } }
+    const made: Contents = {
+      whole,
+      named:
+        kind === 'list'
+          ? [...node.elements.values()].map((value) => {
+              return { value, unknown: this.held(attribute, value) }
+            })
+          : node.members.map((one) => ({ value: lastStep(one), unknown: this.#unknown(one) })),
+      other: {
+        ...part,
+        id: `another in ${whole.id}, a ${kind}`,
+        steps: kind === 'list' ? node.steps : [...node.steps, name],
+        possibilities: [
+          { kind: 'absent' },
+          kind === 'list' ? { kind: 'held', element: name } : { kind: 'value', value: null },
+          { kind: 'unreachable' },
+        ],
+      },
+      count: {
+        ...part,
+        id: `size of ${whole.id}, a ${kind}`,
+        steps: node.steps,
+        possibilities: [...counts, { kind: 'unreachable' }],
+      },
+    }
+    node.contents.set(kind, made)
+    return made
   }
 
   /** The member that a value names; undefined where no object can have it. */
@@ -141,11 +231,16 @@ export class AttributeTree {
       hints: new Set(),
       hasElements: false,
       hasMembers: false,
+      counted: -1,
+      elements: new Map(),
+      members: [],
       isVaried: false,
       unknown: undefined,
       texts: undefined,
       held: new Map(),
+      contents: new Map(),
     }
+    above?.members.push(node)
     this.#nodes.set(id, node)
     return node
   }
@@ -271,8 +366,12 @@ function numberValues({ asks }: Node, domain: NumberDomain): readonly Value[] {
   return numbersFor(asked, domain)
 }
 
+function lastStep({ steps }: Node): string {
+  return steps.at(-1) as string
+}
+
 /** Equal values have the same one: 1, 1u and 1.0. */
-function idOf(value: Value): string {
+export function idOf(value: Value): string {
   if (isNumber(value)) return String(plainNumber(value))
   return JSON.stringify(value)
 }

@@ -26,11 +26,17 @@ describe('forms of conditions that are looked into', () => {
     "jwt.a == ip('10.0.0.1')",
     "jwt.a < 'b'",
     'jwt.a == {}',
-    "jwt.a == ['b']",
-    'size(jwt.a) > 1',
+    "jwt.a == ['b', 'c']",
+    'size(jwt.a) > 1000',
+    'size(jwt) > 1',
     'size(request.path) > 500',
     "jwt.a.exists(x, x.startsWith('b'))",
-    "jwt.a.all(x, x == 'b')",
+    "jwt.a.all(x, x.startsWith('b'))",
+    "jwt.a.all(x, x == 'b' || x != 'c')",
+    "jwt.a.all(x, x != 'b' && x != 'c' && x != 'd')",
+    "jwt.a.exists_one(x, x == 'b')",
+    "source.subjectAltNames.all(x, x == 'b')",
+    "jwt.a.split('b').exists(x, x == 'ab')",
     "jwt.a[0] == 'b'",
     "jwt.a.lowerAscii() == 'b'",
     "jwt.?a.orValue('') == 'b'",
@@ -42,7 +48,7 @@ describe('forms of conditions that are looked into', () => {
   }
 
   it('names the parts that are not', () => {
-    const text = "jwt.a == 'b' && (size(jwt.c) > 1 || !(jwt.d == jwt.e))"
-    assert.deepEqual(partsNotCovered(termOf(text), text), ['size(jwt.c) > 1', 'jwt.d == jwt.e'])
+    const text = "jwt.a == 'b' && (jwt.c[0] == 1 || !(jwt.d == jwt.e))"
+    assert.deepEqual(partsNotCovered(termOf(text), text), ['jwt.c[0] == 1', 'jwt.d == jwt.e'])
   })
 })

@@ -44,11 +44,19 @@ export const COVERED_FORMS = {
   part: { example: "request.path.contains('/admin/')", types: ['string', 'json'] },
   /** Of a constant regular expression that is not too large. */
   pattern: { example: "request.path.matches('^/v[0-9]+/')", types: ['string', 'json'] },
-  /** With a small whole number; of strings alone, since lists and objects have a size too. */
+  /** With a small whole number. */
   length: { example: 'size(request.path) > 2', types: ['string'] },
+  /** With a small whole number; a string, a list or an object. */
+  count: { example: 'size(jwt.groups) > 1', types: ['json'] },
+  /** With plain words, and a separator such as a blank or a comma; of a long text, an error. */
+  word: { example: "jwt.scope.split(' ').exists(s, s == 'read')", types: ['string', 'json'] },
   /** An element of a list, or a name of a member of an object. */
   element: { example: "'eng' in jwt.groups", types: ['json', 'list'] },
   some: { example: "jwt.groups.exists(g, g == 'eng')", types: ['json', 'list'] },
+  none: { example: "jwt.groups.all(g, g != 'eng')", types: ['json', 'list'] },
+  every: { example: "jwt.groups.all(g, g in ['eng', 'ops'])", types: ['json'] },
+  /** With a list of one element, or none. */
+  single: { example: "jwt.groups == ['eng']", types: ['json'] },
 } as const satisfies Record<string, Form>
 
 export type FormName = keyof typeof COVERED_FORMS

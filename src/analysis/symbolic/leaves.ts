@@ -3,6 +3,7 @@ import {
   type ConstantTerm,
   children,
   type FieldTerm,
+  type LocalTerm,
   type LoopTerm,
   type MemberTerm,
   type Term,
@@ -39,9 +40,27 @@ export type Leaf =
       readonly form: FormName
       readonly attribute: Attribute
       readonly elements: readonly Value[]
+      readonly asked: Asked
+    }
+  /** How many elements there are, or characters. */
+  | {
+      readonly kind: 'counts'
+      readonly form: FormName
+      readonly attribute: Attribute
+      readonly longest: number
+    }
+  /** Whether it is this list, of one element or none. */
+  | {
+      readonly kind: 'single'
+      readonly form: FormName
+      readonly attribute: Attribute
+      readonly elements: readonly Value[]
     }
   /** Anything else: what it reads is known, not what values it tells apart. */
   | { readonly kind: 'opaque'; readonly attributes: readonly Attribute[] }
+
+/** Whether some element is one of those named, none is, every one is, or some is another. */
+export type Asked = 'some' | 'none' | 'every' | 'another'
 
 /** What a leaf compares its attribute with. */
 export interface Asks {
@@ -74,7 +93,7 @@ function coveredLeaf(term: Term): Leaf | undefined {
     case 'member':
       return membership(term)
     case 'loop':
-      return existence(term)
+      return word(term) ?? ofElements(term)
     case 'call':
       return callLeaf(term)
     default:
@@ -92,7 +111,9 @@ function plain(form: FormName, subject: Term, asks: Asks): Leaf | undefined {
 function equality(subject: Term, constant: Term): Leaf | undefined {
   if (constant.kind !== 'constant') return undefined
   const { value } = constant
-  if (value instanceof Ip) return plain('address', subject, { ranges: [single(value)] })
+  if (isNumber(value) && isSize(subject)) return size(subject, value)
+  if (Array.isArray(value)) return single(subject, value)
+  if (value instanceof Ip) return plain('address', subject, { ranges: [oneAddress(value)] })
   return isSimple(value) ? plain('equality', subject, { equal: [value] }) : undefined
 }
 
@@ -101,12 +122,14 @@ function membership(term: MemberTerm): Leaf | undefined {
   if (container.kind === 'constant' && Array.isArray(container.value)) {
     const values = container.value as readonly Value[]
     if (values.length > 0 && values.every((value) => value instanceof Ip)) {
-      return plain('address', element, { ranges: values.map((value) => single(value as Ip)) })
+      return plain('address', element, { ranges: values.map((value) => oneAddress(value as Ip)) })
     }
     return values.every(isSimple) ? plain('choice', element, { equal: values }) : undefined
   }
   if (element.kind !== 'constant' || !isSimple(element.value)) return undefined
-  return keyPresence(term, element, container) ?? holds('element', container, [element.value])
+  return (
+    keyPresence(term, element, container) ?? holds('element', container, [element.value], 'some')
+  )
 }
 
 /** `'x-team' in request.headers`: as good as `has`. */
@@ -120,29 +143,96 @@ function keyPresence(term: MemberTerm, key: ConstantTerm, container: Term): Leaf
   return { kind: 'plain', form: 'key', attribute, asks: {}, term: own }
 }
 
-/** `list.exists(x, x == 'a')` and `list.exists(x, x in ['a', 'b'])` */
-function existence(term: LoopTerm): Leaf | undefined {
-  const { macro, second, first, body, range, filter } = term
-  if (macro !== 'exists' || second !== undefined || filter !== undefined) return undefined
-  const isElement = (one: Term) => one.kind === 'local' && one.slot === first.slot
-  if (body.kind === 'equal' && !body.negated) {
-    const other = isElement(body.left) ? body.right : body.left
-    const own = other === body.right ? body.left : body.right
-    if (!isElement(own) || other.kind !== 'constant' || !isSimple(other.value)) return undefined
-    return holds('some', range, [other.value])
+/** `list.exists(x, x == 'a')`, `list.all(x, x in ['a', 'b'])`, `list.all(x, x != 'a')` */
+function ofElements({ macro, second, first, body, range, filter }: LoopTerm): Leaf | undefined {
+  if ((macro !== 'exists' && macro !== 'all') || second !== undefined || filter !== undefined) {
+    return undefined
   }
-  if (body.kind !== 'member' || !isElement(body.element)) return undefined
-  const { container } = body
-  if (container.kind !== 'constant' || !Array.isArray(container.value)) return undefined
-  return container.value.every(isSimple) ? holds('some', range, container.value) : undefined
+  const named = namedBy(body, first)
+  if (named === undefined) return undefined
+  if (macro === 'exists' && named.isOneOf) return holds('some', range, named.values, 'some')
+  if (macro === 'all' && !named.isOneOf) return holds('none', range, named.values, 'none')
+  return holds('every', range, named.values, macro === 'all' ? 'every' : 'another')
 }
 
-function holds(form: FormName, whole: Term, elements: readonly Value[]): Leaf | undefined {
+interface Named {
+  readonly values: readonly Value[]
+  /** Or none of them. */
+  readonly isOneOf: boolean
+  readonly comparisons: number
+}
+
+/** With more, a list that fits into a token may take more than an evaluation may cost. */
+const MOST_COMPARISONS = 2
+
+/** The constants that an element is compared with. No such comparison is an error. */
+function namedBy(body: Term, element: LocalTerm): Named | undefined {
+  const isElement = (one: Term) => one.kind === 'local' && one.slot === element.slot
+  switch (body.kind) {
+    case 'not': {
+      const inner = namedBy(body.operand, element)
+      return inner && { ...inner, isOneOf: !inner.isOneOf }
+    }
+    case 'and':
+    case 'or': {
+      const [left, right] = [namedBy(body.left, element), namedBy(body.right, element)]
+      const isOneOf = body.kind === 'or'
+      if (left?.isOneOf !== isOneOf || right?.isOneOf !== isOneOf) return undefined
+      const comparisons = left.comparisons + right.comparisons
+      if (comparisons > MOST_COMPARISONS) return undefined
+      return { values: [...left.values, ...right.values], isOneOf, comparisons }
+    }
+    case 'equal': {
+      const [own, other] = isElement(body.left) ? [body.left, body.right] : [body.right, body.left]
+      if (!isElement(own) || other.kind !== 'constant' || !isSimple(other.value)) return undefined
+      return { values: [other.value], isOneOf: !body.negated, comparisons: 1 }
+    }
+    case 'member': {
+      const { container } = body
+      if (!isElement(body.element) || container.kind !== 'constant') return undefined
+      const { value } = container
+      if (!Array.isArray(value) || !value.every(isSimple)) return undefined
+      return { values: value as readonly Value[], isOneOf: true, comparisons: 1 }
+    }
+    default:
+      return undefined
+  }
+}
+
+function holds(
+  form: FormName,
+  whole: Term,
+  elements: readonly Value[],
+  asked: Asked,
+): Leaf | undefined {
   const { type } = whole
   const isStrings = type.kind === 'list' && type.element.kind === 'string'
   if (!isCoveredType(form, type) || (type.kind === 'list' && !isStrings)) return undefined
   const attribute = attributeOf(whole)
-  return attribute && { kind: 'holds', form, attribute, elements }
+  return attribute && { kind: 'holds', form, attribute, elements, asked }
+}
+
+/** `jwt.groups == ['eng']`: with more elements, their order matters. */
+function single(subject: Term, elements: readonly Value[]): Leaf | undefined {
+  const attribute = attributeOf(subject)
+  if (attribute === undefined || !isCoveredType('single', subject.type)) return undefined
+  if (elements.length > 1 || !elements.every(isSimple)) return undefined
+  return { kind: 'single', form: 'single', attribute, elements }
+}
+
+/** `jwt.scope.split(' ').exists(s, s == 'read')`: true of what a regular expression matches. */
+function word({ macro, second, first, body, range, filter }: LoopTerm): Leaf | undefined {
+  if (range.kind !== 'call' || range.name !== 'split' || range.args.length !== 2) return undefined
+  if (macro !== 'exists' || second !== undefined || filter !== undefined) return undefined
+  const [text, separator] = range.args as [Term, Term]
+  const named = namedBy(body, first)
+  if (named?.isOneOf !== true || separator.kind !== 'constant') return undefined
+  const by = separator.value
+  if (typeof by !== 'string' || !/^[ ,;:/]$/.test(by)) return undefined
+  const words = named.values.filter((value) => typeof value === 'string' && /^[\w-]+$/.test(value))
+  if (words.length === 0 || words.length < named.values.length) return undefined
+  const pattern = `(?:^|${by})(?:${words.join('|')})(?:${by}|$)`
+  return patternMachine(pattern) === undefined ? undefined : plain('word', text, { pattern })
 }
 
 /** Beyond it there are too many lengths to go through. */
@@ -173,13 +263,24 @@ function callLeaf({ name, args, overloads }: CallTerm): Leaf | undefined {
   if (!COMPARISONS.has(name)) return undefined
   const [subject, constant] = second.kind === 'constant' ? [first, second] : [second, first]
   if (constant.kind !== 'constant' || !isNumber(constant.value)) return undefined
-  const [counted] = subject.kind === 'call' && subject.name === 'size' ? subject.args : []
-  if (counted !== undefined) {
-    const { value } = constant
-    if (typeof value !== 'number' || !(value >= 0 && value <= LONGEST)) return undefined
-    return plain('length', counted, { length: Math.ceil(value) })
-  }
+  if (isSize(subject)) return size(subject, constant.value)
   return plain('order', subject, { bound: constant.value })
+}
+
+function isSize(term: Term): term is CallTerm {
+  return term.kind === 'call' && term.name === 'size' && term.args.length === 1
+}
+
+/** A size that is compared with a small number: of a text, or of a claim of any type. */
+function size({ args }: CallTerm, bound: Value): Leaf | undefined {
+  const [counted] = args as readonly [Term]
+  if (typeof bound !== 'number' || !(bound >= 0 && bound <= LONGEST)) return undefined
+  const longest = Math.ceil(bound)
+  const attribute = attributeOf(counted)
+  if (attribute === undefined || !isCoveredType('count', counted.type)) {
+    return plain('length', counted, { length: longest })
+  }
+  return { kind: 'counts', form: 'count', attribute, longest }
 }
 
 /** Equal only to itself, or to the same number of another type. */
@@ -187,7 +288,7 @@ function isSimple(value: Value): boolean {
   return value === null || ['string', 'boolean'].includes(typeof value) || isNumber(value)
 }
 
-function single(ip: Ip): Cidr {
+function oneAddress(ip: Ip): Cidr {
   return new Cidr(ip, ip.family === 4 ? 32 : 128)
 }
 

@@ -48,7 +48,8 @@ export function plainNumber(constant: Value): number | bigint {
 /** Up to here an int and a double that are compared as doubles are compared exactly. */
 const EXACT = 2 ** 52
 
-function isModest(bound: number | bigint): boolean {
+/** Such a number equals no two of its like. */
+export function isModest(bound: number | bigint): boolean {
   return typeof bound === 'number' && Math.abs(bound) <= EXACT
 }
 

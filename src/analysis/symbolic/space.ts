@@ -5,6 +5,7 @@ import type { Environment } from '../../cel/index.ts'
 import { DEFAULT_FUEL } from '../../cel/values/fuel.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { AttributeTree, type Facts } from './attribute-tree.ts'
+import { ContentsFormulas, isToldOfContents, learnContents } from './contents.ts'
 import type { FormName } from './forms.ts'
 import { ALWAYS, all, any, type Formula, literal, NEVER } from './formula.ts'
 import { hintsIn } from './hints.ts'
@@ -42,6 +43,7 @@ export type Mode = 'proof' | 'search'
 /** Requests as far as some conditions can tell them apart. */
 export class Space {
   readonly #tree: AttributeTree
+  readonly #contents: ContentsFormulas
   readonly #mode: Mode
   readonly #leaves = new Map<Term, Leaf>()
   readonly #outcomes = new Map<string, Unknown>()
@@ -55,6 +57,7 @@ export class Space {
   constructor(environment: Environment, facts: Facts, mode: Mode) {
     const isAlwaysSet = (variable: string) => environment.variables.get(variable)?.set === 'always'
     this.#tree = new AttributeTree(facts, isAlwaysSet)
+    this.#contents = new ContentsFormulas(this.#tree)
     this.#mode = mode
   }
 
@@ -66,7 +69,7 @@ export class Space {
   /** What holds of every request. */
   get axioms(): readonly Formula[] {
     const hosts = this.#hosts === undefined ? [] : oneHost(this.#tree, this.#hosts)
-    return [...this.#axioms, ...hosts]
+    return [...this.#axioms, ...this.#contents.axioms, ...hosts]
   }
 
   /** All conditions are told before the first formula is made of one. */
@@ -81,10 +84,13 @@ export class Space {
       const attributes = leaf.kind === 'opaque' ? leaf.attributes : [leaf.attribute]
       const own = attributes.map((attribute) => renamed(attribute, condition.names))
       if (this.#mode === 'search') this.#learnHosts(own, leaf)
+      // How long a text may be before it is an error is not looked into.
+      if (leaf.kind !== 'opaque' && leaf.form === 'word') this.#isExact = false
       if (leaf.kind === 'plain') this.#tree.ask(own[0] as Attribute, leaf.asks)
-      else if (leaf.kind === 'holds') {
-        this.#tree.askElements(own[0] as Attribute, leaf.elements)
-        const texts = leaf.elements.filter((element) => typeof element === 'string')
+      else if (leaf.kind !== 'opaque') {
+        learnContents(this.#tree, own[0] as Attribute, leaf)
+        const elements = leaf.kind === 'counts' ? [] : leaf.elements
+        const texts = elements.filter((element) => typeof element === 'string')
         if (this.#mode === 'search') this.#tree.hint(own[0] as Attribute, texts)
       } else {
         this.#isExact = false
@@ -192,56 +198,40 @@ export class Space {
     if (leaf.kind === 'opaque') return this.#opaque(term, leaf.attributes, outcomes, condition)
     const attribute = renamed(leaf.attribute, condition.names)
     const unknown = this.#tree.unknown(attribute)
-    if (leaf.kind === 'holds') return this.#holds(term, leaf, outcomes, condition)
-    if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) {
+    if (!this.#isTold(leaf, attribute)) {
       this.#isExact = false
       return this.#opaque(term, [leaf.attribute], outcomes, condition)
     }
-    const comesOut = evaluation(leaf.term ?? term, leaf.attribute.steps, unknown)
-    return literal(unknown, (index) => {
+    const asked = leaf.kind === 'plain' ? (leaf.term ?? term) : term
+    const comesOut = evaluation(asked, leaf.attribute.steps, unknown)
+    if (leaf.kind !== 'plain') {
+      return this.#contents.formula(leaf, attribute, comesOut, outcomes)
+    }
+    const own = literal(unknown, (index) => {
       return (comesOut(unknown.possibilities[index] as Possibility) & outcomes) !== 0
     })
+    const isTooLong = leaf.form === 'word' && this.#mode === 'proof'
+    return isTooLong ? this.#unlessTooLong(term, own, outcomes, condition) : own
   }
 
-  /** An element of a list, or the name of a member of an object. */
-  #holds(
-    term: Term,
-    leaf: Extract<Leaf, { kind: 'holds' }>,
-    outcomes: Outcomes,
-    condition: Condition,
-  ): Formula {
-    const attribute = renamed(leaf.attribute, condition.names)
-    const unknown = this.#tree.unknown(attribute)
-    const comesOut = evaluation(term, leaf.attribute.steps, unknown)
-    const isMeant = (index: number) => {
-      const possibility = unknown.possibilities[index] as Possibility
-      if (possibility.kind === 'list' || possibility.kind === 'map') return false
-      return (comesOut(possibility) & outcomes) !== 0
+  /** A text of so many words that the evaluation may cost no more is an error. */
+  #unlessTooLong(term: Term, own: Formula, outcomes: Outcomes, { names }: Condition): Formula {
+    const id = `${termKey(term)} is too long # ${[...(names ?? [])].flat().join(' ')}`
+    let unknown = this.#outcomes.get(id)
+    if (unknown === undefined) {
+      const possibilities = [ANY, ERROR].map((outcome) => ({ kind: 'outcome', outcome }) as const)
+      unknown = { id, whole: undefined, steps: [], possibilities }
+      this.#outcomes.set(id, unknown)
     }
-    const elements = leaf.elements.map((element) => this.#tree.held(attribute, element))
-    const members = leaf.elements.flatMap((element) => {
-      const member = this.#tree.member(attribute, element)
-      return member === undefined ? [] : [this.#tree.unknown(member)]
-    })
-    const isThere = (own: Unknown) =>
-      literal(own, (index) => {
-        const kind = own.possibilities[index]?.kind
-        return kind !== 'absent' && kind !== 'unreachable'
-      })
-    const none = (parts: readonly Unknown[]) =>
-      parts.map((own) => literal(own, isKind(own, 'absent')))
-    const ways = [literal(unknown, isMeant)]
-    if (outcomes & TRUE) {
-      ways.push(
-        ...elements.map((own) => literal(own, isKind(own, 'held'))),
-        ...members.map(isThere),
-      )
-    }
-    if (outcomes & FALSE) {
-      ways.push(all([literal(unknown, isKind(unknown, 'list')), ...none(elements)]))
-      ways.push(all([literal(unknown, isKind(unknown, 'map')), ...none(members)]))
-    }
-    return any(ways)
+    const isTooLong = literal(unknown, (index) => index === 1)
+    const ways = [all([own, literal(unknown, (index) => index === 0)])]
+    return any(outcomes & ERROR ? [...ways, isTooLong] : ways)
+  }
+
+  /** Whether there is a possibility for each class of values that the leaf tells apart. */
+  #isTold(leaf: Exclude<Leaf, { kind: 'opaque' }>, attribute: Attribute): boolean {
+    if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) return false
+    return leaf.kind === 'plain' || isToldOfContents(this.#tree, attribute, leaf)
   }
 
   #opaque(
@@ -288,7 +278,14 @@ export class Space {
 }
 
 /** Forms that need a text of every class, of which there may be too many. */
-const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set(['suffix', 'part', 'pattern', 'length'])
+const BY_WHOLE_TEXT: ReadonlySet<FormName> = new Set([
+  'suffix',
+  'part',
+  'pattern',
+  'word',
+  'length',
+  'count',
+])
 
 /** `a && b` is `decisive` where one of the two is, and the other outcome where both are that. */
 function logic(
@@ -318,10 +315,6 @@ function logic(
 
 function wholeVariable(name: string): Attribute {
   return { steps: [name], types: [mapOf(STRING, JSON_VALUE)] }
-}
-
-function isKind(unknown: Unknown, kind: Possibility['kind']): (index: number) => boolean {
-  return (index) => unknown.possibilities[index]?.kind === kind
 }
 
 function renamed(attribute: Attribute, names: Condition['names']): Attribute {

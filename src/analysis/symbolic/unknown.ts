@@ -26,6 +26,8 @@ export type Possibility =
   | { readonly kind: 'list' }
   /** The list holds the element. */
   | { readonly kind: 'held'; readonly element: Value }
+  /** The list or map has so many elements; names for those of a map that nothing asks for. */
+  | { readonly kind: 'count'; readonly count: number; readonly names: readonly string[] }
   | { readonly kind: 'outcome'; readonly outcome: number }
 
 /** Whether a possibility of a part goes with one of its whole. */

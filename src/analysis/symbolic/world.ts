@@ -1,5 +1,6 @@
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import type { Assignment } from './solve.ts'
+import type { Possibility } from './unknown.ts'
 
 /** Attributes of one request: variables as expressions read them, as far as anything is known. */
 export type World = JsonObject
@@ -24,7 +25,27 @@ export function worldOf(assignment: Assignment): World {
       }
     }
   }
+  for (const [{ steps }, possibility] of assignment) {
+    if (possibility.kind === 'count') place(world, steps, filled(at(world, steps), possibility))
+  }
   return world
+}
+
+/** As many elements as it has to have: a list repeats one, an object has others. */
+function filled(
+  value: Value | undefined,
+  { count, names }: Extract<Possibility, { kind: 'count' }>,
+): Value {
+  if (Array.isArray(value)) {
+    const last = value.at(-1) as Value
+    return [...value, ...Array.from({ length: count - value.length }, () => last)]
+  }
+  const object: Record<string, Value> = { ...(value as JsonObject) }
+  for (const name of names) {
+    if (Object.keys(object).length >= count) break
+    object[name] ??= null
+  }
+  return object
 }
 
 function at(world: JsonObject, steps: readonly string[]): Value | undefined {
