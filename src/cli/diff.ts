@@ -193,6 +193,8 @@ function toJson(value: unknown, indent?: number): string {
       if (typeof member === 'bigint') return raw(String(member))
       if (member instanceof Uint) return raw(String(member.value))
       if (member instanceof Double) return member.value
+      // Without a fraction it would be read as a whole number, which compares differently.
+      if (typeof member === 'number' && isLargeDouble(member)) return raw(`${member}.0`)
       if (member === Infinity || member === -Infinity) {
         return raw(member > 0 ? '1e999' : '-1e999')
       }
@@ -200,6 +202,10 @@ function toJson(value: unknown, indent?: number): string {
     },
     indent,
   )
+}
+
+function isLargeDouble(number: number): boolean {
+  return Number.isInteger(number) && !Number.isSafeInteger(number) && Math.abs(number) < 1e21
 }
 
 function parse(args: readonly string[]) {

@@ -40,7 +40,7 @@ export const checkDiff: Check = async (pair) => {
   const said = await tools(['diff', old.file, now.file, '--json', '--fail-on-newly-admitted'])
   // Whole numbers beyond what a double holds stay as they were written.
   const found = JSON.parse(
-    said.out.replaceAll(/"(?:[^"\\]|\\.)*"|-?\d{16,}(?=[\s,\]}])/g, (part) =>
+    said.out.replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?:\.\d+)?(?=[\s,\]}])/g, (part) =>
       part.startsWith('"') ? part : `"#${part}"`,
     ),
   ) as Diff
@@ -180,7 +180,7 @@ function probeFor(
       version: example.host === '' ? '1.0' : '1.1',
       host: example.host === '' ? undefined : example.host,
       headers: Object.entries(example.headers).filter(([name]) => name.toLowerCase() !== 'host'),
-      ...(jwt === undefined ? {} : { claims: JSON.stringify(jwt).replaceAll(/"#(-?\d+)"/g, '$1') }),
+      ...(jwt === undefined ? {} : { claims: JSON.stringify(jwt).replaceAll(/"#(-?\d+(?:\.\d+)?)"/g, '$1') }),
       ...(apiKey === undefined ? {} : { apiKey: API_KEY }),
     },
   }

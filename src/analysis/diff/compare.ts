@@ -14,7 +14,7 @@ import {
   otherCertificates,
   withCertificateOf,
 } from './certificates.ts'
-import { type Disguise, disguises } from './credentials.ts'
+import { type Disguise, disguises, takesOneOfEach, withKnownKey } from './credentials.ts'
 import {
   aligned,
   doorFor,
@@ -216,7 +216,7 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const isShown = ({ refusing }: Found) => refusing.reason.startsWith('401')
   if (examples.some(isShown)) return byRules
   for (const disguise of disguises(other, entry)) {
-    const { found } = example(given, entry, proof.facts, sides, disguise)
+    const { found } = example(given, entry, proof.facts, sides, other, disguise)
     if (found === undefined) continue
     if (isShown(found)) return { ...byRules, examples: [...examples, found] }
   }
@@ -238,7 +238,7 @@ function searchRules(
     if (examples.length >= MOST_EXAMPLES) break
     const known = solve([...proof.given, proof.ways[index] as Formula]).kind
     if (known === 'impossible') continue
-    const { found, instead } = example([...given, way], entry, proof.facts, sides)
+    const { found, instead } = example([...given, way], entry, proof.facts, sides, other)
     if (found !== undefined) examples.push(found)
     else if (proof.isExact && known === 'possible' && instead !== undefined) untold = instead
     else untold = uncoveredText(other === 'none' ? [entry] : [entry, other], proof.conditions)
@@ -253,6 +253,7 @@ function example(
   entry: Entry,
   facts: Facts,
   sides: Sides,
+  other: Entry | 'none',
   disguise: Disguise = (request) => request,
 ): { readonly found?: Found; readonly instead?: string } {
   const avoided: Formula[] = []
@@ -260,11 +261,15 @@ function example(
   for (let tries = 0; tries < MOST_TRIES; tries++) {
     const solution = solve([...formulas, ...avoided])
     if (solution.kind !== 'possible') break
-    const request = disguise(exampleOf(worldOf(solution.assignment), entry, facts))
+    const made = disguise(exampleOf(worldOf(solution.assignment), entry, facts))
+    const known = withKnownKey(made, other === 'none' ? [entry] : [entry, other])
+    const request = known ?? made
     const { refusing, admitting } = judge(request, entry, sides)
     const isShown =
+      known !== undefined &&
       refusing?.isAdmitted === false &&
       admitting?.isAdmitted === true &&
+      (Object.keys(request.identity).length === 0 || takesOneOfEach(entry)) &&
       // Both were asked about the whole of it: it is shown for this route only if that takes it.
       (entry.match === undefined || admitting.route === entry.route)
     if (isShown) return { found: { example: request, refusing, admitting } }

@@ -1,5 +1,9 @@
+import type { JsonObject } from '../../cel/values/value.ts'
+import { canonicalJson } from '../../model/json.ts'
+import type { ApiKey } from '../../policies/api-key/schema.ts'
+import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
-import { issuersOf } from '../scopes.ts'
+import { credentialsOf, issuersOf } from '../scopes.ts'
 import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
 import type { ExampleRequest } from './example.ts'
 
@@ -33,6 +37,57 @@ export function disguises(refusing: Entry, admitting: Entry): readonly Disguise[
     }
   }
   return found
+}
+
+/**
+ * Whether one credential of each kind is enough for the way. Where two authentications look for a
+ * kind in two places, or accept others, an example would have to say which is where.
+ */
+export function takesOneOfEach(entry: Entry): boolean {
+  const kinds = Map.groupBy(authenticationsOf(entry), ({ kind }) => kind)
+  return [...kinds.values()].every((own) => new Set(own.map(placeOf)).size === 1)
+}
+
+function placeOf(policy: ReturnType<typeof authenticationsOf>[number]): string {
+  if (policy.kind !== 'jwtAuthentication') return credentialsOf(policy)
+  // Of a token it is known by which issuer it is made.
+  return canonicalJson((policy.value as JwtAuthentication).location)
+}
+
+/**
+ * The example with a key that both ways know, and all of its metadata: metadata are those of a key
+ * that is configured, so that they cannot be made up. Undefined: there is no such key.
+ */
+export function withKnownKey(
+  request: ExampleRequest,
+  ways: readonly Entry[],
+): ExampleRequest | undefined {
+  const { apiKey: wanted } = request.identity
+  if (wanted === undefined) return request
+  const lists = ways.flatMap(keysOn)
+  const [first, ...others] = lists
+  const isOf = (key: Key) => (one: Key) =>
+    one.keyHash === key.keyHash && canonicalJson(one.metadata) === canonicalJson(key.metadata)
+  const found = first?.find(
+    (key) =>
+      Object.entries(wanted).every(
+        ([name, value]) => canonicalJson(key.metadata[name]) === canonicalJson(value),
+      ) && others.every((list) => list.some(isOf(key))),
+  )
+  if (found === undefined) return undefined
+  return { ...request, identity: { ...request.identity, apiKey: found.metadata as JsonObject } }
+}
+
+type Key = Pick<ApiKey['keys'][number], 'keyHash' | 'metadata'>
+
+/** Of each authentication by keys on the way. */
+function keysOn(entry: Entry): readonly (readonly Key[])[] {
+  return authenticationsOf(entry).flatMap(({ kind, value }) => {
+    if (kind === 'apiKey') return [(value as ApiKey).keys]
+    if (kind !== 'authentication') return []
+    const { anyOf } = value as Authentication
+    return anyOf.filter((one) => one.kind === 'apiKey').map((one) => (one.value as ApiKey).keys)
+  })
 }
 
 /** No key, no token and no password. */
