@@ -180,7 +180,9 @@ function probeFor(
       version: example.host === '' ? '1.0' : '1.1',
       host: example.host === '' ? undefined : example.host,
       headers: Object.entries(example.headers).filter(([name]) => name.toLowerCase() !== 'host'),
-      ...(jwt === undefined ? {} : { claims: JSON.stringify(jwt).replaceAll(/"#(-?\d+(?:\.\d+)?)"/g, '$1') }),
+      ...(jwt === undefined
+        ? {}
+        : { claims: JSON.stringify(jwt).replaceAll(/"#(-?\d+(?:\.\d+)?)"/g, '$1') }),
       ...(apiKey === undefined ? {} : { apiKey: API_KEY }),
     },
   }

@@ -184,7 +184,8 @@ function readAnswer(text: string, isHead: boolean, isOver: boolean): Answer | 'm
   if (hasBody && length < 0 && !isOver) return 'more'
   if (hasBody && body.length < length) return isOver ? { outcome: CLOSED, closes: true } : 'more'
   const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
-  const isDirect = status === 200 && (body.startsWith('direct ') || /\r\nx-direct:/.test(head))
+  // The gateway itself says 200 for nothing else; a response to HEAD has no body to know it by.
+  const isDirect = status === 200
   const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
   return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
 }

@@ -1,9 +1,10 @@
 import { Ip } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { clientsOf } from '../place-facts.ts'
+import { issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
-import type { Entry } from './entries.ts'
+import { authenticationsOf, type Entry } from './entries.ts'
 import { PARAMETERS } from './route-conditions.ts'
 
 /** A request that was made up: what matters is as found, the rest as simple as can be. */
@@ -56,7 +57,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     source: address instanceof Ip ? address.text : SOMEWHERE,
     sni: typeof hostname === 'string' ? hostname : undefined,
     certificate: certificateOf(certificate, entry),
-    identity: identitiesIn(world, facts),
+    identity: identitiesIn(world, facts, entry),
   }
 }
 
@@ -100,7 +101,11 @@ function textsOf(headers: Value | undefined): Readonly<Record<string, string>> {
 }
 
 /** Variables are named after who verified them: `jwt#…`. A token says who issued it. */
-function identitiesIn(world: World, facts: Facts): Readonly<Record<string, JsonObject>> {
+function identitiesIn(
+  world: World,
+  facts: Facts,
+  entry: Entry,
+): Readonly<Record<string, JsonObject>> {
   const found: Record<string, JsonObject> = {}
   const issuers = new Map<string, readonly Value[]>()
   for (const [name, value] of Object.entries(world)) {
@@ -117,8 +122,18 @@ function identitiesIn(world: World, facts: Facts): Readonly<Record<string, JsonO
     // What is verified in two places is one and the same.
     found[variable] = { ...(value as JsonObject), ...found[variable] }
   }
-  for (const [variable, [iss]] of issuers) {
+  for (const [variable, [shared]] of issuers) {
+    // One that the way itself takes, where no issuer is taken by both sides.
+    const iss = shared ?? issuerOf(entry)
     if (iss !== undefined) found[variable] = { iss, ...found[variable] }
   }
   return found
+}
+
+/** An issuer whose tokens all authentications of the way take. */
+function issuerOf(entry: Entry): string | undefined {
+  const [first = [], ...others] = authenticationsOf(entry)
+    .map(issuersOf)
+    .filter((own) => own.length > 0)
+  return first.find((issuer) => others.every((own) => own.includes(issuer)))
 }
