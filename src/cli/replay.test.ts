@@ -291,6 +291,24 @@ describe('portcullis replay', () => {
     assert.equal((await replay(shown, OLD, '--old', other)).code, 0)
   })
 
+  it('does not judge by a source that the new file would see otherwise', async () => {
+    const hops = (count: number) => `frontendPolicies: { http: { trustedHops: ${count} } }
+gateways:
+  default: { port: 8080 }
+routes:
+  - name: api
+    policies: { authorization: { rules: [{ allow: "cidr('10.0.0.0/8').containsIP(source.address)" }] } }
+    backends: [{ host: 'a:80' }]
+`
+    const record = recordOf({
+      ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
+      ...{ method: 'GET', host: 'a.example', path: '/x', status: 200 },
+      ...{ source: '10.1.2.3:0', peer: '203.0.113.9:51410' },
+    })
+    const { out } = await replay([record], hops(0), '--old', file('hops.yaml', hops(1)))
+    assert.match(out, /not known: 1: it depends on how it connects/)
+  })
+
   for (const [what, text] of [
     ['nothing', ''],
     ['a configuration', OLD],

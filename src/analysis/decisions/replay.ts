@@ -266,7 +266,7 @@ function answersPreflights({ where }: Entry): boolean {
 /** How clients connect, and whom the gateway believes about who they are. */
 function arrivalAt({ points, where }: Entry): string {
   const { protocol } = where.listener
-  return hashOf([protocol, tlsOf(where.listener), points.map(({ believes }) => believes).join('')])
+  return hashOf([protocol, tlsOf(where.listener), points[0]?.believes])
 }
 
 function tlsOf(listener: Listener): unknown {
