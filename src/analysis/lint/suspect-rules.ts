@@ -1,0 +1,197 @@
+import { isAttached } from '../../model/attachment.ts'
+import { type Backend, partsOf } from '../../model/backend.ts'
+import type { Model } from '../../model/model.ts'
+import type { Attached, ValidPolicy } from '../../model/policy.ts'
+import type { Route } from '../../model/route.ts'
+import {
+  type Authorization,
+  type AuthorizationRule,
+  POLICY_SCHEMAS,
+} from '../../policies/schema.ts'
+import { AUTHENTICATIONS } from './checks/never.ts'
+
+/** The part of a Model that a search for rules that never match has to look at. */
+export interface Suspects {
+  /** Without the routes that none of these rules reaches. */
+  readonly model: Model
+  /** Rules that hold somewhere, as far as their text tells. */
+  readonly cleared: ReadonlySet<AuthorizationRule>
+}
+
+/** What the text of a rule tells without its tree. */
+interface Wording {
+  readonly rule: AuthorizationRule
+  /** It reads the server name, or has a literal that may be wrong wherever it is compared. */
+  readonly isOdd: boolean
+  readonly readsHostname: boolean
+  /** Variables that are set by an authentication alone. */
+  readonly variables: readonly string[]
+}
+
+const VARIABLES = Object.keys(AUTHENTICATIONS)
+const LITERALS = /'[^']*'|"[^"]*"/g
+
+const SETS: ReadonlyMap<string, readonly string[]> = new Map(
+  POLICY_SCHEMAS.map(({ kind, identifies }) => [kind, identifies]),
+)
+
+/**
+ * Undefined where no rule is suspect: true of nearly all configurations, and found without a tree
+ * of an expression or the points that rules reach. A rule is cleared only where it is certain that
+ * what it reads is set; whatever is not certain is left to the search.
+ */
+export function* suspectsOf(model: Model): Generator<void, Suspects | undefined> {
+  const cleared = new Set<AuthorizationRule>()
+  const suspects = new Set<AuthorizationRule>()
+  const read = wordingReader()
+  const backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+  const look = (policies: readonly Attached[], above: ReadonlySet<string>, clears: Clears) => {
+    let isFound = false
+    for (const policy of policies) {
+      for (const wording of read(policy)) {
+        if (!mayBeSuspect(wording)) continue
+        if (clears(policy) && isClear(wording, policy, policies, above)) cleared.add(wording.rule)
+        else {
+          suspects.add(wording.rule)
+          isFound ||= policy.section !== 'frontend'
+        }
+      }
+    }
+    return isFound
+  }
+  let isOfAll = false
+  for (const gateway of model.gateways) {
+    for (const listener of gateway.listeners) {
+      const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+      const above = new Set<string>()
+      const clears = isHttp ? decidesAtListener : decidesConnections
+      for (const policies of [model.frontend, gateway.policies, listener.policies]) {
+        if (look(policies, above, clears)) isOfAll = true
+        note(policies, above)
+      }
+      if (!isHttp) continue
+      for (const route of model.routes) {
+        yield
+        if (!isAttached(route, gateway, listener)) continue
+        for (const policies of policiesIn(route, backends)) look(policies, above, decidesRequests)
+      }
+    }
+  }
+  const left = new Set([...suspects].filter((rule) => !cleared.has(rule)))
+  if (left.size === 0) return undefined
+  // A rule of a gateway is reported with all routes that it reaches.
+  if (isOfAll) return { model, cleared }
+  const isSuspect = (route: Route) =>
+    policiesIn(route, backends)
+      .flat()
+      .some((policy) => read(policy).some(({ rule }) => left.has(rule)))
+  return { model: { ...model, routes: model.routes.filter(isSuspect) }, cleared }
+}
+
+/** Whether the text of the rule has nothing that may never be, where these variables are set. */
+export function isSuspect(rule: AuthorizationRule, isUnset: (variable: string) => boolean) {
+  const { isOdd, readsHostname, variables } = wordingOf(rule)
+  return isOdd || readsHostname || variables.some(isUnset)
+}
+
+type Clears = (policy: Attached) => boolean
+
+/** Whether there is a point at which it decides, wherever it is attached; else nothing is certain. */
+const decidesRequests: Clears = ({ kind, section }) =>
+  kind === 'authorization' && section === 'traffic'
+const decidesConnections: Clears = ({ section }) => section === 'frontend'
+const decidesAtListener: Clears = (policy) => decidesConnections(policy) || decidesRequests(policy)
+
+function mayBeSuspect({ isOdd, readsHostname, variables }: Wording): boolean {
+  return isOdd || readsHostname || variables.length > 0
+}
+
+function isClear(
+  { isOdd, readsHostname, variables }: Wording,
+  policy: Attached,
+  neighbours: readonly Attached[],
+  above: ReadonlySet<string>,
+): boolean {
+  if (isOdd || readsHostname) return false
+  if (variables.every((variable) => above.has(variable))) return true
+  const own = new Set(above)
+  note(
+    neighbours.filter((one) => one.policy === policy.policy),
+    own,
+  )
+  return variables.every((variable) => own.has(variable))
+}
+
+/** Adds what the authentications among these policies set. */
+function note(policies: readonly Attached[], variables: Set<string>): void {
+  for (const { state, section, kind } of policies) {
+    if (state !== 'valid' || section !== 'traffic') continue
+    for (const variable of SETS.get(kind) ?? []) variables.add(variable)
+  }
+}
+
+type Read = (policy: Attached) => readonly Wording[]
+
+/** Policies that are written the same way share their value. */
+function wordingReader(): Read {
+  const known = new Map<unknown, readonly Wording[]>()
+  return (policy) => {
+    if (policy.state !== 'valid' || !KINDS.has(policy.kind)) return NO_RULES
+    const { value } = policy as ValidPolicy<Authorization>
+    const found = known.get(value)
+    if (found !== undefined) return found
+    const made = value.rules.map(wordingOf)
+    known.set(value, made)
+    return made
+  }
+}
+
+const NO_RULES: readonly Wording[] = []
+const KINDS: ReadonlySet<string> = new Set([
+  'authorization',
+  'networkAuthorization',
+  'mcpAuthorization',
+])
+
+function wordingOf(rule: AuthorizationRule): Wording {
+  const { expression } = rule
+  return {
+    rule,
+    isOdd: hasOddLiteral(expression),
+    readsHostname: expression.includes('hostname'),
+    variables: VARIABLES.filter((variable) => expression.includes(variable)),
+  }
+}
+
+function hasOddLiteral(expression: string): boolean {
+  const has = (part: string) => expression.includes(part)
+  if (has('.address')) return has('string')
+  const [method, host, path] = [has('.method'), has('.host'), has('.path')]
+  if (!method && !host && !path) return false
+  const literals = (expression.match(LITERALS) ?? []).map((text) => text.slice(1, -1))
+  return literals.some(
+    (text) =>
+      (method && /[a-z]/.test(text)) ||
+      (host && /[A-Z*:]/.test(text)) ||
+      (path && (!text.startsWith('/') || /[?#]|\/\./.test(text))),
+  )
+}
+
+/** Of the route, its rules, and the backends behind them, place by place. Without a rule it has no point. */
+function policiesIn(
+  { policies, rules }: Route,
+  backends: ReadonlyMap<string, Backend>,
+): readonly (readonly Attached[])[] {
+  const found: (readonly Attached[])[] = rules.length > 0 ? [policies] : []
+  for (const rule of rules) {
+    found.push(rule.policies)
+    if (rule.action.kind !== 'forward') continue
+    for (const ref of rule.action.backends) {
+      found.push(ref.policies)
+      const backend = backends.get(ref.backend)
+      if (backend === undefined) continue
+      found.push(backend.policies, ...partsOf(backend).map((part) => part.policies))
+    }
+  }
+  return found.filter((own) => own.length > 0)
+}

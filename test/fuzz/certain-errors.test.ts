@@ -1,0 +1,68 @@
+// Errors that keep a file from being served: found among suspects alone, and at all points.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { certainErrors, errorsAmong } from '../../src/analysis/lint/certain.ts'
+import { suspectsOf } from '../../src/analysis/lint/suspect-rules.ts'
+import { toEnd } from '../../src/model/steps.ts'
+import { loadText } from '../../src/sources/file/load.ts'
+import { Credentials } from '../truth/credentials.ts'
+import { rulesOf, type Tree, withValue, writeYaml } from '../truth/document.ts'
+import { makeDocument } from '../truth/generate.ts'
+import { changed } from '../truth/mutate.ts'
+import { Random } from '../truth/random.ts'
+import { fuzz } from './runs.ts'
+
+const PLACE = { ports: [4101, 4102, 4103], backends: [5101, 5102, 5103, 5104, 5105] }
+
+/** Some of them can never match, depending on where they are put. */
+const ODD = [
+  "jwt.sub == 'alice'",
+  "apiKey.name == 'robot' || jwt.sub == 'alice'",
+  "request.method == 'get'",
+  "request.method in ['get', 'PUT']",
+  "request.path.startsWith('admin')",
+  "request.path.endsWith('.json')",
+  "string(source.address) == '10.0.0.0/8'",
+  "destination.hostname == 'a.test'",
+  "request.host == 'A.test'",
+  "basicAuth.username == 'x' && true",
+]
+
+describe('errors that keep a configuration from being served', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'certain-'))
+  new Credentials().writeFiles(folder)
+  after(() => rmSync(folder, { recursive: true }))
+  const { numRuns, seed } = fuzz(0.15)
+
+  it('are the same whether suspects alone are looked at or all points', () => {
+    const seen = { withErrors: 0, withoutSuspects: 0, withFewerRoutes: 0 }
+    for (let run = 0; run < numRuns; run++) {
+      const random = new Random(seed + run)
+      let tree = makeDocument(random, PLACE)
+      for (let step = 0; step < 5; step++) {
+        tree = odd(random, changed(random, tree))
+        const { value } = loadText(writeYaml(tree).text, join(folder, 'x.yaml'), {
+          environment: {},
+        }).result
+        if (value === undefined) continue
+        const found = toEnd(certainErrors(value))
+        assert.deepEqual(found, toEnd(errorsAmong(value)), `seed ${seed + run}, step ${step}`)
+        const suspects = toEnd(suspectsOf(value))
+        if (found.length > 0) seen.withErrors++
+        if (suspects === undefined) seen.withoutSuspects++
+        else if (suspects.model.routes.length < value.routes.length) seen.withFewerRoutes++
+      }
+    }
+    for (const [what, count] of Object.entries(seen)) assert.ok(count > numRuns / 20, what)
+  })
+})
+
+function odd(random: Random, tree: Tree): Tree {
+  const rules = rulesOf(tree)
+  if (rules.length === 0 || random.chance(0.5)) return tree
+  return withValue(tree, random.pick(rules).path, random.pick(ODD))
+}
