@@ -1,5 +1,6 @@
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
+import { PLACES } from './version.ts'
 
 /** A named thing that a new Model adds, removes or changes. */
 export interface Change {
@@ -20,9 +21,6 @@ export type Noun =
   | 'llm'
   | 'mcp'
   | 'ui'
-
-/** Where a thing was written says nothing about what it does: a new comment changes no route. */
-const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
 
 /**
  * What is different, by named thing, so that the rest can go on undisturbed. `moved` is said of

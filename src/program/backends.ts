@@ -9,7 +9,7 @@ import { attemptTime } from '../policies/timeout/compile.ts'
 import { clusterPolicies, isUnderstood } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { type Layer, NOTHING, reaching } from './layers.ts'
+import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { compileMcp } from './mcp.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
 import { compileProviders } from './providers.ts'
@@ -49,11 +49,9 @@ export function compileChoice(
 ): Choosing {
   const plain = plainChoice(compilation, refs, layers)
   if (plain === undefined) return choiceOf(compilation, refs, layers, where)
-  const known = compilation.plainChoices.get(plain)
-  if (known !== undefined) return known
-  const made = choiceOf(compilation, refs, [], where)
-  compilation.plainChoices.set(plain, made)
-  return made
+  return compilation.sites.once(compilation.plainChoices, plain, () =>
+    choiceOf(compilation, refs, [], where),
+  )
 }
 
 /** One backend that nothing around the route has a word about: thousands of routes share it. */
@@ -118,7 +116,7 @@ function compileBackend(
   ref: Layer,
 ): BackendProgram | Reply {
   if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
-  const { sites, sections, clusters, backendPrograms } = compilation
+  const { sites, backendPrograms } = compilation
   const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
   // A reference is the most specific: it is this backend on this route.
   const around = [...layers, own, ref]
@@ -126,24 +124,32 @@ function compileBackend(
   const policies = [...reached.byKind.values()].flat()
   const { sources } = sites.scopesAt(around, 'backend')
   const key = sites.identity([backend, ...policies, ...reached.invalid, ...sources])
-  const known = backendPrograms.get(key)
-  if (known !== undefined) return known
-  if (backend.kind === 'ai' || backend.kind === 'mcp') {
-    const made =
-      backend.kind === 'ai'
-        ? compileProviders(compilation, backend, around)
-        : compileMcp(compilation, backend, around)
-    if (made === undefined) return INVALID_BACKEND
-    backendPrograms.set(key, made)
-    return made
-  }
+  return sites.once(backendPrograms, key, () => {
+    switch (backend.kind) {
+      case 'ai':
+        return compileProviders(compilation, backend, around) ?? INVALID_BACKEND
+      case 'mcp':
+        return compileMcp(compilation, backend, around) ?? INVALID_BACKEND
+      default:
+        return compilePlain(compilation, backend, around, reached)
+    }
+  })
+}
+
+function compilePlain(
+  { sections, clusters }: Compilation,
+  backend: Backend,
+  around: readonly Layer[],
+  reached: Reaching,
+): BackendProgram | Reply {
+  const policies = [...reached.byKind.values()].flat()
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
   const section = sections.compile(around, 'backend', isUnderstood)
   const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
-  const program: BackendProgram = {
+  return {
     name: backend.name,
     cluster,
     steps,
@@ -155,8 +161,6 @@ function compileBackend(
     judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider,
   }
-  backendPrograms.set(key, program)
-  return program
 }
 
 /** `backend` in expressions. */

@@ -2,6 +2,7 @@ import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { Backend, Target } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import { PLACES } from '../model/version.ts'
 import { type ExpressionPlace, variablesOf } from '../policies/define.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
@@ -10,21 +11,27 @@ import { textOf } from '../policies/value-text.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { Program } from './program.ts'
 import type { ClusterExpressions, Services } from './services.ts'
-import { PLACES, type Sites } from './site.ts'
+import type { Sites } from './site.ts'
 
 type TextOf = (exchange: Exchange) => string | undefined
 
 /** Clusters of one Program; what the one before had is taken over as it is. */
 export class Clusters {
-  readonly opened = new Map<string, Cluster>()
+  readonly #opened = new Map<string, Cluster>()
   readonly #services: Services
-  readonly #previous: Program | undefined
+  #previous: Program | undefined
   readonly #sites: Sites
 
   constructor(services: Services, previous: Program | undefined, sites: Sites) {
     this.#services = services
     this.#previous = previous
     this.#sites = sites
+  }
+
+  /** When all is compiled: parts that know it must not keep earlier Programs alive. */
+  close(): void {
+    this.#opened.clear()
+    this.#previous = undefined
   }
 
   /** What ConsistentHash goes by where it chooses among clusters. */
@@ -37,22 +44,24 @@ export class Clusters {
     const site = this.#sites.open()
     const textFrom = this.#textFrom(site)
     const key = keyOf(backend, policies)
-    const known = this.opened.get(key) ?? this.#previous?.clusters.get(key)
+    const isOpened = this.#opened.has(key)
+    const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
       hashKey: hashKeyOf(policies, textFrom),
       isFailure: isFailureOf(policies, site),
     }
     if (site.findings.failed !== undefined) return undefined
-    if (known === undefined) this.#tellFaults(policies)
+    if (!isOpened) this.#tellFaults(policies)
     // Its own policies are among those that hold, unless a more specific one replaced them.
     const bare = { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
-    this.opened.set(key, cluster)
+    this.#opened.set(key, cluster)
+    this.#sites.use(key, cluster)
     return cluster
   }
 
-  /** Of what is new: keys that do not fit refuse the Model, rather than each request later. */
+  /** Keys that do not fit reject the Model, rather than each request later. */
   #tellFaults(policies: readonly ValidPolicy[]): void {
     const tls = policies.find(({ kind }) => kind === 'backendTLS')
     for (const fault of tls === undefined ? [] : backendMaterialFaults(tls)) {

@@ -1,3 +1,4 @@
+import type { Reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
@@ -12,6 +13,7 @@ import type { BackendProgram, Program } from './program.ts'
 import { SectionCompiler } from './section.ts'
 import type { Services } from './services.ts'
 import { Sites } from './site.ts'
+import type { Recorded } from './uses.ts'
 
 /** What the parts of one compilation share. */
 export interface Compilation {
@@ -22,9 +24,9 @@ export interface Compilation {
   readonly sections: SectionCompiler
   readonly clusters: Clusters
   readonly backends: ReadonlyMap<string, Backend>
-  readonly backendPrograms: Map<string, BackendProgram>
+  readonly backendPrograms: Map<string, Recorded<BackendProgram | Reply>>
   /** By the name of the backend. */
-  readonly plainChoices: Map<string, Choosing>
+  readonly plainChoices: Map<string, Recorded<Choosing>>
 }
 
 export function openCompilation(
@@ -50,6 +52,14 @@ export function openCompilation(
     plainChoices: new Map(),
   }
   return compilation
+}
+
+/** Parts that know it must not keep this Model, or earlier Programs, alive. */
+export function closeCompilation({ sites, clusters, ...maps }: Compilation): void {
+  sites.close()
+  clusters.close()
+  maps.backendPrograms.clear()
+  maps.plainChoices.clear()
 }
 
 /** Where in the Model a rule is. */

@@ -7,18 +7,29 @@ import type { Route } from '../model/route.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { unenforcedOnStreams } from '../policies/stream-policies.ts'
 import type { Cluster } from '../upstream/cluster.ts'
-import { type Compilation, layersAround, openCompilation } from './compilation.ts'
+import { type Compilation, closeCompilation, layersAround, openCompilation } from './compilation.ts'
 import { compileFrontend } from './frontend.ts'
+import { HeaderReads } from './headers-read.ts'
 import { reaching } from './layers.ts'
-import { compileMatcherStepwise, type MatchEntry } from './match.ts'
+import { compileHosts, type MatchEntry, matcherOf } from './match.ts'
 import { compileNetwork } from './network.ts'
-import type { ListenerProgram, Program } from './program.ts'
+import {
+  type Around,
+  type ListenerOwn,
+  type ListenerPart,
+  type Reusable,
+  type RoutePart,
+  reusable,
+} from './parts.ts'
+import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
 import type { Services } from './services.ts'
+import { allUses } from './uses.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where
- * nothing about them changed; that one stays as it is, for the requests that began on it.
+ * nothing about them changed; that one stays as it is, for the requests that began on it. Parts
+ * that both Models have are not compiled again (./parts.ts).
  */
 export function compileProgram(
   model: Model,
@@ -49,76 +60,129 @@ function* compileStepwise(
   services: Services,
 ): Generator<void, Program> {
   const compilation = openCompilation(model, previous, services)
-  compilation.sites.headerReads.noteRoutes(model)
+  // Whoever asks for other services must not get parts that were made with these.
+  const known = previous?.parts?.services === services ? previous.parts : undefined
+  const before = reusable(known, previous?.model ?? model, model)
   const attached = routesByGateway(model)
-  const listeners: ListenerProgram[] = []
+  const parts = new Map<string, ListenerPart>()
   for (const gateway of model.gateways) {
     for (const listener of gateway.listeners) {
       const routes = attached.get(gateway.name) ?? []
-      listeners.push(yield* compileListener(compilation, gateway, listener, routes))
+      const key = `${gateway.name}/${listener.name}`
+      parts.set(key, yield* compileListener(compilation, before, gateway, listener, routes))
     }
   }
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
   }
-  compilation.sites.close()
+  const uses = allUses([...usesOf(parts.values()), compilation.sites.uses])
+  closeCompilation(compilation)
   return {
     model,
-    listeners,
-    diagnostics: compilation.sites.diagnostics,
-    clusters: compilation.clusters.opened,
-    headersRead: compilation.sites.headerReads,
-    state: compilation.sites.state,
+    listeners: [...parts.values()].map(({ program }) => program),
+    ...uses,
+    parts: { services, listeners: parts },
+  }
+}
+
+function* usesOf(parts: Iterable<ListenerPart>) {
+  for (const { own, routes } of parts) {
+    yield own.uses
+    for (const { uses } of routes.values()) yield uses
   }
 }
 
 function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
-  const byGateway = new Map<string, Set<Route>>()
+  const byGateway = new Map<string, Route[]>()
   for (const route of routes) {
     for (const { gateway } of route.parents) {
       const known = byGateway.get(gateway)
-      if (known === undefined) byGateway.set(gateway, new Set([route]))
-      else known.add(route)
+      if (known === undefined) byGateway.set(gateway, [route])
+      else if (known.at(-1) !== route) known.push(route)
     }
   }
-  return new Map([...byGateway].map(([gateway, found]) => [gateway, [...found]]))
+  return byGateway
 }
 
 function* compileListener(
   compilation: Compilation,
+  before: Reusable,
   gateway: Gateway,
   listener: Listener,
   routes: readonly Route[],
-): Generator<void, ListenerProgram> {
+): Generator<void, ListenerPart> {
   const where = { gateway, listener }
-  const frontend = reaching(layersAround(compilation, where), 'frontend')
-  const hostname = nameOf(listener)
-  const entries: MatchEntry<PlacedRoute>[] = []
+  const { frontend } = compilation.model
+  const around: Around = { frontend, policies: gateway.policies, listener }
+  const known = before.listener(`${gateway.name}/${listener.name}`, around)
+  const own = known?.own ?? compilation.sites.record(() => compileOwn(compilation, where))
+  const parts = new Map<Route, RoutePart>()
   for (const route of isHttp(listener) ? routes : []) {
-    const hostnames = reachable(route.hostnames, hostname)
-    if (hostnames === undefined || !isAttached(route, gateway, listener)) continue
-    for (const [index, rule] of route.rules.entries()) {
-      const target = compileRule(compilation, { gateway, listener, route, rule, index })
-      const takesPreflights = target.kinds?.includes('cors') === true
-      for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
-      yield
-    }
+    const part = before.route(known, route) ?? (yield* compileRoute(compilation, where, route))
+    if (part !== undefined) parts.set(route, part)
   }
-  const unmatched = compileUnmatched(compilation, where)
-  const refused = refusedRoute(where)
-  const matcher = yield* compileMatcherStepwise(entries, { hostname, unmatched, refused })
+  const groups = [...parts.values()].map(({ entries }) => entries)
+  const hosts = yield* compileHosts(groups, known?.hosts)
+  if (known !== undefined && known.hosts === hosts && known.routes.size === parts.size) {
+    return { ...known, routes: parts }
+  }
+  const { unmatched, ...rest } = own.value
+  const hostname = nameOf(listener)
+  const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
+  const program = { ...rest, match: matching(matcher) }
+  return { around, own, routes: parts, hosts, program }
+}
+
+/** Apart, so that it keeps nothing else of the compilation alive. */
+function matching(matcher: (exchange: Exchange) => PlacedRoute) {
+  return (exchange: Exchange) => {
+    const route = matcher(exchange)
+    exchange.proxy = route.attributes
+    return route
+  }
+}
+
+function compileOwn(
+  compilation: Compilation,
+  where: { readonly gateway: Gateway; readonly listener: Listener },
+): ListenerOwn {
+  const { gateway, listener } = where
+  const frontend = reaching(layersAround(compilation, where), 'frontend')
   return {
     gateway: gateway.name,
     listener,
     frontend: [...frontend.byKind.values()].flat(),
     network: compileNetwork(compilation, frontend),
     ...compileFrontend(compilation, frontend),
-    match(exchange: Exchange) {
-      const route = matcher(exchange)
-      exchange.proxy = route.attributes
-      return route
-    },
+    unmatched: compileUnmatched(compilation, where),
   }
+}
+
+/** Undefined where no request of the listener can come to the route. */
+function* compileRoute(
+  compilation: Compilation,
+  where: { readonly gateway: Gateway; readonly listener: Listener },
+  route: Route,
+): Generator<void, RoutePart | undefined> {
+  const { gateway, listener } = where
+  const hostnames = reachable(route.hostnames, nameOf(listener))
+  if (hostnames === undefined || !isAttached(route, gateway, listener)) return undefined
+  const { sites } = compilation
+  const entries: MatchEntry<PlacedRoute>[] = []
+  const { uses } = sites.record(() => {
+    const reads = new HeaderReads()
+    reads.noteMatches(route)
+    if (reads.names.size > 0) sites.readHeaders(reads)
+  })
+  for (const [index, rule] of route.rules.entries()) {
+    const made = sites.record(() => compileRule(compilation, { ...where, route, rule, index }))
+    const target = made.value
+    const takesPreflights = target.kinds?.includes('cors') === true
+    for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
+    uses.link(made.uses)
+    yield
+  }
+  return { uses, entries }
 }
 
 function isHttp({ protocol }: Listener): boolean {

@@ -1,6 +1,6 @@
 import { children, type Term } from '../cel/check/term.ts'
 import type { Expression } from '../cel/index.ts'
-import type { Model } from '../model/model.ts'
+import type { Route } from '../model/route.ts'
 
 /** The request headers that decide about requests, by the names that rules and routes give them. */
 export interface HeadersRead {
@@ -25,12 +25,10 @@ export class HeaderReads implements HeadersRead {
   }
 
   /** A route that matches a header decides which rules are evaluated. */
-  noteRoutes({ routes }: Model): void {
-    for (const { rules } of routes) {
-      for (const { matches } of rules) {
-        for (const { headers } of matches) {
-          for (const { name } of headers) this.names.add(name.toLowerCase())
-        }
+  noteMatches({ rules }: Route): void {
+    for (const { matches } of rules) {
+      for (const { headers } of matches) {
+        for (const { name } of headers) this.names.add(name.toLowerCase())
       }
     }
   }

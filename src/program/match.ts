@@ -34,16 +34,11 @@ export function compileMatcher<T>(
   entries: readonly MatchEntry<T>[],
   options: MatcherOptions<T>,
 ): Matcher<T> {
-  return toEnd(compileMatcherStepwise(entries, options))
+  return matcherOf(toEnd(compileHosts([entries])), options)
 }
 
-/** The same in small steps. */
-export function* compileMatcherStepwise<T>(
-  entries: readonly MatchEntry<T>[],
-  options: MatcherOptions<T>,
-): Generator<void, Matcher<T>> {
+export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Matcher<T> {
   const { hostname, unmatched, refused } = options
-  const hosts = yield* buildHosts(entries)
   const { exact, suffixes, longest, any } = hosts
   const search = (exchange: Exchange): T | undefined => {
     const { host } = exchange.request
@@ -66,46 +61,134 @@ export function* compileMatcherStepwise<T>(
   return (exchange) => (covers(exchange.request.host) ? (search(exchange) ?? unmatched) : unmatched)
 }
 
-interface Hosts<T> {
+/** Entries in order, those of one route together. */
+type Groups<T> = readonly (readonly MatchEntry<T>[])[]
+
+/** Never changed: the next one shares the tables of hosts that stay as they are. */
+export interface Hosts<T> {
+  readonly groups: Groups<T>
   readonly exact: ReadonlyMap<string, HostTable<T>>
+  /** By `.example.com`. */
+  readonly wildcards: ReadonlyMap<string, HostTable<T>>
   /** By the hash of `.example.com`, read from its end. */
   readonly suffixes: ReadonlyMap<number, readonly HostTable<T>[]>
   readonly longest: number
   readonly any: HostTable<T>
 }
 
-function* buildHosts<T>(entries: readonly MatchEntry<T>[]): Generator<void, Hosts<T>> {
-  const exact = new Map<string, HostTable<T>>()
-  const wildcards = new Map<string, HostTable<T>>()
-  const any = new HostTable<T>('')
-  for (const { hostnames, match, target, takesPreflights } of entries) {
-    const candidate = new Candidate(match, target, takesPreflights)
-    if (hostnames.length === 0) any.add(candidate, match)
-    for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
-      const isWild = hostname.startsWith('*.')
-      const name = isWild ? hostname.slice(1) : hostname
-      const tables = isWild ? wildcards : exact
-      let table = tables.get(name)
-      if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
-      table.add(candidate, match)
-    }
-    yield
+/** In small steps. Where most groups are those of `before`, only hosts of the others are built. */
+export function* compileHosts<T>(
+  groups: Groups<T>,
+  before: Hosts<T> | undefined = undefined,
+): Generator<void, Hosts<T>> {
+  const changed = before && changedHosts(before.groups, groups)
+  if (before !== undefined && changed?.size === 0) return before
+  const { any, ...built } = yield* buildTables(groups, changed)
+  const exact = merged(before?.exact, changed, built.exact, '')
+  if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
+    const { wildcards, suffixes, longest } = before
+    return { groups, exact, wildcards, suffixes, longest, any: any ?? before.any }
   }
-  for (const table of [any, ...exact.values(), ...wildcards.values()]) {
-    table.seal()
-    yield
-  }
+  const wildcards = linked(merged(before?.wildcards, changed, built.wildcards, '*'))
   const suffixes = new Map<number, HostTable<T>[]>()
   let longest = 0
   for (const [name, table] of wildcards) {
     longest = Math.max(longest, name.length)
     push(suffixes, hashSuffix(name), table)
+  }
+  return {
+    groups,
+    exact,
+    wildcards,
+    suffixes,
+    longest,
+    any: any ?? before?.any ?? new HostTable<T>(''),
+  }
+}
+
+/** Names of all entries that are new, gone, or elsewhere among the others; '' for any name. */
+function changedHosts<T>(before: Groups<T>, now: Groups<T>): ReadonlySet<string> {
+  const shorter = Math.min(before.length, now.length)
+  let start = 0
+  while (start < shorter && before[start] === now[start]) start++
+  let same = 0
+  while (same < shorter - start && before.at(-1 - same) === now.at(-1 - same)) same++
+  const names = new Set<string>()
+  for (const groups of [before, now]) {
+    for (const { hostnames } of groups.slice(start, groups.length - same).flat()) {
+      if (hostnames.length === 0) names.add('')
+      for (const hostname of hostnames) names.add(hostname)
+    }
+  }
+  return names
+}
+
+/** Tables of these names, or of all. */
+function* buildTables<T>(groups: Groups<T>, names: ReadonlySet<string> | undefined) {
+  const exact = new Map<string, HostTable<T>>()
+  const wildcards = new Map<string, HostTable<T>>()
+  const isAnyBuilt = names === undefined || names.has('')
+  const any = isAnyBuilt ? new HostTable<T>('') : undefined
+  for (const entries of groups) {
+    for (const { hostnames, match, target, takesPreflights } of entries) {
+      const isWanted = hostnames.length === 0 ? isAnyBuilt : isSome(hostnames, names)
+      if (!isWanted) continue
+      const candidate = new Candidate(match, target, takesPreflights)
+      if (hostnames.length === 0) any?.add(candidate, match)
+      for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
+        if (names !== undefined && !names.has(hostname)) continue
+        const isWild = hostname.startsWith('*.')
+        const name = isWild ? hostname.slice(1) : hostname
+        const tables = isWild ? wildcards : exact
+        let table = tables.get(name)
+        if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
+        table.add(candidate, match)
+      }
+      yield
+    }
+  }
+  for (const table of [
+    ...(any === undefined ? [] : [any]),
+    ...exact.values(),
+    ...wildcards.values(),
+  ]) {
+    table.seal()
+    yield
+  }
+  return { exact, wildcards, any }
+}
+
+function isSome(hostnames: readonly string[], names: ReadonlySet<string> | undefined): boolean {
+  if (names === undefined) return true
+  for (let i = 0; i < hostnames.length; i++) if (names.has(hostnames[i] as string)) return true
+  return false
+}
+
+/** The tables of before, with those of changed names as they were built. */
+function merged<T>(
+  before: ReadonlyMap<string, HostTable<T>> | undefined,
+  changed: ReadonlySet<string> | undefined,
+  built: ReadonlyMap<string, HostTable<T>>,
+  mark: '' | '*',
+): ReadonlyMap<string, HostTable<T>> {
+  if (before === undefined || changed === undefined) return built
+  const made = new Map(before)
+  for (const name of changed) if (name.startsWith(mark)) made.delete(name.slice(mark.length))
+  for (const [name, table] of built) made.set(name, table)
+  return made
+}
+
+/** Each knows the next shorter one; copies, since requests may still be matched by those before. */
+function linked<T>(tables: ReadonlyMap<string, HostTable<T>>): ReadonlyMap<string, HostTable<T>> {
+  const made = new Map([...tables].map(([name, table]) => [name, table.copy()]))
+  for (const [name, table] of made) {
+    table.shorter = undefined
     for (let dot = name.indexOf('.', 1); dot > 0; dot = name.indexOf('.', dot + 1)) {
-      table.shorter = wildcards.get(name.slice(dot))
+      table.shorter = made.get(name.slice(dot))
       if (table.shorter !== undefined) break
     }
   }
-  return { exact, suffixes, longest, any }
+  return made
 }
 
 const SEED = 0x811c9dc5
@@ -173,6 +256,10 @@ class HostTable<T> {
 
   constructor(name: string) {
     this.name = name
+  }
+
+  copy(): HostTable<T> {
+    return Object.assign(new HostTable<T>(this.name), this)
   }
 
   get isEmpty(): boolean {

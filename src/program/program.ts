@@ -16,6 +16,7 @@ import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import type { McpProgram } from './mcp.ts'
+import type { Parts } from './parts.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry } from '../policies/retry/compile.ts'
@@ -36,6 +37,8 @@ export interface Program {
   readonly headersRead?: HeadersRead
   /** What policies count or remember, by their content and place; lives on in the same way. */
   readonly state: ReadonlyMap<string, unknown>
+  /** What the next Program takes over where the Model has the same parts. */
+  readonly parts?: Parts
 }
 
 export interface ListenerProgram {

@@ -14,6 +14,7 @@ import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
 import type { Services } from './services.ts'
 import type { Sites } from './site.ts'
+import type { Recorded } from './uses.ts'
 
 /** All policies of one section at one point, as what runs. */
 export interface CompiledSection {
@@ -60,7 +61,7 @@ export class SectionCompiler {
   readonly #sites: Sites
   readonly #services: Pick<Services, 'watchStep'>
   /** By the only policy, or by the identity of all. */
-  readonly #made = new Map<object | string, CompiledSection>()
+  readonly #made = new Map<object | string, Recorded<CompiledSection>>()
   readonly #kinds = new Map<string, readonly string[]>()
 
   constructor(sites: Sites, services: Pick<Services, 'watchStep'>) {
@@ -75,11 +76,7 @@ export class SectionCompiler {
     const reached = isOwn === undefined ? all : only(all, isOwn)
     const scopes = this.#sites.scopesAt(layers, section)
     const key = this.#keyOf(reached, section, scopes)
-    const known = this.#made.get(key)
-    if (known !== undefined) return known
-    const made = this.#compile(reached, section, scopes)
-    this.#made.set(key, made)
-    return made
+    return this.#sites.once(this.#made, key, () => this.#compile(reached, section, scopes))
   }
 
   /** A policy belongs to one section. */

@@ -1,28 +1,27 @@
 import { BOOL, STRING, type Type } from '../cel/check/types.ts'
 import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
-import { collector } from '../diagnostics/report.ts'
 import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import { PLACES } from '../model/version.ts'
 import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
 import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import type { Cluster } from '../upstream/cluster.ts'
 import { HeaderReads } from './headers-read.ts'
 import type { Fault } from './invalid.ts'
 import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
 import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
+import { allUses, type Recorded, Uses } from './uses.ts'
 
 const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
   bool: BOOL,
   string: STRING,
   any: undefined,
 }
-
-/** Where a thing was written says nothing about what it does. */
-export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
 
 /** What policies said of themselves while they were compiled. */
 export interface Findings {
@@ -50,20 +49,20 @@ interface Shared {
 
 /** Sites of one compilation: they share what is made once, and say what there is to say. */
 export class Sites {
-  readonly state = new Map<string, unknown>()
-  readonly headerReads = new HeaderReads()
   readonly now: () => number
   readonly scrutiny: Scrutiny
   readonly world: World
-  readonly connect: Site['connect']
+  connect: Site['connect']
   /** By the only policy that it was made of, or by the identity of all. */
-  readonly shared = new Map<object | string, Shared>()
-  readonly #previous: Program | undefined
+  readonly shared = new Map<object | string, Recorded<Shared>>()
+  readonly #state = new Map<string, unknown>()
+  #previous: Program | undefined
+  /** Of what is being compiled. */
+  #uses = new Uses()
   readonly #placeOf: (policy: Attached) => string
-  readonly #collector = collector()
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
-  readonly #expressions = new Map<string, Expression>()
+  readonly #expressions = new Map<string, Recorded<Expression>>()
 
   constructor(options: SitesOptions) {
     const { now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY } = options
@@ -76,18 +75,63 @@ export class Sites {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return this.#collector.diagnostics()
+    return allUses([this.#uses]).diagnostics
   }
 
   report(diagnostic: Diagnostic): void {
-    this.#collector.report(diagnostic)
+    this.#uses.add('diagnostics', diagnostic)
   }
 
-  /** When all is compiled: what was kept for the next one to need it. */
+  /** Of what is being compiled: of no part in particular, where none is. */
+  get uses(): Uses {
+    return this.#uses
+  }
+
+  use(key: string, cluster: Cluster): void {
+    this.#uses.add('clusters', [key, cluster])
+  }
+
+  readHeaders(reads: HeaderReads): void {
+    this.#uses.add('headers', reads)
+  }
+
+  /** A part, with what it uses and nothing of what others do. */
+  record<T>(make: () => T): Recorded<T> {
+    const around = this.#uses
+    const uses = new Uses()
+    this.#uses = uses
+    try {
+      return { value: make(), uses }
+    } finally {
+      this.#uses = around
+    }
+  }
+
+  /** Made once for the key: whoever asks for it uses what it does. */
+  once<K, V>(known: Map<K, Recorded<V>>, key: K, make: () => V): V {
+    let found = known.get(key)
+    if (found === undefined) {
+      found = this.record(make)
+      known.set(key, found)
+    }
+    this.#uses.link(found.uses)
+    return found.value
+  }
+
+  /**
+   * When all is compiled: what was kept for the next one to need it. Parts outlive the compilation
+   * and may know their site, which must not keep earlier Programs alive.
+   */
   close(): void {
-    for (const expression of this.#expressions.values()) expression.letGo()
+    for (const { value } of this.#expressions.values()) value.letGo()
     this.#expressions.clear()
     this.shared.clear()
+    this.#state.clear()
+    this.#ids.clear()
+    this.#scopes.clear()
+    this.#previous = undefined
+    this.#uses = new Uses()
+    this.connect = nowhere
   }
 
   /** One text for the same things in the same order. */
@@ -130,26 +174,35 @@ export class Sites {
     const { policy, result, stage = STAGE_OF_SECTION[policy.section] } = place
     const key = `${stage} ${result} ${text}`
     const known = this.#expressions.get(key)
-    known?.hold()
-    if (known !== undefined) return { expression: known, diagnostics: [] }
+    if (known !== undefined) {
+      known.value.hold()
+      this.#uses.link(known.uses)
+      return { expression: known.value, diagnostics: [] }
+    }
     const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
     const expect = EXPECTED[result]
     const options = expect === undefined ? { origin } : { origin, expect }
     const compiled = compile(text, STAGES[stage], options)
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
+    if (expression === undefined) return compiled
+    const uses = new Uses()
     // What only logs and metrics read decides nothing.
-    if (expression !== undefined && stage !== 'log' && text.includes('request')) {
-      this.headerReads.note(text, expression)
+    if (stage !== 'log' && text.includes('request')) {
+      const reads = new HeaderReads()
+      reads.note(text, expression)
+      if (reads.all || reads.names.size > 0) uses.add('headers', reads)
     }
-    if (expression !== undefined && diagnostics.length === 0) this.#expressions.set(key, expression)
+    this.#uses.link(uses)
+    if (diagnostics.length === 0) this.#expressions.set(key, { value: expression, uses })
     return compiled
   }
 
   keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
     const key = `${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`
-    const kept = (this.state.get(key) ?? this.#previous?.state.get(key) ?? make(key)) as T
-    this.state.set(key, kept)
+    const kept = (this.#state.get(key) ?? this.#previous?.state.get(key) ?? make(key)) as T
+    this.#state.set(key, kept)
+    this.#uses.add('state', [key, kept])
     return kept
   }
 }
@@ -196,13 +249,12 @@ class OpenSite implements Site {
   shared<T>(policies: readonly ValidPolicy[], make: () => T): T {
     const key = this.#sharingKey(policies)
     const own = this.#findings
-    let known = this.#sites.shared.get(key)
-    if (known === undefined) {
+    const known = this.#sites.once(this.#sites.shared, key, (): Shared => {
       this.#findings = nothingFound()
-      known = { value: make(), findings: this.#findings }
-      this.#sites.shared.set(key, known)
+      const made = { value: make(), findings: this.#findings }
       this.#findings = own
-    }
+      return made
+    })
     merge(own, known.findings)
     return known.value as T
   }

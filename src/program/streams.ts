@@ -6,11 +6,11 @@ import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
+import { PLACES } from '../model/version.ts'
 import { holdsForStreams, policiesOfStream } from '../policies/stream-policies.ts'
 import type { Choice, Cluster } from '../upstream/cluster.ts'
 import type { ListenerProgram } from './program.ts'
 import type { Services } from './services.ts'
-import { PLACES } from './site.ts'
 
 /** An endpoint for the octets of a connection. */
 export interface StreamChoice {

@@ -1,0 +1,95 @@
+import type { Gateway } from './gateway.ts'
+import type { Model } from './model.ts'
+
+/**
+ * The same Model as `next`, with the parts of `previous` wherever nothing about them changed, not
+ * even where they are written. Whoever keeps something for a part finds it by the part itself, and
+ * what is compared here need not be compared again. In small steps, one for each thing.
+ */
+export function* reconcile(previous: Model | undefined, next: Model): Generator<void, Model> {
+  if (previous === undefined || previous === next) return next
+  const one = <T>(before: T, after: T): T => (isSame(before, after) ? before : after)
+  const all = function* <T extends { readonly name: string }>(
+    before: readonly T[],
+    after: readonly T[],
+    merge = one<T>,
+  ): Generator<void, readonly T[]> {
+    const made: T[] = []
+    let byName: Map<string, T> | undefined
+    for (let i = 0; i < after.length; i++) {
+      const thing = after[i] as T
+      const there = before[i]
+      // Most stay where they are: names are looked up only where they do not.
+      if (there !== undefined && there.name !== thing.name) {
+        byName ??= new Map(before.map((known) => [known.name, known]))
+      }
+      const known = there?.name === thing.name ? there : byName?.get(thing.name)
+      made.push(known === undefined ? thing : merge(known, thing))
+      yield
+    }
+    const isUnchanged =
+      made.length === before.length && made.every((thing, index) => thing === before[index])
+    return isUnchanged ? before : made
+  }
+  const gateway = (before: Gateway, after: Gateway): Gateway => {
+    if (isSame(before, after)) return before
+    const listeners = after.listeners.map((listener) => {
+      const known = before.listeners.find(({ name }) => name === listener.name)
+      return known === undefined ? listener : one(known, listener)
+    })
+    return { ...after, listeners, policies: one(before.policies, after.policies) }
+  }
+  const sections = Object.fromEntries(
+    (['llm', 'mcp', 'ui'] as const).flatMap((name) => {
+      const section = next[name]
+      return section === undefined ? [] : [[name, one(previous[name], section)]]
+    }),
+  )
+  const made: Model = {
+    settings: one(previous.settings, next.settings),
+    gateways: yield* all(previous.gateways, next.gateways, gateway),
+    routes: yield* all(previous.routes, next.routes),
+    tcpRoutes: yield* all(previous.tcpRoutes, next.tcpRoutes),
+    backends: yield* all(previous.backends, next.backends),
+    frontend: one(previous.frontend, next.frontend),
+    ...sections,
+  }
+  return isShallowlySame(previous, made) ? previous : made
+}
+
+function isShallowlySame(a: Model, b: Model): boolean {
+  const keys = Object.keys({ ...a, ...b }) as (keyof Model)[]
+  return keys.every((key) => a[key] === b[key])
+}
+
+/** What is undefined is as good as absent. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
+    return Object.is(a, b)
+  }
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false
+    for (let i = 0; i < a.length; i++) if (!isSame(a[i], b[i])) return false
+    return true
+  }
+  return !Array.isArray(b) && hasSame(a as Fields, b as Fields)
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function hasSame(a: Fields, b: Fields): boolean {
+  const keys = Object.keys(a)
+  let count = 0
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i] as string
+    const own = a[key]
+    if (own === undefined) continue
+    if (!isSame(own, b[key])) return false
+    count++
+  }
+  const others = Object.keys(b)
+  if (others.length === count) return true
+  for (let i = 0; i < others.length; i++) if (b[others[i] as string] !== undefined) count--
+  return count === 0
+}

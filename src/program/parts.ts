@@ -1,0 +1,124 @@
+import type { Listener } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { Route } from '../model/route.ts'
+import type { Hosts, MatchEntry } from './match.ts'
+import type { ListenerProgram } from './program.ts'
+import type { PlacedRoute } from './routes.ts'
+import type { Services } from './services.ts'
+import type { Recorded, Uses } from './uses.ts'
+
+/**
+ * What a Program was made of. A part is taken over by the next Program where all that reaches it
+ * is the same: its own piece of the Model, the policies around it, and the backends that any of
+ * these mention. Pieces are the same where they are the same objects: see model/reconcile.ts.
+ */
+export interface Parts {
+  readonly services: Services
+  /** By `gateway/listener`. */
+  readonly listeners: ReadonlyMap<string, ListenerPart>
+}
+
+export interface ListenerPart {
+  /** Of all gateways, of its own, and the listener: whatever is around its routes. */
+  readonly around: Around
+  readonly own: Recorded<ListenerOwn>
+  readonly routes: ReadonlyMap<Route, RoutePart>
+  readonly hosts: Hosts<PlacedRoute>
+  readonly program: ListenerProgram
+}
+
+export interface Around {
+  readonly frontend: readonly Attached[]
+  readonly policies: readonly Attached[]
+  readonly listener: Listener
+}
+
+/** All but its routes. */
+export interface ListenerOwn extends Omit<ListenerProgram, 'match'> {
+  readonly unmatched: PlacedRoute
+}
+
+/** A route at a listener. */
+export interface RoutePart {
+  readonly uses: Uses
+  readonly entries: readonly MatchEntry<PlacedRoute>[]
+}
+
+/** What of the Program before can be taken over. */
+export interface Reusable {
+  listener(key: string, around: Around): ListenerPart | undefined
+  /** Of a listener that is the same. */
+  route(part: ListenerPart | undefined, route: Route): RoutePart | undefined
+}
+
+export const NOTHING_REUSABLE: Reusable = { listener: () => undefined, route: () => undefined }
+
+export function reusable(parts: Parts | undefined, before: Model, now: Model): Reusable {
+  if (parts === undefined) return NOTHING_REUSABLE
+  const changed = changedBackends(before, now)
+  const isStale = (thing: object) =>
+    changed.size > 0 && mentionedBackends(thing).some((name) => changed.has(name))
+  return {
+    listener(key, { frontend, policies, listener }) {
+      const known = parts.listeners.get(key)
+      if (known === undefined) return undefined
+      const { around } = known
+      const isSame =
+        around.frontend === frontend &&
+        around.policies === policies &&
+        around.listener === listener &&
+        !isStale(frontend) &&
+        !isStale(policies) &&
+        !isStale(listener)
+      return isSame ? known : undefined
+    },
+    route(part, route) {
+      const known = part?.routes.get(route)
+      return known === undefined || isStale(route) ? undefined : known
+    },
+  }
+}
+
+/** By name: those that are other than before, and those that mention such. */
+function changedBackends(before: Model, now: Model): ReadonlySet<string> {
+  const changed = new Set<string>()
+  if (before.backends === now.backends) return changed
+  const known = new Map(before.backends.map((backend) => [backend.name, backend]))
+  for (const backend of now.backends) {
+    if (known.get(backend.name) !== backend) changed.add(backend.name)
+    known.delete(backend.name)
+  }
+  for (const name of known.keys()) changed.add(name)
+  for (let size = 0; size !== changed.size; ) {
+    size = changed.size
+    for (const backend of now.backends) {
+      if (mentionedBackends(backend).some((name) => changed.has(name))) changed.add(backend.name)
+    }
+  }
+  return changed
+}
+
+const mentions = new WeakMap<object, readonly string[]>()
+
+/**
+ * Wherever a backend is referred to, by a route, a mirror or a service that a policy asks, its
+ * name is a `backend`; that some such text may be something else costs a compilation at most.
+ */
+export function mentionedBackends(thing: object): readonly string[] {
+  const known = mentions.get(thing)
+  if (known !== undefined) return known
+  const names = new Set<string>()
+  collect(thing, names)
+  const found = [...names]
+  mentions.set(thing, found)
+  return found
+}
+
+function collect(value: unknown, names: Set<string>): void {
+  if (typeof value !== 'object' || value === null) return
+  for (const [key, member] of Object.entries(value)) {
+    if (key === 'backend' && typeof member === 'string') names.add(member)
+    else collect(member, names)
+  }
+}

@@ -1,0 +1,212 @@
+// A Program that took over what did not change does the same as one that was made from scratch.
+
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import { hashOf } from '../../src/model/hash.ts'
+import type { Model } from '../../src/model/model.ts'
+import { reconcile } from '../../src/model/reconcile.ts'
+import { toEnd } from '../../src/model/steps.ts'
+import { compileProgram, retiredClusters } from '../../src/program/compile.ts'
+import { explainRequest, type Supposed } from '../../src/program/explain.ts'
+import { closeKept, retiredKept } from '../../src/program/kept.ts'
+import { isReply, type ListenerProgram, type Program } from '../../src/program/program.ts'
+import type { Services } from '../../src/program/services.ts'
+import { loadText } from '../../src/sources/file/load.ts'
+import { Credentials } from '../truth/credentials.ts'
+import { Random } from '../truth/random.ts'
+import { BROKEN, editedConfigurations } from './edited-configurations.ts'
+import { exchangeOf } from './exchanges.ts'
+import { fuzz } from './runs.ts'
+
+/** Says which clusters are open, and which were asked: by name and content. */
+class Watching implements Services {
+  readonly open = new Set<string>()
+  readonly asked: string[] = []
+  readonly dice = { value: 0 }
+  compiled = 0
+  readonly world = { fetch: async () => ({ kind: 'refused', detail: '' }) as const }
+  now = () => 0
+  random = () => this.dice.value
+  watchStep = () => {
+    this.compiled++
+    return undefined
+  }
+
+  openCluster: Services['openCluster'] = (backend, policies) => {
+    const kinds = policies.map(({ kind, value }) => ({ kind, value }))
+    const id = `${backend.name} ${hashOf([{ ...backend, origin: undefined }, kinds])}`
+    assert.ok(!this.open.has(id), `${id} is open already`)
+    this.open.add(id)
+    return {
+      name: backend.name,
+      isHealthy: true,
+      active: 0,
+      choose: () => {
+        assert.ok(this.open.has(id), `${id} is closed`)
+        this.asked.push(id)
+        return 'no-endpoint'
+      },
+      close: () => void this.open.delete(id),
+    }
+  }
+}
+
+describe('a Program after many small changes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'incremental-'))
+  new Credentials().writeFiles(folder)
+  after(() => rmSync(folder, { recursive: true }))
+  // A file has no expressions with errors but in policies that are invalid; other sources may.
+  const load = (text: string) => {
+    const { value } = loadText(text, join(folder, 'x.yaml'), { environment: {} }).result
+    return JSON.parse(JSON.stringify(value).replaceAll(BROKEN, 'request.nothing')) as Model
+  }
+  const { numRuns, seed } = fuzz(0.1)
+
+  it('does what one does that was made from scratch', async ({ mock }) => {
+    // Requests say when they began.
+    mock.timers.enable({ apis: ['Date'] })
+    const seen = { taken: 0, routes: 0, diagnostics: 0, compiledFresh: 0, compiled: 0 }
+    for (let run = 0; run < numRuns; run++) {
+      const random = new Random(seed + run)
+      const texts = editedConfigurations(random)
+      const services = new Watching()
+      let program: Program | undefined
+      for (let step = 0; step < 12; step++) {
+        const text = texts.next().value
+        const what = `seed ${seed + run}, step ${step}`
+        const model = toEnd(reconcile(program?.model, load(text)))
+        assert.deepEqual(model, load(text), what)
+        const next = compileProgram(model, program, services)
+        if (program !== undefined) {
+          for (const cluster of retiredClusters(program, next)) cluster.close()
+          closeKept(retiredKept(program, next))
+          seen.taken += taken(program, next)
+        }
+        program = next
+        const fresh = new Watching()
+        await compare(
+          { program, services },
+          { program: compileProgram(load(text), undefined, fresh), services: fresh },
+          random,
+          what,
+        )
+        seen.routes += model.routes.length
+        seen.diagnostics += next.diagnostics.length
+        seen.compiled += services.compiled
+        seen.compiledFresh += fresh.compiled
+        services.compiled = 0
+      }
+    }
+    // Else nothing was shown.
+    assert.ok(seen.taken > seen.routes / 4, JSON.stringify(seen))
+    assert.ok(seen.diagnostics > numRuns, JSON.stringify(seen))
+    assert.ok(seen.compiled < seen.compiledFresh * 0.8, JSON.stringify(seen))
+  })
+})
+
+/** How many routes at listeners are those of before. */
+function taken(before: Program, now: Program): number {
+  let count = 0
+  for (const [key, { routes }] of now.parts?.listeners ?? []) {
+    const known = new Set(before.parts?.listeners.get(key)?.routes.values())
+    for (const part of routes.values()) if (known.has(part)) count++
+  }
+  return count
+}
+
+interface Side {
+  readonly program: Program
+  readonly services: Watching
+}
+
+async function compare(now: Side, fresh: Side, random: Random, what: string): Promise<void> {
+  assert.deepEqual(now.program.diagnostics, fresh.program.diagnostics, what)
+  assert.deepEqual(outline(now.program), outline(fresh.program), what)
+  assert.deepEqual([...now.services.open].sort(), [...fresh.services.open].sort(), what)
+  for (let left = 12; left > 0; left--) {
+    const supposed = request(random)
+    assert.deepEqual(
+      explainRequest(now.program, supposed, now.services.dice),
+      explainRequest(fresh.program, supposed, fresh.services.dice),
+      what,
+    )
+    const at = random.int(now.program.listeners.length)
+    const dice = random.next()
+    assert.deepEqual(
+      await observed(now, at, supposed, dice),
+      await observed(fresh, at, supposed, dice),
+      what,
+    )
+  }
+}
+
+function outline({ clusters, state, headersRead, listeners }: Program) {
+  return {
+    clusters: [...clusters.keys()].sort(),
+    state: [...state.keys()].sort(),
+    headers: [...(headersRead?.names ?? [])].sort(),
+    all: headersRead?.all,
+    listeners: listeners.map(({ gateway, listener, frontend, needs }) => ({
+      gateway,
+      listener,
+      frontend,
+      needs,
+    })),
+  }
+}
+
+/** What a request meets: its route, what the steps do that neither count nor know a token. */
+async function observed({ program, services }: Side, at: number, supposed: Supposed, dice: number) {
+  services.dice.value = dice
+  services.asked.length = 0
+  const { method, host, path, headers } = supposed
+  const exchange = exchangeOf({ method, host, url: path, headers: Object.fromEntries(headers) })
+  const { match } = program.listeners[at] as ListenerProgram
+  const route = match(exchange)
+  const { name, rule, kinds = [], readsBody, readsBeginning, decodesBody, timeouts, retry } = route
+  for (const [index, kind] of kinds.entries()) {
+    if (kind === 'extAuthz' || kind === 'requestHeaders') await route.steps[index]?.(exchange)
+  }
+  const chosen = route.choose(exchange)
+  if (!isReply(chosen)) {
+    chosen.cluster.choose(exchange, [])
+    for (const step of chosen.steps) await step(exchange)
+  }
+  for (const { cluster } of route.mirrors) cluster.choose(exchange, [])
+  return {
+    ...{ name, rule, kinds, readsBody, readsBeginning, decodesBody, timeouts, retry },
+    proxy: exchange.proxy,
+    backend: exchange.backend,
+    prefix: exchange.matchedPrefix,
+    added: exchange.requestEdit.added,
+    steps: route.steps.length,
+    mirrors: route.mirrors.map(({ fraction }) => fraction),
+    authentications: route.authentications,
+    chosen: isReply(chosen)
+      ? chosen.reason
+      : [chosen.name, chosen.requestTimeout, chosen.readsBody],
+    asked: [...services.asked],
+  }
+}
+
+function request(random: Random): Supposed {
+  return {
+    method: random.pick(['GET', 'POST']),
+    path: random.pick(['/', '/a', '/a/b', '/a/b/c', '/x', '/x/y']),
+    search: '',
+    host: random.pick(['a.test', 'x.b.test', 'y.b.test', 'c.test', 'other']),
+    headers: random.some(
+      [
+        ['x-a', '1'],
+        ['x-b', '1'],
+      ] as const,
+      random.int(3),
+    ),
+    source: '10.0.0.7',
+    sourcePort: random.int(3),
+    identity: random.chance(0.5) ? {} : { jwt: { sub: 'alice' } },
+  }
+}
