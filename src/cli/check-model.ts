@@ -5,6 +5,7 @@ import { suppress } from '../analysis/lint/suppress.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, success } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
 import { inSlices } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
@@ -32,18 +33,29 @@ export function provenErrors(file: string, model: Model, text?: string): readonl
 export function* unservable(
   file: string,
   { value: model, diagnostics }: Result<Model>,
+  before?: Model,
 ): Generator<void, readonly Diagnostic[]> {
   if (model === undefined || hasErrors(diagnostics)) return []
-  return unsuppressed(file, yield* certainErrors(model))
+  return unsuppressed(file, yield* certainErrors(model, before))
 }
 
-/** A changed configuration while requests are served, with what keeps it from being served. */
-export async function loadServable(file: string, environment: Environment): Promise<Loaded> {
+/**
+ * A changed configuration while requests are served, with what keeps it from being served. What
+ * did not change since `before` is the same in it.
+ */
+export async function loadServable(
+  file: string,
+  environment: Environment,
+  before?: Model,
+): Promise<Loaded> {
   const loaded = await loadBetweenRequests(file, environment)
   const { value, diagnostics } = loaded.result
-  const found = await inSlices(unservable(file, loaded.result), () => performance.now())
-  if (value === undefined || found.length === 0) return loaded
-  return { ...loaded, result: success(value, [...diagnostics, ...found]) }
+  if (value === undefined) return loaded
+  const now = () => performance.now()
+  const model = await inSlices(reconcile(before, value), now)
+  const result = success(model, diagnostics)
+  const found = await inSlices(unservable(file, result, before), now)
+  return { ...loaded, result: success(model, [...diagnostics, ...found]) }
 }
 
 /** Without those that a comment in the file accounts for. */

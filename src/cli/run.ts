@@ -13,10 +13,10 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
-import { hashModel } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
+import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
@@ -171,7 +171,7 @@ async function serveUntilStopped(
   // Frozen when it serves: nobody waits for it then.
   const tellHash = async (model: Model) => {
     await inSlices(freezeModel(model), now)
-    const hash = await inSlices(hashModel(model), now)
+    const hash = await inSlices(versionOfModel(model), now)
     if (status.model !== model) return
     metrics.gauge(configInfo).clear()
     metrics.gauge(configInfo).at({ hash }).set(1)
@@ -213,7 +213,7 @@ async function serveUntilStopped(
   const reloading = new Reloading({
     file,
     load: async () => {
-      const loaded = await loadServable(file, terminal.environment)
+      const loaded = await loadServable(file, terminal.environment, status.model)
       newest = loaded.digest
       return loaded
     },

@@ -1,5 +1,4 @@
 import { canonicalJson } from './json.ts'
-import type { Model } from './model.ts'
 
 /**
  * 128 bits over the canonical text, in hexadecimal: the version of a Model or of a part of it.
@@ -8,19 +7,6 @@ import type { Model } from './model.ts'
  */
 export function hashOf(value: unknown, leaveOut?: ReadonlySet<string>): string {
   return hashText(canonicalJson(value, leaveOut))
-}
-
-/** The version of a whole Model, which may be large: in small steps, one for each thing in it. */
-export function* hashModel(model: Model): Generator<void, string> {
-  let text = ''
-  for (const [key, value] of Object.entries(model).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    text += `${key}:`
-    for (const thing of Array.isArray(value) ? value : [value]) {
-      text += `${hashOf(thing)} `
-      yield
-    }
-  }
-  return hashText(text)
 }
 
 const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const

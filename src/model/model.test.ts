@@ -4,10 +4,13 @@ import fc from 'fast-check'
 import { anyText } from '../../test/fuzz/any-text.ts'
 import { type Change, diffModels } from './diff.ts'
 import { freeze, freezeModel } from './freeze.ts'
-import { hashModel, hashOf, hashText } from './hash.ts'
+import { hashOf, hashText } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
+import { reconcile } from './reconcile.ts'
 import { redact, secretsOf } from './redact.ts'
+import { toEnd } from './steps.ts'
+import { versionOf, versionOfModel } from './version.ts'
 
 describe('canonical JSON', () => {
   for (const [name, value, text] of [
@@ -48,7 +51,7 @@ describe('the hash', () => {
 
   it('of a Model is that of all its parts, in whatever order they were built', () => {
     const versionOf = (model: object) => {
-      const steps = hashModel(model as Model)
+      const steps = versionOfModel(model as Model)
       for (let count = 1; ; count++) {
         const { done, value } = steps.next()
         if (done) return { value, count }
@@ -67,6 +70,16 @@ describe('the hash', () => {
     ]
     const versions = [first, ...others.map(versionOf)].map(({ value }) => value)
     assert.equal(new Set(versions).size, 5)
+  })
+
+  it('of a part says what it does, not where it is written', () => {
+    const part = (line: number, name = 'a') => ({
+      name,
+      origin: { kind: 'file', file: 'x', line, column: 1 },
+      policies: [{ kind: 'cors', origin: { line } }],
+    })
+    assert.equal(versionOf(part(1)), versionOf(part(2)))
+    assert.notEqual(versionOf(part(1)), versionOf(part(1, 'b')))
   })
 
   it('has known values: versions outlive a process', () => {
@@ -238,4 +251,66 @@ describe('the difference of two Models', () => {
   ] as readonly [string, Model, readonly Change[]][]) {
     it(name, () => assert.deepEqual(diffModels(before, after), changes))
   }
+})
+
+describe('a Model after another', () => {
+  const origin = (line: number) => ({ kind: 'file', file: 'x', line, column: 1 }) as const
+  const route = (name: string, line = 1, value: unknown = { a: [1] }) => ({
+    name,
+    origin: origin(line),
+    policies: [{ value }],
+  })
+  const listener = (name: string, port = 1) => ({ name, port, policies: [] })
+  const model = (own: object) =>
+    ({
+      settings: { x: 1 },
+      gateways: [{ name: 'g', policies: [], listeners: [listener('a'), listener('b')] }],
+      routes: [route('a'), route('b'), route('c')],
+      tcpRoutes: [],
+      backends: [],
+      frontend: [],
+      ...own,
+    }) as unknown as Model
+  const after = (before: Model, now: Model) => toEnd(reconcile(before, now))
+  const before = model({})
+
+  it('is the one before where nothing changed', () => {
+    assert.equal(after(before, model({})), before)
+    assert.equal(after(before, model({ llm: undefined })), before)
+  })
+
+  for (const [what, routes, same] of [
+    ['changed', [route('a'), route('b', 1, { a: [2] }), route('c')], [0, -1, 2]],
+    ['moved in the file', [route('a'), route('b', 2), route('c')], [0, -1, 2]],
+    ['added', [route('n'), route('a'), route('b'), route('c')], [-1, 0, 1, 2]],
+    ['removed', [route('a'), route('c')], [0, 2]],
+    ['put elsewhere', [route('c'), route('a'), route('b')], [2, 0, 1]],
+    ['with a field more', [route('a'), { ...route('b'), more: 1 }, route('c')], [0, -1, 2]],
+    ['with a field less', [route('a'), { name: 'b', policies: [] }, route('c')], [0, -1, 2]],
+    ['with a list for an object', [route('a', 1, []), route('b', 1, {}), route('c')], [-1, -1, 2]],
+  ] as const) {
+    it(`has the other routes where one is ${what}`, () => {
+      const now = model({ routes })
+      const made = after(before, now)
+      assert.deepEqual(made, now)
+      assert.deepEqual(
+        made.routes.map((one) => before.routes.indexOf(one)),
+        same,
+      )
+    })
+  }
+
+  it('has the listeners of a gateway that did not change', () => {
+    const listeners = [listener('a', 2), listener('b')]
+    const made = after(before, model({ gateways: [{ name: 'g', policies: [], listeners }] }))
+    assert.deepEqual(made.gateways[0]?.listeners, listeners)
+    assert.equal(made.gateways[0]?.listeners[1], before.gateways[0]?.listeners[1])
+    assert.equal(made.gateways[0]?.policies, before.gateways[0]?.policies)
+  })
+
+  it('loses what is not there any more', () => {
+    const known = model({ llm: { value: {} } })
+    assert.deepEqual(after(known, before), before)
+    assert.equal('llm' in after(known, before), false)
+  })
 })

@@ -1,4 +1,6 @@
-import { partsOf } from '../model/backend.ts'
+import { type Backend, partsOf } from '../model/backend.ts'
+import type { Gateway } from '../model/gateway.ts'
+import type { Route } from '../model/route.ts'
 import { issuersOf } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import type { Streams } from '../program/streams.ts'
@@ -20,8 +22,11 @@ export class Forgetting {
   swapped(program: Program, streams: Streams): void {
     const next = namesOf(program, streams)
     for (const label of LABELS) {
-      const before = new Set(this.#known.flatMap((names) => [...names[label]]))
-      for (const name of before) if (!next[label].has(name)) this.#metrics.forget(label, name)
+      for (const names of this.#known) {
+        for (const name of names[label]) {
+          if (!next[label].has(name)) this.#metrics.forget(label, name)
+        }
+      }
     }
     this.#known = [...this.#known.slice(-1), next]
   }
@@ -37,17 +42,38 @@ function namesOf(program: Program, streams: Streams): Names {
     ),
     route: new Set(model.routes.map(({ name }) => name)),
     backend: new Set(backends.map(({ name }) => name)),
-    policy: new Set(attachedTo(model).map(({ policy }) => policy)),
+    policy: policyNames(model),
     provider: issuersOf(program),
   }
 }
 
-/** The policies of all places. */
-function attachedTo({ frontend, gateways, routes, backends }: Program['model']) {
-  const rules = routes.flatMap((route) => route.rules)
+/** Of the policies of all places. */
+function policyNames({ frontend, gateways, routes, backends }: Program['model']) {
+  const names = new Set<string>()
+  for (const { policy } of frontend) names.add(policy)
+  for (const list of [gateways, routes, backends]) {
+    for (const thing of list) for (const name of policiesOf(thing)) names.add(name)
+  }
+  return names
+}
+
+const named = new WeakMap<object, readonly string[]>()
+
+/** Of a thing and all that is within it. Most are those of the Model before: looked at once. */
+function policiesOf(thing: Gateway | Route | Backend): readonly string[] {
+  const known = named.get(thing)
+  if (known !== undefined) return known
+  const names = new Set<string>()
+  for (const place of placesIn(thing)) for (const { policy } of place.policies) names.add(policy)
+  const found = [...names]
+  named.set(thing, found)
+  return found
+}
+
+function placesIn(thing: Gateway | Route | Backend) {
+  if ('listeners' in thing) return [thing, ...thing.listeners]
+  if (!('rules' in thing)) return [thing, ...partsOf(thing)]
+  const { rules } = thing
   const refs = rules.flatMap(({ action }) => (action.kind === 'forward' ? action.backends : []))
-  const listeners = gateways.flatMap((gateway) => gateway.listeners)
-  const places = [...gateways, ...listeners, ...routes, ...rules, ...refs, ...backends]
-  const parts = backends.flatMap(partsOf)
-  return [...frontend, ...[...places, ...parts].flatMap(({ policies }) => policies)]
+  return [thing, ...rules, ...refs]
 }

@@ -1,6 +1,8 @@
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
+import { inSlices } from '../model/steps.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
 import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
@@ -197,10 +199,12 @@ export class Gateway {
     return applied
   }
 
-  async #apply(model: Model): Promise<Applied> {
+  async #apply(written: Model): Promise<Applied> {
     const previous = this.#program
     let next: Program | undefined
     try {
+      const { now } = this.#services
+      const model = await inSlices(reconcile(previous?.model, written), now)
       next = await compileProgramInSlices(model, previous, this.#services)
       const { diagnostics } = next
       if (diagnostics.some(({ severity }) => severity === 'error'))
@@ -211,7 +215,7 @@ export class Gateway {
       return { isApplied: true, diagnostics }
     } catch (error) {
       this.#observing.broke('swap', error)
-      const failed = [brokenSwap(model, error)]
+      const failed = [brokenSwap(written, error)]
       if (next === undefined) return { isApplied: false, diagnostics: failed }
       // Past its assignment it serves, whatever was left to do.
       if (this.#program === next) return { isApplied: true, diagnostics: next.diagnostics }

@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { certainErrors, errorsAmong } from '../../src/analysis/lint/certain.ts'
 import { suspectsOf } from '../../src/analysis/lint/suspect-rules.ts'
+import type { Model } from '../../src/model/model.ts'
+import { reconcile } from '../../src/model/reconcile.ts'
 import { toEnd } from '../../src/model/steps.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Credentials } from '../truth/credentials.ts'
@@ -43,13 +45,16 @@ describe('errors that keep a configuration from being served', () => {
     for (let run = 0; run < numRuns; run++) {
       const random = new Random(seed + run)
       let tree = makeDocument(random, PLACE)
+      let before: Model | undefined
       for (let step = 0; step < 3; step++) {
         tree = odd(random, changed(random, tree))
         const { value } = loadText(writeYaml(tree).text, join(folder, 'x.yaml'), {
           environment: {},
         }).result
         if (value === undefined) continue
-        const found = toEnd(certainErrors(value))
+        const model = toEnd(reconcile(before, value))
+        const found = toEnd(certainErrors(model, before))
+        before = model
         assert.deepEqual(found, toEnd(errorsAmong(value)), `seed ${seed + run}, step ${step}`)
         const suspects = toEnd(suspectsOf(value))
         if (found.length > 0) seen.withErrors++

@@ -13,10 +13,11 @@ const CERTAIN = [unsetAttributes, addressTexts, impossibleTexts]
 /**
  * Rules that can never match for a reason that is found at little cost, wherever they hold: a
  * variable that nothing sets, an address compared with text, a method in lower case. A gateway
- * that starts can wait for these; what takes a search is for `lint`.
+ * that starts can wait for these; what takes a search is for `lint`. `before`: a Model that was
+ * looked at already; where little changed since, little is looked at.
  */
-export function* certainErrors(model: Model): Generator<void, readonly Finding[]> {
-  const suspects = yield* suspectsOf(model)
+export function* certainErrors(model: Model, before?: Model): Generator<void, readonly Finding[]> {
+  const suspects = yield* suspectsOf(model, before)
   return suspects === undefined ? [] : yield* errorsAmong(suspects.model, suspects.cleared)
 }
 

@@ -36,11 +36,39 @@ const SETS: ReadonlyMap<string, readonly string[]> = new Map(
 )
 
 /**
+ * `before`: a Model that was looked at, of which this one has the parts that did not change.
  * Undefined where no rule is suspect: true of nearly all configurations, and found without a tree
  * of an expression or the points that rules reach. A rule is cleared only where it is certain that
  * what it reads is set; whatever is not certain is left to the search.
  */
-export function* suspectsOf(model: Model): Generator<void, Suspects | undefined> {
+export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspects | undefined> {
+  if (before !== undefined && UNSUSPECTED.has(before) && isSameAround(before, model)) {
+    const known = new Set(before.routes)
+    const routes = model.routes.filter((route) => !known.has(route))
+    yield* search({ ...model, routes }, model)
+    if (UNSUSPECTED.has(model)) return undefined
+  }
+  return yield* search(model, model)
+}
+
+/** Models without a single rule that its own place does not clear. */
+const UNSUSPECTED = new WeakSet<Model>()
+
+/** Whether routes that both have mean the same in both. */
+function isSameAround(before: Model, now: Model): boolean {
+  if (before.frontend !== now.frontend || before.gateways !== now.gateways) return false
+  if (before.backends === now.backends) return true
+  const [old, young] = [new Set(before.backends), new Set(now.backends)]
+  const changed = [
+    ...before.backends.filter((backend) => !young.has(backend)),
+    ...now.backends.filter((backend) => !old.has(backend)),
+  ]
+  return changed.every((backend) =>
+    [backend, ...partsOf(backend)].every(({ policies }) => policies.length === 0),
+  )
+}
+
+function* search(model: Model, whole: Model): Generator<void, Suspects | undefined> {
   const cleared = new Set<AuthorizationRule>()
   const suspects = new Set<AuthorizationRule>()
   const read = wordingReader()
@@ -77,6 +105,7 @@ export function* suspectsOf(model: Model): Generator<void, Suspects | undefined>
       }
     }
   }
+  if (suspects.size === 0) UNSUSPECTED.add(whole)
   const left = new Set([...suspects].filter((rule) => !cleared.has(rule)))
   if (left.size === 0) return undefined
   // A rule of a gateway is reported with all routes that it reaches.
