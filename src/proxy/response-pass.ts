@@ -122,7 +122,9 @@ export class ResponsePass {
     if (body === undefined || body.mode === 'stream' || !draft.hasBody || !this.#concerns(body))
       return true
     const chain = this.#chain
-    const isWhole = chain.collect(body.maxBytes ?? this.#limits.maxBody)
+    // What the gateway says is whole, and short.
+    const most = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
+    const isWhole = chain.collect(most)
     const seen = (whole: boolean) => {
       draft.body = whole ? chain.bytes : undefined
       return whole || body.mode === 'beginning' || body.whenLonger === 'pass'
