@@ -8,6 +8,8 @@ import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
+import { buffer } from './buffer/schema.ts'
+import { compression } from './compression/schema.ts'
 import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
@@ -74,6 +76,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
   define('tracing', FRONTEND, tracing),
 
+  define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
@@ -83,6 +86,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
   define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),
+  define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite),
   define('requestRedirect', TRAFFIC, requestRedirect),

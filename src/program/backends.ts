@@ -160,6 +160,8 @@ function compilePlain(
     requestTimeout,
     judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider,
+    responseParts: section.responseParts,
+    requestBodies: section.requestBodies,
   }
 }
 

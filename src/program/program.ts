@@ -17,6 +17,7 @@ import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import type { McpProgram } from './mcp.ts'
 import type { Parts } from './parts.ts'
+import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry } from '../policies/retry/compile.ts'
@@ -87,7 +88,7 @@ export interface NetworkDecision {
   explain(connection: Connection): readonly ExplainedRule[]
 }
 
-export interface RouteProgram {
+export interface RouteProgram extends WayBack {
   readonly name: string
   readonly rule: string
   /** The policies of all levels that reach this route, in the order of execution. */
@@ -113,7 +114,7 @@ export interface RouteProgram {
   readonly decider?: Decider | undefined
 }
 
-export interface BackendProgram {
+export interface BackendProgram extends WayBack {
   readonly name: string
   readonly cluster: Cluster
   /** Policies of the backend stage, run after the backend was chosen. */

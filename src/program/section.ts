@@ -15,9 +15,10 @@ import type { Scopes } from './scopes.ts'
 import type { Services } from './services.ts'
 import type { Sites } from './site.ts'
 import type { Recorded } from './uses.ts'
+import { type WayBack, wayBackOf } from './way-back.ts'
 
 /** All policies of one section at one point, as what runs. */
-export interface CompiledSection {
+export interface CompiledSection extends WayBack {
   readonly steps: readonly Step[]
   readonly run: Step
   /** The policy of each step. */
@@ -96,6 +97,10 @@ export class SectionCompiler {
     const unenforced = this.#unenforced(byKind, section, active)
     const [fault = unenforced[0] ?? site.findings.failed] = invalid.map(faultOf)
     const isBroken = fault !== undefined
+    const placed = parts.map((part, i) => ({
+      part,
+      policy: byKind.get(active[i]?.kind ?? '')?.[0],
+    }))
     const steps = isBroken ? [invalidStep(fault)] : stepsOf(parts)
     return {
       steps,
@@ -110,6 +115,7 @@ export class SectionCompiler {
       mirrors: mirrorsOf(parts),
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
+      ...wayBackOf(isBroken ? [] : placed, site.findings.readsResponseBody),
     }
   }
 

@@ -223,6 +223,9 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove'),
   urlRewrite: nothing('authority', 'path'),
+  // What was decided about a request is decided before its body is held.
+  buffer: nothing('request', 'response'),
+  compression: nothing('algorithms', 'minBytes', 'contentTypes'),
   /** Whoever gets a copy decides nothing. */
   requestMirror: NOTHING,
   loadBalancer: nothing('algorithm', 'hashKey'),
