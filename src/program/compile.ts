@@ -1,15 +1,14 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import { isAttached, nameOf } from '../model/attachment.ts'
-import type { Gateway, Listener } from '../model/gateway.ts'
-import { reachable } from '../model/hostnames.ts'
 import type { Model } from '../model/model.ts'
-import type { Route } from '../model/route.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { unenforcedOnStreams } from '../policies/stream-policies.ts'
+import { nameOf } from '../reach/attachment.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { kindsThat } from '../reach/kinds.ts'
+import type { Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
-import { type Compilation, layersAround, openCompilation } from './compilation.ts'
+import { type Compilation, openCompilation } from './compilation.ts'
 import { compileFrontend } from './frontend.ts'
-import { reaching } from './layers.ts'
 import { compileMatcherStepwise, type MatchEntry } from './match.ts'
 import { compileNetwork } from './network.ts'
 import type { ListenerProgram, Program } from './program.ts'
@@ -50,13 +49,9 @@ function* compileStepwise(
 ): Generator<void, Program> {
   const compilation = openCompilation(model, previous, services)
   compilation.sites.headerReads.noteRoutes(model)
-  const attached = routesByGateway(model)
   const listeners: ListenerProgram[] = []
-  for (const gateway of model.gateways) {
-    for (const listener of gateway.listeners) {
-      const routes = attached.get(gateway.name) ?? []
-      listeners.push(yield* compileListener(compilation, gateway, listener, routes))
-    }
+  for (const where of compilation.reach.listeners()) {
+    listeners.push(yield* compileListener(compilation, where))
   }
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
@@ -72,37 +67,23 @@ function* compileStepwise(
   }
 }
 
-function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
-  const byGateway = new Map<string, Set<Route>>()
-  for (const route of routes) {
-    for (const { gateway } of route.parents) {
-      const known = byGateway.get(gateway)
-      if (known === undefined) byGateway.set(gateway, new Set([route]))
-      else known.add(route)
-    }
-  }
-  return new Map([...byGateway].map(([gateway, found]) => [gateway, [...found]]))
-}
+const PREFLIGHTS = kindsThat(({ answers }) => answers === 'preflights')
 
 function* compileListener(
   compilation: Compilation,
-  gateway: Gateway,
-  listener: Listener,
-  routes: readonly Route[],
+  where: Where,
 ): Generator<void, ListenerProgram> {
-  const where = { gateway, listener }
-  const frontend = reaching(layersAround(compilation, where), 'frontend')
+  const { gateway, listener } = where
+  const { reach } = compilation
+  const frontend = effectiveAt(reach.around(where), 'frontend')
   const hostname = nameOf(listener)
   const entries: MatchEntry<PlacedRoute>[] = []
-  for (const route of isHttp(listener) ? routes : []) {
-    const hostnames = reachable(route.hostnames, hostname)
-    if (hostnames === undefined || !isAttached(route, gateway, listener)) continue
-    for (const [index, rule] of route.rules.entries()) {
-      const target = compileRule(compilation, { gateway, listener, route, rule, index })
-      const takesPreflights = target.kinds?.includes('cors') === true
-      for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
-      yield
-    }
+  for (const place of reach.rulesOn(where)) {
+    const { rule, hostnames } = place
+    const target = compileRule(compilation, place)
+    const takesPreflights = target.kinds?.some((kind) => PREFLIGHTS.has(kind)) === true
+    for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
+    yield
   }
   const unmatched = compileUnmatched(compilation, where)
   const refused = refusedRoute(where)
@@ -119,8 +100,4 @@ function* compileListener(
       return route
     },
   }
-}
-
-function isHttp({ protocol }: Listener): boolean {
-  return protocol === 'HTTP' || protocol === 'HTTPS'
 }

@@ -5,13 +5,15 @@ import type { Http } from '../policies/http/schema.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { recordOf } from '../reach/kinds.ts'
+import type { Layer } from '../reach/layers.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
 import { clusterPolicies, isUnderstood } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { type Layer, reaching } from './layers.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember, ProviderSelection } from './provider-selection.ts'
 
@@ -54,7 +56,7 @@ export function compileProviders(
 
 /** A service is asked about a request, not about each provider; what is invalid denies for all. */
 function isAskedOnce({ kind, state, level }: Attached): boolean {
-  return level !== 'provider' && (state === 'invalid' || kind === 'extAuthz')
+  return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.asksService === true)
 }
 
 /** Whoever does not choose a provider reaches nobody. */
@@ -68,11 +70,11 @@ function compileProvider(
   provider: AiProvider,
   around: readonly Layer[],
 ): ProviderMember | undefined {
-  const { layers, sections, clusters } = compilation
+  const { reach, sections, clusters } = compilation
   const { origin } = provider
   const name = `${backend.name}/${provider.name}`
-  const own = [...around, layers.at(`provider ${name}`, provider.policies)]
-  const { byKind } = reaching(own, 'backend')
+  const own = reach.within(around, { backend, provider })
+  const { byKind } = effectiveAt(own, 'backend')
   const policies = [...byKind.values()].flat()
   const endpoint = { ...provider.endpoint, scheme: schemeOf(provider, policies) }
   const address = { kind: 'host', name, origin, policies: [], endpoints: [endpoint] } as const
@@ -123,7 +125,7 @@ function groupBalancer(
   around: readonly Layer[],
   random: () => number,
 ): Balancer<ProviderMember> {
-  const policies = reaching(around, 'backend').byKind.get('loadBalancer') ?? []
+  const policies = effectiveAt(around, 'backend').byKind.get('loadBalancer') ?? []
   const { algorithm = 'LeastRequest' } = (policies[0]?.value ?? {}) as Partial<LoadBalancer>
   return balancer(algorithm, members, { hashKey: clusters.hashKey(policies), random })
 }

@@ -1,7 +1,7 @@
-import { isAttached, nameOf } from '../../model/attachment.ts'
 import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
+import { isAttached, nameOf } from '../../reach/attachment.ts'
 import { clientsOf } from '../place-facts.ts'
 import { type Point, pointsOf, type Where } from '../points.ts'
 import {

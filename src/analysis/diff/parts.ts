@@ -1,8 +1,8 @@
-import { isAttached } from '../../model/attachment.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { POLICY_SCHEMAS, policySchema } from '../../policies/schema.ts'
+import { isAttached } from '../../reach/attachment.ts'
 import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
 
 /** A part of the Model that differs, and that nothing accounts for. */

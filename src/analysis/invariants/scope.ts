@@ -1,8 +1,8 @@
-import { isAttached } from '../../model/attachment.ts'
 import type { Gateway, Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Route, RouteRule } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
+import { isAttached } from '../../reach/attachment.ts'
 
 /** Everything, or what comes through one listener, by one route, to one backend. */
 export interface InvariantScope {
