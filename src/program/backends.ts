@@ -8,8 +8,9 @@ import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
 import { effectiveAt, NOTHING } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
+import { holdsForRequests } from '../reach/points.ts'
 import type { RefPlace, RulePlace } from '../reach/where.ts'
-import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import { compileMcp } from './mcp.ts'
@@ -128,7 +129,7 @@ function compileBackend(
   }
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const section = sections.compile(around, 'backend', isUnderstood)
+  const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
   const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)

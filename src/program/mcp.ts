@@ -7,7 +7,7 @@ import { variablesOf } from '../policies/define.ts'
 import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
-import { decidesAt, rulesAt } from '../reach/points.ts'
+import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
 import { linkSteps } from './link.ts'
@@ -51,7 +51,7 @@ export function compileMcp(
 ): BackendProgram {
   const { reach, sections } = compilation
   const { name } = backend
-  const section = sections.compile(around, 'backend', (one) => !decidesAt(one, 'mcp'))
+  const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
   const steps = [...section.steps, notServed]
   const targets = new Map(
     backend.targets.map((server) => {

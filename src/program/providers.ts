@@ -8,10 +8,11 @@ import { attemptTime } from '../policies/timeout/compile.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
+import { holdsForRequests } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
-import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
@@ -28,7 +29,11 @@ export function compileProviders(
 ): BackendProgram | undefined {
   const { sections, services } = compilation
   const { name } = backend
-  const once = sections.compile(around, 'backend', (one) => isUnderstood(one) && isAskedOnce(one))
+  const once = sections.compile(
+    around,
+    'backend',
+    (one) => holdsForRequests(one, backend) && isAskedOnce(one),
+  )
   const groups: ProviderMember[][] = []
   for (const { providers } of backend.groups) {
     const members = providers.map((one) => compileProvider(compilation, backend, one, around))
@@ -80,7 +85,11 @@ function compileProvider(
   const address = { kind: 'host', name, origin, policies: [], endpoints: [endpoint] } as const
   const cluster = clusters.open(address, clusterPolicies(policies).map(forOneEndpoint))
   if (cluster === undefined) return undefined
-  const section = sections.compile(own, 'backend', (one) => isUnderstood(one) && !isAskedOnce(one))
+  const section = sections.compile(
+    own,
+    'backend',
+    (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
+  )
   const http = byKind.get('http')?.[0].value as Http | undefined
   const program: ProviderProgram = {
     name: backend.name,

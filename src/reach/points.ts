@@ -1,6 +1,7 @@
+import type { Backend } from '../model/backend.ts'
 import { servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
-import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import type { Attached, InvalidPolicy, Section, ValidPolicy } from '../model/policy.ts'
 import { type Authorization, STAGE_OF_SECTION } from '../policies/schema.ts'
 import { type Effective, effectiveAt } from './effective.ts'
 import { kindsThat, recordOf } from './kinds.ts'
@@ -48,6 +49,25 @@ export class Point {
     return this.#effective
   }
 
+  /** Policies that could not be read, and so let nothing pass here. */
+  get invalid(): readonly InvalidPolicy[] {
+    const { invalid } = this.effective
+    return invalid.length === 0 ? invalid : invalid.filter((policy) => this.#isGuarding(policy))
+  }
+
+  #isGuarding(policy: InvalidPolicy): boolean {
+    switch (this.stage) {
+      case 'connection':
+        return recordOf(policy.kind)?.takesConnections !== false
+      case 'traffic':
+        return true
+      case 'backend':
+        return holdsForRequests(policy, this.where.backend)
+      case 'mcp':
+        return decidesAt(policy, 'mcp')
+    }
+  }
+
   /** Who finds out who asks, and who sees it. */
   get sources(): Sources {
     this.#sources ??= sourcesAt(this.layers, this.section)
@@ -71,6 +91,15 @@ export function decidesAt({ kind, section }: Attached, stage: RuleStage): boolea
   if (section !== SECTION_OF_STAGE[stage]) return false
   const record = recordOf(kind)
   return record?.hasRules === true && (record.stage ?? STAGE_OF_SECTION[section]) === stage
+}
+
+/**
+ * Whether a policy is about requests to the backend. Rules about MCP are a stage of their own, and
+ * at a gateway they are for those behind it that speak MCP; nearer to something else they hold.
+ */
+export function holdsForRequests(policy: Attached, backend: Backend | undefined): boolean {
+  if (!decidesAt(policy, 'mcp')) return true
+  return backend?.kind !== 'mcp' && policy.level !== 'gateway' && policy.level !== 'listener'
 }
 
 /** The policies that the rules of a stage come from, of all that hold at a point. */

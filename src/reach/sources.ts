@@ -54,7 +54,7 @@ function seen(
   const says = ({ kind }: Attached) => IDENTIFYING.get(kind)?.includes(variable) === true
   const own = (byLayer[depth] ?? []).filter((one) => one.policy === policy && says(one))
   if (own.length > 0) return own
-  for (let above = depth - 1; above >= 0; above--) {
+  for (let above = Math.min(depth, byLayer.length) - 1; above >= 0; above--) {
     const found = (byLayer[above] as readonly Attached[]).filter(says)
     if (found.length > 0) return found
   }
