@@ -57,7 +57,7 @@ const RULES: readonly Row[] = [
             "import { s } from '../policies/cors/schema.ts'\nimport { c } from '../policies/cors/compile.ts'",
         },
         [
-          'src/sources/a.ts:2: imports src/policies/cors/compile.ts, but sources may import xds, schemas of policies and protocols, model, diagnostics',
+          'src/sources/a.ts:2: imports src/policies/cors/compile.ts, but sources may import xds, reach, schemas of policies and protocols, model, diagnostics',
         ],
       ],
       [
@@ -67,7 +67,7 @@ const RULES: readonly Row[] = [
             "import { e } from '../program/explain.ts'\nimport { l } from '../program/link.ts'",
         },
         [
-          'src/admin/a.ts:2: imports src/program/link.ts, but admin may import sources, program (explain only), model, telemetry, diagnostics',
+          'src/admin/a.ts:2: imports src/program/link.ts, but admin may import sources, reach, program (explain only), model, telemetry, diagnostics',
         ],
       ],
       [

@@ -64,7 +64,7 @@ function textOf({ rule, isEnforced, condition }: PlacedRule): string {
 }
 
 function placeOf({ where }: Point): string {
-  const { gateway, listener, route, rule, backend, provider, target } = where
+  const { gateway, listener, route, rule, backend, provider, server } = where
   const names = [gateway, listener, route, rule, backend].map((one) => one?.name)
-  return [...names, provider ?? '', target ?? ''].join('/')
+  return [...names, provider?.name ?? '', server?.name ?? ''].join('/')
 }

@@ -1,5 +1,6 @@
 import { BOOL } from '../cel/check/types.ts'
 import { compile, STAGES } from '../cel/index.ts'
+import { clientsOf } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { learnEntry, refusals, takes } from './diff/admission.ts'
 import { type Entry, type Ways, waysThrough } from './diff/entries.ts'
@@ -94,8 +95,7 @@ function beyondRules({ points }: Entry, who: 'anyone' | 'anonymous'): readonly s
     .filter(({ value }) => !passes.includes((value as { readonly mode?: string }).mode ?? ''))
     .map(({ kind }) => `what \`${kind}\` accepts`)
   const { listener } = points[0]?.where ?? {}
-  const hasTls = listener?.protocol === 'HTTPS' || listener?.protocol === 'TLS'
-  if (hasTls && listener.tls.mode === 'Terminate' && listener.tls.clients !== undefined) {
+  if (listener !== undefined && clientsOf(listener) !== undefined) {
     found.push('which client certificates are accepted')
   }
   return found

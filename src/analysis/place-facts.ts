@@ -1,7 +1,7 @@
 import type { Backend } from '../model/backend.ts'
-import type { Listener } from '../model/gateway.ts'
-import type { RuleStage } from './placed-rule.ts'
-import type { Where } from './points.ts'
+import { clientsOf, type Listener } from '../model/gateway.ts'
+import type { RuleStage } from '../reach/points.ts'
+import type { Where } from '../reach/where.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
 
 /** What is known of a request by where in the Model it is. */
@@ -22,9 +22,9 @@ export function* placeFacts(stage: RuleStage, where: Where): Generator<[string, 
   yield ['backend.name', is(backend.name)]
   yield ['backend.type', is(type)]
   yield ['backend.protocol', is(protocol)]
-  yield ['backend.provider', provider === undefined ? { kind: 'unset' } : is(provider)]
+  yield ['backend.provider', provider === undefined ? { kind: 'unset' } : is(provider.name)]
   if (stage === 'mcp') return
-  yield provider === undefined ? ['llm', { kind: 'unset' }] : ['llm.provider', is(provider)]
+  yield provider === undefined ? ['llm', { kind: 'unset' }] : ['llm.provider', is(provider.name)]
 }
 
 function is(value: string): Fact {
@@ -45,12 +45,6 @@ function* certificateFacts(listener: Listener): Generator<[string, Fact]> {
   } else if (clients === 'Require') {
     for (const field of CERTIFICATE) yield [`source.${field}`, { kind: 'set' }]
   }
-}
-
-/** What the listener asks of clients; undefined: no certificate. */
-export function clientsOf(listener: Listener): 'Require' | 'Optional' | undefined {
-  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
-  return listener.tls.mode === 'Terminate' ? listener.tls.clients?.mode : undefined
 }
 
 function typeOf({ kind }: Backend): readonly [type: string, protocol: string] {

@@ -3,10 +3,8 @@ import { BOOL } from '../cel/check/types.ts'
 import { compile, type Expression, STAGES } from '../cel/index.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { Authorization, AuthorizationRule } from '../policies/schema.ts'
+import type { RuleStage } from '../reach/points.ts'
 import type { Condition } from './symbolic/space.ts'
-
-/** The stages at which rules decide. */
-export type RuleStage = 'connection' | 'traffic' | 'backend' | 'mcp'
 
 /** A rule where it holds. */
 export interface PlacedRule {

@@ -1,5 +1,6 @@
 import { type Action, STAGES } from '../cel/index.ts'
-import type { PlacedRule, RuleStage } from './placed-rule.ts'
+import type { RuleStage } from '../reach/points.ts'
+import type { PlacedRule } from './placed-rule.ts'
 import type { Facts } from './symbolic/attribute-tree.ts'
 import { all, any, type Formula } from './symbolic/formula.ts'
 import type { Attribute } from './symbolic/leaves.ts'

@@ -1,13 +1,9 @@
 import { hashOf } from '../model/hash.ts'
-import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
+import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
-import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { IDENTIFYING, IDENTITY_VARIABLES, recordOf } from '../reach/kinds.ts'
+import type { Point } from '../reach/points.ts'
 import type { Fact } from './symbolic/attribute-tree.ts'
-
-/** The policies of one place around a point; layers go from the general to the specific. */
-export interface Layer {
-  readonly policies: readonly Attached[]
-}
 
 /** What the policies around a point see of who asks. */
 export interface Scoping {
@@ -23,35 +19,15 @@ export interface Scoping {
   readonly required: readonly string[]
 }
 
-/** The variables by which each kind says who asks. */
-const IDENTIFYING: ReadonlyMap<string, readonly string[]> = new Map(
-  POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind, identifies }) => [
-    kind,
-    identifies,
-  ]),
-)
-
-const VARIABLES = [...new Set([...IDENTIFYING.values()].flat())]
-
-/**
- * A policy sees what its own authentication found out; where it has none, what the nearest level
- * around it did; a neighbour at its own level lends it nothing.
- */
-export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
-  const sources = layers.map(({ policies }) =>
-    policies.filter(
-      (policy): policy is ValidPolicy =>
-        policy.state === 'valid' &&
-        IDENTIFYING.has(policy.kind) &&
-        (policy.section === 'traffic' || policy.section === section),
-    ),
-  )
-  const all = sources.flat()
+/** Names for what policies see of who asks: as `reach` says whose word they take. */
+export function scopesAt({ sources }: Pick<Point, 'sources'>): Scoping {
+  const all = sources.all.filter(isValid)
   const named = new Map<string, readonly ValidPolicy[]>()
   const namesFor = (policy: string, depth: number) =>
-    new Map(
-      VARIABLES.map((variable) => {
-        const seen = visible(sources, depth, policy, variable)
+    new Map<string, string>(
+      IDENTITY_VARIABLES.map((variable) => {
+        // What is invalid lets nobody pass, and says nothing of anybody.
+        const seen = sources.seenBy(policy, depth, variable).filter(isValid)
         const name = `${variable}#${seen.map(verifierOf).join('+') || 'none'}`
         named.set(name, seen)
         return [variable, name]
@@ -60,10 +36,14 @@ export function scopesAt(layers: readonly Layer[], section: Section): Scoping {
   return {
     authentications: all,
     namesFor: ({ policy }, depth) => namesFor(policy, depth),
-    namesWithin: () => namesFor('', sources.length),
+    namesWithin: () => namesFor('', Number.POSITIVE_INFINITY),
     required: all.flatMap((policy) => requiredBy(policy)),
     facts: () => new Map([...named].flatMap(([name, seen]) => [...factsAbout(name, seen)])),
   }
+}
+
+function isValid(policy: Attached): policy is ValidPolicy {
+  return policy.state === 'valid'
 }
 
 /**
@@ -98,7 +78,7 @@ function withoutMode({ value }: ValidPolicy): unknown {
 
 /** Whether one variable tells whether it found anything. */
 export function isSingle({ kind }: ValidPolicy): boolean {
-  return IDENTIFYING.get(kind)?.length === 1 && kind !== 'extAuthz'
+  return IDENTIFYING.get(kind)?.length === 1 && recordOf(kind)?.asksService !== true
 }
 
 /** Bad credentials are as good as none for it, and none are good enough. */
@@ -128,22 +108,6 @@ function trusted(policy: ValidPolicy) {
   return [issuers, location, mode === 'Permissive' ? withoutMode(policy) : undefined]
 }
 
-function visible(
-  sources: readonly (readonly ValidPolicy[])[],
-  depth: number,
-  policy: string,
-  variable: string,
-): readonly ValidPolicy[] {
-  const says = ({ kind }: ValidPolicy) => IDENTIFYING.get(kind)?.includes(variable) === true
-  const own = (sources[depth] ?? []).filter((one) => one.policy === policy && says(one))
-  if (own.length > 0) return own
-  for (let above = depth - 1; above >= 0; above--) {
-    const found = (sources[above] as readonly ValidPolicy[]).filter(says)
-    if (found.length > 0) return found
-  }
-  return []
-}
-
 function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[string, Fact]> {
   if (seen.length === 0) yield [name, { kind: 'unset' }]
   // Whoever has no valid credentials does not come as far as the rules.
@@ -167,10 +131,9 @@ function* factsAbout(name: string, seen: readonly ValidPolicy[]): Generator<[str
 
 /** Of an authentication that can be passed without credentials nothing is required. */
 function requiredBy(policy: ValidPolicy): readonly string[] {
-  const variables = IDENTIFYING.get(policy.kind) ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
-  const [only, ...others] = variables
-  if (only === undefined || others.length > 0 || mode !== 'Strict' || only === 'extauthz') return []
+  const [only] = IDENTIFYING.get(policy.kind) ?? []
+  if (only === undefined || !isSingle(policy) || mode !== 'Strict') return []
   return [`${only}#${verifierOf(policy)}`]
 }
 

@@ -12,7 +12,6 @@ import {
 } from '../program/effective.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, UsageError } from './define.ts'
-import { idleServices } from './idle-services.ts'
 import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
@@ -51,7 +50,7 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
       return 1
     }
     const guards = ruleGuards(model)
-    const found = effectivePolicies(model, idleServices({ value: 0 }), guards)
+    const found = effectivePolicies(model, guards)
     guards.close()
     const paint = painter(colour)
     out(options.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))

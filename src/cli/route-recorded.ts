@@ -5,12 +5,14 @@ import { Connection } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
+import { servesStreams } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Match } from '../model/route.ts'
 import { compileProgram } from '../program/compile.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { HttpListeners } from '../proxy/http-listeners.ts'
+import { Reach } from '../reach/reach.ts'
 import { idleServices } from './idle-services.ts'
 
 /** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
@@ -19,28 +21,29 @@ export function openRouter(
   isPortOf: (port: number) => boolean,
 ): { readonly route: Router; close(): void } {
   const program = compileProgram(model, undefined, idleServices({ value: 0 }))
+  const reach = new Reach(model)
   return {
-    route: (recorded) => routed(model, program.listeners, recorded, isPortOf),
+    route: (recorded) => routed(reach, program.listeners, recorded, isPortOf),
     close: () => closeKept(retiredKept(program, undefined)),
   }
 }
 
 function routed(
-  model: Model,
+  reach: Reach,
   listeners: readonly ListenerProgram[],
   recorded: RecordedRequest,
   isPortOf: (port: number) => boolean,
 ): Routed | string {
   const own = listenersFor(listeners, recorded, isPortOf)
   const { isConnection, host, sni } = recorded.request
-  const isStream = own.some(({ listener }) => ['TLS', 'TCP'].includes(listener.protocol))
+  const isStream = own.some(({ listener }) => servesStreams(listener))
   const names = new HttpListeners(own)
   const listener =
     names.forHost(isConnection ? (sni ?? '') : host) ?? (isConnection ? own[0] : undefined)
   if (listener === undefined) return 'no listener serves this host'
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
   if (isConnection || isStream) return { ...place, routes: [], unknown: [] }
-  const { routes, unknown } = routesOf(model, listener, recorded)
+  const { routes, unknown } = routesOf(reach, listener, recorded)
   return { ...place, routes, unknown }
 }
 
@@ -62,7 +65,7 @@ function listenersFor(
  * of them, the route of a request which has just that. Whichever a request takes is among them.
  */
 function routesOf(
-  model: Model,
+  reach: Reach,
   listener: ListenerProgram,
   recorded: RecordedRequest,
 ): { readonly routes: readonly string[]; readonly unknown: readonly string[] } {
@@ -78,7 +81,7 @@ function routesOf(
   const found = new Set([routeOf(listener, recorded, path, headers, '')])
   const unknown = new Set<string>()
   if (recorded.path === undefined) unknown.add('request.path')
-  for (const { name, match } of matchesOn(model, listener)) {
+  for (const { name, match } of matchesOn(reach, listener)) {
     const hidden = match.headers.filter(
       (one) => !known.isKnown(['request', 'headers', one.name.toLowerCase()], false),
     )
@@ -100,16 +103,14 @@ function routesOf(
 }
 
 function* matchesOn(
-  { routes }: Model,
+  reach: Reach,
   { gateway, listener }: ListenerProgram,
 ): Generator<{ readonly name: string; readonly match: Match }> {
-  for (const { name, parents, rules } of routes) {
-    const isOwn = parents.some(
-      (one) =>
-        one.gateway === gateway && (one.listener === undefined || one.listener === listener.name),
-    )
-    if (!isOwn) continue
-    for (const { matches } of rules) for (const match of matches) yield { name, match }
+  for (const where of reach.listeners()) {
+    if (where.gateway.name !== gateway || where.listener.name !== listener.name) continue
+    for (const { route, rule } of reach.rulesOn(where)) {
+      for (const match of rule.matches) yield { name: route.name, match }
+    }
   }
 }
 

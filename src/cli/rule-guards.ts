@@ -5,6 +5,7 @@ import type { Match } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import type { GuardedWay, RuleGuard } from '../program/effective.ts'
 import { clientCertificates, type Supposed } from '../program/explain.ts'
+import { RULE_KINDS } from '../reach/points.ts'
 import { NO_NAMES, supposedOf } from './diff.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
 
@@ -113,11 +114,9 @@ function without(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, without(one)]))
 }
 
-const RULES: ReadonlySet<unknown> = new Set(['authorization', 'networkAuthorization'])
-
 function isRules(value: unknown): value is Attached & { readonly value: Authorization } {
   const { kind, state } = (value ?? {}) as Partial<Attached>
-  return state === 'valid' && RULES.has(kind)
+  return state === 'valid' && kind !== undefined && RULE_KINDS.has(kind)
 }
 
 function asking(policy: Attached & { readonly value: Authorization }): readonly Attached[] {

@@ -73,3 +73,24 @@ export interface ClientCertificates {
 }
 
 export type TlsVersion = '1.2' | '1.3'
+
+/** Requests come to it; to the others come connections whose bytes go on, or nothing. */
+export function servesRequests({ protocol }: Pick<Listener, 'protocol'>): boolean {
+  return protocol === 'HTTP' || protocol === 'HTTPS'
+}
+
+/** The bytes of its connections go on, whatever they are. */
+export function servesStreams({ protocol }: Pick<Listener, 'protocol'>): boolean {
+  return protocol === 'TCP' || protocol === 'TLS'
+}
+
+/** What it terminates TLS with; undefined where it does not. */
+export function terminatedTls(listener: Listener): TerminatedTls | undefined {
+  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
+  return listener.tls.mode === 'Terminate' ? listener.tls : undefined
+}
+
+/** What it asks of clients in the handshake; undefined: no certificate. */
+export function clientsOf(listener: Listener): ClientCertificates['mode'] | undefined {
+  return terminatedTls(listener)?.clients?.mode
+}

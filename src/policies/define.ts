@@ -49,8 +49,6 @@ export interface Part {
   readonly timeouts?: Timeouts
   readonly retry?: Retry
   readonly mirrors?: readonly MirrorTarget[]
-  /** It looks at the body itself, which must be there before it runs: all of it, or what fits. */
-  readonly body?: 'whole' | 'beginning' | undefined
 }
 
 /** What a policy is given while it is compiled. */

@@ -14,7 +14,7 @@ import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
 import { directResponse } from './direct-response/schema.ts'
-import { extAuthz } from './ext-authz/schema.ts'
+import { bodyShown, extAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
 import { frontendTcp } from './frontend-tcp/schema.ts'
 import { frontendTls } from './frontend-tls/schema.ts'
@@ -53,7 +53,28 @@ export interface PolicySchema {
   readonly identifies: readonly IdentityVariable[]
   /** The stage of its expressions, where it is not that of the section. */
   readonly stage?: Stage
+  /** Its value is Allow, Deny and Require rules, which decide at its stage. */
+  readonly hasRules: boolean
+  /** What it answers by itself, so that nothing of it goes on: every request, or preflights. */
+  readonly answers?: 'requests' | 'preflights'
+  /** Whether it does nothing for a request that does not go on to a backend. */
+  readonly isForForwarding: boolean
+  /** It asks a service, which may say anything, once for a request. */
+  readonly asksService: boolean
+  /** It counts requests, and answers by how many there were. */
+  readonly countsRequests: boolean
+  /** Read when a backend is connected to: about choosing among its endpoints, or about them all. */
+  readonly cluster?: 'endpoints' | 'connections'
+  /** Without it connections are taken as its defaults say; an invalid one closes them. */
+  readonly takesConnections: boolean
+  /** What it looks at of the body by itself; what its expressions read is seen when they compile. */
+  readonly body?: (value: never) => BodyNeed
 }
+
+/** All of it must be there before the policy runs, or as much as fits, or it does not matter. */
+export type BodyNeed = 'whole' | 'beginning' | undefined
+
+type Said = Partial<Omit<PolicySchema, 'kind' | 'sections' | 'schema'>>
 
 type Sections = Readonly<Partial<Record<Section, readonly Level[]>>>
 
@@ -62,50 +83,73 @@ const TRAFFIC: Sections = { traffic: ['gateway', 'listener', 'route'] }
 const BACKEND: Sections = { backend: ['gateway', 'listener', 'route', 'backend', 'provider'] }
 const BOTH: Sections = { ...TRAFFIC, ...BACKEND }
 
+/** Of a policy that says nothing else. */
+const USUAL = {
+  aliases: [],
+  composes: false,
+  identifies: [],
+  hasRules: false,
+  isForForwarding: false,
+  asksService: false,
+  countsRequests: false,
+  takesConnections: false,
+} as const
+
 /** One of several credentials is enough. */
 const anyOf = authenticationOf({ jwtAuthentication, apiKey, basicAuth })
 
 /** All kinds, in the order in which they run. */
 export const POLICY_SCHEMAS: readonly PolicySchema[] = [
-  define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'] }),
-  define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp' }),
-  define('frontendTls', FRONTEND, frontendTls, { key: 'tls' }),
-  define('networkAuthorization', FRONTEND, networkAuthorization, { composes: true }),
-  define('frontendHttp', FRONTEND, frontendHttp, { key: 'http' }),
+  define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'], takesConnections: true }),
+  define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp', takesConnections: true }),
+  define('frontendTls', FRONTEND, frontendTls, { key: 'tls', takesConnections: true }),
+  define('networkAuthorization', FRONTEND, networkAuthorization, {
+    composes: true,
+    hasRules: true,
+    takesConnections: true,
+  }),
+  define('frontendHttp', FRONTEND, frontendHttp, { key: 'http', takesConnections: true }),
   define('connect', FRONTEND, connect),
   define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
   define('tracing', FRONTEND, tracing),
 
   define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
-  define('cors', TRAFFIC, cors),
+  define('cors', TRAFFIC, cors, { answers: 'preflights' }),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
   authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth']),
-  authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
-  define('authorization', BOTH, authorization, { composes: true }),
-  define('localRateLimit', TRAFFIC, localRateLimit),
+  authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
+    asksService: true,
+    body: bodyShown,
+  }),
+  define('authorization', BOTH, authorization, { composes: true, hasRules: true }),
+  define('localRateLimit', TRAFFIC, localRateLimit, { countsRequests: true }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
-  define('urlRewrite', TRAFFIC, urlRewrite),
-  define('requestRedirect', TRAFFIC, requestRedirect),
-  define('directResponse', TRAFFIC, directResponse),
-  define('requestMirror', TRAFFIC, requestMirror),
-  define('retry', TRAFFIC, retry),
+  define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),
+  define('requestRedirect', TRAFFIC, requestRedirect, { answers: 'requests' }),
+  define('directResponse', TRAFFIC, directResponse, { answers: 'requests' }),
+  define('requestMirror', TRAFFIC, requestMirror, { isForForwarding: true }),
+  define('retry', TRAFFIC, retry, { isForForwarding: true }),
 
   define('mcpAuthorization', BACKEND, mcpAuthorization, {
     aliases: ['mcp.authorization'],
     stage: 'mcp',
     composes: true,
+    hasRules: true,
   }),
-  define('loadBalancer', BACKEND, loadBalancer),
-  define('healthCheck', BACKEND, healthCheck),
-  define('outlierDetection', BACKEND, outlierDetection, { aliases: ['health'] }),
-  define('connectionLimits', BACKEND, connectionLimits),
-  define('tcp', BACKEND, tcp),
-  define('backendTLS', BACKEND, backendTLS),
-  define('http', BACKEND, http),
+  define('loadBalancer', BACKEND, loadBalancer, { cluster: 'endpoints' }),
+  define('healthCheck', BACKEND, healthCheck, { cluster: 'endpoints' }),
+  define('outlierDetection', BACKEND, outlierDetection, {
+    aliases: ['health'],
+    cluster: 'endpoints',
+  }),
+  define('connectionLimits', BACKEND, connectionLimits, { cluster: 'connections' }),
+  define('tcp', BACKEND, tcp, { cluster: 'connections' }),
+  define('backendTLS', BACKEND, backendTLS, { cluster: 'connections' }),
+  define('http', BACKEND, http, { cluster: 'connections' }),
   define('responseHeaders', BOTH, responseHeaders, { aliases: ['responseHeaderModifier'] }),
 ]
 
@@ -113,12 +157,11 @@ function define(
   kind: string,
   sections: Sections,
   schema: z.ZodType,
-  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'identifies' | 'stage'>> = {},
+  said: Said = {},
 ): PolicySchema {
   // The id makes one definition of it in JSON Schema, however often it is used.
   const known = schema.meta({ ...schema.meta(), id: kind })
-  const usual = { aliases: [], composes: false, identifies: [] }
-  return { kind, key: kind, sections, schema: known, ...usual, ...rest }
+  return { kind, key: kind, sections, schema: known, ...USUAL, ...said }
 }
 
 /** All of them that reach a request run, whatever level they are attached at. */
@@ -128,8 +171,9 @@ function authentication(
   schema: z.ZodType,
   aliases: readonly string[],
   identifies: readonly IdentityVariable[],
+  said: Said = {},
 ): PolicySchema {
-  return define(kind, sections, schema, { aliases, identifies, composes: true })
+  return define(kind, sections, schema, { aliases, identifies, composes: true, ...said })
 }
 
 export function policySchema(kind: string): z.ZodType {
@@ -139,16 +183,13 @@ export function policySchema(kind: string): z.ZodType {
 }
 
 export type { Stage } from '../cel/index.ts'
+export type { IdentityVariable } from '../exchange/identity.ts'
 export { type Found, findAnnotated } from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
-export { withoutEffectOnDynamic } from './dynamic-policies.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
-export { ANSWERS, overshadowed } from './overshadowed.ts'
-export { withoutEffectOnProviders, withoutMcp } from './part-policies.ts'
 export * from './scalars.ts'
 export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
-export { unenforcedOnStreams } from './stream-policies.ts'
 export { backendName, type HostTarget, host, parseHost, service } from './target.ts'
 export { requestPath } from './written-path.ts'

@@ -6,10 +6,13 @@ import type { BackendRef } from '../model/route.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
-import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { type Effective, effectiveAt, NOTHING } from '../reach/effective.ts'
+import type { Layer } from '../reach/layers.ts'
+import { holdsForRequests } from '../reach/points.ts'
+import type { RefPlace, RulePlace } from '../reach/where.ts'
+import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { compileMcp } from './mcp.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
 import { compileProviders } from './providers.ts'
@@ -31,56 +34,45 @@ interface Share {
   readonly attributes: JsonObject
 }
 
-/** The rule whose backends they are. */
-interface RefPlace {
-  readonly route: { readonly name: string }
-  readonly index: number
-}
-
 /**
  * By weight and at random: processes that share a port know nothing of each other, so taking
  * turns would only look exact. What is invalid keeps its share, and answers 500 for it.
  */
 export function compileChoice(
   compilation: Compilation,
-  refs: readonly BackendRef[],
+  where: RulePlace,
   layers: readonly Layer[],
-  where: RefPlace,
 ): Choosing {
-  const plain = plainChoice(compilation, refs, layers)
-  if (plain === undefined) return choiceOf(compilation, refs, layers, where)
+  const plain = plainChoice(compilation, where, layers)
+  if (plain === undefined) return choiceOf(compilation, where, layers)
   return compilation.sites.once(compilation.plainChoices, plain, () =>
-    choiceOf(compilation, refs, [], where),
+    choiceOf(compilation, where, []),
   )
 }
 
 /** One backend that nothing around the route has a word about: thousands of routes share it. */
 function plainChoice(
   { sites }: Compilation,
-  refs: readonly BackendRef[],
+  { rule }: RulePlace,
   layers: readonly Layer[],
 ): string | undefined {
+  const refs: readonly BackendRef[] = rule.action.kind === 'forward' ? rule.action.backends : []
   const [only] = refs
   if (only === undefined || refs.length > 1) return undefined
   if (only.weight <= 0 || only.policies.length > 0) return undefined
   const isTouched =
-    reaching(layers, 'backend') !== NOTHING || sites.scopesAt(layers, 'backend') !== NO_SCOPES
+    effectiveAt(layers, 'backend') !== NOTHING || sites.scopesAt(layers, 'backend') !== NO_SCOPES
   return isTouched ? undefined : only.backend
 }
 
-function choiceOf(
-  compilation: Compilation,
-  refs: readonly BackendRef[],
-  layers: readonly Layer[],
-  { route, index }: RefPlace,
-): Choosing {
-  const shares = refs.flatMap((ref, place): Share[] => {
-    if (ref.weight <= 0) return []
-    const backend = compilation.backends.get(ref.backend)
-    const own = compilation.layers.at(`ref ${route.name}/${index}/${place}`, ref.policies)
-    const chosen = compileBackend(compilation, backend, layers, own)
-    return [{ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) }]
-  })
+function choiceOf(compilation: Compilation, where: RulePlace, layers: readonly Layer[]): Choosing {
+  const shares: Share[] = []
+  for (const place of compilation.reach.refsOf(where)) {
+    const { ref, backend } = place
+    if (ref.weight <= 0) continue
+    const chosen = compileBackend(compilation, place, layers)
+    shares.push({ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) })
+  }
   const programs = shares.flatMap(({ chosen }) => ('cluster' in chosen ? [chosen] : []))
   return {
     choose: chooseAmong(shares, compilation.services.random),
@@ -111,16 +103,14 @@ function chooseAmong(shares: readonly Share[], random: () => number): RouteProgr
 
 function compileBackend(
   compilation: Compilation,
-  backend: Backend | undefined,
+  place: RefPlace,
   layers: readonly Layer[],
-  ref: Layer,
 ): BackendProgram | Reply {
+  const { backend } = place
   if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
   const { sites, backendPrograms } = compilation
-  const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
-  // A reference is the most specific: it is this backend on this route.
-  const around = [...layers, own, ref]
-  const reached = reaching(around, 'backend')
+  const around = compilation.reach.behind(layers, place)
+  const reached = effectiveAt(around, 'backend')
   const policies = [...reached.byKind.values()].flat()
   const { sources } = sites.scopesAt(around, 'backend')
   const key = sites.identity([backend, ...policies, ...reached.invalid, ...sources])
@@ -140,12 +130,12 @@ function compilePlain(
   { sections, clusters }: Compilation,
   backend: Backend,
   around: readonly Layer[],
-  reached: Reaching,
+  reached: Effective,
 ): BackendProgram | Reply {
   const policies = [...reached.byKind.values()].flat()
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
-  const section = sections.compile(around, 'backend', isUnderstood)
+  const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
   const { steps, run, readsBody, readsBeginning, decodesBody, decider } = section
   const http = reached.byKind.get('http')?.[0].value as Http | undefined
   const requestTimeout = attemptTime(http?.requestTimeout)
@@ -189,10 +179,12 @@ export function compileMirrors(
 ): readonly Mirror[] {
   return mirrors.flatMap(({ target, fraction }): Mirror[] => {
     const isNamed = target.kind === 'backend'
-    const backend = isNamed ? compilation.backends.get(target.backend) : backendOf(target, origin)
+    const backend = isNamed
+      ? compilation.reach.backends.get(target.backend)
+      : backendOf(target, origin)
     if (!isAskable(backend)) return []
-    const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
-    const reached = reaching(isNamed ? [...layers, own] : [], 'backend')
+    const around = isNamed ? compilation.reach.behind(layers, { backend }) : []
+    const reached = effectiveAt(around, 'backend')
     const policies = clusterPolicies([...reached.byKind.values()].flat())
     const cluster = compilation.clusters.open(backend, policies)
     return cluster === undefined ? [] : [{ cluster, fraction }]

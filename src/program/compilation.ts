@@ -1,14 +1,12 @@
 import type { Reply } from '../exchange/reply.ts'
-import type { Backend } from '../model/backend.ts'
-import type { Gateway, Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { Route, RouteRule } from '../model/route.ts'
 import type { Site } from '../policies/define.ts'
+import { Reach } from '../reach/reach.ts'
 import type { Choosing } from './backends.ts'
 import { Clusters } from './clusters.ts'
 import { connectTo } from './connect.ts'
-import { type Layer, Layers } from './layers.ts'
+import { Layers } from './layers.ts'
 import type { BackendProgram, Program } from './program.ts'
 import { SectionCompiler } from './section.ts'
 import type { Services } from './services.ts'
@@ -19,11 +17,11 @@ import type { Recorded } from './uses.ts'
 export interface Compilation {
   readonly model: Model
   readonly services: Services
-  readonly layers: Layers
+  /** With policies of their own at each place. */
+  readonly reach: Reach
   readonly sites: Sites
   readonly sections: SectionCompiler
   readonly clusters: Clusters
-  readonly backends: ReadonlyMap<string, Backend>
   readonly backendPrograms: Map<string, Recorded<BackendProgram | Reply>>
   /** By the name of the backend. */
   readonly plainChoices: Map<string, Recorded<Choosing>>
@@ -43,11 +41,10 @@ export function openCompilation(
   const compilation: Compilation = {
     model,
     services,
-    layers,
+    reach: new Reach(model, (place, policies) => layers.at(place, policies)),
     sites,
     sections: new SectionCompiler(sites, services),
     clusters: new Clusters(services, previous, sites),
-    backends: new Map(model.backends.map((backend) => [backend.name, backend])),
     backendPrograms: new Map(),
     plainChoices: new Map(),
   }
@@ -60,32 +57,4 @@ export function closeCompilation({ sites, clusters, ...maps }: Compilation): voi
   clusters.close()
   maps.backendPrograms.clear()
   maps.plainChoices.clear()
-}
-
-/** Where in the Model a rule is. */
-export interface Whereabouts {
-  readonly gateway: Gateway
-  readonly listener: Listener
-  readonly route?: Route
-  readonly rule?: RouteRule
-  readonly index?: number
-}
-
-/** The layers around a rule or, without one, around a request that no route matches. */
-export function layersAround({ layers, model }: Compilation, where: Whereabouts): readonly Layer[] {
-  const { gateway, listener, route, rule, index = 0 } = where
-  const found: Layer[] = []
-  if (model.frontend.length > 0) found.push(layers.at('all gateways', model.frontend))
-  if (gateway.policies.length > 0) {
-    found.push(layers.at(`gateway ${gateway.name}`, gateway.policies))
-  }
-  if (listener.policies.length > 0) {
-    found.push(layers.at(`listener ${gateway.name}/${listener.name}`, listener.policies))
-  }
-  if (route === undefined) return found
-  if (route.policies.length > 0) found.push(layers.at(`route ${route.name}`, route.policies))
-  if (rule !== undefined && rule.policies.length > 0) {
-    found.push(layers.at(`rule ${route.name}/${index}`, rule.policies))
-  }
-  return found
 }

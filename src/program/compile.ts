@@ -1,16 +1,16 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import { isAttached, nameOf } from '../model/attachment.ts'
-import type { Gateway, Listener } from '../model/gateway.ts'
-import { reachable } from '../model/hostnames.ts'
 import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
-import { unenforcedOnStreams } from '../policies/stream-policies.ts'
+import { nameOf } from '../reach/attachment.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { kindsThat } from '../reach/kinds.ts'
+import { unenforcedOnStreams } from '../reach/stream-policies.ts'
+import type { RoutePlace, Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
-import { type Compilation, closeCompilation, layersAround, openCompilation } from './compilation.ts'
+import { type Compilation, closeCompilation, openCompilation } from './compilation.ts'
 import { compileFrontend } from './frontend.ts'
 import { HeaderReads } from './headers-read.ts'
-import { reaching } from './layers.ts'
 import { compileHosts, type MatchEntry, matcherOf } from './match.ts'
 import { compileNetwork } from './network.ts'
 import {
@@ -63,14 +63,10 @@ function* compileStepwise(
   // Whoever asks for other services must not get parts that were made with these.
   const known = previous?.parts?.services === services ? previous.parts : undefined
   const before = reusable(known, previous?.model ?? model, model)
-  const attached = routesByGateway(model)
   const parts = new Map<string, ListenerPart>()
-  for (const gateway of model.gateways) {
-    for (const listener of gateway.listeners) {
-      const routes = attached.get(gateway.name) ?? []
-      const key = `${gateway.name}/${listener.name}`
-      parts.set(key, yield* compileListener(compilation, before, gateway, listener, routes))
-    }
+  for (const where of compilation.reach.listeners()) {
+    const key = `${where.gateway.name}/${where.listener.name}`
+    parts.set(key, yield* compileListener(compilation, before, where))
   }
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
@@ -92,34 +88,22 @@ function* usesOf(parts: Iterable<ListenerPart>) {
   }
 }
 
-function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
-  const byGateway = new Map<string, Route[]>()
-  for (const route of routes) {
-    for (const { gateway } of route.parents) {
-      const known = byGateway.get(gateway)
-      if (known === undefined) byGateway.set(gateway, [route])
-      else if (known.at(-1) !== route) known.push(route)
-    }
-  }
-  return byGateway
-}
+const PREFLIGHTS = kindsThat(({ answers }) => answers === 'preflights')
 
 function* compileListener(
   compilation: Compilation,
   before: Reusable,
-  gateway: Gateway,
-  listener: Listener,
-  routes: readonly Route[],
+  where: Where,
 ): Generator<void, ListenerPart> {
-  const where = { gateway, listener }
-  const { frontend } = compilation.model
-  const around: Around = { frontend, policies: gateway.policies, listener }
+  const { gateway, listener } = where
+  const { model, reach } = compilation
+  const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.sites.record(() => compileOwn(compilation, where))
   const parts = new Map<Route, RoutePart>()
-  for (const route of isHttp(listener) ? routes : []) {
-    const part = before.route(known, route) ?? (yield* compileRoute(compilation, where, route))
-    if (part !== undefined) parts.set(route, part)
+  for (const place of reach.routesOn(where)) {
+    const { route } = place
+    parts.set(route, before.route(known, route) ?? (yield* compileRoute(compilation, place)))
   }
   const groups = [...parts.values()].map(({ entries }) => entries)
   const hosts = yield* compileHosts(groups, known?.hosts)
@@ -142,12 +126,9 @@ function matching(matcher: (exchange: Exchange) => PlacedRoute) {
   }
 }
 
-function compileOwn(
-  compilation: Compilation,
-  where: { readonly gateway: Gateway; readonly listener: Listener },
-): ListenerOwn {
+function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
   const { gateway, listener } = where
-  const frontend = reaching(layersAround(compilation, where), 'frontend')
+  const frontend = effectiveAt(compilation.reach.around(where), 'frontend')
   return {
     gateway: gateway.name,
     listener,
@@ -158,33 +139,25 @@ function compileOwn(
   }
 }
 
-/** Undefined where no request of the listener can come to the route. */
-function* compileRoute(
-  compilation: Compilation,
-  where: { readonly gateway: Gateway; readonly listener: Listener },
-  route: Route,
-): Generator<void, RoutePart | undefined> {
-  const { gateway, listener } = where
-  const hostnames = reachable(route.hostnames, nameOf(listener))
-  if (hostnames === undefined || !isAttached(route, gateway, listener)) return undefined
-  const { sites } = compilation
+/** A route at a listener. */
+function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<void, RoutePart> {
+  const { route, hostnames } = place
+  const { sites, reach } = compilation
   const entries: MatchEntry<PlacedRoute>[] = []
   const { uses } = sites.record(() => {
     const reads = new HeaderReads()
     reads.noteMatches(route)
     if (reads.names.size > 0) sites.readHeaders(reads)
   })
-  for (const [index, rule] of route.rules.entries()) {
-    const made = sites.record(() => compileRule(compilation, { ...where, route, rule, index }))
+  for (const rulePlace of reach.rulesOf(place)) {
+    const made = sites.record(() => compileRule(compilation, rulePlace))
     const target = made.value
-    const takesPreflights = target.kinds?.includes('cors') === true
-    for (const match of rule.matches) entries.push({ hostnames, match, target, takesPreflights })
+    const takesPreflights = target.kinds?.some((kind) => PREFLIGHTS.has(kind)) === true
+    for (const match of rulePlace.rule.matches) {
+      entries.push({ hostnames, match, target, takesPreflights })
+    }
     uses.link(made.uses)
     yield
   }
   return { uses, entries }
-}
-
-function isHttp({ protocol }: Listener): boolean {
-  return protocol === 'HTTP' || protocol === 'HTTPS'
 }

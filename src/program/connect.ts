@@ -1,11 +1,11 @@
 import type { Ask } from '../exchange/ask.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import { effectiveAt } from '../reach/effective.ts'
 import { asker } from '../upstream/ask.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { reaching } from './layers.ts'
 
 const NOBODY: Ask = () => Promise.resolve({ failure: 'no-backend' })
 
@@ -18,11 +18,11 @@ export function connectTo(
 ): Ask {
   const isNamed = target.kind === 'backend'
   const backend = isNamed
-    ? compilation.backends.get(target.backend)
+    ? compilation.reach.backends.get(target.backend)
     : backendOf(target, policy.origin)
   if (!isAskable(backend)) return NOBODY
-  const own = compilation.layers.at(`backend ${backend.name}`, backend.policies)
-  const { byKind, invalid } = reaching([own], 'backend')
+  const own = compilation.reach.behind([], { backend })
+  const { byKind, invalid } = effectiveAt(own, 'backend')
   if (invalid.length > 0) return NOBODY
   const known = clusterPolicies([...byKind.values()].flat())
   const policies = version === '2' ? spokenIn(version, known, policy) : known

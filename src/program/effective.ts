@@ -1,17 +1,17 @@
 import { compile, STAGES } from '../cel/index.ts'
 import { renderOrigin } from '../diagnostics/render.ts'
-import { isAttached } from '../model/attachment.ts'
-import type { AiProvider, McpTarget } from '../model/backend.ts'
-import type { Gateway, Listener } from '../model/gateway.ts'
+import { partsOf } from '../model/backend.ts'
+import { clientsOf, type Gateway, type Listener, servesRequests } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match, Route, RouteRule } from '../model/route.ts'
-import type { TcpRoute } from '../model/tcp-route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import { POLICY_SCHEMAS } from '../policies/schema.ts'
-import { type Compilation, layersAround, openCompilation } from './compilation.ts'
-import { type Layer, reaching } from './layers.ts'
-import type { Services } from './services.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { kindsThat } from '../reach/kinds.ts'
+import type { Layer } from '../reach/layers.ts'
+import { Reach } from '../reach/reach.ts'
+import type { RefPlace, RulePlace, StreamPlace, Where } from '../reach/where.ts'
 
 /** What guards each thing that serves, in the order in which it is asked. */
 export interface Effective {
@@ -109,74 +109,50 @@ export interface GuardRule {
 }
 
 /** By the same layers as the Program, which is not compiled for it. */
-export function effectivePolicies(
-  model: Model,
-  services: Services,
-  rulesGuard: RuleGuard,
-): Effective {
-  const compilation = openCompilation(model, undefined, services)
-  const surveyed = { compilation, rulesGuard }
-  const listeners = model.gateways.flatMap((gateway) =>
-    gateway.listeners.map((listener) => listenerOf(surveyed, gateway, listener)),
-  )
-  return { listeners }
+export function effectivePolicies(model: Model, rulesGuard: RuleGuard): Effective {
+  const reach = new Reach(model)
+  const surveyed = { reach, rulesGuard }
+  return { listeners: [...reach.listeners()].map((where) => listenerOf(surveyed, where)) }
 }
 
 interface Surveyed {
-  readonly compilation: Compilation
+  readonly reach: Reach
   readonly rulesGuard: RuleGuard
 }
 
-function listenerOf(surveyed: Surveyed, gateway: Gateway, listener: Listener): EffectiveListener {
-  const { compilation } = surveyed
-  const { model } = compilation
-  const around = layersAround(compilation, { gateway, listener })
-  const guards = [...certificateGuards(listener), ...guardsOf(around, 'frontend')]
-  const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
-  const own = <R extends Route | TcpRoute>(routes: readonly R[]) =>
-    routes.filter((route) => isAttached(route, gateway, listener))
-  const routes = isHttp
-    ? own(model.routes).flatMap((route) =>
-        route.rules.map((rule, index) =>
-          routeOf(surveyed, { gateway, listener, route, rule, index }, guards),
-        ),
-      )
-    : own(model.tcpRoutes).map((route) => streamOf(surveyed, { gateway, listener }, route, guards))
+function listenerOf(surveyed: Surveyed, where: Where): EffectiveListener {
+  const { reach } = surveyed
+  const { gateway, listener } = where
+  const guards = [...certificateGuards(listener), ...guardsOf(reach.around(where), 'frontend')]
+  const routes = servesRequests(listener)
+    ? [...reach.rulesOn(where)].map((place) => routeOf(surveyed, place, guards))
+    : [...reach.streamsOn(where)].map((place) => streamOf(surveyed, place, guards))
   const { name, protocol, port, hostname } = listener
   return { gateway: gateway.name, listener: name, protocol, port, hostname, guards, routes }
 }
 
 /** Nobody without a certificate gets as far as a request. */
-function certificateGuards({ name, protocol, origin, ...rest }: Listener): readonly Guard[] {
-  if ((protocol !== 'HTTPS' && protocol !== 'TLS') || !('tls' in rest)) return []
-  const { tls } = rest
-  const clients = tls.mode === 'Terminate' ? tls.clients : undefined
-  if (clients === undefined) return []
+function certificateGuards(listener: Listener): readonly Guard[] {
+  const { name, origin } = listener
+  const mode = clientsOf(listener)
+  if (mode === undefined) return []
   return [
     {
       kind: 'clientCertificates',
       policy: `listener:${name}`,
-      level: clients.mode === 'Require' ? 'required' : 'optional',
+      level: mode === 'Require' ? 'required' : 'optional',
       origin: renderOrigin(origin),
-      isEnforced: clients.mode === 'Require',
+      isEnforced: mode === 'Require',
       isInvalid: false,
       rules: [],
     },
   ]
 }
 
-interface RulePlace {
-  readonly gateway: Gateway
-  readonly listener: Listener
-  readonly route: Route
-  readonly rule: RouteRule
-  readonly index: number
-}
-
 function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]): EffectiveRoute {
-  const { compilation, rulesGuard } = surveyed
-  const { gateway, listener, route, rule, index } = where
-  const layers = layersAround(compilation, where)
+  const { reach, rulesGuard } = surveyed
+  const { gateway, listener, route, rule } = where
+  const layers = reach.around(where)
   const guards = guardsOf(layers, 'traffic')
   const before = [...network, ...guards]
   const wayTo = (backend?: string, provider?: string): GuardedWay => {
@@ -184,13 +160,8 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
   }
   const protect = (behind: readonly Guard[], backend?: string, provider?: string) =>
     protectionOf([...before, ...behind], () => rulesGuard(wayTo(backend, provider)))
-  const refs = rule.action.kind === 'forward' ? rule.action.backends : []
-  const backends = refs.map((ref, number): EffectiveBackend => {
-    const backend = compilation.backends.get(ref.backend)
-    const named = compilation.layers.at(`backend ${ref.backend}`, backend?.policies ?? [])
-    const own = compilation.layers.at(`ref ${route.name}/${index}/${number}`, ref.policies)
-    return backendOf(compilation, ref.backend, [...layers, named, own], protect)
-  })
+  const refs = [...reach.refsOf(where)]
+  const backends = refs.map((ref) => backendOf(reach, ref, reach.behind(layers, ref), protect))
   const behind = backends.map(({ backend, guards: own, providers }) =>
     providers === undefined
       ? protect(own, backend)
@@ -208,42 +179,39 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
 }
 
 function backendOf(
-  { backends, layers }: Compilation,
-  name: string,
+  reach: Reach,
+  { ref, backend }: RefPlace,
   around: readonly Layer[],
   protect: (behind: readonly Guard[], backend: string, provider: string) => Protection,
 ): EffectiveBackend {
-  const backend = backends.get(name)
+  const name = ref.backend
   // Rules about MCP guard what speaks it.
   const guardsIn = (all: readonly Layer[]) =>
-    guardsOf(all, 'backend').filter(({ kind }) => kind !== MCP_RULES || backend?.kind === 'mcp')
+    guardsOf(all, 'backend').filter(({ kind }) => !MCP_RULES.has(kind) || backend?.kind === 'mcp')
   const guards = guardsIn(around)
-  const partOf = (noun: string, part: AiProvider | McpTarget): EffectivePart => {
-    const own = layers.at(`${noun} ${name}/${part.name}`, part.policies)
-    const all = guardsIn([...around, own])
-    return { name: part.name, guards: guardsIn([own]), protection: protect(all, name, part.name) }
-  }
-  if (backend?.kind === 'ai') {
-    const providers = backend.groups.flatMap((group) => group.providers)
-    return { backend: name, guards, providers: providers.map((one) => partOf('provider', one)) }
-  }
-  if (backend?.kind !== 'mcp') return { backend: name, guards }
-  const targets = backend.targets.map((one) => partOf('target', one))
-  return { backend: name, guards, targets: targets.filter((one) => one.guards.length > 0) }
+  if (backend === undefined) return { backend: name, guards }
+  const parts = partsOf(backend).map((part): EffectivePart => {
+    const own = 'provider' in part ? { backend, provider: part } : { backend, server: part }
+    const all = guardsIn(reach.within(around, own))
+    const beside = guardsIn(reach.within([], own))
+    return { name: part.name, guards: beside, protection: protect(all, name, part.name) }
+  })
+  if (backend.kind === 'ai') return { backend: name, guards, providers: parts }
+  if (backend.kind !== 'mcp') return { backend: name, guards }
+  return { backend: name, guards, targets: parts.filter((one) => one.guards.length > 0) }
 }
 
 function streamOf(
   { rulesGuard }: Surveyed,
-  { gateway, listener }: Pick<RulePlace, 'gateway' | 'listener'>,
-  route: TcpRoute,
+  { gateway, listener, stream }: StreamPlace,
   network: readonly Guard[],
 ): EffectiveRoute {
-  const refs = route.action.kind === 'forward' ? route.action.backends : []
+  const refs = stream.action.kind === 'forward' ? stream.action.backends : []
   const nothing = { route: undefined, rule: undefined, backend: undefined, provider: undefined }
   return {
-    route: route.name,
+    route: stream.name,
     rule: '',
-    hostnames: route.hostnames,
+    hostnames: stream.hostnames,
     matches: [],
     guards: [],
     backends: refs.map(({ backend }) => ({ backend, guards: [] })),
@@ -278,7 +246,7 @@ function withoutBackend(before: Protection): Protection {
   return before === 'unprotected' ? 'no-backend' : before
 }
 
-const MCP_RULES = 'mcpAuthorization'
+const MCP_RULES = kindsThat(({ hasRules, stage }) => hasRules && stage === 'mcp')
 
 /** By all that is on one way together. */
 function protectionOf(
@@ -291,9 +259,9 @@ function protectionOf(
   const rulesOf = (own: readonly Guard[]) => own.flatMap(({ rules }) => rules)
   const isAsking = ({ action }: GuardRule) => action !== 'Deny'
   // Rules about messages of MCP are a stage of their own, which nothing passes that speaks no MCP.
-  const messages = rulesOf(enforced.filter(({ kind }) => kind === MCP_RULES))
+  const messages = rulesOf(enforced.filter(({ kind }) => MCP_RULES.has(kind)))
   if (messages.some((rule) => isAsking(rule) && !isAlwaysTrue(rule))) return 'guarded'
-  const requests = rulesOf(enforced.filter(({ kind }) => kind !== MCP_RULES))
+  const requests = rulesOf(enforced.filter(({ kind }) => !MCP_RULES.has(kind)))
   if (requests.some(isAsking)) {
     const found = rulesGuard()
     if (found === 'something') return 'guarded'
@@ -309,15 +277,10 @@ function isAlwaysTrue({ expression }: GuardRule): boolean {
   return term?.kind === 'constant' && term.value === true
 }
 
-const GUARDING: ReadonlySet<string> = new Set([
-  ...POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind }) => kind),
-  'authorization',
-  'networkAuthorization',
-  MCP_RULES,
-])
+const GUARDING = kindsThat(({ hasRules, identifies }) => hasRules || identifies.length > 0)
 
 function guardsOf(layers: readonly Layer[], section: Section): readonly Guard[] {
-  const { byKind, invalid } = reaching(layers, section)
+  const { byKind, invalid } = effectiveAt(layers, section)
   const valid = POLICY_SCHEMAS.flatMap(({ kind }) => byKind.get(kind) ?? [])
   return [...invalid, ...valid].filter(({ kind }) => GUARDING.has(kind)).map(guardOf)
 }

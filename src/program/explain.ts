@@ -6,10 +6,12 @@ import type { IdentityVariable } from '../exchange/identity.ts'
 import { destinationOf, sourceOf } from '../exchange/peer.ts'
 import { PlainHeaders } from '../exchange/plain-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
+import { clientsOf, servesRequests } from '../model/gateway.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
 import { POLICIES } from '../policies/index.ts'
-import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
+import { RULE_KINDS } from '../reach/points.ts'
 import {
   type BackendProgram,
   isReply,
@@ -94,7 +96,8 @@ export function explainRequest(
     admitting: network?.admittedBy(connection),
     rules: network?.explain(connection) ?? [],
   }
-  if (!isHttp(listener)) return { ...place, route: '', authentications: [], stages: [first] }
+  if (!servesRequests(listener.listener))
+    return { ...place, route: '', authentications: [], stages: [first] }
   const exchange = exchangeOf(connection, listener, supposed)
   const route = listener.match(exchange)
   const authentications = route.authentications ?? []
@@ -109,9 +112,6 @@ export function explainRequest(
   return { ...place, route: route.name, authentications, stages, early, late }
 }
 
-const IDENTIFYING = new Set(
-  POLICY_SCHEMAS.filter(({ identifies }) => identifies.length > 0).map(({ kind }) => kind),
-)
 const KINDS = POLICIES.map(({ kind }) => kind)
 /** What runs before anybody is asked who they are. */
 const EARLY = new Set(
@@ -121,8 +121,11 @@ const EARLY = new Set(
   ),
 )
 /** What runs after the rules; what counts requests has none to count here. */
-const LATE = new Set(KINDS.slice(KINDS.indexOf('authorization') + 1))
-LATE.delete('localRateLimit')
+const LATE = new Set(
+  KINDS.slice(KINDS.findLastIndex((kind) => RULE_KINDS.has(kind)) + 1).filter(
+    (kind) => recordOf(kind)?.countsRequests !== true,
+  ),
+)
 
 /** The response of those steps of the route, by the same functions as in the proxy. */
 function answerOf(
@@ -183,8 +186,7 @@ export function listenersCalled(
 export function clientCertificates({
   listener,
 }: Pick<ListenerProgram, 'listener'>): 'Require' | 'Optional' | undefined {
-  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
-  return listener.tls.mode === 'Terminate' ? listener.tls.clients?.mode : undefined
+  return clientsOf(listener)
 }
 
 function listenerFor(
@@ -195,19 +197,16 @@ function listenerFor(
   const rank = ({ listener }: ListenerProgram) => {
     const { hostname } = listener
     if (hostname === undefined || hostname === '*') return 0
-    const name = isHttp({ listener }) ? host : (sni ?? '')
+    const name = servesRequests(listener) ? host : (sni ?? '')
     if (!coverage(hostname)(name)) return -1
     return hostname.startsWith('*.') ? hostname.length : 1_000
   }
   const able = named.filter(
-    (one) => one.listener.protocol !== 'Invalid' && (wanted !== undefined || isHttp(one)),
+    (one) =>
+      one.listener.protocol !== 'Invalid' && (wanted !== undefined || servesRequests(one.listener)),
   )
   const [best] = able.filter((one) => rank(one) >= 0).sort((a, b) => rank(b) - rank(a))
   return best
-}
-
-function isHttp({ listener }: Pick<ListenerProgram, 'listener'>): boolean {
-  return listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
 }
 
 function connectionOf(
@@ -240,9 +239,8 @@ function exchangeOf(
 
 /** As if the authentication had found out just this. */
 function identify(exchange: Exchange, policy: Attached, { identity }: Supposed): void {
-  const known = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)
   if (tokenRefusal(policy, identity.jwt) !== undefined && isPermissive(policy)) return
-  for (const variable of known?.identifies ?? []) {
+  for (const variable of IDENTIFYING.get(policy.kind) ?? []) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)
   }

@@ -6,15 +6,15 @@ import type { AccessLog } from '../policies/access-log/schema.ts'
 import { compileMetricLabels } from '../policies/metric-labels.ts'
 import { compileTracing } from '../policies/tracing/compile.ts'
 import type { Tracing } from '../policies/tracing/schema.ts'
+import type { Effective } from '../reach/effective.ts'
 import type { Compilation } from './compilation.ts'
-import type { Reaching } from './layers.ts'
 import type { ListenerProgram, TracingProgram } from './program.ts'
 import type { Telling } from './services.ts'
 
 /** What is told of the requests of a listener. */
 export function compileFrontend(
   compilation: Compilation,
-  { byKind }: Reaching,
+  { byKind }: Effective,
 ): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'metricLabels' | 'needs'> {
   const { labels: wanted, hiddenHeaders } = compilation.services.telling ?? NOTHING_ADDED
   const hasLabels = Object.keys(wanted).length > 0
@@ -45,13 +45,13 @@ const NOTHING = {
 } as const
 
 function traceTo(
-  { backends, sites, services }: Compilation,
+  { reach, sites, services }: Compilation,
   policy: ValidPolicy<Tracing>,
   site: ReturnType<Compilation['sites']['open']>,
 ): TracingProgram | undefined {
   const compiled = compileTracing(policy, site, services.telling?.hiddenHeaders ?? [])
   const { target, protocol, path, resources } = compiled
-  const address = addressOf(target, backends)
+  const address = addressOf(target, reach.backends)
   if (address === undefined) {
     sites.report({
       code: 'PC0219',

@@ -3,13 +3,13 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
 import type { McpBackend } from '../model/backend.ts'
-import type { ValidPolicy } from '../model/policy.ts'
-import type { Authorization } from '../policies/authorization-rules.ts'
 import { variablesOf } from '../policies/define.ts'
 import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import type { Layer } from '../reach/layers.ts'
+import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
-import { type Layer, reaching } from './layers.ts'
 import { linkSteps } from './link.ts'
 import type { BackendProgram } from './program.ts'
 
@@ -49,14 +49,14 @@ export function compileMcp(
   backend: McpBackend,
   around: readonly Layer[],
 ): BackendProgram {
-  const { layers, sections } = compilation
+  const { reach, sections } = compilation
   const { name } = backend
-  const section = sections.compile(around, 'backend', ({ kind }) => kind !== 'mcpAuthorization')
+  const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
   const steps = [...section.steps, notServed]
   const targets = new Map(
-    backend.targets.map(({ name: target, policies }) => {
-      const own = layers.at(`target ${name}/${target}`, policies)
-      return [target, deciderAt(compilation, [...around, own])]
+    backend.targets.map((server) => {
+      const own = reach.within(around, { backend, server })
+      return [server.name, deciderAt(compilation, own)]
     }),
   )
   return {
@@ -96,14 +96,13 @@ const ALLOWED: McpVerdict = { isAllowed: true, decision: undefined }
 
 /** Undefined where no rule is about MCP. */
 function deciderAt({ sites }: Compilation, layers: readonly Layer[]): Decider | undefined {
-  const { byKind, invalid } = reaching(layers, 'backend')
-  const [broken] = invalid.filter(({ kind }) => kind === 'mcpAuthorization')
+  const { byKind, invalid } = effectiveAt(layers, 'backend')
+  const broken = invalid.find((policy) => decidesAt(policy, 'mcp'))
   if (broken !== undefined) return invalidDecider(faultOf(broken))
-  const [first, ...rest] = (byKind.get('mcpAuthorization') ??
-    []) as readonly ValidPolicy<Authorization>[]
-  if (first === undefined) return undefined
+  const policies = rulesAt(byKind, 'mcp')
+  if (policies === undefined) return undefined
   const site = sites.open(sites.scopesAt(layers, 'backend'))
-  const decider = compileMcpAuthorization([first, ...rest], site)
+  const decider = compileMcpAuthorization(policies, site)
   const { failed } = site.findings
   return failed === undefined ? decider : invalidDecider(failed)
 }

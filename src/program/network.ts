@@ -1,23 +1,20 @@
 import type { Variables } from '../cel/index.ts'
 import type { Connection } from '../exchange/connection.ts'
 import { compileDecision } from '../policies/authorization-decision.ts'
-import type { Authorization } from '../policies/authorization-rules.ts'
-import type { Attachments } from '../policies/define.ts'
+import type { Effective } from '../reach/effective.ts'
+import { decidesAt, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { type Fault, faultOf, invalidDecider } from './invalid.ts'
-import type { Reaching } from './layers.ts'
 import type { NetworkDecision } from './program.ts'
-
-const KIND = 'networkAuthorization'
 
 /** Undefined where there is no rule; where one is invalid, nobody is let in. */
 export function compileNetwork(
   { sites }: Compilation,
-  { byKind, invalid }: Reaching,
+  { byKind, invalid }: Effective,
 ): NetworkDecision | undefined {
-  const broken = invalid.find(({ kind }) => kind === KIND)
+  const broken = invalid.find((policy) => decidesAt(policy, 'connection'))
   if (broken !== undefined) return nobody(faultOf(broken))
-  const policies = byKind.get(KIND) as Attachments<Authorization> | undefined
+  const policies = rulesAt(byKind, 'connection')
   if (policies === undefined) return undefined
   const site = sites.open()
   const decider = compileDecision(policies, site)

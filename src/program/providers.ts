@@ -5,13 +5,16 @@ import type { Http } from '../policies/http/schema.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { recordOf } from '../reach/kinds.ts'
+import type { Layer } from '../reach/layers.ts'
+import { holdsForRequests } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
-import { clusterPolicies, isUnderstood } from './backend-policies.ts'
+import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { type Layer, reaching } from './layers.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember, ProviderSelection } from './provider-selection.ts'
 
@@ -26,7 +29,11 @@ export function compileProviders(
 ): BackendProgram | undefined {
   const { sections, services } = compilation
   const { name } = backend
-  const once = sections.compile(around, 'backend', (one) => isUnderstood(one) && isAskedOnce(one))
+  const once = sections.compile(
+    around,
+    'backend',
+    (one) => holdsForRequests(one, backend) && isAskedOnce(one),
+  )
   const groups: ProviderMember[][] = []
   for (const { providers } of backend.groups) {
     const members = providers.map((one) => compileProvider(compilation, backend, one, around))
@@ -54,7 +61,7 @@ export function compileProviders(
 
 /** A service is asked about a request, not about each provider; what is invalid denies for all. */
 function isAskedOnce({ kind, state, level }: Attached): boolean {
-  return level !== 'provider' && (state === 'invalid' || kind === 'extAuthz')
+  return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.asksService === true)
 }
 
 /** Whoever does not choose a provider reaches nobody. */
@@ -68,17 +75,21 @@ function compileProvider(
   provider: AiProvider,
   around: readonly Layer[],
 ): ProviderMember | undefined {
-  const { layers, sections, clusters } = compilation
+  const { reach, sections, clusters } = compilation
   const { origin } = provider
   const name = `${backend.name}/${provider.name}`
-  const own = [...around, layers.at(`provider ${name}`, provider.policies)]
-  const { byKind } = reaching(own, 'backend')
+  const own = reach.within(around, { backend, provider })
+  const { byKind } = effectiveAt(own, 'backend')
   const policies = [...byKind.values()].flat()
   const endpoint = { ...provider.endpoint, scheme: schemeOf(provider, policies) }
   const address = { kind: 'host', name, origin, policies: [], endpoints: [endpoint] } as const
   const cluster = clusters.open(address, clusterPolicies(policies).map(forOneEndpoint))
   if (cluster === undefined) return undefined
-  const section = sections.compile(own, 'backend', (one) => isUnderstood(one) && !isAskedOnce(one))
+  const section = sections.compile(
+    own,
+    'backend',
+    (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
+  )
   const http = byKind.get('http')?.[0].value as Http | undefined
   const program: ProviderProgram = {
     name: backend.name,
@@ -125,7 +136,7 @@ function groupBalancer(
   around: readonly Layer[],
   random: () => number,
 ): Balancer<ProviderMember> {
-  const policies = reaching(around, 'backend').byKind.get('loadBalancer') ?? []
+  const policies = effectiveAt(around, 'backend').byKind.get('loadBalancer') ?? []
   const { algorithm = 'LeastRequest' } = (policies[0]?.value ?? {}) as Partial<LoadBalancer>
   return balancer(algorithm, members, { hashKey: clusters.hashKey(policies), random })
 }

@@ -1,10 +1,10 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
-import type { Route, RouteRule } from '../model/route.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import type { RulePlace, Where } from '../reach/where.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
-import { type Compilation, layersAround, type Whereabouts } from './compilation.ts'
+import type { Compilation } from './compilation.ts'
 import type { RouteProgram } from './program.ts'
 
 /** A route as its listener knows it. */
@@ -15,19 +15,16 @@ export interface PlacedRoute extends RouteProgram {
 
 const NO_ROUTE = reply(404, 'no-route')
 
-export function compileRule(
-  compilation: Compilation,
-  where: Whereabouts & { readonly route: Route; readonly rule: RouteRule; readonly index: number },
-): PlacedRoute {
+export function compileRule(compilation: Compilation, where: RulePlace): PlacedRoute {
   const { gateway, listener, route, rule } = where
   const attributes = { gateway: gateway.name, listener: listener.name, route: route.name }
   if (rule.action.kind === 'invalid') {
     const names = { name: route.name, rule: rule.name, attributes }
     return { ...names, ...answering(500, 'invalid-route') }
   }
-  const layers = layersAround(compilation, where)
+  const layers = compilation.reach.around(where)
   const traffic = compilation.sections.compile(layers, 'traffic')
-  const choice = compileChoice(compilation, rule.action.backends, layers, where)
+  const choice = compileChoice(compilation, where, layers)
   return {
     name: route.name,
     rule: rule.name,
@@ -50,8 +47,8 @@ export function compileRule(
 }
 
 /** What a request meets that no route matches: the policies around it, and then 404. */
-export function compileUnmatched(compilation: Compilation, where: Whereabouts): PlacedRoute {
-  const layers = layersAround(compilation, where)
+export function compileUnmatched(compilation: Compilation, where: Where): PlacedRoute {
+  const layers = compilation.reach.around(where)
   const traffic = compilation.sections.compile(layers, 'traffic')
   const { steps, run, kinds, readsBody, readsBeginning, decodesBody, timeouts } = traffic
   const { authentications, decider } = traffic
@@ -66,7 +63,7 @@ export function compileUnmatched(compilation: Compilation, where: Whereabouts): 
 const NOWHERE = { timeouts: NO_TIMEOUTS, retry: undefined, mirrors: [] }
 
 /** For a request whose route cannot be told, since to tell it would cost too much. */
-export function refusedRoute({ gateway, listener }: Whereabouts): PlacedRoute {
+export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
   const attributes = { gateway: gateway.name, listener: listener.name }
   return { name: '', rule: '', attributes, ...answering(500, 'route-too-costly') }
 }

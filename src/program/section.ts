@@ -2,13 +2,15 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Decider } from '../exchange/decision.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
-import { CLUSTER_KINDS } from '../policies/cluster-kinds.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
+import type { BodyNeed } from '../policies/schema.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import { type Effective, effectiveAt, NOTHING } from '../reach/effective.ts'
+import { recordOf } from '../reach/kinds.ts'
+import type { Layer } from '../reach/layers.ts'
 import { type Fault, faultOf, invalidDecider, invalidStep } from './invalid.ts'
-import { type Layer, NOTHING, type Reaching, reaching } from './layers.ts'
 import { linkSteps, placeStep } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
@@ -72,7 +74,7 @@ export class SectionCompiler {
 
   /** Of all layers around a point, the gateway's first; `isOwn`: those that others do not see to. */
   compile(layers: readonly Layer[], section: Section, isOwn?: IsOwn): CompiledSection {
-    const all = reaching(layers, section)
+    const all = effectiveAt(layers, section)
     if (all === NOTHING) return EMPTY
     const reached = isOwn === undefined ? all : only(all, isOwn)
     const scopes = this.#sites.scopesAt(layers, section)
@@ -81,7 +83,7 @@ export class SectionCompiler {
   }
 
   /** A policy belongs to one section. */
-  #keyOf({ byKind, invalid }: Reaching, section: Section, { sources }: Scopes): object | string {
+  #keyOf({ byKind, invalid }: Effective, section: Section, { sources }: Scopes): object | string {
     if (byKind.size === 1 && invalid.length === 0 && sources.length === 0) {
       for (const [only, ...others] of byKind.values()) if (others.length === 0) return only
     }
@@ -90,7 +92,7 @@ export class SectionCompiler {
     return `${key}|${this.#sites.identity(invalid)}|${this.#sites.identity(sources)}`
   }
 
-  #compile({ byKind, invalid }: Reaching, section: Section, scopes: Scopes): CompiledSection {
+  #compile({ byKind, invalid }: Effective, section: Section, scopes: Scopes): CompiledSection {
     const site = this.#sites.open(scopes)
     const active = inTurn(byKind, section)
     const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
@@ -106,10 +108,9 @@ export class SectionCompiler {
       steps,
       run: linkSteps(steps),
       kinds: isBroken ? EMPTY.kinds : this.#kindsOf(active, parts),
-      readsBody:
-        !isBroken && (site.findings.readsBody || parts.some(({ body }) => body === 'whole')),
+      readsBody: !isBroken && (site.findings.readsBody || needs(byKind, active, 'whole')),
       decodesBody: !isBroken && site.findings.readsBody,
-      readsBeginning: !isBroken && parts.some(({ body }) => body === 'beginning'),
+      readsBeginning: !isBroken && needs(byKind, active, 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: mirrorsOf(parts),
@@ -129,7 +130,7 @@ export class SectionCompiler {
     return known
   }
 
-  #unenforced(byKind: Reaching['byKind'], section: Section, active: readonly Policy[]): Fault[] {
+  #unenforced(byKind: Effective['byKind'], section: Section, active: readonly Policy[]): Fault[] {
     if (active.length === byKind.size) return []
     const ignored = [...byKind].filter(
       ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
@@ -140,7 +141,7 @@ export class SectionCompiler {
   }
 }
 
-function only({ byKind, invalid }: Reaching, isOwn: IsOwn): Reaching {
+function only({ byKind, invalid }: Effective, isOwn: IsOwn): Effective {
   const own = new Map<string, readonly [ValidPolicy, ...ValidPolicy[]]>()
   for (const [kind, policies] of byKind) {
     const [first, ...rest] = policies.filter(isOwn)
@@ -149,15 +150,15 @@ function only({ byKind, invalid }: Reaching, isOwn: IsOwn): Reaching {
   return { byKind: own, invalid: invalid.filter(isOwn) }
 }
 
-function inTurn(byKind: Reaching['byKind'], section: Section): readonly Policy[] {
+function inTurn(byKind: Effective['byKind'], section: Section): readonly Policy[] {
   const active = [...byKind.keys()].flatMap((kind) => RUNNING.get(kind) ?? [])
-  const own = active.filter(({ policy }) => policy.stages.includes(section))
+  const own = active.filter(({ policy: { kind } }) => recordOf(kind)?.sections[section])
   return own.sort((a, b) => a.turn - b.turn).map(({ policy }) => policy)
 }
 
 function compileOne(
   policy: Policy,
-  byKind: Reaching['byKind'],
+  byKind: Effective['byKind'],
   site: ReturnType<Sites['open']>,
   services: Pick<Services, 'watchStep'>,
 ): Part {
@@ -196,8 +197,19 @@ function watched(step: Step, tell: (outcome: Outcome) => void): Step {
   }
 }
 
+/** What a policy looks at of the body by itself, as its record says. */
+function needs(byKind: Effective['byKind'], active: readonly Policy[], need: BodyNeed): boolean {
+  for (const { kind } of active) {
+    const body = recordOf(kind)?.body as ((value: unknown) => BodyNeed) | undefined
+    if (body !== undefined && byKind.get(kind)?.some(({ value }) => body(value) === need))
+      return true
+  }
+  return false
+}
+
+/** Read by whoever opens the cluster of the backend; the others run for each request. */
 function isClusters(kind: string, section: Section): boolean {
-  return section === 'backend' && CLUSTER_KINDS.has(kind)
+  return section === 'backend' && recordOf(kind)?.cluster !== undefined
 }
 
 /** A policy that nothing enforces looks like protection and is none. */

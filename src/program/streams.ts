@@ -1,13 +1,16 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { Backend } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
-import { coverage, reachable } from '../model/hostnames.ts'
+import { coverage } from '../model/hostnames.ts'
 import type { Model } from '../model/model.ts'
-import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
 import { PLACES } from '../model/version.ts'
-import { holdsForStreams, policiesOfStream } from '../policies/stream-policies.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import { Reach } from '../reach/reach.ts'
+import { holdsForStreams } from '../reach/stream-policies.ts'
+import type { StreamPlace } from '../reach/where.ts'
 import type { Choice, Cluster } from '../upstream/cluster.ts'
 import type { ListenerProgram } from './program.ts'
 import type { Services } from './services.ts'
@@ -20,16 +23,22 @@ export interface StreamChoice {
 
 /** Routes of connections that are not HTTP: on TCP listeners, and on TLS listeners by server name. */
 export class Streams {
-  readonly #model: Model
+  readonly #reach: Reach
   readonly #services: Services
   readonly clusters: Map<string, Cluster>
-  readonly #backends: ReadonlyMap<string, Backend>
+  /** By gateway and listener. */
+  readonly #places = new Map<string, readonly StreamPlace[]>()
+  readonly #byRef = new Map<TcpRoute, Map<BackendRef, Cluster>>()
 
   constructor(model: Model, services: Services, previous: Streams | undefined) {
-    this.#model = model
+    this.#reach = new Reach(model)
     this.#services = services
-    this.#backends = new Map(model.backends.map((backend) => [backend.name, backend]))
     this.clusters = new Map()
+    for (const where of this.#reach.listeners()) {
+      const { gateway, listener } = where
+      const places = [...this.#reach.streamsOn(where)]
+      if (places.length > 0) this.#places.set(`${gateway.name} ${listener.name}`, places)
+    }
     for (const route of model.tcpRoutes) this.#openAll(route, previous)
     for (const [key, cluster] of previous?.clusters ?? []) {
       if (!this.clusters.has(key)) cluster.close()
@@ -42,13 +51,13 @@ export class Streams {
     { sni }: Connection,
     tried: readonly string[],
   ): StreamChoice | string {
-    const route = this.#match(gateway, listener.name, listener.hostname, sni)
+    const route = this.#match(`${gateway} ${listener.name}`, sni)
     if (route === undefined) return 'no-route'
     if (route.action.kind === 'invalid') return 'invalid-route'
     const ref = byWeight(route.action.backends, this.#services.random())
-    const backend = ref === undefined ? undefined : this.#backends.get(ref.backend)
+    const backend = ref === undefined ? undefined : this.#reach.backends.get(ref.backend)
     if (ref === undefined || backend === undefined) return 'no-backend'
-    const cluster = this.clusters.get(keyOf(route, ref, backend))
+    const cluster = this.#byRef.get(route)?.get(ref)
     if (cluster === undefined) return 'invalid-policy'
     const choice = cluster.choose(undefined, tried)
     return typeof choice === 'string' ? choice : { backend: backend.name, choice }
@@ -60,38 +69,43 @@ export class Streams {
 
   #openAll(route: TcpRoute, previous: Streams | undefined): void {
     if (route.action.kind === 'invalid') return
+    const own = new Map<BackendRef, Cluster>()
+    this.#byRef.set(route, own)
     for (const ref of route.action.backends) {
-      const backend = this.#backends.get(ref.backend)
+      const backend = this.#reach.backends.get(ref.backend)
       if (backend === undefined) continue
-      const policies = policiesOfStream(route, ref, backend)
-      if (!policies.every(isValid)) continue
-      const key = keyOf(route, ref, backend)
+      const policies = this.#policiesOf(route, ref, backend)
+      if (policies === undefined) continue
+      const key = keyOf(backend, policies)
       const known = this.clusters.get(key) ?? previous?.clusters.get(key)
       const none = { target: undefined, hashKey: undefined, isFailure: undefined }
       const bare = { ...backend, policies: [] }
-      this.clusters.set(key, known ?? this.#services.openCluster(bare, policies, none))
+      const cluster = known ?? this.#services.openCluster(bare, policies, none)
+      this.clusters.set(key, cluster)
+      own.set(ref, cluster)
     }
   }
 
+  /** Undefined where one says what would not hold: its backend is left without connections. */
+  #policiesOf(
+    stream: TcpRoute,
+    ref: BackendRef,
+    backend: Backend,
+  ): readonly ValidPolicy[] | undefined {
+    const layers = this.#reach.aroundStream({ stream }, { ref, backend })
+    if (!layers.every(({ policies }) => policies.every(holdsForStreams))) return undefined
+    const { byKind, invalid } = effectiveAt(layers, 'backend')
+    return invalid.length > 0 ? undefined : [...byKind.values()].flat()
+  }
+
   /** The route with the longest name that covers the server name; exact ones before wildcards. */
-  #match(
-    gateway: string,
-    listener: string,
-    name: string | undefined,
-    sni = '',
-  ): TcpRoute | undefined {
+  #match(listener: string, sni = ''): TcpRoute | undefined {
     let best: TcpRoute | undefined
     let bestRank = -1
-    for (const route of this.#model.tcpRoutes) {
-      const isAttached = route.parents.some(
-        (parent) =>
-          parent.gateway === gateway &&
-          (parent.listener === undefined || parent.listener === listener),
-      )
-      if (!isAttached) continue
-      const rank = rankOf(reachable(route.hostnames, name), sni)
+    for (const { stream, hostnames } of this.#places.get(listener) ?? []) {
+      const rank = rankOf(hostnames, sni)
       if (rank > bestRank) {
-        best = route
+        best = stream
         bestRank = rank
       }
     }
@@ -100,8 +114,7 @@ export class Streams {
 }
 
 /** -1 where the route is not for this name. */
-function rankOf(hostnames: readonly string[] | undefined, sni: string): number {
-  if (hostnames === undefined) return -1
+function rankOf(hostnames: readonly string[], sni: string): number {
   if (hostnames.length === 0) return 0
   const covering = hostnames.filter((hostname) => coverage(hostname)(sni))
   return Math.max(-1, ...covering.map((name) => (name.startsWith('*.') ? name.length : 1_000)))
@@ -115,11 +128,6 @@ function byWeight<T extends { readonly weight: number }>(
   return refs.find(({ weight }) => weight > 0 && (left -= weight) < 0)
 }
 
-/** One that is not leaves its backend without connections: what it says would not hold. */
-function isValid(policy: Attached): policy is ValidPolicy {
-  return policy.state === 'valid' && holdsForStreams(policy)
-}
-
-function keyOf(route: TcpRoute, ref: BackendRef, backend: Backend): string {
-  return `${backend.name} ${hashOf([backend, policiesOfStream(route, ref, backend)], PLACES)}`
+function keyOf(backend: Backend, policies: readonly ValidPolicy[]): string {
+  return `${backend.name} ${hashOf([backend, policies], PLACES)}`
 }

@@ -23,24 +23,34 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { folders: ['wire'], mayImport: ['exchange', 'telemetry'] },
   { folders: ['upstream'], mayImport: ['wire', 'exchange', 'model', 'telemetry'] },
   { folders: ['policies', 'protocols'], mayImport: ['exchange', 'model', 'cel', 'diagnostics'] },
+  { folders: ['reach'], mayImport: [SCHEMAS, 'model', 'diagnostics'] },
   {
     folders: ['program'],
-    mayImport: ['policies', 'protocols', 'upstream', 'exchange', 'model', 'cel', 'diagnostics'],
+    mayImport: [
+      'reach',
+      'policies',
+      'protocols',
+      'upstream',
+      'exchange',
+      'model',
+      'cel',
+      'diagnostics',
+    ],
   },
   { folders: ['xds'], mayImport: ['model', 'diagnostics'] },
-  { folders: ['sources'], mayImport: ['xds', SCHEMAS, 'model', 'diagnostics'] },
-  { folders: ['analysis'], mayImport: [SCHEMAS, 'cel', 'model', 'diagnostics'] },
+  { folders: ['sources'], mayImport: ['xds', 'reach', SCHEMAS, 'model', 'diagnostics'] },
+  { folders: ['analysis'], mayImport: ['reach', SCHEMAS, 'cel', 'model', 'diagnostics'] },
   {
     folders: ['proxy'],
     mayImport: ['program', 'wire', 'upstream', 'exchange', 'model', 'telemetry'],
   },
   {
     folders: ['admin'],
-    mayImport: ['sources', EXPLAIN, 'model', 'telemetry', 'diagnostics'],
+    mayImport: ['sources', 'reach', EXPLAIN, 'model', 'telemetry', 'diagnostics'],
   },
   {
     folders: ['controller'],
-    mayImport: ['xds', SCHEMAS, 'analysis', 'cel', 'model', 'diagnostics', 'telemetry'],
+    mayImport: ['xds', 'reach', SCHEMAS, 'analysis', 'cel', 'model', 'diagnostics', 'telemetry'],
   },
   { folders: ['cli'], mayImport: 'all' },
 ]
@@ -49,7 +59,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
 export const SIBLINGS: readonly string[] = ['src/policies']
 
 /** They also run in the browser: the UI checks expressions with the proxy's own checker. */
-export const BROWSER_SAFE = /^src\/(cel|model|diagnostics|analysis)\/|^src\/.+\/schema\.ts$/
+export const BROWSER_SAFE = /^src\/(cel|model|diagnostics|reach|analysis)\/|^src\/.+\/schema\.ts$/
 
 /** The one place where text becomes code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'

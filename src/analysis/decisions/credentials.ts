@@ -1,5 +1,6 @@
 import type { ValidPolicy } from '../../model/policy.ts'
-import { credentialsOf, verifierOf } from '../scopes.ts'
+import { recordOf } from '../../reach/kinds.ts'
+import { credentialsOf, isSingle, verifierOf } from '../scopes.ts'
 import { KnownValues } from './known-values.ts'
 import type { PolicyName } from './recorded.ts'
 import type { RecordedRequest } from './requests.ts'
@@ -61,7 +62,7 @@ function isNamed(policy: ValidPolicy, name: PolicyName): boolean {
 
 /** Of one that let a request pass, and found nobody. */
 function passedAs(policy: ValidPolicy): State {
-  if (policy.kind === 'extAuthz') return 'accepted'
+  if (recordOf(policy.kind)?.asksService === true) return 'accepted'
   switch (modeOf(policy)) {
     case 'Optional':
       return 'absent'
@@ -123,7 +124,5 @@ export function identityFor(
 
 /** Whoever passes these is somebody. */
 function isSetBy(authentications: readonly ValidPolicy[]): boolean {
-  return authentications.every(
-    (one) => modeOf(one) === 'Strict' && one.kind !== 'extAuthz' && one.kind !== 'authentication',
-  )
+  return authentications.every((one) => modeOf(one) === 'Strict' && isSingle(one))
 }

@@ -2,6 +2,7 @@ import { STAGES } from '../../cel/index.ts'
 import type { Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
+import { recordOf } from '../../reach/kinds.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
 import { pointsOf } from '../points.ts'
@@ -259,7 +260,7 @@ function oddity(
 function answersPreflights({ where }: Entry): boolean {
   const { gateway, listener, route, rule } = where
   return [gateway, listener, route, rule].some((level) =>
-    level?.policies.some(({ kind }) => kind === 'cors'),
+    level?.policies.some(({ kind }) => recordOf(kind)?.answers === 'preflights'),
   )
 }
 

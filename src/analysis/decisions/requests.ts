@@ -1,5 +1,6 @@
 import { type Ip, parseIp } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
+import { IDENTITY_VARIABLES } from '../../reach/kinds.ts'
 import type { ExampleRequest } from '../diff/example.ts'
 import { KnownValues, stepsOf } from './known-values.ts'
 import type {
@@ -194,7 +195,7 @@ function addressIn(source: string): From | undefined {
 }
 
 /** Variables of what says who asks. */
-const IDENTITIES: ReadonlySet<string> = new Set(['jwt', 'apiKey', 'basicAuth', 'extauthz'])
+const IDENTITIES: ReadonlySet<string> = new Set(IDENTITY_VARIABLES)
 
 function claimsIn(attributes: readonly RecordedAttribute[]): ReadonlyMap<string, KnownValues> {
   const claims = new Map([...IDENTITIES].map((variable) => [variable, new KnownValues()]))

@@ -1,5 +1,6 @@
 import { JSON_VALUE, mapOf, STRING } from '../../cel/check/types.ts'
-import { CERTIFICATE_FIELDS, clientsOf } from '../place-facts.ts'
+import { clientsOf } from '../../model/gateway.ts'
+import { CERTIFICATE_FIELDS } from '../place-facts.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import { any, type Formula, negation } from '../symbolic/formula.ts'
 import type { Attribute } from '../symbolic/leaves.ts'

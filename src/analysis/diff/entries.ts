@@ -1,9 +1,11 @@
-import { isAttached, nameOf } from '../../model/attachment.ts'
+import { clientsOf, servesRequests } from '../../model/gateway.ts'
 import { coverage, reachable } from '../../model/hostnames.ts'
 import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { clientsOf } from '../place-facts.ts'
-import { type Point, pointsOf, type Where } from '../points.ts'
+import { nameOf } from '../../reach/attachment.ts'
+import { Reach } from '../../reach/reach.ts'
+import type { Where } from '../../reach/where.ts'
+import { type Point, pointsOf } from '../points.ts'
 import {
   acceptanceOf,
   credentialsOf,
@@ -85,20 +87,20 @@ export function doorsBefore({ match, listener, where }: Entry, from: Ways, to: W
 }
 
 export function waysThrough(model: Model): Ways {
+  const reach = new Reach(model)
   const entries: Entry[] = []
   const matches = new Map<string, RouteMatch[]>()
   const listeners: Door[] = []
   let connection: Point | undefined
   let traffic: Point | undefined
   for (const point of pointsOf(model)) {
-    const { gateway, listener, route, rule, backend, provider } = point.where
+    const { gateway, listener, route, rule, index, backend, provider } = point.where
     const door = `${gateway.name}/${listener.name}`
     if (point.stage === 'connection') {
       connection = point
       matches.set(door, [])
       listeners.push({ name: door, port: listener.port, hostname: nameOf(listener) })
-      const isHttp = listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
-      if (!isHttp) entries.push(streamEntry(model, point, door))
+      if (!servesRequests(listener)) entries.push(streamEntry(reach, point, door))
       continue
     }
     // A stage of its own, which no request passes yet.
@@ -111,15 +113,15 @@ export function waysThrough(model: Model): Ways {
     const known = matches.get(door) as RouteMatch[]
     for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
       if (!known.includes(own)) known.push(own)
-      const way = [door, route.name, route.rules.indexOf(rule), own.index, backend?.name ?? '']
+      const way = [door, route.name, index, own.index, backend?.name ?? '']
       entries.push({
-        key: [...way, provider ?? '', own.hostname].join(' '),
+        key: [...way, provider?.name ?? '', own.hostname].join(' '),
         way: way.join(' '),
         where: point.where,
         listener: door,
         route: route.name,
         backend: backend?.name,
-        provider,
+        provider: provider?.name,
         match: own,
         names: '',
         points: [...before, point],
@@ -144,7 +146,7 @@ function nearerNames({ gateways }: Model, listener: Where['listener']): readonly
 
 /** One for each match of a rule and each hostname of its route; those that are known already. */
 function* matchesOf(
-  { listener, route, rule }: Where,
+  { listener, route, rule, index: place }: Where,
   door: string,
   known: readonly RouteMatch[],
   nearer: readonly string[],
@@ -154,7 +156,7 @@ function* matchesOf(
   for (const [index, match] of rule.matches.entries()) {
     for (const hostname of seen.length === 0 ? [''] : new Set(seen)) {
       // By whose it is: routes without matches of their own share one object.
-      const id = [door, route.name, route.rules.indexOf(rule), index, hostname].join(' ')
+      const id = [door, route.name, place, index, hostname].join(' ')
       yield known.find((one) => one.id === id) ?? {
         id,
         index,
@@ -172,9 +174,8 @@ function* matchesOf(
   }
 }
 
-function streamEntry({ tcpRoutes }: Model, point: Point, door: string): Entry {
-  const { gateway, listener } = point.where
-  const own = tcpRoutes.filter((route) => isAttached(route, gateway, listener))
+function streamEntry(reach: Reach, point: Point, door: string): Entry {
+  const own = [...reach.streamsOn(point.where)].map(({ stream }) => stream)
   // Without names a route takes whatever comes.
   const names = own.flatMap(({ hostnames }) => (hostnames.length === 0 ? ['*'] : hostnames))
   return {

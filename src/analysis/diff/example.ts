@@ -1,6 +1,6 @@
 import { Ip } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
-import { clientsOf } from '../place-facts.ts'
+import { clientsOf } from '../../model/gateway.ts'
 import { issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'

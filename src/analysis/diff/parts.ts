@@ -1,8 +1,9 @@
-import { isAttached } from '../../model/attachment.ts'
 import { hashOf } from '../../model/hash.ts'
 import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
-import { POLICY_SCHEMAS, policySchema } from '../../policies/schema.ts'
+import { policySchema } from '../../policies/schema.ts'
+import { isAttached } from '../../reach/attachment.ts'
+import { COMPOSING } from '../../reach/kinds.ts'
 import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
 
 /** A part of the Model that differs, and that nothing accounts for. */
@@ -143,10 +144,6 @@ function isReordered(
   const [old, now] = [orders(before), orders(after)]
   return [...old].some(([kind, names]) => names.join('\n') !== now.get(kind)?.join('\n'))
 }
-
-const COMPOSING: ReadonlySet<string> = new Set(
-  POLICY_SCHEMAS.filter(({ composes }) => composes).map(({ kind }) => kind),
-)
 
 function itemAt({ item }: Position, name: string, pattern: string): Position['item'] {
   if (pattern === 'gateways[]') return { gateway: name }

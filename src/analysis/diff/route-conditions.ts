@@ -1,9 +1,9 @@
 import type { Term } from '../../cel/check/term.ts'
 import { BOOL, mapOf, STRING } from '../../cel/check/types.ts'
 import { compile, environment, STAGES } from '../../cel/index.ts'
-import { nameOf } from '../../model/attachment.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Match, ValueMatch } from '../../model/route.ts'
+import { nameOf } from '../../reach/attachment.ts'
 import type { Condition, OpaquePart } from '../symbolic/space.ts'
 
 /**

@@ -1,8 +1,8 @@
-import { isAttached } from '../../model/attachment.ts'
-import type { Gateway, Listener } from '../../model/gateway.ts'
+import { type Gateway, type Listener, servesRequests, servesStreams } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Route, RouteRule } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
+import { isAttached } from '../../reach/attachment.ts'
 
 /** Everything, or what comes through one listener, by one route, to one backend. */
 export interface InvariantScope {
@@ -40,14 +40,14 @@ export function reachOf(model: Model, scope: InvariantScope): Reach {
   const routes = new Map<Route, RouteReach>()
   for (const route of model.routes) {
     if (scope.route !== undefined && route.name !== scope.route) continue
-    const listeners = doorsOf(route, isHttp)
+    const listeners = doorsOf(route, servesRequests)
     const rules = route.rules.filter(({ action }) => reaches(action, scope.backend))
     if (listeners.length > 0 && rules.length > 0) routes.set(route, { listeners, rules })
   }
   const streams = model.tcpRoutes
     .filter(({ name }) => scope.route === undefined || name === scope.route)
     .filter(({ action }) => reaches(action, scope.backend))
-    .flatMap((route) => doorsOf(route, isStream))
+    .flatMap((route) => doorsOf(route, servesStreams))
   return { routes, streams: new Set(streams) }
 }
 
@@ -64,14 +64,6 @@ function listenerFilter(model: Model, wanted: string | undefined) {
 function reaches(action: RouteRule['action'], backend: string | undefined): boolean {
   if (backend === undefined) return true
   return action.kind === 'forward' && action.backends.some((ref) => ref.backend === backend)
-}
-
-function isHttp({ protocol }: Listener): boolean {
-  return protocol === 'HTTP' || protocol === 'HTTPS'
-}
-
-function isStream({ protocol }: Listener): boolean {
-  return protocol === 'TCP' || protocol === 'TLS'
 }
 
 /** Names of a scope that the Model does not have, with those that it has. */

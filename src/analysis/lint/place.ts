@@ -10,9 +10,9 @@ export function originInField(origin: Origin, field: string): Origin {
 
 /** `route orders`, `listener default/web`, `backend api`, for people. */
 export function placeName({ stage, where }: Pick<Point, 'stage' | 'where'>): string {
-  const { gateway, listener, route, backend, provider, target } = where
-  if (provider !== undefined) return `provider ${provider} of backend ${backend?.name}`
-  if (target !== undefined) return `server ${target} of backend ${backend?.name}`
+  const { gateway, listener, route, backend, provider, server } = where
+  if (provider !== undefined) return `provider ${provider.name} of backend ${backend?.name}`
+  if (server !== undefined) return `server ${server.name} of backend ${backend?.name}`
   if (stage === 'backend' || stage === 'mcp') return `backend ${backend?.name}`
   if (route !== undefined) return `route ${route.name}`
   return `listener ${gateway.name}/${listener.name}`

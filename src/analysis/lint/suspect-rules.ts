@@ -1,4 +1,3 @@
-import { isAttached } from '../../model/attachment.ts'
 import { type Backend, partsOf } from '../../model/backend.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, ValidPolicy } from '../../model/policy.ts'
@@ -8,6 +7,8 @@ import {
   type AuthorizationRule,
   POLICY_SCHEMAS,
 } from '../../policies/schema.ts'
+import { isAttached } from '../../reach/attachment.ts'
+import { kindsThat } from '../../reach/kinds.ts'
 import { AUTHENTICATIONS } from './checks/never.ts'
 
 /** The part of a Model that a search for rules that never match has to look at. */
@@ -176,11 +177,7 @@ function wordingReader(): Read {
 }
 
 const NO_RULES: readonly Wording[] = []
-const KINDS: ReadonlySet<string> = new Set([
-  'authorization',
-  'networkAuthorization',
-  'mcpAuthorization',
-])
+const KINDS = kindsThat(({ hasRules }) => hasRules === true)
 
 function wordingOf(rule: AuthorizationRule): Wording {
   const { expression } = rule

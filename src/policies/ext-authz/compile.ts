@@ -15,10 +15,7 @@ import { applyChanges, type Header, NO_CHANGES, type Verdict } from './verdict.t
 /** Every service that reaches the place must admit the request. */
 export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: Site): Part {
   const steps = policies.map((policy) => compileOne(policy, site))
-  const shown = policies.flatMap(({ value }) => value.includeRequestBody ?? [])
-  const isPartial = shown.every(({ allowPartialMessage }) => allowPartialMessage)
-  const body = shown.length === 0 ? undefined : isPartial ? 'beginning' : 'whole'
-  return { step: (exchange) => runSteps(steps, exchange), body }
+  return { step: (exchange) => runSteps(steps, exchange) }
 }
 
 type AskVerdict = (exchange: Exchange, body: Body | undefined) => Promise<Verdict>

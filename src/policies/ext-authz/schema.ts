@@ -95,3 +95,9 @@ export const extAuthz = oneOfKeys(
   .describe('Asks a service of your own; it fails closed unless told otherwise.')
 
 export type ExtAuthz = z.output<typeof extAuthz>
+
+/** The service is shown the body: all of it, unless its beginning is enough. */
+export function bodyShown({ includeRequestBody }: ExtAuthz): 'whole' | 'beginning' | undefined {
+  if (includeRequestBody === undefined) return undefined
+  return includeRequestBody.allowPartialMessage ? 'beginning' : 'whole'
+}

@@ -1,7 +1,7 @@
 import type { ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { RouteAction } from '../../model/route.ts'
-import { ANSWERS } from '../../policies/schema.ts'
+import { ANSWERS } from '../../reach/overshadowed.ts'
 import { hasPath, type Path } from './document.ts'
 import type { Draft } from './draft.ts'
 import { complain, type Reading } from './reading.ts'
@@ -71,6 +71,8 @@ function checkAction(
       action.backends.length === 0
         ? 'this route has no backend: it answers 500'
         : 'all backends have the weight 0: this route answers 500',
-    hint: 'add a backend, or answer with `directResponse` or `requestRedirect`',
+    hint: `add a backend, or answer with ${ANSWERS.toReversed()
+      .map((kind) => `\`${kind}\``)
+      .join(' or ')}`,
   })
 }

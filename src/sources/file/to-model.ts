@@ -4,14 +4,11 @@ import { type Result, refusal } from '../../diagnostics/result.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import { isLoopback, type Settings } from '../../model/settings.ts'
-import {
-  name,
-  overshadowed,
-  unenforcedOnStreams,
-  withoutEffectOnDynamic,
-  withoutEffectOnProviders,
-  withoutMcp,
-} from '../../policies/schema.ts'
+import { name } from '../../policies/schema.ts'
+import { withoutEffectOnDynamic } from '../../reach/dynamic-policies.ts'
+import { overshadowed } from '../../reach/overshadowed.ts'
+import { withoutEffectOnProviders, withoutMcp } from '../../reach/part-policies.ts'
+import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { attachPolicies } from './attach.ts'
 import { defined } from './defined.ts'
 import { type Document, type Path, valueAt, withExcerpt } from './document.ts'

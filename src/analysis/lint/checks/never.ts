@@ -1,3 +1,4 @@
+import { IDENTIFYING } from '../../../reach/kinds.ts'
 import type { PlacedRule } from '../../placed-rule.ts'
 import { Reasoning } from '../../reasoning.ts'
 import type { Check } from '../check.ts'
@@ -38,12 +39,14 @@ function isNeverAt({ placed, reasoning }: SurveyedPoint): boolean {
   return isNever(placed, reasoning)
 }
 
-export const AUTHENTICATIONS: Readonly<Record<string, string>> = {
-  jwt: 'jwtAuthentication',
-  apiKey: 'apiKey',
-  basicAuth: 'basicAuth',
-  extauthz: 'extAuthz',
-}
+/** The kind of policy that each variable comes from, where it is the only one that it sets. */
+export const AUTHENTICATIONS: Readonly<Record<string, string>> = Object.fromEntries(
+  [...IDENTIFYING]
+    .toReversed()
+    .flatMap(([kind, [variable, ...others]]) =>
+      variable === undefined || others.length > 0 ? [] : [[variable, kind]],
+    ),
+)
 
 function withoutIdentity(use: RuleUse, variables: readonly string[]): Finding | undefined {
   for (const variable of variables) {

@@ -3,7 +3,8 @@ import type { Diagnostic, Origin } from '../../../diagnostics/diagnostic.ts'
 import { partsOf } from '../../../model/backend.ts'
 import type { Model } from '../../../model/model.ts'
 import type { Attached } from '../../../model/policy.ts'
-import { POLICY_SCHEMAS } from '../../../policies/schema.ts'
+import { COMPOSING } from '../../../reach/kinds.ts'
+import { decidesAt, RULE_KINDS } from '../../../reach/points.ts'
 import { jwtProvidersOf } from '../../jwt-providers.ts'
 import { leafOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
@@ -16,12 +17,6 @@ interface Holder {
   readonly origin: Origin
   readonly policies: readonly Attached[]
 }
-
-const GUARDS: ReadonlySet<string> = new Set([
-  'authorization',
-  'networkAuthorization',
-  'mcpAuthorization',
-])
 
 /** AZ008: rules at something that no request reaches. */
 export const unusedTargets: Check = function* ({ model }) {
@@ -36,14 +31,14 @@ export const unusedTargets: Check = function* ({ model }) {
     const { name } = backend
     const guard = [backend, ...partsOf(backend)]
       .flatMap(({ policies }) => policies)
-      .find(({ kind }) => GUARDS.has(kind))
+      .find(({ kind }) => RULE_KINDS.has(kind))
     if (guard === undefined || used.has(name)) continue
     const message = `no route leads to the backend \`${name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'name it in a route, or remove it') }
   }
   for (const gateway of model.gateways) {
     const guard = gateway.policies.find(
-      ({ kind, section }) => GUARDS.has(kind) && section !== 'frontend',
+      ({ kind, section }) => RULE_KINDS.has(kind) && section !== 'frontend',
     )
     const isReached = [...model.routes, ...model.tcpRoutes].some(({ parents }) =>
       parents.some((parent) => parent.gateway === gateway.name),
@@ -60,13 +55,12 @@ function unused({ origin }: Attached, message: string, hint: string): Diagnostic
 
 /** AZ009: of two policies at one place that set the same field, one has no effect. */
 export const overriddenFields: Check = function* ({ model }) {
-  const composing = new Set(POLICY_SCHEMAS.filter((one) => one.composes).map(({ kind }) => kind))
   for (const { what, policies } of holdersOf(model)) {
     const first = new Map<string, Attached>()
     for (const policy of policies) {
       const key = `${policy.section} ${policy.kind}`
       const winner = first.get(key)
-      if (composing.has(policy.kind)) continue
+      if (COMPOSING.has(policy.kind)) continue
       if (winner === undefined) {
         first.set(key, policy)
         continue
@@ -154,7 +148,7 @@ export const unguardedProviders: Check = function* ({ model }) {
     if (backend.kind !== 'ai') continue
     const providers = backend.groups.flatMap((group) => group.providers)
     const isGuarded = ({ policies }: (typeof providers)[number]) =>
-      policies.some(({ kind }) => kind === 'authorization')
+      policies.some((policy) => decidesAt(policy, 'backend'))
     const guarded = providers.filter(isGuarded)
     if (guarded.length === 0) continue
     for (const provider of providers) {

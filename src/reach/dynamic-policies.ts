@@ -2,16 +2,13 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { RouteAction } from '../model/route.ts'
+import { kindsThat } from './kinds.ts'
 
 /*
  * A dynamic backend has no endpoints of its own: each request names its target. There is nothing
  * to choose among, nothing to check before somebody asks for it, and nothing to leave out.
  */
-const OF_ENDPOINTS: ReadonlySet<string> = new Set([
-  'loadBalancer',
-  'healthCheck',
-  'outlierDetection',
-])
+const OF_ENDPOINTS = kindsThat(({ cluster }) => cluster === 'endpoints')
 
 /** Policies that are written where they reach dynamic backends alone, and do nothing for these. */
 export function* withoutEffectOnDynamic(model: Model): Generator<Diagnostic> {

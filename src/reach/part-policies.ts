@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Backend } from '../model/backend.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import { decidesAt } from './points.ts'
 
 /*
  * Policies about parts of a backend that the backend does not have. Rules about MCP guard messages
@@ -13,13 +14,13 @@ import type { Attached } from '../model/policy.ts'
 export function* withoutMcp(model: Model): Generator<Diagnostic> {
   const told = new Set<Attached>()
   for (const policy of reachingOthers(model)) {
-    const { origin } = policy
+    const { kind, origin } = policy
     if (!isAboutMcp(policy) || told.has(policy)) continue
     told.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: 'nothing enforces `mcpAuthorization` for a backend that is not of the kind `mcp`',
+      message: `nothing enforces \`${kind}\` for a backend that is not of the kind \`mcp\``,
       origin,
       hint: 'write rules about requests with `authorization`, or remove it',
     }
@@ -49,8 +50,8 @@ function* reachingOthers({ backends, routes }: Model): Generator<Attached> {
   }
 }
 
-function isAboutMcp({ kind, state }: Attached): boolean {
-  return kind === 'mcpAuthorization' && state === 'valid'
+function isAboutMcp(policy: Attached): boolean {
+  return policy.state === 'valid' && decidesAt(policy, 'mcp')
 }
 
 /** A provider has one address: there is nothing to choose among. */

@@ -1,12 +1,13 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { Timeout } from './timeout/schema.ts'
+import type { Timeout } from '../policies/timeout/schema.ts'
+import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
-export const ANSWERS: readonly string[] = ['requestRedirect', 'directResponse']
+export const ANSWERS: readonly string[] = [...kindsThat(({ answers }) => answers === 'requests')]
 /** What is only for requests that go on to a backend. */
-const ON_THE_WAY: readonly string[] = ['urlRewrite', 'requestMirror', 'retry']
+const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 
 /** Settings that do nothing because of what else their policy or their route says. */
 export function* overshadowed(model: Model): Generator<Diagnostic> {
@@ -49,7 +50,7 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
       tell(policy, '`backendRequest` is longer than `request`, which ends everything before', hint)
     }
     if (first === undefined || kind === first) continue
-    if (!ON_THE_WAY.includes(kind) && !ANSWERS.includes(kind)) continue
+    if (!ON_THE_WAY.has(kind) && !ANSWERS.includes(kind)) continue
     const message = `\`${kind}\` has no effect: \`${first}\` answers every request before`
     tell(policy, message, 'keep one of them, or make two routes')
   }

@@ -1,0 +1,65 @@
+import type { Attached, InvalidPolicy, Section, ValidPolicy } from '../model/policy.ts'
+import { COMPOSING, KNOWN } from './kinds.ts'
+import type { Layer } from './layers.ts'
+
+/** What holds at one point, of all that the layers around it say. */
+export interface Effective {
+  /** In the order of the layers, the gateway's first. */
+  readonly byKind: ReadonlyMap<string, readonly [ValidPolicy, ...ValidPolicy[]]>
+  /** Deny what they guard. */
+  readonly invalid: readonly InvalidPolicy[]
+}
+
+export const NOTHING: Effective = { byKind: new Map(), invalid: [] }
+
+/**
+ * Layers go from the general to the specific. Policies of a kind that composes hold together; of
+ * the others the most specific layer has its way, and in one layer the first. An invalid policy
+ * that gave way guards nothing any more; one of a kind that nobody knows always guards.
+ */
+export function effectiveAt(layers: readonly Layer[], section: Section): Effective {
+  let only: Attached | undefined
+  for (const { policies } of layers) {
+    for (const policy of policies) {
+      if (policy.section !== section) continue
+      if (only !== undefined) return merge(layers, section)
+      only = policy
+    }
+  }
+  if (only === undefined) return NOTHING
+  return only.state === 'invalid'
+    ? { byKind: NOTHING.byKind, invalid: [only] }
+    : { byKind: new Map([[only.kind, [only]]]), invalid: NOTHING.invalid }
+}
+
+function merge(layers: readonly Layer[], section: Section): Effective {
+  const found = new Map<string, Attached[]>()
+  for (const { policies } of layers) {
+    const here = new Set<string>()
+    for (const policy of policies) {
+      if (policy.section !== section) continue
+      const { kind } = policy
+      const isAdded = COMPOSING.has(kind) || !KNOWN.has(kind)
+      const known = found.get(kind)
+      if (known === undefined) found.set(kind, [policy])
+      else if (isAdded) known.push(policy)
+      else if (!here.has(kind)) found.set(kind, [policy])
+      here.add(kind)
+    }
+  }
+  const byKind = new Map<string, readonly [ValidPolicy, ...ValidPolicy[]]>()
+  const invalid: InvalidPolicy[] = []
+  for (const [kind, policies] of found) {
+    const valid: ValidPolicy[] = []
+    for (const policy of policies) {
+      if (policy.state === 'invalid') invalid.push(policy)
+      else valid.push(policy)
+    }
+    if (isSome(valid)) byKind.set(kind, valid)
+  }
+  return { byKind, invalid }
+}
+
+function isSome<T>(list: T[]): list is [T, ...T[]] {
+  return list.length > 0
+}

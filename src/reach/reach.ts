@@ -1,0 +1,153 @@
+import type { Backend } from '../model/backend.ts'
+import { type Gateway, type Listener, servesRequests, servesStreams } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
+import type { Route } from '../model/route.ts'
+import { hostnamesOn } from './attachment.ts'
+import { type Layer, type LayerAt, layerAt } from './layers.ts'
+import type { RefPlace, RoutePlace, RulePlace, StreamPlace, Where } from './where.ts'
+
+/**
+ * What in the Model can be come to, and which policies are around it. Everyone who asks what holds
+ * for a request asks here: what runs, what is proven about it, and what is shown of it.
+ */
+export class Reach {
+  readonly model: Model
+  readonly backends: ReadonlyMap<string, Backend>
+  readonly #layerAt: LayerAt
+  #routes: ReadonlyMap<string, readonly Route[]> | undefined
+
+  constructor(model: Model, at: LayerAt = layerAt) {
+    this.model = model
+    this.backends = new Map(model.backends.map((backend) => [backend.name, backend]))
+    this.#layerAt = at
+  }
+
+  *listeners(): Generator<{ readonly gateway: Gateway; readonly listener: Listener }> {
+    for (const gateway of this.model.gateways) {
+      for (const listener of gateway.listeners) yield { gateway, listener }
+    }
+  }
+
+  /** Every route that requests of the listener can come to, in the order of the Model. */
+  *routesOn({ gateway, listener }: Where): Generator<RoutePlace> {
+    if (!servesRequests(listener)) return
+    this.#routes ??= routesByGateway(this.model)
+    for (const route of this.#routes.get(gateway.name) ?? []) {
+      const hostnames = hostnamesOn(route, gateway, listener)
+      if (hostnames !== undefined) yield { gateway, listener, route, hostnames }
+    }
+  }
+
+  *rulesOf(place: RoutePlace): Generator<RulePlace> {
+    const { gateway, listener, route, hostnames } = place
+    for (const [index, rule] of route.rules.entries()) {
+      yield { gateway, listener, route, rule, index, hostnames }
+    }
+  }
+
+  /** Every rule of those routes. */
+  *rulesOn(where: Where): Generator<RulePlace> {
+    for (const place of this.routesOn(where)) yield* this.rulesOf(place)
+  }
+
+  /** Every route that connections of the listener can come to, in the order of the Model. */
+  *streamsOn({ gateway, listener }: Where): Generator<StreamPlace> {
+    if (!servesStreams(listener)) return
+    for (const stream of this.model.tcpRoutes) {
+      const hostnames = hostnamesOn(stream, gateway, listener)
+      if (hostnames !== undefined) yield { gateway, listener, stream, hostnames }
+    }
+  }
+
+  /** The backends of a rule, also those that get no share of its requests. */
+  *refsOf(place: RulePlace): Generator<RefPlace> {
+    const { action } = place.rule
+    if (action.kind !== 'forward') return
+    for (const [number, ref] of action.backends.entries()) {
+      yield { ...place, ref, number, backend: this.backends.get(ref.backend) }
+    }
+  }
+
+  /** The layers around a rule or, without one, around a request that no route matches. */
+  around({ gateway, listener, route, rule, index = 0 }: Where): readonly Layer[] {
+    const at = this.#layerAt
+    const { frontend } = this.model
+    const found: Layer[] = []
+    if (frontend.length > 0) found.push(at('all gateways', frontend))
+    if (gateway.policies.length > 0) found.push(at(`gateway ${gateway.name}`, gateway.policies))
+    if (listener.policies.length > 0) {
+      found.push(at(`listener ${gateway.name}/${listener.name}`, listener.policies))
+    }
+    if (route === undefined) return found
+    if (route.policies.length > 0) found.push(at(`route ${route.name}`, route.policies))
+    if (rule !== undefined && rule.policies.length > 0) {
+      found.push(at(`rule ${route.name}/${index}`, rule.policies))
+    }
+    return found
+  }
+
+  /**
+   * The same with those of a backend, and of the reference to it, which is this backend on this
+   * route and so more specific.
+   */
+  behind(around: readonly Layer[], where: Behind): readonly Layer[] {
+    const { route, index = 0, backend, ref, number = 0 } = where
+    const at = this.#layerAt
+    const found = [...around]
+    if (backend !== undefined && backend.policies.length > 0) {
+      found.push(at(`backend ${backend.name}`, backend.policies))
+    }
+    if (ref !== undefined && ref.policies.length > 0) {
+      found.push(at(`ref ${route?.name ?? ''}/${index}/${number}`, ref.policies))
+    }
+    return found
+  }
+
+  /** The same with those of one provider or server of the backend. */
+  within(behind: readonly Layer[], { backend, provider, server }: Within): readonly Layer[] {
+    const at = this.#layerAt
+    const found = [...behind]
+    if (provider !== undefined && provider.policies.length > 0) {
+      found.push(at(`provider ${backend?.name ?? ''}/${provider.name}`, provider.policies))
+    }
+    if (server !== undefined && server.policies.length > 0) {
+      found.push(at(`server ${backend?.name ?? ''}/${server.name}`, server.policies))
+    }
+    return found
+  }
+
+  /** All layers around a place, the most general first. */
+  layersAt(where: Where): readonly Layer[] {
+    return this.within(this.behind(this.around(where), where), where)
+  }
+
+  /**
+   * Those around one backend of a route of connections: there are no requests, and what stands
+   * around the route is about those.
+   */
+  aroundStream({ stream }: Pick<StreamPlace, 'stream'>, ref: StreamRef): readonly Layer[] {
+    const { name, policies } = stream
+    const own = policies.length > 0 ? [this.#layerAt(`stream ${name}`, policies)] : []
+    return this.behind(own, { ...ref, route: stream })
+  }
+}
+
+type Within = Pick<Where, 'backend' | 'provider' | 'server'>
+
+type Behind = Pick<Where, 'index' | 'backend' | 'ref' | 'number'> & {
+  readonly route?: { readonly name: string }
+}
+
+type StreamRef = Pick<Where, 'backend' | 'ref' | 'number'>
+
+function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
+  const byGateway = new Map<string, Route[]>()
+  for (const route of routes) {
+    for (const { gateway } of route.parents) {
+      const known = byGateway.get(gateway)
+      if (known === undefined) byGateway.set(gateway, [route])
+      else if (known.at(-1) !== route) known.push(route)
+    }
+  }
+  return byGateway
+}

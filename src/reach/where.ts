@@ -1,0 +1,46 @@
+import type { AiProvider, Backend, McpTarget } from '../model/backend.ts'
+import type { Gateway, Listener } from '../model/gateway.ts'
+import type { BackendRef, Route, RouteRule } from '../model/route.ts'
+import type { TcpRoute } from '../model/tcp-route.ts'
+
+/** A place in the Model, by all that is around it. */
+export interface Where {
+  readonly gateway: Gateway
+  readonly listener: Listener
+  readonly route?: Route
+  readonly rule?: RouteRule
+  /** Of the rule in its route. */
+  readonly index?: number
+  readonly ref?: BackendRef
+  /** Of the reference in its rule. */
+  readonly number?: number
+  readonly backend?: Backend | undefined
+  /** Of an AI backend. */
+  readonly provider?: AiProvider
+  /** Of an MCP backend. */
+  readonly server?: McpTarget
+}
+
+export interface RoutePlace extends Where {
+  readonly route: Route
+  /** Those of the route that requests of the listener can have; none: every name. */
+  readonly hostnames: readonly string[]
+}
+
+export interface RulePlace extends RoutePlace {
+  readonly rule: RouteRule
+  readonly index: number
+}
+
+/** A backend that a rule refers to; undefined where the Model has none of the name. */
+export interface RefPlace extends RulePlace {
+  readonly ref: BackendRef
+  readonly number: number
+  readonly backend: Backend | undefined
+}
+
+/** A route for the bytes of connections. */
+export interface StreamPlace extends Where {
+  readonly stream: TcpRoute
+  readonly hostnames: readonly string[]
+}
