@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openField } from './proxy/contenders.ts'
-import { findProgram } from './proxy/find.ts'
+import { benchCollections } from './proxy/collections.ts'
+import { openField, SOURCE } from './proxy/contenders.ts'
+import { type Found, findProgram } from './proxy/find.ts'
 import { benchLatency } from './proxy/latency.ts'
-import { benchLife } from './proxy/life.ts'
+import { benchLife, buildBundle } from './proxy/life.ts'
 import { isPinned, stopAll } from './proxy/processes.ts'
 import { benchTraffic } from './proxy/traffic.ts'
 import type { Report } from './report.ts'
@@ -24,18 +25,26 @@ export async function proxy(): Promise<Report> {
   try {
     const field = await openField(folder)
     const wrk = findProgram('wrk', '-v')
-    const missing = typeof wrk === 'string' ? [...field.missing, wrk] : field.missing
+    const h2load = findProgram('h2load', '--version')
+    const missing = [
+      ...field.missing,
+      ...[wrk, h2load].filter((found) => typeof found === 'string'),
+    ]
+    const tools = typeof wrk === 'string' ? undefined : { wrk: wrk.program, h2load: pathOf(h2load) }
+    const bundle = buildBundle()
     const parts = [
-      ...(typeof wrk === 'string' ? [] : [await benchTraffic(field, wrk.program, ROUNDS)]),
+      ...(tools ? [await benchTraffic(field, tools, ROUNDS)] : []),
+      ...(tools ? [await benchCollections(field, tools.wrk, bundle ?? SOURCE)] : []),
       await benchLatency(field, FEW),
-      await benchLife(field, FEW),
+      await benchLife(field, bundle, FEW),
     ]
     return {
       intro: [
         'Reverse proxies with keep-alive to one backend (nginx), a rule on one header, no access',
         'log, one worker each; the proxy under test on one core, wrk and the backend on the other.',
         `CPU time is utime + stime of all its processes. ${ROUNDS} rounds of 1 s in turn (fewer of`,
-        'the other loads; BENCH_ROUNDS=25 for figures to quote), medians. Latency is of an open',
+        'the other loads; BENCH_ROUNDS=25 for figures to quote), medians. HTTP/2 and gRPC are over TLS,',
+        '8 connections of 8 streams. By default nginx has buffers of 4 KiB. Latency is of an open',
         'loop, from the moment that a request was due. A reload counts from the rename of the file,',
         'the 20 ms included in which further changes are waited for.',
         ...(isPinned ? [] : ['**Nothing was pinned to a core here: ratios mean little.**']),
@@ -49,4 +58,8 @@ export async function proxy(): Promise<Report> {
     await stopAll()
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+function pathOf(found: Found | string): string | undefined {
+  return typeof found === 'string' ? undefined : found.program
 }

@@ -11,25 +11,42 @@ export interface Place {
   readonly port: number
   readonly tlsPort: number
   readonly backend: number
+  /** The same backend over HTTP/2, for gRPC. */
+  readonly grpcBackend: number
   readonly certificate: string
   readonly key: string
 }
 
+/** The paths under which gRPC is called. */
+export const GRPC = '/bench.Echo/'
 export const RULE_HEADER = 'x-internal: true'
 
-export function nginxConfiguration(place: Place): string {
-  const { folder, port, tlsPort, backend, certificate, key } = place
+/** By default nginx reads and writes 4 KiB at a time, eight of them; this is what bodies want. */
+const LARGE_BUFFERS = `
+    proxy_buffers 16 64k;
+    proxy_buffer_size 64k;
+    proxy_busy_buffers_size 128k;
+    client_body_buffer_size 64k;`
+
+/** `isTuned`: with buffers for large bodies. */
+export function nginxConfiguration(place: Place, isTuned = false): string {
+  const { folder, port, tlsPort, backend, grpcBackend, certificate, key } = place
   return nginx(
     folder,
     `
   upstream backend { server 127.0.0.1:${backend}; keepalive 128; keepalive_requests 100000000; }
+  upstream grpc { server 127.0.0.1:${grpcBackend}; keepalive 128; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
-    listen 127.0.0.1:${tlsPort} ssl;
+    listen 127.0.0.1:${tlsPort} ssl http2;
     ssl_certificate ${certificate};
     ssl_certificate_key ${key};
     ssl_protocols TLSv1.3;
-    client_max_body_size 0;
+    client_max_body_size 0;${isTuned ? LARGE_BUFFERS : ''}
+    location ${GRPC} {
+      if ($http_x_internal != 'true') { return 403; }
+      grpc_pass grpc://grpc;
+    }
     location / {
       if ($http_x_internal != 'true') { return 403; }
       proxy_pass http://backend;
@@ -43,16 +60,35 @@ export function nginxConfiguration(place: Place): string {
 }
 
 /** What all proxies forward to. `folder`/www has the bodies. */
-export function backendConfiguration(folder: string, port: number): string {
+export function backendConfiguration(folder: string, port: number, grpcPort?: number): string {
+  const grpc = `
+  server {
+    listen 127.0.0.1:${grpcPort} http2;
+    root ${folder}/www;
+    location / { error_page 405 =200 /message; return 405; }
+    location = /message { default_type application/grpc; add_trailer grpc-status 0; }
+  }`
+  // An upload is answered when it is whole: nginx reads it for a server behind, which gets none.
   return nginx(
     folder,
     `
+  upstream self { server 127.0.0.1:${port}; keepalive 32; keepalive_requests 100000000; }
   server {
     listen 127.0.0.1:${port};
     root ${folder}/www;
     location / { return 200 'ok'; }
     location /body/ { default_type application/octet-stream; }
-  }`,
+    location /upload {
+      client_max_body_size 0;
+      client_body_buffer_size 2m;
+      proxy_pass http://self/;
+      proxy_http_version 1.1;
+      proxy_method GET;
+      proxy_pass_request_body off;
+      proxy_set_header Content-Length '';
+      proxy_set_header Connection '';
+    }
+  }${grpcPort === undefined ? '' : grpc}`,
   )
 }
 
@@ -69,6 +105,7 @@ http {
   server_tokens off;
   keepalive_timeout 600s;
   keepalive_requests 100000000;
+  http2_max_concurrent_streams 1024;
   client_body_temp_path ${folder}/t1;
   proxy_temp_path ${folder}/t2;
   fastcgi_temp_path ${folder}/t3;
@@ -80,7 +117,7 @@ ${servers}
 }
 
 export function haproxyConfiguration(place: Place, bundle: string): string {
-  const { port, tlsPort, backend } = place
+  const { port, tlsPort, backend, grpcBackend } = place
   return `global
   nbthread 1
   maxconn 8192
@@ -94,18 +131,21 @@ defaults
   http-reuse always
 frontend front
   bind 127.0.0.1:${port}
-  bind 127.0.0.1:${tlsPort} ssl crt ${bundle}
+  bind 127.0.0.1:${tlsPort} ssl crt ${bundle} alpn h2,http/1.1
   acl is_internal req.hdr(x-internal) -m str true
   http-request deny unless is_internal
+  use_backend grpc if { path_beg ${GRPC} }
   default_backend backend
 backend backend
   server one 127.0.0.1:${backend}
+backend grpc
+  server one 127.0.0.1:${grpcBackend} proto h2
 `
 }
 
 /** Envoy takes JSON where it takes YAML. */
 export function envoyConfiguration(place: Place): string {
-  const { port, tlsPort, backend, certificate, key } = place
+  const { port, tlsPort, backend, grpcBackend, certificate, key } = place
   const type = (name: string) => ({ '@type': `type.googleapis.com/envoy.${name}` })
   const address = (port_value: number) => ({
     socket_address: { address: '127.0.0.1', port_value },
@@ -122,6 +162,7 @@ export function envoyConfiguration(place: Place): string {
             name: 'all',
             domains: ['*'],
             routes: [
+              { match: { prefix: GRPC, headers: [is_internal] }, route: { cluster: 'grpc' } },
               { match: { prefix: '/', headers: [is_internal] }, route: { cluster: 'backend' } },
               { match: { prefix: '/' }, direct_response: { status: 403 } },
             ],
@@ -141,6 +182,7 @@ export function envoyConfiguration(place: Place): string {
     typed_config: {
       ...type('extensions.transport_sockets.tls.v3.DownstreamTlsContext'),
       common_tls_context: {
+        alpn_protocols: ['h2', 'http/1.1'],
         tls_params: { tls_minimum_protocol_version: 'TLSv1_3' },
         tls_certificates: [
           { certificate_chain: { filename: certificate }, private_key: { filename: key } },
@@ -148,7 +190,6 @@ export function envoyConfiguration(place: Place): string {
       },
     },
   }
-  const endpoint = { endpoint: { address: address(backend) } }
   const listeners = [
     { name: 'plain', address: address(port), filter_chains: [{ filters: [manager] }] },
     {
@@ -157,13 +198,26 @@ export function envoyConfiguration(place: Place): string {
       filter_chains: [{ filters: [manager], transport_socket: tls }],
     },
   ]
-  const cluster = {
-    name: 'backend',
+  const cluster = (name: string, at: number) => ({
+    name,
     type: 'STATIC',
     circuit_breakers: { thresholds: [{ max_connections: 8192, max_requests: 8192 }] },
-    load_assignment: { cluster_name: 'backend', endpoints: [{ lb_endpoints: [endpoint] }] },
+    load_assignment: {
+      cluster_name: name,
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(at) } }] }],
+    },
+  })
+  const http2 = {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      ...type('extensions.upstreams.http.v3.HttpProtocolOptions'),
+      explicit_http_config: { http2_protocol_options: {} },
+    },
   }
-  return JSON.stringify({ static_resources: { listeners, clusters: [cluster] } }, undefined, 2)
+  const clusters = [
+    cluster('backend', backend),
+    { ...cluster('grpc', grpcBackend), typed_extension_protocol_options: http2 },
+  ]
+  return JSON.stringify({ static_resources: { listeners, clusters } }, undefined, 2)
 }
 
 const RULE = { rules: [{ require: `request.headers['x-internal'] == 'true'` }] }
@@ -180,7 +234,7 @@ export interface OwnExtras {
 }
 
 export function ownConfiguration(place: Place, extras: OwnExtras = {}): string {
-  const { port, tlsPort, backend, certificate, key } = place
+  const { port, tlsPort, backend, grpcBackend, certificate, key } = place
   const { readiness, routes = 0, mark, open } = extras
   const backends = [{ backend: 'backend' }]
   const route = (name: string, gateways: readonly string[], pathPrefix: string) => ({
@@ -209,8 +263,20 @@ export function ownConfiguration(place: Place, extras: OwnExtras = {}): string {
       secured: { port: tlsPort, tls: { cert: certificate, key, minVersion: 'TLS_V1_3' } },
     },
     frontendPolicies: { accessLog: { enabled: false } },
-    routes: [...more, ...opened, route('all', ['plain', 'secured'], '/')],
-    backends: [{ name: 'backend', host: `127.0.0.1:${backend}` }],
+    routes: [
+      ...more,
+      ...opened,
+      { ...route('grpc', ['secured'], GRPC), backends: [{ backend: 'grpc' }] },
+      route('all', ['plain', 'secured'], '/'),
+    ],
+    backends: [
+      { name: 'backend', host: `127.0.0.1:${backend}` },
+      {
+        name: 'grpc',
+        host: `127.0.0.1:${grpcBackend}`,
+        policies: { http: { version: 'HTTP2' } },
+      },
+    ],
   }
   return stringify(file, { aliasDuplicateObjects: false })
 }

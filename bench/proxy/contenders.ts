@@ -17,11 +17,17 @@ import { freePorts, pause, type Started, start } from './processes.ts'
 export const ROOT = join(import.meta.dirname, '../..')
 export const SOURCE = join(ROOT, 'bin/portcullis.ts')
 
-/** Octets of the bodies that the backend has, as /body/<octets>. */
+/** Bytes of the bodies that the backend has, as /body/<bytes>. */
 export const BODIES = [1024, 64 * 1024, 1024 * 1024] as const
 
+/** A message of ten bytes with its prefix: uncompressed, its length. */
+export const GRPC_MESSAGE: Buffer = Buffer.concat([
+  Buffer.from([0, 0, 0, 0, 10]),
+  Buffer.alloc(10, 'x'),
+])
+
 export interface Candidate {
-  readonly name: 'portcullis' | 'nginx' | 'HAProxy' | 'Envoy'
+  readonly name: 'portcullis' | 'nginx' | 'nginx, 64 KiB buffers' | 'HAProxy' | 'Envoy'
   readonly version: string
   readonly pid: number
   readonly port: number
@@ -31,6 +37,7 @@ export interface Candidate {
 export interface Field {
   readonly folder: string
   readonly backend: number
+  readonly grpcBackend: number
   readonly certificate: string
   readonly key: string
   readonly proxies: readonly Candidate[]
@@ -47,8 +54,8 @@ export async function openField(folder: string): Promise<Field> {
   makeCertificate(certificate, key)
   const missing: string[] = []
   const nginx = findProgram('nginx', '-v')
-  const [backend = 0] = await freePorts(1)
-  await startBackend(folder, backend, nginx)
+  const [backend = 0, grpcBackend = 0] = await freePorts(2)
+  await startBackend(folder, backend, nginx, grpcBackend)
 
   const proxies: Candidate[] = []
   const add = async (
@@ -61,7 +68,8 @@ export async function openField(folder: string): Promise<Field> {
       return
     }
     const [port = 0, tlsPort = 0] = await freePorts(2)
-    const place = { folder: join(folder, name), port, tlsPort, backend, certificate, key }
+    const home = join(folder, name.replaceAll(/[ ,]+/g, '-'))
+    const place = { folder: home, port, tlsPort, backend, grpcBackend, certificate, key }
     mkdirSync(place.folder)
     const started = launch(found.program, place)
     await reachable(port, started)
@@ -77,7 +85,20 @@ export async function openField(folder: string): Promise<Field> {
     ]),
   )
   await add('nginx', nginx, (program, place) =>
-    start('proxy', program, ['-p', place.folder, '-c', write(place, 'conf', nginxConfiguration)]),
+    start('proxy', program, [
+      '-p',
+      place.folder,
+      '-c',
+      write(place, 'conf', (of) => nginxConfiguration(of)),
+    ]),
+  )
+  await add('nginx, 64 KiB buffers', nginx, (program, place) =>
+    start('proxy', program, [
+      '-p',
+      place.folder,
+      '-c',
+      write(place, 'conf', (of) => nginxConfiguration(of, true)),
+    ]),
   )
   await add('HAProxy', findProgram('haproxy', '-v'), (program, place) => {
     const both = join(place.folder, 'both.pem')
@@ -90,7 +111,7 @@ export async function openField(folder: string): Promise<Field> {
     const quiet = ['--log-level', 'error', '--disable-hot-restart']
     return start('proxy', program, ['-c', file, '--concurrency', '1', ...quiet])
   })
-  return { folder, backend, certificate, key, proxies, missing }
+  return { folder, backend, grpcBackend, certificate, key, proxies, missing }
 }
 
 function write(place: Place, name: string, text: (place: Place) => string): string {
@@ -111,6 +132,7 @@ export async function startBackend(
   folder: string,
   port: number,
   nginx: Found | string,
+  grpcPort?: number,
 ): Promise<void> {
   if (typeof nginx === 'string') {
     const program = fileURLToPath(import.meta.resolve('./raw-backend.ts'))
@@ -121,8 +143,9 @@ export async function startBackend(
   const bodies = join(home, 'www/body')
   mkdirSync(bodies, { recursive: true })
   for (const size of BODIES) writeFileSync(join(bodies, String(size)), Buffer.alloc(size, 'x'))
+  writeFileSync(join(home, 'www/message'), GRPC_MESSAGE)
   const file = join(home, 'nginx.conf')
-  writeFileSync(file, backendConfiguration(home, port))
+  writeFileSync(file, backendConfiguration(home, port, grpcPort))
   await reachable(port, start('load', nginx.program, ['-p', home, '-c', file]))
 }
 

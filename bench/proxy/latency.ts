@@ -1,5 +1,5 @@
 import { figure } from '../measure.ts'
-import type { Report } from '../report.ts'
+import type { Report, Target } from '../report.ts'
 import type { Field } from './contenders.ts'
 import { type Steadiness, steadyLoad } from './load.ts'
 
@@ -29,7 +29,18 @@ export async function benchLatency(field: Field, rounds: number): Promise<Omit<R
   })
   const title = `Latency at ${RATE.toLocaleString('en-US')} requests per second`
   const columns = ['way', 'p50', 'p99', 'p99 added', 'failed']
-  return { tables: [{ title, columns, rows }], targets: [] }
+  return { tables: [{ title, columns, rows }], targets: targetsOf(field, p99) }
+}
+
+/** Milliseconds that may be added beyond what nginx adds. */
+const BEYOND_NGINX = 0.2
+
+function targetsOf({ proxies }: Field, p99: (name: string) => number): Target[] {
+  if (!proxies.some(({ name }) => name === 'nginx')) return []
+  const max = p99('nginx') + BEYOND_NGINX
+  const own = p99('portcullis')
+  const wanted = `≤ nginx + ${BEYOND_NGINX} ms`
+  return [{ what: 'p99 of latency', wanted, measured: milliseconds(own), met: own <= max }]
 }
 
 const milliseconds = (value: number) => `${value.toFixed(2)} ms`

@@ -15,9 +15,13 @@ const BUNDLE = join(ROOT, 'dist/portcullis.mjs')
 const SETTLE = 1_500
 
 /** Start, memory and reload of our own, from the source and from the release's bundle. */
-export async function benchLife(field: Field, rounds: number): Promise<Omit<Report, 'intro'>> {
+export async function benchLife(
+  field: Field,
+  bundle: string | undefined,
+  rounds: number,
+): Promise<Omit<Report, 'intro'>> {
   const programs = new Map([['source', SOURCE]])
-  if (isBundled()) programs.set('bundle', BUNDLE)
+  if (bundle !== undefined) programs.set('bundle', bundle)
   const lives = new Map<string, Life>()
   const sites = new Map<string, Site>()
   for (const [name, program] of programs) {
@@ -63,9 +67,10 @@ export async function benchLife(field: Field, rounds: number): Promise<Omit<Repo
   }
 }
 
-function isBundled(): boolean {
+/** The release's program, built now. */
+export function buildBundle(): string | undefined {
   const { status } = spawnSync(process.execPath, ['tools/release.ts'], { cwd: ROOT })
-  return status === 0 && existsSync(BUNDLE)
+  return status === 0 && existsSync(BUNDLE) ? BUNDLE : undefined
 }
 
 interface Site {
@@ -77,10 +82,10 @@ interface Site {
 
 async function siteOf(field: Field, name: string, program: string): Promise<Site> {
   const [port = 0, tlsPort = 0, readiness = 0] = await freePorts(3)
-  const { backend, certificate, key } = field
+  const { backend, grpcBackend, certificate, key } = field
   const folder = join(field.folder, `own-${name}`)
   mkdirSync(folder)
-  const place = { folder, port, tlsPort, backend, certificate, key }
+  const place = { folder, port, tlsPort, backend, grpcBackend, certificate, key }
   return { program, place, readiness, file: join(folder, 'gateway.yaml') }
 }
 

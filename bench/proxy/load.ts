@@ -43,6 +43,35 @@ export async function fullLoad(wrk: string, pid: number, load: Load): Promise<Sl
   return { requests, perSecond, ...eachOf(before, after, requests) }
 }
 
+export interface Http2Load {
+  readonly url: string
+  readonly connections: number
+  /** Requests under way at a time, of each connection. */
+  readonly streams: number
+  readonly seconds: number
+  readonly headers: readonly string[]
+  /** A file whose contents each request carries. */
+  readonly body?: string
+}
+
+/** The same over HTTP/2, by h2load. */
+export async function fullHttp2Load(h2load: string, pid: number, load: Http2Load): Promise<Slice> {
+  const { url, connections, streams, seconds, headers, body } = load
+  const form = ['-t', '1', '-c', `${connections}`, '-m', `${streams}`, '-D', `${seconds}`]
+  const fields = headers.flatMap((field) => ['-H', field])
+  const before = cpuOf(pid)
+  const data = body === undefined ? [] : ['-d', body]
+  const text = await runToEnd('load', h2load, [...form, ...fields, ...data, url])
+  const after = cpuOf(pid)
+  const requests = Number(/(\d+) done/.exec(text)?.[1] ?? 0)
+  const good = Number(/status codes: (\d+) 2xx/.exec(text)?.[1] ?? 0)
+  // When time is up requests are cut off; h2load counts them as failed.
+  if (good === 0 || good < requests - connections * streams) {
+    throw new Error(`load on ${url} went wrong: ${text.trim()}`)
+  }
+  return { requests: good, perSecond: good / seconds, ...eachOf(before, after, good) }
+}
+
 function eachOf(before: Cpu, after: Cpu, requests: number) {
   return {
     user: ((after.user - before.user) * 1e6) / requests,

@@ -1,73 +1,176 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { figure } from '../measure.ts'
 import { type Report, ratio, type Table, type Target } from '../report.ts'
-import { BODIES, type Candidate, type Field } from './contenders.ts'
-import { fullLoad, type Load, type Slice } from './load.ts'
+import { GRPC, RULE_HEADER } from './configurations.ts'
+import { BODIES, type Candidate, type Field, GRPC_MESSAGE } from './contenders.ts'
+import { fullHttp2Load, fullLoad, type Slice } from './load.ts'
 import { residentOf } from './processes.ts'
+
+/** What makes the load. */
+export interface Tools {
+  readonly wrk: string
+  /** Undefined: there is no HTTP/2. */
+  readonly h2load: string | undefined
+}
 
 interface Form {
   readonly name: string
   readonly rounds: number
   /** Seconds that do not count. */
   readonly warmUp?: number
-  readonly load: (proxy: Candidate) => Omit<Load, 'seconds'>
+  /** Of CPU per request: what is wanted, to nginx and to Envoy. */
+  readonly toNginx?: number
+  readonly toEnvoy?: number
+  readonly aim?: string
+  readonly slice: (proxy: Candidate, seconds: number) => Promise<Slice>
 }
 
 const CONNECTIONS = 32
+/** Of large bodies: as many as there is something to be done for at any time. */
+const FEW_CONNECTIONS = 8
+const UPLOAD = 1024 * 1024
+const plain = ({ port }: Candidate) => `http://127.0.0.1:${port}`
+const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
 
 /** `rounds` of the first form; of the others as many as are needed to see what they cost. */
-function formsOf(rounds: number): readonly [Form, ...Form[]] {
+function formsOf(field: Field, tools: Tools, rounds: number): readonly [Form, ...Form[]] {
   const few = Math.ceil(rounds / 3)
-  const plain = ({ port }: Candidate) => `http://127.0.0.1:${port}`
-  const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
+  const { wrk } = tools
   return [
     {
       name: 'keep-alive, one header rule',
       rounds,
       warmUp: 2,
-      load: (proxy) => ({ url: `${plain(proxy)}/`, connections: CONNECTIONS }),
+      toNginx: 1.45,
+      aim: ', aim 1.2 x',
+      toEnvoy: 0.6,
+      slice: (proxy, seconds) =>
+        fullLoad(wrk, proxy.pid, { url: `${plain(proxy)}/`, connections: CONNECTIONS, seconds }),
     },
     {
       name: 'TLS 1.3, keep-alive',
       rounds: few,
-      load: (proxy) => ({ url: `${secured(proxy)}/`, connections: CONNECTIONS }),
+      toNginx: 1.4,
+      slice: (proxy, seconds) =>
+        fullLoad(wrk, proxy.pid, { url: `${secured(proxy)}/`, connections: CONNECTIONS, seconds }),
     },
     {
       name: 'TLS 1.3, a handshake each',
       rounds: few,
-      load: (proxy) => ({
-        url: `${secured(proxy)}/`,
-        connections: CONNECTIONS,
-        isUnkept: true,
-      }),
+      toNginx: 1.7,
+      slice: (proxy, seconds) =>
+        fullLoad(wrk, proxy.pid, {
+          url: `${secured(proxy)}/`,
+          connections: CONNECTIONS,
+          seconds,
+          isUnkept: true,
+        }),
     },
     ...BODIES.map((size) => ({
-      name: `answers of ${size < 1024 ** 2 ? `${size / 1024} KiB` : `${size / 1024 ** 2} MiB`}`,
+      name: `responses of ${size < UPLOAD ? `${size / 1024} KiB` : `${size / UPLOAD} MiB`}`,
       rounds: few,
-      load: (proxy: Candidate) => ({
-        url: `${plain(proxy)}/body/${size}`,
-        connections: size < 1024 ** 2 ? CONNECTIONS : 8,
-      }),
+      ...BODY_TARGETS.get(size),
+      slice: (proxy: Candidate, seconds: number) =>
+        fullLoad(wrk, proxy.pid, {
+          url: `${plain(proxy)}/body/${size}`,
+          connections: size < UPLOAD ? CONNECTIONS : FEW_CONNECTIONS,
+          seconds,
+        }),
     })),
+    ...(hasNginx(field) ? [uploads(field, wrk, few), ...http2Forms(field, tools, few)] : []),
+  ]
+}
+
+/** The other backend reads neither bodies nor HTTP/2. */
+export const hasNginx = ({ proxies }: Field): boolean =>
+  proxies.some(({ name }) => name === 'nginx')
+
+function uploads(field: Field, wrk: string, rounds: number): Form {
+  const script = uploadScript(field)
+  return {
+    name: 'uploads of 1 MiB',
+    rounds,
+    toNginx: 1.3,
+    aim: ', aim 0.9 x',
+    slice: (proxy, seconds) =>
+      fullLoad(wrk, proxy.pid, {
+        url: `${plain(proxy)}/upload`,
+        connections: FEW_CONNECTIONS,
+        seconds,
+        script,
+      }),
+  }
+}
+
+/** For wrk. */
+export function uploadScript({ folder }: Field): string {
+  const file = join(folder, 'upload.lua')
+  writeFileSync(file, `wrk.method = 'POST'\nwrk.body = string.rep('x', ${UPLOAD})\n`)
+  return file
+}
+
+const BODY_TARGETS: ReadonlyMap<number, Pick<Form, 'toNginx' | 'toEnvoy'>> = new Map([
+  [64 * 1024, { toNginx: 1.1 }],
+  [1024 * 1024, { toNginx: 0.7, toEnvoy: 1 }],
+])
+
+const STREAMS = { connections: 8, streams: 8 }
+
+function http2Forms(field: Field, { h2load }: Tools, rounds: number): readonly Form[] {
+  if (h2load === undefined) return []
+  const message = join(field.folder, 'message')
+  writeFileSync(message, GRPC_MESSAGE)
+  const grpc = [RULE_HEADER, 'content-type: application/grpc', 'te: trailers']
+  return [
+    {
+      name: 'HTTP/2 over TLS, small',
+      rounds,
+      slice: (proxy, seconds) => {
+        const load = { url: `${secured(proxy)}/`, ...STREAMS, seconds, headers: [RULE_HEADER] }
+        return fullHttp2Load(h2load, proxy.pid, load)
+      },
+    },
+    {
+      name: 'gRPC over TLS, unary',
+      rounds,
+      slice: (proxy, seconds) => {
+        const url = `${secured(proxy)}${GRPC}Say`
+        const load = { url, ...STREAMS, seconds, headers: grpc, body: message }
+        return fullHttp2Load(h2load, proxy.pid, load)
+      },
+    },
   ]
 }
 
 /** Full load of several forms; proxies take turns within each round. */
 export async function benchTraffic(
   field: Field,
-  wrk: string,
+  tools: Tools,
   rounds: number,
 ): Promise<Omit<Report, 'intro'>> {
-  const [first, ...others] = formsOf(rounds)
-  const main = await measure(field.proxies, wrk, first)
+  const [first, ...others] = formsOf(field, tools, rounds)
+  const main = await measure(field.proxies, first)
+  const table = mainTable('Keep-alive, one header rule', field.proxies, main)
   const rest = new Map<string, Medians>()
-  for (const form of others) rest.set(form.name, await measure(field.proxies, wrk, form))
+  const targets = targetsOf(first, main)
+  for (const form of others) {
+    const medians = await measure(field.proxies, form)
+    rest.set(form.name, medians)
+    targets.push(...targetsOf(form, medians))
+  }
   return {
     tables: [
-      mainTable('Keep-alive, one header rule', field.proxies, main),
+      table,
       otherTable('CPU µs per request', field.proxies, rest, (m) => m.cpu.toFixed(1)),
       otherTable('Requests per second', field.proxies, rest, (m) => count(m.perSecond)),
+      {
+        title: 'RSS after all of these',
+        columns: field.proxies.map(({ name }) => name),
+        rows: [field.proxies.map(({ pid }) => megabytes(residentOf(pid)))],
+      },
     ],
-    targets: [...target(main, 'nginx', 1.8, ', aim 1.3 x'), ...target(main, 'Envoy', 0.6, '')],
+    targets,
   }
 }
 
@@ -80,16 +183,14 @@ interface Median {
 
 type Medians = ReadonlyMap<Candidate['name'], Median>
 
-async function measure(proxies: readonly Candidate[], wrk: string, form: Form): Promise<Medians> {
+async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
   const slices = new Map<Candidate, Slice[]>(proxies.map((proxy) => [proxy, []]))
-  const slice = (proxy: Candidate, seconds = 1) =>
-    fullLoad(wrk, proxy.pid, { ...form.load(proxy), seconds })
-  for (const proxy of proxies) await slice(proxy, form.warmUp)
+  for (const proxy of proxies) await form.slice(proxy, form.warmUp ?? 1)
   for (let round = 0; round < form.rounds; round++) {
     // Whoever is first follows another one in the next round.
     const shift = round % proxies.length
     for (const proxy of [...proxies.slice(shift), ...proxies.slice(0, shift)]) {
-      slices.get(proxy)?.push(await slice(proxy))
+      slices.get(proxy)?.push(await form.slice(proxy, 1))
     }
   }
   return new Map(proxies.map((proxy) => [proxy.name, medianOf(slices.get(proxy) ?? [])]))
@@ -117,7 +218,7 @@ function mainTable(title: string, proxies: readonly Candidate[], medians: Median
       count(median.perSecond),
       to('nginx'),
       to('Envoy'),
-      `${residentOf(proxy.pid).toFixed(0)} MB`,
+      megabytes(residentOf(proxy.pid)),
     ]
   })
   const columns = ['proxy', 'CPU µs/request', 'user', 'kernel', 'requests/s']
@@ -140,16 +241,30 @@ function otherTable(
   return { title, columns: ['load', ...proxies.map(({ name }) => name), ...shares], rows }
 }
 
-function target(medians: Medians, peer: Candidate['name'], most: number, aim: string): Target[] {
+function targetsOf({ name, toNginx, toEnvoy, aim = '' }: Form, medians: Medians): Target[] {
+  return [
+    ...target(name, medians, 'nginx', toNginx, aim),
+    ...target(name, medians, 'Envoy', toEnvoy, ''),
+  ]
+}
+
+function target(
+  form: string,
+  medians: Medians,
+  peer: Candidate['name'],
+  max: number | undefined,
+  aim: string,
+): Target[] {
   const own = medians.get('portcullis')
   const other = medians.get(peer)
-  if (own === undefined || other === undefined) return []
+  if (own === undefined || other === undefined || max === undefined) return []
   const measured = own.cpu / other.cpu
-  const what = `CPU per request, to ${peer}`
-  return [{ what, wanted: `≤ ${most} x${aim}`, measured: ratio(measured), met: measured <= most }]
+  const what = `CPU, ${form}, to ${peer}`
+  return [{ what, wanted: `≤ ${max} x${aim}`, measured: ratio(measured), met: measured <= max }]
 }
 
 const shareOf = (own: Median, other: Median | undefined) =>
   other === undefined ? 'n/a' : ratio(own.cpu / other.cpu)
 
 const count = (value: number) => Math.round(value).toLocaleString('en-US')
+const megabytes = (value: number) => `${value.toFixed(0)} MB`

@@ -171,6 +171,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     }
   }
 
+  hasWritten(): boolean {
+    return this.#upstream?.isWritten === true
+  }
+
   end(trailers: Fields | undefined): void {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return

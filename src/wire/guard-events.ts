@@ -10,13 +10,21 @@ export function guardedEvents(
   stream: EventEmitter & { destroy(): void },
   broke: (error: unknown) => void,
 ): Listen {
-  return (event, listener) =>
-    stream.on(event, (...values: unknown[]) => {
-      try {
-        listener(...(values as never[]))
-      } catch (error) {
-        broke(error)
-        stream.destroy()
-      }
-    })
+  return (event, listener) => stream.on(event, guarded(stream, broke, listener))
+}
+
+/** The same for what is called otherwise. */
+export function guarded(
+  stream: { destroy(): void },
+  broke: (error: unknown) => void,
+  listener: (...values: never[]) => void,
+): (...values: unknown[]) => void {
+  return (...values) => {
+    try {
+      listener(...(values as never[]))
+    } catch (error) {
+      broke(error)
+      stream.destroy()
+    }
+  }
 }

@@ -1,11 +1,17 @@
-// HOT PATH: where the bytes of backends are read to. Guarded by bench/proxy.ts.
+// HOT PATH: where the bytes of peers are read to. Guarded by bench/proxy.ts.
 // Liberties: buffers are used again. Without this every read of a socket allocates 64 KiB, which
 // costs more than all else of a large response, in pauses for everybody too.
 
 import { connect, type NetConnectOpts, type Socket } from 'node:net'
+import { readInto } from './user-buffer.ts'
 
-/** What most responses fit in; each connection has one of these. */
+/** What most responses fit in; each connection to a backend has one of these. */
 const SMALL = 8_192
+/**
+ * What clients send that is no large body: all of them have this one, since most are idle, and
+ * whatever is read into it is copied out at once.
+ */
+const SHARED = Buffer.allocUnsafeSlow(16_384)
 /** For bodies. Fewer and larger reads are cheaper than many small ones. */
 const LARGE = 131_072
 /** Large buffers that are kept for the next body; more are left to the garbage collector. */
@@ -29,11 +35,25 @@ export interface Reader {
  */
 export class LentReads {
   #reader: Reader | undefined = undefined
-  #buffer: Buffer = Buffer.allocUnsafeSlow(SMALL)
+  readonly #isShared: boolean
+  #buffer: Buffer
   #filled = 0
   readonly #lent: Buffer[] = []
+  /** Somebody has bytes of the buffer at hand, and nobody will say when it is free. */
+  #isForgotten = false
   /** Set when a body ends: the next read is that of a head. */
   isResting = false
+
+  /** `isShared`: has no small buffer of its own. */
+  constructor(isShared = false) {
+    this.#isShared = isShared
+    this.#buffer = this.#small()
+  }
+
+  /** Whether bytes that are received, or were and are still held, may be in a buffer to be reused. */
+  get isLending(): boolean {
+    return this.#buffer !== SHARED || this.#lent.length > 0
+  }
 
   /** Nothing is read before somebody reads. */
   use(reader: Reader): void {
@@ -42,20 +62,23 @@ export class LentReads {
 
   received(length: number): void {
     this.#filled = length
-    this.#reader?.receive(this.#buffer.subarray(0, length))
+    const bytes = this.#buffer.subarray(0, length)
+    this.#reader?.receive(this.#buffer === SHARED ? Buffer.from(bytes) : bytes)
   }
 
   /** The buffer of the next read, asked for after each. */
   next(): Buffer {
-    const isNeeded = this.#reader?.needsBytes() === true
+    const isNeeded = this.isLending && this.#reader?.needsBytes() === true
     const isFull = this.#filled === this.#buffer.length
-    const wantsLarge = !this.isResting && (isFull || this.#buffer.length === LARGE)
+    const isLarge = this.#buffer.length === LARGE
+    const wantsLarge = !this.isResting && (isFull || isLarge)
     this.isResting = false
     this.#filled = 0
     if (!isNeeded) this.recover()
-    if (isNeeded || wantsLarge !== (this.#buffer.length === LARGE)) {
+    const isFree = this.#buffer === SHARED || !(isNeeded || this.#isForgotten)
+    if (!isFree || wantsLarge !== isLarge) {
       this.#retire(isNeeded)
-      this.#buffer = wantsLarge ? (kept.pop() ?? allocate(LARGE)) : allocate(SMALL)
+      this.#buffer = wantsLarge ? (kept.pop() ?? allocate(LARGE)) : this.#small()
     }
     return this.#buffer
   }
@@ -69,12 +92,19 @@ export class LentReads {
   /** What is lent out is left to itself: nobody will say when it is free. */
   forget(): void {
     this.#lent.length = 0
+    this.#isForgotten = true
   }
 
   #retire(isNeeded: boolean): void {
-    if (this.#buffer.length !== LARGE) return
+    const isForgotten = this.#isForgotten
+    this.#isForgotten = false
+    if (this.#buffer.length !== LARGE || isForgotten) return
     if (!isNeeded) keep(this.#buffer)
     else if (this.#lent.length < MAX_LENT) this.#lent.push(this.#buffer)
+  }
+
+  #small(): Buffer {
+    return this.#isShared ? SHARED : allocate(SMALL)
   }
 }
 
@@ -108,4 +138,15 @@ export function connectLending(options: NetConnectOpts): Socket {
 /** Undefined for a socket that tells of its bytes by events. */
 export function lentReadsOf(socket: Socket): LentReads | undefined {
   return READS.get(socket)
+}
+
+/** The same of a socket that was accepted; undefined: it tells of its bytes by events. */
+export function lendReads(socket: Socket): LentReads | undefined {
+  const reads = new LentReads(true)
+  const isLent = readInto(
+    socket,
+    () => reads.next(),
+    (length) => reads.received(length),
+  )
+  return isLent ? reads : undefined
 }

@@ -36,6 +36,8 @@ export interface UpstreamConnection {
     events: ResponseEvents,
   ): boolean
   write(bytes: Buffer): boolean
+  /** Whether all bytes that were written are with the system, so that their memory is free. */
+  readonly isWritten?: boolean
   writeText(text: string): boolean
   /** The request is whole. */
   end(): void

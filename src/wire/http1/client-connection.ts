@@ -61,6 +61,10 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     return this.#isClosed
   }
 
+  get isWritten(): boolean {
+    return this.socket.writableLength === 0
+  }
+
   /** Begins a request; where it has a body, `write` and `end` follow. */
   send(
     method: string,

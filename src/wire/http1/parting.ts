@@ -25,3 +25,8 @@ export function linger(socket: Socket, timed: Timed, writeTimeout: number): void
   socket.end()
   timed.deadline = performance.now() + (isFlushed ? LINGER : writeTimeout)
 }
+
+/** To end it twice makes an error with a stack trace, which nobody reads. */
+export function endOnce(socket: Socket): void {
+  if (!socket.writableEnded) socket.end()
+}

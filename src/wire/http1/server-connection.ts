@@ -9,10 +9,11 @@ import { HeldBytes } from '../held-bytes.ts'
 import { type BodySink, NOWHERE } from '../streams.ts'
 import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
+import { ClientReads } from './client-reads.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { HALF_CLOSED, linger } from './parting.ts'
+import { endOnce, HALF_CLOSED, linger } from './parting.ts'
 import { patienceBetween, patienceInExchange } from './patience.ts'
 import { type Refusal, refusalOf, refuse } from './refusals.ts'
 import type { ResponseHead } from './response-head.ts'
@@ -34,6 +35,7 @@ export class ServerConnection implements Downstream, Timed {
   readonly #answer: AnswerWriter
   #phase: Phase = 'idle'
   readonly #held = new HeldBytes()
+  readonly #reads: ClientReads
   #sink: BodySink | undefined = undefined
   #isPaused = false
   #isAnswered = false
@@ -56,8 +58,9 @@ export class ServerConnection implements Downstream, Timed {
     this.#events = events
     this.deadline = performance.now() + limits.headTimeout
     deadlines.add(this)
-    const on = guardedEvents(socket, (error) => events.broke?.(this, error))
-    on('data', (bytes: Buffer) => this.#advance(this.#held.join(bytes), 0))
+    const broke = (error: unknown) => events.broke?.(this, error)
+    const on = guardedEvents(socket, broke)
+    this.#reads = new ClientReads(socket, this.#held, broke, (bytes) => this.#advance(bytes, 0))
     on('end', () => this.#onEnd())
     on('drain', () => this.#onDrain())
     on('error', () => this.#onClose('reset'))
@@ -124,7 +127,8 @@ export class ServerConnection implements Downstream, Timed {
     // What the client still sends of a request that was refused is not worth waiting for.
     if (!this.body.isDone && this.#sink === undefined) this.#keepsAlive = false
     this.#answer.reply(status, this.head.method, this.#connectionField(), lines, bytes)
-    this.#answered()
+    this.#isAnswered = true
+    this.#maybeNext()
   }
 
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
@@ -147,10 +151,6 @@ export class ServerConnection implements Downstream, Timed {
   end(trailers: Fields | undefined, asWire: boolean): void {
     if (this.#phase !== 'exchange' || this.#isAnswered) return
     this.#answer.end(trailers, asWire)
-    this.#answered()
-  }
-
-  #answered(): void {
     this.#isAnswered = true
     this.#maybeNext()
   }
@@ -225,7 +225,7 @@ export class ServerConnection implements Downstream, Timed {
     while (at < end && this.#phase !== 'closed') {
       if (this.#phase === 'tunnel') {
         this.body.octets += end - at
-        if (this.#sink?.write(at === 0 ? bytes : bytes.subarray(at)) === false) this.socket.pause()
+        if (!this.#reads.pass(bytes.subarray(at), this.#sink)) this.socket.pause()
         at = end
         break
       }
@@ -279,14 +279,14 @@ export class ServerConnection implements Downstream, Timed {
       return -1
     }
     if (body.to > body.from) {
-      const whole = body.from === 0 && body.to === bytes.length
-      if (this.#sink?.write(whole ? bytes : bytes.subarray(body.from, body.to)) === false) {
+      if (!this.#reads.pass(bytes.subarray(body.from, body.to), this.#sink)) {
         this.#isPaused = true
         this.#maybeNext()
       }
       this.#awaitClient()
     }
     if (body.isDone) {
+      this.#reads.rest()
       this.#awaitClient()
       this.#sink?.end(trailersOf(body, this.head.filterTrailers))
       this.#maybeNext()
@@ -296,13 +296,12 @@ export class ServerConnection implements Downstream, Timed {
 
   #awaitClient(): void {
     const isOurTurn = this.body.isDone || this.#isPaused
-    const patience = patienceInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
-    this.deadline = performance.now() + patience
+    this.deadline =
+      performance.now() + patienceInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
   }
 
   #awaitRequest(): void {
-    const patience = patienceBetween(this.#limits, this.socket, this.isDraining)
-    this.deadline = performance.now() + patience
+    this.deadline = performance.now() + patienceBetween(this.#limits, this.socket, this.isDraining)
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -370,7 +369,7 @@ export class ServerConnection implements Downstream, Timed {
 
   /** The client has closed its side: what came whole before is answered, half a request is not. */
   #goOnEnded(): void {
-    if (this.#phase !== 'exchange') this.socket.end()
+    if (this.#phase !== 'exchange') endOnce(this.socket)
     else if (this.#isAnswered) {
       this.#keepsAlive = false
       this.#maybeNext()

@@ -1,0 +1,60 @@
+// HOT PATH: what a client sends, and who of us still needs it. Guarded by bench/proxy.ts.
+
+import type { Socket } from 'node:net'
+import { guarded } from '../guard-events.ts'
+import type { HeldBytes } from '../held-bytes.ts'
+import { type LentReads, lendReads, type Reader } from '../lent-reads.ts'
+import { type BodySink, NOWHERE } from '../streams.ts'
+
+/** Reads a client's bytes into buffers that are used again, where Node lets it. */
+export class ClientReads implements Reader {
+  readonly #held: HeldBytes
+  readonly #receive: (bytes: Buffer) => void
+  readonly #reads: LentReads | undefined
+  /** Who got bytes that it may still need. */
+  #borrower: BodySink | undefined = undefined
+
+  /** `receive` is told of bytes behind those that are held; `broke` of what it throws. */
+  constructor(
+    socket: Socket,
+    held: HeldBytes,
+    broke: (error: unknown) => void,
+    receive: (bytes: Buffer) => void,
+  ) {
+    this.#held = held
+    this.#receive = guarded(socket, broke, (bytes: Buffer) => receive(held.join(bytes)))
+    // What was read before comes by events, and all where nothing can be lent.
+    socket.on('data', this.#receive)
+    this.#reads = lendReads(socket)
+    this.#reads?.use(this)
+  }
+
+  receive(bytes: Buffer): void {
+    this.#receive(bytes)
+  }
+
+  needsBytes(): boolean {
+    if (this.#held.length > 0) return true
+    if (this.#borrower === undefined) return false
+    if (this.#borrower.hasWritten?.() !== true) return true
+    this.#borrower = undefined
+    return false
+  }
+
+  /** Gives `sink` something of what was received: a copy if it does not say when it is done. */
+  pass(bytes: Buffer, sink: BodySink = NOWHERE): boolean {
+    const reads = this.#reads
+    if (reads?.isLending !== true) return sink.write(bytes)
+    if (sink.hasWritten === undefined) return sink.write(Buffer.from(bytes))
+    const before = this.#borrower
+    this.#borrower = sink
+    // The one before may still write what it got: then nobody can say when that is free.
+    if (before !== undefined && before !== sink && before.hasWritten?.() !== true) reads.forget()
+    return sink.write(bytes)
+  }
+
+  /** A body is whole: what comes next is a head. */
+  rest(): void {
+    if (this.#reads !== undefined) this.#reads.isResting = true
+  }
+}

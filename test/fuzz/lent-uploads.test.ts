@@ -1,0 +1,260 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
+import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
+import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
+import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
+import { lendReads } from '../../src/wire/lent-reads.ts'
+import type { BodySink } from '../../src/wire/streams.ts'
+import { fill } from '../faults/patterns.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * Uploads on several connections at once, which share buffers. Whoever receives a body keeps what it
+ * is given as it is, without a copy, and compares it when it is said to be written, which may be long
+ * after the response, while the connection already reads others.
+ */
+
+interface Upload {
+  readonly seed: number
+  readonly length: number
+  readonly isChunked: boolean
+  /** Into pieces of these lengths, over and over. */
+  readonly pieces: readonly number[]
+  /** After so many pieces that were received it is written; -1: only at the very end. */
+  readonly writesAfter: number
+  /** Whether the sink says when it has written; one that does not may keep its bytes for ever. */
+  readonly saysWritten: boolean
+  /** Takes no more after this many bytes, until some turns later. */
+  readonly pausesAt: number
+  /** The response comes after this many bytes; -1: after all of them. */
+  readonly repliesAt: number
+}
+
+const upload: fc.Arbitrary<Upload> = fc.record({
+  seed: fc.nat(1_000),
+  length: fc.oneof(fc.integer({ min: 1, max: 40 }), fc.nat(20_000), fc.nat(500_000)),
+  isChunked: fc.boolean(),
+  pieces: fc.array(fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 200_000 })), {
+    minLength: 1,
+    maxLength: 5,
+  }),
+  writesAfter: fc.constantFrom(0, 0, 1, 2, -1),
+  saysWritten: fc.constantFrom(true, true, true, false),
+  pausesAt: fc.constantFrom(0, 100, 50_000),
+  repliesAt: fc.constantFrom(-1, -1, -1, 60_000),
+})
+
+interface Client {
+  /** Sends all of them without waiting for responses. */
+  readonly isPipelined: boolean
+  /** The first bytes are read and put back before the connection is served. */
+  readonly hasPrelude: boolean
+  readonly uploads: readonly Upload[]
+}
+
+const client: fc.Arbitrary<Client> = fc.record({
+  isPipelined: fc.boolean(),
+  hasPrelude: fc.boolean(),
+  uploads: fc.array(upload, { minLength: 1, maxLength: 4 }),
+})
+
+const CRLF = Buffer.from('\r\n')
+
+function messageOf({ seed, length, isChunked }: Upload, path: string): Buffer {
+  const body = fill(seed, 0, length)
+  const head = `POST ${path} HTTP/1.1\r\nhost: a\r\n`
+  if (!isChunked)
+    return Buffer.concat([Buffer.from(`${head}content-length: ${length}\r\n\r\n`), body])
+  const parts: Buffer[] = [Buffer.from(`${head}transfer-encoding: chunked\r\n\r\n`)]
+  for (let at = 0; at < length; ) {
+    const size = Math.min(length - at, 1 + ((seed * 7 + at) % 30_000))
+    parts.push(Buffer.from(`${size.toString(16)}\r\n`), body.subarray(at, at + size), CRLF)
+    at += size
+  }
+  return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')])
+}
+
+/** Keeps what it gets until it is written, and compares it only then. */
+class Keeper implements BodySink {
+  readonly #expected: Upload
+  readonly #downstream: Downstream
+  declare readonly hasWritten?: () => boolean
+  #views: Buffer[] = []
+  #pieces = 0
+  #total = 0
+  #hasPaused = false
+  #hasReplied = false
+  compared = 0
+  isWhole = false
+  fault: string | undefined = undefined
+
+  constructor(expected: Upload, downstream: Downstream) {
+    this.#expected = expected
+    this.#downstream = downstream
+    if (expected.saysWritten) this.hasWritten = () => this.#views.length === 0
+  }
+
+  write(bytes: Buffer): boolean {
+    this.#views.push(bytes)
+    this.#total += bytes.length
+    const { writesAfter, pausesAt, repliesAt } = this.#expected
+    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.compare()
+    if (repliesAt >= 0 && this.#total >= repliesAt) this.#reply()
+    if (this.#hasPaused || pausesAt === 0 || this.#total < pausesAt) return true
+    this.#hasPaused = true
+    setTimeout(() => this.#downstream.resumeBody(), 2)
+    return false
+  }
+
+  compare(): void {
+    for (const view of this.#views) {
+      const right = fill(this.#expected.seed, this.compared, view.length)
+      if (!view.equals(right)) this.fault ??= `bytes from ${this.compared} on are others'`
+      this.compared += view.length
+    }
+    this.#views = []
+  }
+
+  end(): void {
+    this.isWhole = true
+    this.#reply()
+  }
+
+  abort(reason: string): void {
+    this.fault ??= reason
+  }
+
+  #reply(): void {
+    if (this.#hasReplied) return
+    this.#hasReplied = true
+    this.#downstream.reply(200, NO_LINES, 'ok')
+  }
+}
+
+const LIMITS = {
+  ...HEAD_LIMITS,
+  idle: 20_000,
+  headTimeout: 20_000,
+  bodyTimeout: 20_000,
+  writeTimeout: 20_000,
+  body: Number.POSITIVE_INFINITY,
+  lowersNames: false,
+}
+
+describe('buffers of uploads', () => {
+  const deadlines = new Deadlines(50)
+  let clients: readonly Client[] = []
+  let keepers: Keeper[][] = []
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    socket.on('error', () => {})
+    socket.once('data', (bytes: Buffer) => {
+      socket.pause()
+      const hasPrelude = /^POST \/\d+\/\d+\/prelude /.test(bytes.toString('latin1', 0, 40))
+      // Put back in parts: what comes by events comes before what is read to a buffer of ours.
+      if (hasPrelude) {
+        socket.unshift(bytes.subarray(Math.min(7, bytes.length)))
+        socket.unshift(bytes.subarray(0, 7))
+      } else socket.unshift(bytes)
+      new ServerConnection(socket, LIMITS, deadlines, events)
+      socket.resume()
+    })
+  })
+  const events: DownstreamEvents = {
+    request: (downstream) => {
+      const [, at = '', number = ''] = downstream.head.path.split('/')
+      const expected = clients[Number(at)]?.uploads[Number(number)] as Upload
+      const keeper = new Keeper(expected, downstream)
+      ;(keepers[Number(at)] as Keeper[])[Number(number)] = keeper
+      downstream.readBody(keeper, false)
+    },
+    refused: () => {},
+    unreadable: () => {},
+    aborted: () => {},
+    drained: () => {},
+    finished: () => {},
+    closed: () => {},
+  }
+  let port = 0
+  before(async () => {
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  after(() => server.close())
+
+  it('are lent by this version of Node', async () => {
+    const accepted = new Promise<boolean>((done) => {
+      const own = createServer((socket) => {
+        done(lendReads(socket) !== undefined)
+        socket.destroy()
+        own.close()
+      }).listen(0, '127.0.0.1', () => connect((own.address() as AddressInfo).port).resume())
+    })
+    assert.equal(await accepted, true)
+  })
+
+  it('are never touched while somebody needs them', async () => {
+    const property = fc.asyncProperty(
+      fc.array(client, { minLength: 1, maxLength: 3 }),
+      async (some) => {
+        clients = some
+        keepers = some.map(() => [])
+        const sockets = await Promise.all(some.map((one, at) => send(port, one, at)))
+        for (const [at, one] of some.entries()) {
+          for (const [number, { length, repliesAt }] of one.uploads.entries()) {
+            const keeper = keepers[at]?.[number]
+            keeper?.compare()
+            assert.equal(keeper?.fault, undefined, `connection ${at}, upload ${number}`)
+            // What comes after an early response need not be read by anybody.
+            if (repliesAt < 0) assert.equal(keeper?.compared, length)
+          }
+        }
+        for (const socket of sockets) socket.destroy()
+      },
+    )
+    await fc.assert(property, fuzz(0.05, 40))
+  })
+})
+
+/** Resolves when every upload has its response. */
+async function send(port: number, { isPipelined, hasPrelude, uploads }: Client, at: number) {
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  socket.on('error', () => {})
+  let responses = 0
+  socket.on('data', (bytes) => {
+    responses += bytes.toString('latin1').split('HTTP/1.1 200').length - 1
+  })
+  await once(socket, 'connect')
+  for (const [number, one] of uploads.entries()) {
+    const bytes = messageOf(one, `/${at}/${number}/${hasPrelude ? 'prelude' : 'plain'}`)
+    await writePieces(socket, bytes, one.pieces)
+    if (!isPipelined) await until(() => responses > number)
+  }
+  await until(() => responses === uploads.length)
+  return socket
+}
+
+async function writePieces(socket: Socket, bytes: Buffer, pieces: readonly number[]) {
+  for (let at = 0, i = 0; at < bytes.length; i++) {
+    const size = pieces[i % pieces.length] as number
+    // Of very small ones only some, so that it comes to an end.
+    const end = i > 40 ? bytes.length : at + size
+    socket.write(bytes.subarray(at, end))
+    at = end
+    if (i % 3 === 0) await turn()
+  }
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  const began = performance.now()
+  while (!isSo()) {
+    if (performance.now() - began > 20_000) throw new Error('no end')
+    await turn()
+  }
+}
