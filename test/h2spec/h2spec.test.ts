@@ -11,7 +11,7 @@ import { startWhole, type WholeGateway } from '../proxy/whole-gateway.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { KNOWN_FAILURES } from './known-failures.ts'
 
-const LEAST = 135
+const LEAST = 144
 /** Milliseconds; well within what h2spec waits for a response. */
 const RESPONSE_DELAY = 300
 const built = buildGo(

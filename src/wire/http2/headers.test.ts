@@ -1,71 +1,18 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { renderTrailers } from '../http1/chunked.ts'
-import { type FieldLines, fieldLine, NO_LINES, NO_NAMES, nameSet } from '../http1/field-lines.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
 import { refusalOf } from '../http1/refusals.ts'
-import { ResponseHead, readResponseHead } from '../http1/response-head.ts'
+import { ResponseHead } from '../http1/response-head.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
-import {
-  headerObject,
-  readHttp2Trailers,
-  replyHeaders,
-  responseHeaders,
-  trailerHeaders,
-} from './headers.ts'
+import { headerObject, readHttp2Trailers, trailerHeaders } from './headers.ts'
 import { Allowance } from './limits.ts'
 import { isPreface } from './preface.ts'
-
-function responseOf(text: string, method = 'GET'): ResponseHead {
-  const head = new ResponseHead()
-  const bytes = Buffer.from(text, 'latin1')
-  assert.equal(readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, method, head), bytes.length)
-  return head
-}
 
 const pairs = (list: readonly string[]) =>
   list.flatMap((name, i) => (i % 2 === 0 && name !== 'date' ? [`${name}=${list[i + 1]}`] : []))
 
-describe('answers on their way to a client of HTTP/2', () => {
-  for (const [name, text, expected] of [
-    [
-      'names in lower case, nothing of the connection',
-      'HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: x-hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nContent-Length: 3\r\n\r\n',
-      [':status=200', 'x-a=1', 'content-length=3'],
-    ],
-    [
-      'repeated fields stay apart',
-      'HTTP/1.1 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\ntransfer-encoding: chunked\r\n\r\n',
-      [':status=200', 'set-cookie=a', 'set-cookie=b'],
-    ],
-    ['204 has no length', 'HTTP/1.1 204 No\r\nx-a: 1\r\n\r\n', [':status=204', 'x-a=1']],
-    [
-      'trailers are announced where they can come',
-      'HTTP/1.1 200 OK\r\ntrailer: x\r\ntransfer-encoding: chunked\r\n\r\n',
-      [':status=200', 'trailer=x'],
-    ],
-  ] as const) {
-    it(name, () =>
-      assert.deepEqual(pairs(responseHeaders(responseOf(text), NO_NAMES, NO_LINES)), expected),
-    )
-  }
-
-  it('what policies remove and add', () => {
-    const head = responseOf('HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 0\r\n\r\n')
-    const lines = fieldLine('X-Added', 'a:b ') as FieldLines
-    assert.deepEqual(pairs(responseHeaders(head, nameSet(['server']), lines)), [
-      ':status=200',
-      'content-length=0',
-      'x-added=a:b',
-    ])
-  })
-
-  it('a date is there, once', () => {
-    const list = responseHeaders(responseOf('HTTP/1.1 200 OK\r\n\r\n'), NO_NAMES, NO_LINES)
-    assert.equal(list.filter((name) => name === 'date').length, 1)
-    assert.deepEqual(pairs(replyHeaders(403, NO_LINES, 2)), [':status=403', 'content-length=2'])
-  })
-
+describe('lists of headers', () => {
   it('an object has repeated fields as an array', () =>
     assert.deepEqual(
       { ...headerObject(['a', '1', 'b', '2', 'a', '3', 'a', '4']) },

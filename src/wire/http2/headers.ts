@@ -1,60 +1,14 @@
 import { BODY_LIMITS } from '../http1/chunked.ts'
-import { type FieldLines, isFieldText, isOfSet, type NameSet } from '../http1/field-lines.ts'
-import { DATE, HIDDEN, isForbiddenTrailer, TRAILER } from '../http1/field-names.ts'
-import { beginFields, Fields, fieldName, fieldValue, firstOf, readFields } from '../http1/fields.ts'
+import { isFieldText } from '../http1/field-lines.ts'
+import { HIDDEN, isForbiddenTrailer } from '../http1/field-names.ts'
+import { beginFields, Fields, fieldName, fieldValue, readFields } from '../http1/fields.ts'
 import { isToken } from '../http1/message.ts'
-import { unpadded } from '../http1/padding.ts'
 import { refuse } from '../http1/refusals.ts'
-import type { ResponseHead } from '../http1/response-head.ts'
-import { dateLine } from '../http1/write.ts'
-import { refuseValue } from './request-head.ts'
 
 /** Names and values in turn, as they go on the wire. */
 export type HeaderList = string[]
 
-/** A received answer as HTTP/2 writes it: all in lower case, nothing of its old connection. */
-export function responseHeaders(
-  head: ResponseHead,
-  dropped: NameSet,
-  lines: FieldLines,
-): HeaderList {
-  const { fields, status } = head
-  const isOpenEnded = head.framing === 'chunked' || head.framing === 'close'
-  const list: HeaderList = [':status', String(status)]
-  for (let i = 0; i < fields.count; i++) {
-    const kind = fields.kinds[i] as number
-    if (kind >= HIDDEN || (kind === TRAILER && !isOpenEnded)) continue
-    if (isOfSet(dropped, fields, i)) continue
-    list.push(fieldName(fields, i).toLowerCase(), fieldValue(fields, i))
-  }
-  if (status >= 200) {
-    if (firstOf(fields, DATE) < 0) addLines(list, dateLine(Date.now()))
-    // RFC 9110 §8.6: neither an interim answer nor 204 has a length.
-    if (!isOpenEnded && head.length >= 0 && status !== 204)
-      list.push('content-length', String(head.length))
-  }
-  addLines(list, lines)
-  return list
-}
-
-/** An answer of our own; `length` below 0 for one that has no body by its status. */
-export function replyHeaders(status: number, lines: FieldLines, length: number): HeaderList {
-  const list: HeaderList = [':status', String(status)]
-  if (status >= 200) addLines(list, dateLine(Date.now()))
-  if (length >= 0) list.push('content-length', String(length))
-  addLines(list, lines)
-  return list
-}
-
-function addLines(list: HeaderList, lines: FieldLines): void {
-  if (lines === '') return
-  for (const line of lines.split('\r\n')) {
-    const colon = line.indexOf(':')
-    if (colon > 0) list.push(line.slice(0, colon).toLowerCase(), unpadded(line.slice(colon + 1)))
-  }
-}
-
-/** The same as an object, for the calls of node:http2 that take no list. */
+/** A list as an object, for the calls of node:http2 that take no list. */
 export function headerObject(list: HeaderList): Record<string, string | string[]> {
   const object: Record<string, string | string[]> = Object.create(null)
   for (let i = 0; i < list.length; i += 2) {
@@ -105,4 +59,11 @@ export function renderFields(raw: readonly string[], from: number): string | num
     text += `${name}: ${value}\r\n`
   }
   return text
+}
+
+/** The words that HTTP/1.1 has for the same octets. */
+function refuseValue(value: string): number {
+  if (value.includes('\0')) return refuse('nul')
+  if (value.includes('\n')) return refuse('bare-lf')
+  return refuse(value.includes('\r') ? 'bare-cr' : 'bad-header-value')
 }

@@ -51,6 +51,11 @@ export const HTTP2_LIMITS: Http2Limits = {
   pingTimeout: 15_000,
 }
 
+/** RFC 9113 §6.5.2: what a head may have, of which each field counts 32 bytes more than it has. */
+export function listSizeOf({ head, fields }: Http2Limits): number {
+  return head + (fields + 4) * 32
+}
+
 /** What is counted of HTTP/2 connections; words are stable, metrics have them. */
 export type Http2Count =
   | 'session'

@@ -1,5 +1,5 @@
 /** RFC 9113 §3.4: what a client that knows of HTTP/2 sends first. */
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
+export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1')
 
 /** Whether a connection begins with HTTP/2; undefined where that needs more of it. */
 export function isPreface(bytes: Buffer): boolean | undefined {

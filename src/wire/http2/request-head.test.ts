@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { fieldBlock } from '../../../test/proxy/http2-gateway.ts'
 import { RequestHead } from '../http1/head.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
 import { refusalOf } from '../http1/refusals.ts'
+import { FieldBlock } from './field-block.ts'
+import { HpackDecoder } from './hpack-decoder.ts'
 import { readHttp2Request } from './request-head.ts'
 
 const DUPLICATE = 'duplicate-content-length'
@@ -11,7 +14,13 @@ const BASE = [':method', 'GET', ':scheme', 'https', ':authority', 'x', ':path', 
 
 function read(raw: readonly string[], endsStream = true): RequestHead | string {
   const head = new RequestHead()
-  const verdict = readHttp2Request(raw, endsStream, HEAD_LIMITS, head)
+  const pairs = raw.flatMap((name, i) =>
+    i % 2 === 0 ? [[name, raw[i + 1] as string] as const] : [],
+  )
+  const bytes = fieldBlock(pairs)
+  const block = new FieldBlock()
+  assert.ok(new HpackDecoder(1_000_000).read(bytes, 0, bytes.length, block))
+  const verdict = readHttp2Request(block, endsStream, HEAD_LIMITS, head)
   return verdict > 0 ? head : refusalOf(verdict).word
 }
 

@@ -1,139 +1,264 @@
-import { DEL, SPACE, TAB } from '../http1/ascii.ts'
-import { isFieldText } from '../http1/field-lines.ts'
+// HOT PATH: a request of HTTP/2 on its way into the head that HTTP/1.1 has. Guarded by bench/proxy.ts.
+// Liberties: one buffer for the heads of all connections, of which nothing is kept.
+
+import { COLON, DEL, IS_TOKEN, LOWER, SLASH, SPACE } from '../http1/ascii.ts'
+import {
+  CONNECTION,
+  CONTENT_LENGTH,
+  HOST,
+  KEEP_ALIVE,
+  kindOfName,
+  PLAIN,
+  TE,
+  TRANSFER_ENCODING,
+  UPGRADE,
+} from '../http1/field-names.ts'
+import { areOctets } from '../http1/fields.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
-import { type HeadLimits, isToken } from '../http1/message.ts'
+import type { HeadLimits } from '../http1/message.ts'
 import { refuse } from '../http1/refusals.ts'
+import { type FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-block.ts'
 
 /*
- * A request of HTTP/2 is written down as one of HTTP/1.1 and read like one, so that there is one
- * set of rules for what is understood. What could change its meaning on that way, such as the end
- * of a line in a value, is refused before it is written.
+ * The fields of a block are lines of HTTP/1.1 already. With a first line in front they are read like
+ * any other head, so that there is one set of rules for what is understood. What could change its
+ * meaning on that way, such as the end of a line in a value, is refused before.
  */
 
-/** Reads the names and values of a HEADERS frame. Answers 1 or a refusal. */
+/** Reads a decoded block. Returns 1 or a refusal. */
 export function readHttp2Request(
-  raw: readonly string[],
+  block: FieldBlock,
   endsStream: boolean,
   limits: HeadLimits,
   head: RequestHead,
 ): number {
-  const text = renderAsHttp1(raw, endsStream)
-  if (typeof text === 'number') return text
-  const bytes = Buffer.from(text, 'latin1')
-  const at = readRequestHead(bytes, 0, bytes.length, limits, head)
+  if (block.verdict < 0) return block.verdict
+  let verdict = sortFields(block)
+  if (verdict > 0 && block.isTooLarge) verdict = refuse('head-too-large')
+  if (verdict > 0) verdict = checkPseudo(block)
+  if (verdict < 0) return verdict
+  const length = render(block, endsStream)
+  const at = readRequestHead(rendered, 0, length, limits, head)
   if (at < 0) return at
   // Whatever ended early was not one head.
-  if (at !== bytes.length) return refuse('bad-header-value')
+  if (at !== length) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
   if (endsStream && head.framing !== 'none') return refuse('truncated-body')
   return 1
 }
 
-const PSEUDO: ReadonlySet<string> = new Set([':method', ':scheme', ':authority', ':path'])
+/** Where in the block each of these is, or -1. */
+let method = -1
+let scheme = -1
+let authority = -1
+let path = -1
+let host = -1
+let cookies = 0
+let hasLength = false
+/** The first that is no pseudo-header. */
+let firstField = 0
+
+const octetsOf = (text: string): Buffer => Buffer.from(text, 'latin1')
+const METHOD = octetsOf(':method')
+const SCHEME = octetsOf(':scheme')
+const AUTHORITY = octetsOf(':authority')
+const PATH = octetsOf(':path')
+const COOKIE = octetsOf('cookie')
+const HTTP = octetsOf('http')
+const HTTPS = octetsOf('https')
+const CONNECT = octetsOf('CONNECT')
+const PROXY_CONNECTION = kindOfName(octetsOf('proxy-connection'), 0, 16)
+
+function sortFields(block: FieldBlock): number {
+  const { bytes, count } = block
+  method = scheme = authority = path = host = -1
+  cookies = 0
+  hasLength = false
+  firstField = count
+  for (let i = 0; i < count; i++) {
+    const from = nameStart(block, i)
+    const to = nameEnd(block, i)
+    if (bytes[from] === COLON) {
+      if (firstField < count || !notePseudo(bytes, from, to, i)) return refuse('bad-header-name')
+      continue
+    }
+    if (firstField === count) firstField = i
+    const kind = kindOfName(bytes, from, to)
+    if (kind === PLAIN) {
+      if (to - from === 6 && areOctets(bytes, from, to, COOKIE)) cookies++
+    } else if (kind === HOST) {
+      if (host >= 0) return refuse('duplicate-host')
+      host = i
+    } else if (kind === CONTENT_LENGTH) hasLength = true
+    else if (isOfConnection(kind) || (kind === TE && !isTrailers(block, i)))
+      return refuse('bad-connection')
+  }
+  return 1
+}
+
+function notePseudo(bytes: Buffer, from: number, to: number, index: number): boolean {
+  if (areOctets(bytes, from, to, METHOD)) {
+    if (method >= 0) return false
+    method = index
+  } else if (areOctets(bytes, from, to, PATH)) {
+    if (path >= 0) return false
+    path = index
+  } else if (areOctets(bytes, from, to, SCHEME)) {
+    if (scheme >= 0) return false
+    scheme = index
+  } else if (areOctets(bytes, from, to, AUTHORITY)) {
+    if (authority >= 0) return false
+    authority = index
+  } else return false
+  return true
+}
 
 /** RFC 9113 §8.2.2: fields that speak of a connection have no place here. */
-const OF_CONNECTION: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-])
-
-function renderAsHttp1(raw: readonly string[], endsStream: boolean): string | number {
-  const pseudo = new Map<string, string>()
-  let host: string | undefined
-  let cookie = ''
-  let lines = ''
-  let hasLength = false
-  let inFields = false
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = raw[i] as string
-    const value = raw[i + 1] as string
-    if (!isFieldText(value)) return refuseValue(value)
-    if (isPadded(value)) return refuse('bad-header-value')
-    if (name.startsWith(':')) {
-      if (inFields || pseudo.has(name) || !PSEUDO.has(name)) return refuse('bad-header-name')
-      pseudo.set(name, value)
-      continue
-    }
-    inFields = true
-    if (!isToken(name) || /[A-Z]/.test(name)) return refuse('bad-header-name')
-    if (OF_CONNECTION.has(name)) return refuse('bad-connection')
-    if (name === 'te' && value.toLowerCase() !== 'trailers') return refuse('bad-connection')
-    if (name === 'host') {
-      if (host !== undefined) return refuse('duplicate-host')
-      host = value
-      continue
-    }
-    if (name === 'cookie') {
-      // RFC 9113 §8.2.3: split only for the sake of compression.
-      cookie = cookie === '' ? value : `${cookie}; ${value}`
-      continue
-    }
-    hasLength ||= name === 'content-length'
-    lines += `${name}: ${value}\r\n`
-  }
-  const authority = agreeOnHost(pseudo.get(':authority'), host)
-  if (typeof authority === 'number') return authority
-  const line = requestLine(pseudo)
-  if (typeof line === 'number') return line
-  if (authority !== undefined) lines = `host: ${authority}\r\n${lines}`
-  if (cookie !== '') lines += `cookie: ${cookie}\r\n`
-  if (!endsStream && !hasLength) lines += 'transfer-encoding: chunked\r\n'
-  return `${line}${lines}\r\n`
+function isOfConnection(kind: number): boolean {
+  return (
+    kind === CONNECTION ||
+    kind === KEEP_ALIVE ||
+    kind === PROXY_CONNECTION ||
+    kind === TRANSFER_ENCODING ||
+    kind === UPGRADE
+  )
 }
 
-function requestLine(pseudo: ReadonlyMap<string, string>): string | number {
-  const method = pseudo.get(':method') ?? ''
-  const scheme = pseudo.get(':scheme')
-  const path = pseudo.get(':path')
-  if (!isToken(method)) return refuse('bad-method')
-  if (method === 'CONNECT') {
-    // RFC 9113 §8.5: what has more is the extended form, which is not offered.
-    if (scheme !== undefined || path !== undefined) return refuse('bad-target')
-    return `CONNECT ${pseudo.get(':authority') ?? ''} HTTP/1.1\r\n`
+const TRAILERS = octetsOf('trailers')
+
+function isTrailers(block: FieldBlock, index: number): boolean {
+  const from = valueStart(block, index)
+  if (valueEnd(block, index) - from !== TRAILERS.length) return false
+  for (let i = 0; i < TRAILERS.length; i++)
+    if (((block.bytes[from + i] as number) | LOWER) !== TRAILERS[i]) return false
+  return true
+}
+
+function hasValue(block: FieldBlock, index: number, octets: Buffer): boolean {
+  return areOctets(block.bytes, valueStart(block, index), valueEnd(block, index), octets)
+}
+
+/** RFC 9113 §8.3.1 */
+function checkPseudo(block: FieldBlock): number {
+  if (method < 0 || !isToken(block, method)) return refuse('bad-method')
+  if (authority >= 0 && host >= 0) {
+    const verdict = agreeOnHost(block)
+    if (verdict < 0) return verdict
   }
-  if (scheme !== 'http' && scheme !== 'https') return refuse('bad-target')
-  if (path === undefined || !isVisible(path)) return refuse('bad-target')
+  // §8.5: what has more is the extended form, which is not offered.
+  if (hasValue(block, method, CONNECT)) return scheme >= 0 || path >= 0 ? refuse('bad-target') : 1
+  if (scheme < 0 || path < 0 || !isVisible(block, path)) return refuse('bad-target')
+  if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return refuse('bad-target')
   // The absolute form of HTTP/1.1 would be a second authority.
-  if (!path.startsWith('/') && path !== '*') return refuse('bad-target')
-  return `${method} ${path} HTTP/1.1\r\n`
+  const isAsterisk = valueEnd(block, path) - valueStart(block, path) === 1
+  const isOrigin = block.bytes[valueStart(block, path)] === SLASH
+  return isOrigin || isAsterisk ? 1 : refuse('bad-target')
 }
 
-/** The one host that both say, where both do; undefined where none does. */
-function agreeOnHost(
-  authority: string | undefined,
-  host: string | undefined,
-): string | number | undefined {
-  if (authority === undefined || host === undefined) return authority ?? host
-  const first = parseAuthority(authority)
-  const second = parseAuthority(host)
+function isToken(block: FieldBlock, index: number): boolean {
+  const end = valueEnd(block, index)
+  const from = valueStart(block, index)
+  for (let i = from; i < end; i++) if (IS_TOKEN[block.bytes[i] as number] !== 1) return false
+  return end > from
+}
+
+function isVisible(block: FieldBlock, index: number): boolean {
+  const end = valueEnd(block, index)
+  const from = valueStart(block, index)
+  for (let i = from; i < end; i++) {
+    const octet = block.bytes[i] as number
+    if (octet <= SPACE || octet >= DEL) return false
+  }
+  return end > from
+}
+
+/** Rules, routes and the upstream go by one host: both must say the same. */
+function agreeOnHost(block: FieldBlock): number {
+  const first = parseAuthority(valueAt(block, authority))
+  const second = parseAuthority(valueAt(block, host))
   if (first === undefined || second === undefined) return refuse('bad-host')
   const isSame = first.host === second.host && first.port === second.port
-  return isSame ? authority : refuse('host-mismatch')
+  return isSame ? 1 : refuse('host-mismatch')
 }
 
-function isVisible(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code <= SPACE || code >= DEL) return false
+function valueAt(block: FieldBlock, index: number): string {
+  return block.bytes.toString('latin1', valueStart(block, index), valueEnd(block, index))
+}
+
+let rendered: Buffer = Buffer.allocUnsafeSlow(4_096)
+let end = 0
+
+const VERSION = octetsOf(' HTTP/1.1\r\n')
+const HOST_NAME = octetsOf('host: ')
+const LINE_END = octetsOf('\r\n')
+const CHUNKED = octetsOf('transfer-encoding: chunked\r\n')
+/** More than everything that is written besides the block's own lines. */
+const BESIDES = 128
+
+/** Writes the head of HTTP/1.1; returns its length. */
+function render(block: FieldBlock, endsStream: boolean): number {
+  // The authority of CONNECT is written twice, and cookies grow by what joins them, which is less
+  // than what a line of their own takes.
+  const most = block.length * 2 + BESIDES
+  if (rendered.length < most) rendered = Buffer.allocUnsafeSlow(most * 2)
+  end = 0
+  copyValue(block, method)
+  rendered[end++] = SPACE
+  if (path >= 0) copyValue(block, path)
+  else if (authority >= 0) copyValue(block, authority)
+  copy(VERSION, 0, VERSION.length)
+  const said = authority >= 0 ? authority : host
+  if (said >= 0) {
+    copy(HOST_NAME, 0, HOST_NAME.length)
+    copyValue(block, said)
+    copy(LINE_END, 0, 2)
   }
-  return text !== ''
+  copyLines(block)
+  if (cookies > 1) joinCookies(block)
+  if (!endsStream && !hasLength) copy(CHUNKED, 0, CHUNKED.length)
+  copy(LINE_END, 0, 2)
+  return end
 }
 
-/** RFC 9113 §8.2.1: no space or tab at either end. */
-function isPadded(value: string): boolean {
-  return isBlank(value.charCodeAt(0)) || isBlank(value.charCodeAt(value.length - 1))
+function copyValue(block: FieldBlock, index: number): void {
+  copy(block.bytes, valueStart(block, index), valueEnd(block, index))
 }
 
-function isBlank(code: number): boolean {
-  return code === SPACE || code === TAB
+function copy(from: Buffer, start: number, stop: number): void {
+  if (stop - start > 64) end += from.copy(rendered, end, start, stop)
+  else for (let i = start; i < stop; i++) rendered[end++] = from[i] as number
 }
 
-/** The words that HTTP/1.1 has for the same octets. */
-export function refuseValue(value: string): number {
-  if (value.includes('\0')) return refuse('nul')
-  if (value.includes('\n')) return refuse('bare-lf')
-  return refuse(value.includes('\r') ? 'bare-cr' : 'bad-header-value')
+/** In as few pieces as can be: all but the host, and the cookies where they are joined. */
+function copyLines(block: FieldBlock): void {
+  const { count } = block
+  if (firstField === count) return
+  let from = nameStart(block, firstField)
+  if (host >= 0 || cookies > 1)
+    for (let i = firstField; i < count; i++) {
+      if (i !== host && !(cookies > 1 && isCookie(block, i))) continue
+      copy(block.bytes, from, nameStart(block, i))
+      from = valueEnd(block, i) + 2
+    }
+  copy(block.bytes, from, block.length)
+}
+
+function isCookie(block: FieldBlock, index: number): boolean {
+  return areOctets(block.bytes, nameStart(block, index), nameEnd(block, index), COOKIE)
+}
+
+const COOKIE_NAME = octetsOf('cookie: ')
+const COOKIE_BETWEEN = octetsOf('; ')
+
+/** RFC 9113 §8.2.3: they were split only for the sake of compression. */
+function joinCookies(block: FieldBlock): void {
+  let isFirst = true
+  for (let i = firstField; i < block.count; i++) {
+    if (!isCookie(block, i)) continue
+    if (isFirst) copy(COOKIE_NAME, 0, COOKIE_NAME.length)
+    else copy(COOKIE_BETWEEN, 0, COOKIE_BETWEEN.length)
+    copyValue(block, i)
+    isFirst = false
+  }
+  copy(LINE_END, 0, 2)
 }

@@ -1,10 +1,12 @@
-import { constants } from 'node:http2'
 import type { RefusalWord } from '../http1/refusals.ts'
 import type { ResetReason } from './limits.ts'
+import { CANCEL, FLOW_CONTROL_ERROR, PROTOCOL_ERROR, STREAM_CLOSED } from './protocol.ts'
 
 const REASONS: Readonly<Record<number, ResetReason>> = {
-  [constants.NGHTTP2_CANCEL]: 'timeout',
-  [constants.NGHTTP2_PROTOCOL_ERROR]: 'malformed',
+  [CANCEL]: 'timeout',
+  [FLOW_CONTROL_ERROR]: 'malformed',
+  [PROTOCOL_ERROR]: 'malformed',
+  [STREAM_CLOSED]: 'malformed',
 }
 
 export function resetReason(code: number): ResetReason {
@@ -16,9 +18,14 @@ const MALFORMED: ReadonlySet<string> = new Set<RefusalWord>([
   'bad-header-name',
   'bad-header-value',
   'bad-connection',
+  'bad-method',
+  'bad-target',
   'bare-cr',
   'bare-lf',
+  'duplicate-host',
+  'host-mismatch',
   'nul',
+  'truncated-body',
 ])
 
 export function isMalformed(word: RefusalWord): boolean {

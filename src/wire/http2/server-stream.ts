@@ -1,115 +1,108 @@
-import { constants, type ServerHttp2Stream } from 'node:http2'
+// HOT PATH: one request of a client over HTTP/2, and its response. Guarded by bench/proxy.ts.
+// Liberties: the head of a response is encoded when its first octets leave, from where it was read.
+
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
-import { guardedEvents } from '../guard-events.ts'
+import { HeldBytes } from '../held-bytes.ts'
 import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
-import { RequestHead } from '../http1/head.ts'
+import type { RequestHead } from '../http1/head.ts'
 import { type RefusalWord, refusalOf, refuse } from '../http1/refusals.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
-import { Arrival } from './arrival.ts'
-import {
-  type HeaderList,
-  headerObject,
-  readHttp2Trailers,
-  replyHeaders,
-  responseHeaders,
-  trailerHeaders,
-} from './headers.ts'
-import type { Http2Limits, ResetReason } from './limits.ts'
+import type { FieldBlock } from './field-block.ts'
+import type { Http2Limits } from './limits.ts'
+import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
 import { readHttp2Request } from './request-head.ts'
-import { isMalformed, resetReason } from './resets.ts'
+import { isMalformed } from './resets.ts'
+import type { StreamOutput } from './stream-output.ts'
+import { readHttp2Trailers } from './trailers.ts'
 
-const { NGHTTP2_NO_ERROR, NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_PROTOCOL_ERROR } =
-  constants
-
-/** Milliseconds that a client has for an answer that came before its request was whole. */
+/** Milliseconds that a client has for a response that came before its request was whole. */
 const LINGER = 1_000
 
-/** What a stream tells the session that it is of. */
+/** What a stream asks of the session that it is of. */
 export interface StreamOwner {
-  /** Octets of heads and bodies, so that the rest can be told from them. */
-  credit(octets: number): void
-  /** The client broke the stream off, or did what the protocol makes us break it off for. */
-  wasReset(): void
-  /** We broke it off. */
-  didReset(reason: ResetReason): void
-  gone(stream: ServerStream): void
+  /** Octets of a body were taken or thrown away: there is room for as many on the connection. */
+  returnWindow(octets: number): void
+  /** The same on a stream. */
+  returnStreamWindow(stream: ServerStream, octets: number): void
+  /** We end the stream with this code. */
+  reset(stream: ServerStream, code: number): void
 }
 
-/** One request of a client over HTTP/2, and its answer. */
+/** One request of a client over HTTP/2, and its response. */
 export class ServerStream implements Downstream, Timed {
+  readonly id: number
   readonly version = 'HTTP/2'
-  readonly head: RequestHead = new RequestHead()
+  readonly head: RequestHead
   readonly takesWire = false
-  /** node:http2 keeps what it is given until it is sent, and does not tell when. */
-  readonly isWritten = false
+  readonly out: StreamOutput
   exchange: unknown = undefined
-  bytesSent = 0
   deadline = Number.POSITIVE_INFINITY
-  readonly #stream: ServerHttp2Stream
+  /** Octets that the client may send before it is told that there is room for more. */
+  window: number
+  /** Whether the client has said that this is all. */
+  hasEnded = false
+  /** Whether the exchange ended well, so that nobody has its head in hand any more. */
+  isFinished = false
+  /** Whether the whole response is on its way. */
+  isSent = false
   readonly #limits: Http2Limits
   readonly #deadlines: Deadlines
   readonly #events: DownstreamEvents
   readonly #owner: StreamOwner
+  readonly #held = new HeldBytes()
   #sink: BodySink | undefined = undefined
   #asWire = false
+  #arrived = 0
   #received = 0
+  /** Octets that were taken, and that the client was not told of. */
+  #returned = 0
   #trailers: Fields | undefined = undefined
+  #isPaused = false
   #isWhole = false
-  /** Rendered, and not yet sent. */
-  #held: HeaderList | undefined = undefined
   #isBegun = false
-  #hasBody = true
-  #isOpenEnded = false
   #isAnswered = false
   #isOver = false
-  #isClosedByUs = false
   #isGone = false
-  #isEnded = false
   #isLingering = false
-  readonly #arrival: Arrival
-  readonly #on: ReturnType<typeof guardedEvents>
 
   constructor(
-    stream: ServerHttp2Stream,
+    id: number,
+    head: RequestHead,
+    out: StreamOutput,
     limits: Http2Limits,
     deadlines: Deadlines,
     events: DownstreamEvents,
     owner: StreamOwner,
   ) {
-    this.#stream = stream
+    this.id = id
+    this.head = head
+    this.out = out
+    this.window = limits.streamWindow
     this.#limits = limits
-    this.head.lowersNames = limits.lowersNames
     this.#deadlines = deadlines
     this.#events = events
     this.#owner = owner
-    this.#arrival = new Arrival(stream, (octets) => owner.credit(octets))
     deadlines.add(this)
-    this.#on = guardedEvents(stream, (error) => events.broke?.(this, error))
-    this.#on('error', () => {})
-    this.#on('drain', () => this.#onDrain())
-    this.#on('close', () => this.#onClose())
-    this.#on('end', () => this.#onEnd())
-    this.#on('trailers', (_headers, _flags, raw: readonly string[]) => this.#onTrailers(raw))
   }
 
   /** Reads the head, and tells the owner of the request or that it was refused. */
-  begin(raw: readonly string[], endsStream: boolean): void {
+  begin(block: FieldBlock, endsStream: boolean): void {
     const { head } = this
-    const verdict = readHttp2Request(raw, endsStream, this.#limits, head)
+    this.hasEnded = endsStream
     this.#isWhole = endsStream
+    const verdict = readHttp2Request(block, endsStream, this.#limits, head)
     if (verdict > 0) {
-      this.#owner.credit(head.fields.text.length)
       this.#events.request(this)
       return
     }
     const refusal = refusalOf(verdict)
     if (isMalformed(refusal.word)) {
       this.#events.refused(this, refusal)
-      this.#reset(NGHTTP2_PROTOCOL_ERROR, refusal.word)
+      this.#reset(PROTOCOL_ERROR, refusal.word)
       return
     }
     head.method = ''
@@ -121,13 +114,20 @@ export class ServerStream implements Downstream, Timed {
     return this.#received
   }
 
+  get bytesSent(): number {
+    return this.out.bytesSent
+  }
+
+  get isWritten(): boolean {
+    return !this.out.isHolding
+  }
+
   get isResponding(): boolean {
-    return this.#isBegun && this.#held === undefined
+    return this.#isBegun && !this.out.hasHeldHead
   }
 
   readBody(sink: BodySink, asWire: boolean): void {
     const { head } = this
-    const stream = this.#stream
     this.#sink = sink
     this.#asWire = asWire && head.framing === 'chunked'
     if (this.#isWhole || head.framing === 'none') {
@@ -135,83 +135,67 @@ export class ServerStream implements Downstream, Timed {
       sink.end(undefined)
       return
     }
-    if (head.expectContinue && !this.#isBegun && this.isWritable)
-      stream.additionalHeaders({ ':status': 100 })
+    if (head.expectContinue && !this.#isBegun && !this.#isGone) this.out.goOn()
     this.deadline = performance.now() + this.#limits.bodyTimeout
-    this.#on('data', (bytes: Buffer) => this.#onData(bytes))
-    this.#arrival.release()
-    if (this.#isEnded) this.#onEnd()
+    this.resumeBody()
   }
 
   resumeBody(): void {
-    this.#stream.resume()
-    this.#arrival.release()
+    this.#isPaused = false
+    if (this.#held.length > 0) this.#deliver(this.#held.take())
+    if (this.#isPaused || this.#isGone) return
+    this.#returnWindow()
     if (!this.#isOver) this.#awaitClient()
+    if (this.hasEnded) this.#end()
   }
 
   interim(head: ResponseHead, dropped: NameSet): void {
     // RFC 9113 §8.6: there is no 101.
-    if (this.#isBegun || !this.isWritable || head.status === 101) return
-    this.#stream.additionalHeaders(headerObject(responseHeaders(head, dropped, NO_LINES)))
+    if (!this.#isBegun && !this.#isGone && head.status !== 101) this.out.interim(head, dropped)
   }
 
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
-    const { framing, status } = head
-    // node:http2 sends none beyond 599, and ends the stream of a 205 by itself (RFC 9110 §15.3.6).
-    if (status > 599) return false
     this.#isBegun = true
-    this.#hasBody = framing !== 'none' && status !== 205
-    this.#isOpenEnded = framing === 'chunked' || framing === 'close'
-    this.#held = responseHeaders(head, dropped, lines)
+    this.out.respond(head, dropped, lines)
     this.#awaitClient()
-    // The head goes out with the first octets, or by itself where there are none at once.
-    process.nextTick(() => this.#flush(false))
     return true
   }
 
-  /** Heads are never held back. */
-  flush(): void {}
+  flush(): void {
+    this.out.flush()
+  }
 
   write(bytes: Buffer): boolean {
-    if (bytes.length === 0 || !this.#hasBody || this.#isAnswered) return true
-    this.#flush(false)
-    if (!this.isWritable) return true
-    this.bytesSent += bytes.length
-    const takesMore = this.#stream.write(bytes)
+    if (this.#isAnswered || this.#isGone) return true
+    const takesMore = this.out.write(bytes)
     if (!takesMore) this.deadline = performance.now() + this.#limits.writeTimeout
     return takesMore
   }
 
   end(trailers: Fields | undefined, _asWire: boolean): void {
     if (this.#isAnswered || this.#isOver) return
-    const list = trailers !== undefined && this.#isOpenEnded ? trailerHeaders(trailers) : []
     this.#isAnswered = true
-    const stream = this.#stream
-    if (this.#held !== undefined && list.length === 0) this.#flush(true)
-    else {
-      this.#flush(false)
-      if (this.#isOpenEnded && this.#hasBody && this.isWritable) {
-        stream.once('wantTrailers', () => this.#sendTrailers(list))
-      }
-      stream.end()
-    }
-    this.#finish()
+    this.#isOver = true
+    this.deadline = performance.now() + this.#limits.writeTimeout
+    this.out.end(trailers)
+    this.isFinished = true
+    this.#events.finished(this)
+    this.exchange = undefined
+    this.#sink = undefined
+    // Nobody asks for more of it; what was taken by nobody counts no more for the connection.
+    if (this.#held.length > 0) this.#discard(this.#held.take().length)
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
     if (this.isResponding || this.#isOver) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
-    const isBodiless = status === 204 || status === 205 || status === 304 || status < 200
     this.#isBegun = true
-    this.#isOpenEnded = false
-    this.#hasBody = this.head.method !== 'HEAD' && !isBodiless && bytes.length > 0
-    this.#held = replyHeaders(status, lines, isBodiless ? -1 : bytes.length)
-    this.write(bytes)
+    this.out.reply(status, lines, bytes, this.head.method === 'HEAD')
     this.end(undefined, false)
   }
 
   abort(): void {
-    this.#reset(NGHTTP2_INTERNAL_ERROR, 'aborted')
+    this.#reset(INTERNAL_ERROR, 'aborted')
   }
 
   /** HTTP/2 has no Upgrade, and extended CONNECT is not offered. */
@@ -226,62 +210,128 @@ export class ServerStream implements Downstream, Timed {
 
   expire(): void {
     if (this.#isLingering) {
-      this.#closeQuietly()
+      this.deadline = Number.POSITIVE_INFINITY
+      this.#owner.reset(this, NO_ERROR)
       return
     }
     const isBodyLate = !this.#isWhole && !this.#isBegun && this.#sink !== undefined
     if (isBodyLate) this.#unreadable('body-timeout')
-    else this.#reset(NGHTTP2_CANCEL, 'timeout')
+    else this.#reset(CANCEL, 'timeout')
   }
 
-  get isWritable(): boolean {
-    return !this.#stream.destroyed && !this.#stream.closed
-  }
-
-  #flush(endStream: boolean): void {
-    const list = this.#held
-    if (list === undefined) return
-    this.#held = undefined
-    if (!this.isWritable) return
-    const isEmpty = endStream || !this.#hasBody
-    this.#stream.respond(list, {
-      endStream: isEmpty,
-      waitForTrailers: !isEmpty && this.#isOpenEnded,
-    })
-  }
-
-  #sendTrailers(list: HeaderList): void {
-    if (!this.isWritable) return
-    this.#stream.sendTrailers(headerObject(list))
-    if (!this.#isWhole) this.#closeSoon()
-  }
-
-  /** The answer is whole. RFC 9113 §8.1: NO_ERROR tells the client to send no more. */
-  #finish(): void {
-    const stream = this.#stream
-    if (!this.#isOver) {
-      this.#isOver = true
-      this.deadline = performance.now() + this.#limits.writeTimeout
-      this.#events.finished(this)
-      this.exchange = undefined
-      this.#sink = undefined
-    }
-    if (this.#isWhole) stream.resume()
-    else if (!this.#isOpenEnded || !this.#hasBody) {
-      if (stream.writableFinished) this.#closeSoon()
-      else stream.once('finish', () => this.#closeSoon())
-    }
-  }
-
-  /**
-   * What the client still sends is read for a moment: some forget an answer of which they hear in
-   * the same breath as of the end of its stream.
-   */
-  #closeSoon(): void {
-    if (!this.isWritable) return
+  /** The last of the response is on its way. Whether the stream is over. */
+  sent(): boolean {
+    this.isSent = true
+    if (this.hasEnded) return true
+    // What the client still sends is read for a moment: some forget a response of which they hear
+    // in the same breath as of the end of its stream. RFC 9113 §8.1: NO_ERROR is to send no more.
     this.#isLingering = true
     this.deadline = performance.now() + LINGER
-    this.#stream.resume()
+    return false
+  }
+
+  /** The client takes more of the response again. */
+  drained(): void {
+    if (this.#isOver) this.deadline = performance.now() + this.#limits.writeTimeout
+    else {
+      this.#awaitClient()
+      this.#events.drained(this)
+    }
+  }
+
+  /** Octets of the body. */
+  receive(bytes: Buffer, from: number, to: number): void {
+    const { head } = this
+    const length = to - from
+    this.#arrived += length
+    if (head.length >= 0 && this.#arrived > head.length) {
+      this.#owner.returnWindow(length)
+      this.#reset(PROTOCOL_ERROR, 'truncated-body')
+    } else if (this.#isOver) this.#discard(length)
+    else if (this.#sink === undefined || this.#isPaused) this.#hold(bytes, from, to)
+    else this.#deliver(bytes.subarray(from, to))
+  }
+
+  /** The client says that this is all. */
+  ended(): void {
+    this.hasEnded = true
+    if (this.#isOver) return
+    if (this.head.length >= 0 && this.#arrived !== this.head.length)
+      this.#reset(PROTOCOL_ERROR, 'truncated-body')
+    else if (this.#sink !== undefined && !this.#isPaused) this.#end()
+  }
+
+  receiveTrailers(block: FieldBlock): void {
+    const trailers = readHttp2Trailers(block)
+    if (typeof trailers === 'number') {
+      this.#reset(PROTOCOL_ERROR, refusalOf(trailers).word)
+      return
+    }
+    // A body whose length was told is sent on without a place for trailers.
+    if (this.head.framing === 'chunked') {
+      this.head.filterTrailers?.(trailers)
+      this.#trailers = trailers
+    }
+    this.ended()
+  }
+
+  /** The stream is closed, by whomever. What it held counts no more for the connection. */
+  gone(reason: string): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.deadline = Number.POSITIVE_INFINITY
+    this.#deadlines.remove(this)
+    this.out.stop()
+    if (this.#held.length > 0) this.#owner.returnWindow(this.#held.take().length)
+    this.#held.clear()
+    this.#stop(reason)
+  }
+
+  /** Nobody reads yet, and each frame may have one octet: they wait together, not one by one. */
+  #hold(bytes: Buffer, from: number, to: number): void {
+    const held = this.#held
+    const more = bytes.subarray(from, to)
+    held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
+  }
+
+  #deliver(bytes: Buffer): void {
+    const sink = this.#sink
+    const { length } = bytes
+    this.#received += length
+    this.#owner.returnWindow(length)
+    this.#returned += length
+    if (sink === undefined || length === 0) return
+    if (this.#received > this.#limits.body) {
+      this.#unreadable('body-too-large')
+      return
+    }
+    if (!sink.write(this.#asWire ? chunkOf(bytes) : bytes)) this.#isPaused = true
+    if (this.#isOver) return
+    if (!this.#isPaused) this.#returnWindow()
+    this.#awaitClient()
+  }
+
+  #discard(length: number): void {
+    this.#owner.returnWindow(length)
+    this.#returned += length
+    this.#returnWindow()
+  }
+
+  /** Half of the window at a time, so that there is not a frame for each that came. */
+  #returnWindow(): void {
+    if (this.#returned * 2 < this.#limits.streamWindow || this.hasEnded || this.#isGone) return
+    this.#owner.returnStreamWindow(this, this.#returned)
+    this.#returned = 0
+  }
+
+  #end(): void {
+    const sink = this.#sink
+    if (this.#isWhole || this.#isOver || sink === undefined) return
+    this.#isWhole = true
+    this.#awaitClient()
+    const trailers = this.#trailers
+    if (this.#asWire) sink.write(Buffer.from(trailers === undefined ? LAST_CHUNK : '0\r\n'))
+    sink.end(trailers)
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -293,39 +343,6 @@ export class ServerStream implements Downstream, Timed {
     sink?.abort(word)
   }
 
-  #closeQuietly(): void {
-    this.deadline = Number.POSITIVE_INFINITY
-    if (!this.isWritable) return
-    this.#isClosedByUs = true
-    this.#owner.didReset('complete')
-    this.#stream.close(NGHTTP2_NO_ERROR)
-  }
-
-  #reset(code: number, reason: string): void {
-    this.#owner.didReset(resetReason(code))
-    this.#isClosedByUs = true
-    this.#stream.close(code)
-    this.#stop(reason)
-  }
-
-  #onData(bytes: Buffer): void {
-    const sink = this.#sink
-    if (sink === undefined || this.#isOver) return
-    this.#received += bytes.length
-    const { head } = this
-    if (head.framing === 'length' && this.#received > head.length) {
-      this.#reset(NGHTTP2_PROTOCOL_ERROR, 'truncated-body')
-      return
-    }
-    if (this.#received > this.#limits.body) {
-      this.#unreadable('body-too-large')
-      return
-    }
-    const takesMore = bytes.length === 0 || sink.write(this.#asWire ? chunkOf(bytes) : bytes)
-    if (!takesMore) this.#stream.pause()
-    if (!this.#isOver) this.#awaitClient()
-  }
-
   /**
    * Gives the client time for what is its turn; the upstream has its own deadlines. A stream both
    * ways may be quiet for as long as it likes: whether the client is there is asked with PING.
@@ -333,66 +350,23 @@ export class ServerStream implements Downstream, Timed {
   #awaitClient(): void {
     const { bodyTimeout, writeTimeout } = this.#limits
     const isBothWays = this.#isBegun && this.head.framing === 'chunked'
-    const isOurTurn = this.#isWhole || this.#sink === undefined || this.#stream.isPaused()
-    if (this.#stream.writableNeedDrain) this.deadline = performance.now() + writeTimeout
+    const isOurTurn = this.#isWhole || this.#sink === undefined || this.#isPaused
+    if (this.out.isBlocked) this.deadline = performance.now() + writeTimeout
     else if (isOurTurn || isBothWays) this.deadline = Number.POSITIVE_INFINITY
     else this.deadline = performance.now() + bodyTimeout
   }
 
-  #onEnd(): void {
-    const sink = this.#sink
-    this.#isEnded = true
-    if (this.#isWhole || sink === undefined || this.#isOver) return
-    // Otherwise it was broken off, and `close` follows.
-    if (!this.#arrival.isWhole) return
-    if (this.head.framing === 'length' && this.#received !== this.head.length) {
-      this.#reset(NGHTTP2_PROTOCOL_ERROR, 'truncated-body')
-      return
-    }
-    this.#isWhole = true
-    this.#awaitClient()
-    const trailers = this.#trailers
-    if (this.#asWire) sink.write(Buffer.from(trailers === undefined ? LAST_CHUNK : '0\r\n'))
-    sink.end(trailers)
+  #reset(code: number, reason: string): void {
+    this.#owner.reset(this, code)
+    this.gone(reason)
   }
 
-  #onTrailers(raw: readonly string[]): void {
-    const trailers = readHttp2Trailers(raw)
-    if (typeof trailers === 'number') this.#reset(NGHTTP2_PROTOCOL_ERROR, refusalOf(trailers).word)
-    // A body whose length was told is sent on without a place for trailers.
-    else if (this.head.framing === 'chunked') {
-      this.head.filterTrailers?.(trailers)
-      this.#trailers = trailers
-    }
-  }
-
-  #onDrain(): void {
-    if (this.#isOver) {
-      this.deadline = performance.now() + this.#limits.writeTimeout
-      return
-    }
-    this.#awaitClient()
-    this.#events.drained(this)
-  }
-
-  #onClose(): void {
-    if (this.#isGone) return
-    this.#isGone = true
-    this.deadline = Number.POSITIVE_INFINITY
-    this.#deadlines.remove(this)
-    const isOurs = this.#isClosedByUs || this.#isLingering
-    if (!isOurs && this.#stream.rstCode !== NGHTTP2_NO_ERROR) this.#owner.wasReset()
-    this.#stop('reset')
-    this.#owner.gone(this)
-  }
-
-  /** The exchange ends before its answer was whole. */
+  /** The exchange ends before its response was whole. */
   #stop(reason: string): void {
     if (this.#isOver) return
     this.#isOver = true
     const sink = this.#sink
     this.#sink = undefined
-    this.#held = undefined
     // First why: to the sink alone it would look like the upstream's doing.
     this.#events.aborted(this, reason)
     sink?.abort(reason)

@@ -1,66 +1,55 @@
-import {
-  constants,
-  performServerHandshake,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-  type ServerSessionOptions,
-  type Settings,
-} from 'node:http2'
+// HOT PATH: one client's HTTP/2 connection. Guarded by bench/proxy.ts.
+// Liberties: heads of requests are used again; frames of all streams leave together.
+
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
-import { announceStreams } from './announce.ts'
+import { guardedEvents } from '../guard-events.ts'
+import { linger } from '../http1/parting.ts'
+import { FrameReader } from './frame-reader.ts'
 import {
-  Allowance,
   type Http2Count,
   type Http2Limits,
   type Http2Observer,
+  listSizeOf,
   NO_OBSERVER,
-  type ResetReason,
 } from './limits.ts'
-import { ServerStream, type StreamOwner } from './server-stream.ts'
-
-const {
-  NGHTTP2_ENHANCE_YOUR_CALM,
-  NGHTTP2_FLAG_END_STREAM,
-  NGHTTP2_INTERNAL_ERROR,
-  NGHTTP2_REFUSED_STREAM,
-} = constants
+import { PREFACE } from './preface.ts'
+import {
+  DEFAULT_WINDOW,
+  ENHANCE_YOUR_CALM,
+  INITIAL_WINDOW_SIZE,
+  LARGEST_STREAM,
+  MAX_CONCURRENT_STREAMS,
+  MAX_FRAME_SIZE,
+  MAX_HEADER_LIST_SIZE,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+} from './protocol.ts'
+import { ServerFrames } from './server-frames.ts'
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
-/** What nghttp2 says of PING and SETTINGS that come faster than their answers leave. */
-const FLOODED = -904
-/** What it says where Node has turned away as many streams as it may. */
-const REJECTED = -902
+const ALIVE = Buffer.from('alive?\0\0')
+const LEAVING = Buffer.from('leaving\0')
 
 /**
  * One client's HTTP/2 connection: TLS that chose `h2`, or plain with prior knowledge. Its requests
  * are given to the owner one by one, as those of any other connection.
  */
-export class ServerSession implements Timed, StreamOwner {
+export class ServerSession extends ServerFrames implements Timed {
   readonly socket: Socket
   deadline: number
-  /** Undefined until the client was told the settings. */
-  #session: ServerHttp2Session | undefined = undefined
-  readonly #limits: Http2Limits
-  readonly #deadlines: Deadlines
-  readonly #events: DownstreamEvents
-  readonly #observer: Http2Observer
-  readonly #streams = new Set<ServerStream>()
-  readonly #resets: Allowance
-  readonly #controlFrames: Allowance
-  readonly #overhead: Allowance
+  readonly #reader: FrameReader
   readonly #openedAt = performance.now()
-  #idleSince = performance.now()
-  #heardAt = performance.now()
+  #idleSince = this.#openedAt
+  #heardAt = this.#openedAt
   #pingedAt = 0
-  #isGreeted = false
+  /** Octets of the preface that have come. */
+  #prefaced = 0
   #isClosed = false
-  #isDraining = false
-  #read = 0
-  #written = 0
-  #credit = 0
+  #leavingSince = 0
+  #isLeft = false
 
   constructor(
     socket: Socket,
@@ -69,160 +58,133 @@ export class ServerSession implements Timed, StreamOwner {
     events: DownstreamEvents,
     observer: Http2Observer = NO_OBSERVER,
   ) {
+    super(socket, limits, deadlines, events, observer)
     this.socket = socket
-    this.#limits = limits
-    this.#deadlines = deadlines
-    this.#events = events
-    this.#observer = observer
-    this.#resets = new Allowance(limits.resets)
-    this.#controlFrames = new Allowance(limits.controlFrames)
-    this.#overhead = new Allowance(limits.overhead)
+    this.#reader = new FrameReader(this, limits.frame)
     this.deadline = performance.now() + PERIOD
     deadlines.add(this)
-    const release = keepHeld(socket)
-    const allowed = limits.streams + CLOSED_IN_ONE_READ
-    announceStreams(socket, limits.streams, allowed, settingsOf(limits), (settings) => {
-      if (socket.destroyed) this.#onClose()
-      else this.#start({ ...sessionOptions(limits), settings }, release)
-    })
+    const { frames } = this.output
+    frames.settings([
+      [MAX_CONCURRENT_STREAMS, limits.streams],
+      [INITIAL_WINDOW_SIZE, limits.streamWindow],
+      [MAX_FRAME_SIZE, limits.frame],
+      [MAX_HEADER_LIST_SIZE, listSizeOf(limits)],
+    ])
+    const more = limits.connectionWindow - DEFAULT_WINDOW
+    if (more > 0) frames.windowUpdate(0, more)
+    this.output.schedule()
+    const on = guardedEvents(socket, (error) => events.broke?.(undefined, error))
+    on('data', (bytes: Buffer) => this.#receive(bytes))
+    on('drain', () => this.output.pump())
+    // Half a connection is of no use: what the client cannot say any more it would have to say.
+    on('end', () => socket.destroy())
+    on('error', () => this.#onClose())
+    on('close', () => this.#onClose())
     observer.counted('session')
+    socket.resume()
   }
 
-  #start(options: ServerSessionOptions, release: () => void): void {
-    const session = performServerHandshake(this.socket, options)
-    this.#session = session
-    this.#listen(session)
-    if (this.#isDraining) session.close()
-    release()
-  }
-
-  /** Tells the client to open no more streams; closes when those under way are over. */
+  /**
+   * Tells the client to open no more streams; closes when those under way are over. RFC 9113 §6.8:
+   * streams that the client opens before it reads this are served, so the last one is named later.
+   */
   drain(): void {
-    // It names the last stream that will be answered; RFC 9113 §6.8 has a warning go before, but
-    // node:http2 answers nothing that comes after any GOAWAY, so that it would only mislead.
-    this.#isDraining = true
-    this.#session?.close()
+    if (this.isOver || this.#leavingSince > 0) return
+    this.#leavingSince = performance.now()
+    const { frames } = this.output
+    frames.goaway(LARGEST_STREAM, NO_ERROR)
+    frames.ping(LEAVING, 0, false)
+    this.output.schedule()
   }
 
   /** Closes at once. */
   destroy(): void {
-    if (this.#session === undefined) this.socket.destroy()
-    else this.#session.destroy()
+    this.output.write()
+    this.isOver = true
+    this.abandon('reset')
+    this.socket.destroy()
   }
 
   expire(): void {
     const now = performance.now()
     this.deadline = now + PERIOD
-    if (this.#isClosed) return
-    if (!this.#isGreeted) {
-      if (now - this.#openedAt > this.#limits.headTimeout) this.#close('no-preface')
+    if (this.isOver) {
+      this.socket.destroy()
       return
     }
-    if (!this.#overhead.spend(this.#unaccounted(), now)) this.#calm('too-much-overhead')
-    else if (this.#streams.size === 0) this.#checkIdle(now)
+    if (!this.isGreeted) {
+      if (now - this.#openedAt > this.limits.headTimeout) this.#close('no-preface')
+      return
+    }
+    this.guard.settle()
+    if (this.isOver) return
+    if (this.#leavingSince > 0 && now - this.#leavingSince >= PERIOD) this.#leave()
+    if (this.streams.size === 0) this.#checkIdle(now)
     else this.#checkAlive(now)
   }
 
-  credit(octets: number): void {
-    // With the frame that they came in, and their part of a TLS record.
-    this.#credit += octets + 64
+  /** An error of the connection: it is told, and nothing more is read. */
+  fail(code: number): void {
+    if (this.isOver) return
+    this.observer.counted('session-error')
+    this.output.frames.goaway(this.last, code)
+    this.#end()
+  }
+
+  ponged(bytes: Buffer, from: number): void {
+    this.guard.control()
+    if (LEAVING.compare(bytes, from, from + 8) === 0 && this.#leavingSince > 0) this.#leave()
+  }
+
+  wentAway(): void {
+    this.observer.counted('goaway-received')
+    this.#isLeft = true
+    if (this.streams.size === 0) this.#end()
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.isOver) return
     this.#heardAt = performance.now()
-  }
-
-  wasReset(): void {
-    this.#observer.counted('client-reset')
-    if (!this.#resets.spend(1)) this.#calm('too-many-resets')
-  }
-
-  didReset(reason: ResetReason): void {
-    this.#observer.reset?.(reason)
-  }
-
-  gone(stream: ServerStream): void {
-    this.#streams.delete(stream)
-    if (this.#streams.size === 0) this.#idleSince = performance.now()
-  }
-
-  #listen(session: ServerHttp2Session): void {
-    session.on('stream', (stream, _headers, flags, raw) => {
-      try {
-        this.#begin(stream, flags, raw as unknown as readonly string[])
-      } catch (error) {
-        this.#events.broke?.(undefined, error)
-        stream.close(NGHTTP2_INTERNAL_ERROR)
+    let rest = bytes
+    if (this.#prefaced < PREFACE.length) {
+      const length = Math.min(bytes.length, PREFACE.length - this.#prefaced)
+      if (PREFACE.compare(bytes, 0, length, this.#prefaced, this.#prefaced + length) !== 0) {
+        this.fail(PROTOCOL_ERROR)
+        return
       }
-    })
-    session.on('connect', () => session.setLocalWindowSize(this.#limits.connectionWindow))
-    session.on('remoteSettings', () => {
-      this.#isGreeted = true
-      this.#control()
-    })
-    session.on('ping', () => this.#control())
-    session.on('goaway', () => this.#observer.counted('goaway-received'))
-    session.on('error', (error) => this.#onError(error))
-    session.on('close', () => this.#onClose())
-    // Half a connection is of no use: what the client cannot say any more it would have to say.
-    this.socket.on('end', () => session.destroy())
-  }
-
-  #begin(stream: ServerHttp2Stream, flags: number, raw: readonly string[]): void {
-    this.#observer.counted('stream')
-    if (stream.destroyed || stream.closed) {
-      // Reset before it was looked at.
-      stream.on('error', () => {})
-      this.wasReset()
-      return
+      this.#prefaced += length
+      rest = bytes.subarray(length)
     }
-    // The settings tell the client the limit; until it has read them only this holds.
-    if (this.#isFull()) {
-      stream.on('error', () => {})
-      stream.close(NGHTTP2_REFUSED_STREAM)
-      this.didReset('refused')
-      return
-    }
-    const own = new ServerStream(stream, this.#limits, this.#deadlines, this.#events, this)
-    this.#streams.add(own)
-    own.begin(raw, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)
+    if (rest.length > 0) this.#reader.read(rest)
+    if (this.socket.writableLength > this.limits.memory * 1_048_576)
+      this.calm('too-many-control-frames')
   }
 
-  /** Streams that are closed count no more, though the news of it may still be on its way. */
-  #isFull(): boolean {
-    const { streams } = this.#limits
-    if (this.#streams.size < streams) return false
-    let open = 0
-    for (const stream of this.#streams) if (stream.isWritable) open++
-    return open >= streams
+  /** Names the last stream that is served, and ends when all are over. */
+  #leave(): void {
+    if (this.#isLeft || this.isOver) return
+    this.#isLeft = true
+    this.lastServed = this.last
+    this.output.frames.goaway(this.last, NO_ERROR)
+    this.output.schedule()
+    if (this.streams.size === 0) this.#end()
   }
 
-  #control(): void {
-    this.#heardAt = performance.now()
-    this.#observer.counted('control-frame')
-    if (!this.#controlFrames.spend(1)) this.#calm('too-many-control-frames')
-  }
-
-  /** Octets that came since the last look and belong to no head or body. */
-  #unaccounted(): number {
-    const { bytesRead, bytesWritten } = this.socket
-    // What we send is answered with WINDOW_UPDATE, 13 octets for each stream and the connection.
-    const answered = (bytesWritten - this.#written) / 8
-    const octets = bytesRead - this.#read - this.#credit - answered
-    this.#read = bytesRead
-    this.#written = bytesWritten
-    this.#credit = 0
-    return Math.max(0, octets)
+  protected emptied(): void {
+    this.#idleSince = performance.now()
+    if (this.#isLeft) this.#end()
   }
 
   #checkIdle(now: number): void {
     this.#pingedAt = 0
-    if (now - this.#idleSince < this.#limits.idle) return
-    this.#observer.counted('idle')
-    if (now - this.#idleSince > this.#limits.idle + 2 * PERIOD) this.destroy()
-    else this.#session?.close()
+    if (now - this.#idleSince < this.limits.idle || this.#leavingSince > 0) return
+    this.observer.counted('idle')
+    this.drain()
   }
 
   /** A client that is waiting says nothing, and so does one that is no more: ask. */
   #checkAlive(now: number): void {
-    const { pingInterval, pingTimeout } = this.#limits
+    const { pingInterval, pingTimeout } = this.limits
     if (this.#pingedAt > 0) {
       if (this.#heardAt > this.#pingedAt) this.#pingedAt = 0
       else if (now - this.#pingedAt > pingTimeout) this.#close('ping-timeout')
@@ -230,85 +192,36 @@ export class ServerSession implements Timed, StreamOwner {
     }
     if (now - this.#heardAt < pingInterval) return
     this.#pingedAt = now
-    this.#session?.ping(() => {
-      this.#heardAt = performance.now()
-    })
+    this.output.frames.ping(ALIVE, 0, false)
+    this.output.schedule()
   }
 
-  #calm(what: Http2Count): void {
-    const session = this.#session
-    if (this.#isClosed || session === undefined || session.destroyed) return
-    this.#observer.counted(what)
-    session.destroy(new Error(what), NGHTTP2_ENHANCE_YOUR_CALM)
-  }
-
-  /** What nghttp2 and Node count themselves, they close the connection for before we can. */
-  #onError({ errno, code }: NodeJS.ErrnoException): void {
-    if (errno === FLOODED) this.#observer.counted('too-many-control-frames')
-    else if (errno === REJECTED && code === 'ERR_HTTP2_ERROR')
-      this.#observer.counted('too-many-resets')
-    this.#observer.counted('session-error')
+  protected calm(what: Http2Count): void {
+    if (this.isOver) return
+    this.observer.counted(what)
+    this.fail(ENHANCE_YOUR_CALM)
   }
 
   #close(what: Http2Count): void {
-    this.#observer.counted(what)
+    this.observer.counted(what)
     this.destroy()
+  }
+
+  /** Says goodbye: what is on its way leaves, and nothing more is read. */
+  #end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.output.write()
+    this.abandon('reset')
+    linger(this.socket, this, this.limits.writeTimeout)
   }
 
   #onClose(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#deadlines.remove(this)
-    // Streams hear of it by themselves, before or after; the owner hears of the connection last.
-    setImmediate(() => this.#events.closed())
-  }
-}
-
-/**
- * node:http2 takes what the socket holds already, but only in the next tick. Should the socket be
- * set flowing until then, that would be lost; it does not flow while somebody wants to read it.
- */
-function keepHeld(socket: Socket): () => void {
-  const reads = () => {}
-  socket.on('readable', reads)
-  return () =>
-    process.nextTick(() =>
-      process.nextTick(() => {
-        socket.off('readable', reads)
-        // Only the end is left for it to tell.
-        socket.resume()
-      }),
-    )
-}
-
-/** Streams that were closed in one read, and that node:http2 still counts. */
-const CLOSED_IN_ONE_READ = 4_096
-
-function sessionOptions(limits: Http2Limits): ServerSessionOptions {
-  return {
-    maxSessionMemory: limits.memory,
-    // Room for the pseudo-headers and for a few too many, which are then answered with a status.
-    maxHeaderListPairs: limits.fields + 32,
-    maxOutstandingPings: 2,
-    maxSessionInvalidFrames: 100,
-    // Beyond what one read can bring: our own counts say ENHANCE_YOUR_CALM, these do not.
-    maxSessionRejectedStreams: limits.resets.burst + 1_024,
-    streamResetBurst: limits.resets.burst + 4_096,
-    streamResetRate: limits.resets.perSecond * 4,
-    // Repeated fields are refused or passed on by the rules of HTTP/1.1, not thrown for.
-    strictSingleValueFields: false,
-    // node:http2 would leave such a field out and go on; ./request-head.ts rejects the request.
-    strictFieldWhitespaceValidation: false,
-  }
-}
-
-function settingsOf(limits: Http2Limits): Settings {
-  return {
-    enablePush: false,
-    enableConnectProtocol: false,
-    initialWindowSize: limits.streamWindow,
-    maxFrameSize: limits.frame,
-    // RFC 9113 §6.5.2: each field counts 32 bytes more than it has.
-    maxHeaderListSize: limits.head + (limits.fields + 4) * 32,
+    this.isOver = true
+    this.deadlines.remove(this)
+    this.abandon('reset')
+    this.events.closed()
   }
 }

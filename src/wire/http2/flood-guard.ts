@@ -1,0 +1,59 @@
+import { Allowance, type Http2Count, type Http2Limits, type Http2Observer } from './limits.ts'
+
+/** How much overhead is counted at a time: a look at the clock costs more than a frame. */
+const PORTION = 4_096
+/** What we may have caused at most that has not come yet. */
+const CREDIT = 65_536
+
+/** What one connection may be bothered with, besides requests. */
+export class FloodGuard {
+  readonly #resets: Allowance
+  readonly #controlFrames: Allowance
+  readonly #overhead: Allowance
+  readonly #observer: Http2Observer
+  /** Called once, with the first limit that was broken. */
+  readonly #calm: (what: Http2Count) => void
+  /** Octets that belong to no head or body; below 0 where we caused more than came. */
+  #octets = 0
+
+  constructor(limits: Http2Limits, observer: Http2Observer, calm: (what: Http2Count) => void) {
+    this.#resets = new Allowance(limits.resets)
+    this.#controlFrames = new Allowance(limits.controlFrames)
+    this.#overhead = new Allowance(limits.overhead)
+    this.#observer = observer
+    this.#calm = calm
+  }
+
+  /** The client broke a stream off, or did what the protocol makes us break it off for. */
+  reset(): void {
+    this.#observer.counted('client-reset')
+    this.spendReset()
+  }
+
+  spendReset(): void {
+    if (!this.#resets.spend(1)) this.#calm('too-many-resets')
+  }
+
+  /** A frame that is answered, or that says nothing. */
+  control(): void {
+    this.#observer.counted('control-frame')
+    if (!this.#controlFrames.spend(1)) this.#calm('too-many-control-frames')
+  }
+
+  overhead(octets: number): void {
+    this.#octets += octets
+    if (this.#octets >= PORTION) this.settle()
+  }
+
+  /** What we send is answered with WINDOW_UPDATE, 13 octets for each stream and the connection. */
+  expect(octets: number): void {
+    this.#octets = Math.max(-CREDIT, this.#octets - octets / 8)
+  }
+
+  settle(): void {
+    if (this.#octets <= 0) return
+    const octets = this.#octets
+    this.#octets = 0
+    if (!this.#overhead.spend(octets)) this.#calm('too-much-overhead')
+  }
+}

@@ -1,0 +1,171 @@
+// HOT PATH: frames as they come. Guarded by bench/proxy.ts.
+// Liberties: DATA frames of one stream that stand behind each other are moved together within what
+// was read, so that a body goes on in few pieces.
+
+import { HeldBytes } from '../held-bytes.ts'
+import {
+  DATA,
+  END_STREAM,
+  FRAME_HEAD,
+  FRAME_SIZE_ERROR,
+  PADDED,
+  PROTOCOL_ERROR,
+} from './protocol.ts'
+
+/** What a frame reader tells; it stops where `isOver` is set. */
+export interface FrameEvents {
+  readonly isOver: boolean
+  /** A DATA frame begins, of which `length` counts for flow control. False: the frame is an error. */
+  beginData(stream: number, length: number, padding: number): boolean
+  /** Octets of bodies; a frame's may come in parts. */
+  data(stream: number, bytes: Buffer, from: number, to: number): void
+  /** The last octet of a body has come. */
+  endData(stream: number): void
+  /** Any other frame, whole. */
+  frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, end: number): void
+  /** Octets that no frame may have: an error of the connection. */
+  fail(code: number): void
+}
+
+/** Cuts what is read of one connection into frames. */
+export class FrameReader {
+  readonly #events: FrameEvents
+  readonly #mostFrame: number
+  readonly #held = new HeldBytes()
+  // The DATA frame under way: its octets that are still to come, and what stands behind them.
+  #stream = 0
+  #left = 0
+  #padding = 0
+  #ends = false
+  #inData = false
+  // Octets of one stream that were read and not yet told of.
+  #run = 0
+  #runFrom = 0
+  #runTo = 0
+
+  constructor(events: FrameEvents, mostFrame: number) {
+    this.#events = events
+    this.#mostFrame = mostFrame
+  }
+
+  read(more: Buffer): void {
+    const bytes = this.#held.join(more)
+    const events = this.#events
+    const end = bytes.length
+    let at = 0
+    while (at < end && !events.isOver) {
+      if (this.#inData) {
+        at = this.#readData(bytes, at, end)
+        continue
+      }
+      if (end - at < FRAME_HEAD) break
+      const length =
+        ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number)
+      const type = bytes[at + 3] as number
+      const flags = bytes[at + 4] as number
+      const stream = bytes.readUInt32BE(at + 5) & 0x7fffffff
+      if (length > this.#mostFrame) {
+        this.#tell(bytes)
+        events.fail(FRAME_SIZE_ERROR)
+        break
+      }
+      if (type === DATA) {
+        const next = this.#beginData(bytes, at, end, length, flags, stream)
+        if (next === 0) break
+        at = next
+        continue
+      }
+      const next = at + FRAME_HEAD + length
+      if (next > end) break
+      this.#tell(bytes)
+      if (!events.isOver) events.frame(type, flags, stream, bytes, at + FRAME_HEAD, next)
+      at = next
+    }
+    this.#tell(bytes)
+    if (events.isOver) this.#held.clear()
+    else if (at < end) this.#held.hold(bytes, at)
+  }
+
+  /** Returns where the payload goes on, or 0 for more bytes. */
+  #beginData(
+    bytes: Buffer,
+    at: number,
+    end: number,
+    length: number,
+    flags: number,
+    stream: number,
+  ): number {
+    const events = this.#events
+    let from = at + FRAME_HEAD
+    let left = length
+    let padding = 0
+    if ((flags & PADDED) !== 0) {
+      if (length > 0 && from === end) return 0
+      padding = bytes[from] as number
+      // §6.1: as much padding as there is payload leaves no octet for its own length.
+      if (padding >= length) {
+        this.#tell(bytes)
+        events.fail(length === 0 ? FRAME_SIZE_ERROR : PROTOCOL_ERROR)
+        return end
+      }
+      left -= padding + 1
+      from++
+    }
+    if (this.#run !== stream) this.#tell(bytes)
+    this.#inData = true
+    this.#stream = stream
+    this.#left = left
+    this.#padding = padding
+    this.#ends = (flags & END_STREAM) !== 0
+    if (!events.isOver && !events.beginData(stream, length, length - left)) {
+      // It is read, and thrown away.
+      this.#stream = 0
+      this.#ends = false
+    }
+    // There is no more to come of an empty one.
+    return left + padding === 0 ? this.#endData(bytes, from) : from
+  }
+
+  #readData(bytes: Buffer, from: number, end: number): number {
+    let at = from
+    const taken = Math.min(this.#left, end - at)
+    if (taken > 0) {
+      if (this.#stream !== 0) this.#gather(bytes, at, at + taken)
+      this.#left -= taken
+      at += taken
+    }
+    const skipped = Math.min(this.#padding, end - at)
+    this.#padding -= skipped
+    at += skipped
+    return this.#left + this.#padding === 0 ? this.#endData(bytes, at) : at
+  }
+
+  #endData(bytes: Buffer, at: number): number {
+    this.#inData = false
+    if (this.#ends) {
+      this.#tell(bytes)
+      if (!this.#events.isOver) this.#events.endData(this.#stream)
+    }
+    return at
+  }
+
+  /** Puts octets behind those of the same stream that were not told of yet. */
+  #gather(bytes: Buffer, from: number, to: number): void {
+    if (this.#run !== this.#stream) {
+      this.#tell(bytes)
+      this.#run = this.#stream
+      this.#runFrom = from
+      this.#runTo = to
+      return
+    }
+    if (this.#runTo !== from) bytes.copyWithin(this.#runTo, from, to)
+    this.#runTo += to - from
+  }
+
+  #tell(bytes: Buffer): void {
+    const stream = this.#run
+    if (stream === 0) return
+    this.#run = 0
+    if (!this.#events.isOver) this.#events.data(stream, bytes, this.#runFrom, this.#runTo)
+  }
+}

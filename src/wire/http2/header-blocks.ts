@@ -1,0 +1,86 @@
+import { HeldBytes } from '../held-bytes.ts'
+import {
+  END_HEADERS,
+  ENHANCE_YOUR_CALM,
+  HAS_PRIORITY,
+  NO_ERROR,
+  PADDED,
+  PROTOCOL_ERROR,
+} from './protocol.ts'
+
+/** Frames that one block may come in, and octets of it. */
+const MOST_FRAMES = 64
+const MOST_OCTETS = 65_536
+
+/** Puts the header block together that comes as HEADERS and any number of CONTINUATION frames. */
+export class HeaderBlocks {
+  /** The stream whose block is not whole, or 0: until it is, nothing else may come. */
+  stream = 0
+  /** Flags of the HEADERS frame. */
+  flags = 0
+  /** §5.3.1: a stream cannot depend on itself. */
+  dependsOnItself = false
+  bytes: Buffer = NOTHING
+  from = 0
+  end = 0
+  readonly #most: number
+  readonly #held = new HeldBytes()
+  #frames = 0
+
+  /** `most`: octets of a whole head; a block that is longer than that and the usual is not kept. */
+  constructor(most: number) {
+    this.#most = Math.max(MOST_OCTETS, most * 2)
+  }
+
+  get isWhole(): boolean {
+    return this.stream === 0
+  }
+
+  /** Returns the error that the frame is, or NO_ERROR. The block is there where it is whole then. */
+  headers(stream: number, flags: number, bytes: Buffer, from: number, end: number): number {
+    let at = from
+    let stop = end
+    if ((flags & PADDED) !== 0) {
+      if (at === end) return PROTOCOL_ERROR
+      stop -= bytes[at++] as number
+    }
+    this.dependsOnItself = false
+    if ((flags & HAS_PRIORITY) !== 0) {
+      if (at + 5 > stop) return PROTOCOL_ERROR
+      this.dependsOnItself = (bytes.readUInt32BE(at) & 0x7fffffff) === stream
+      at += 5
+    }
+    if (at > stop) return PROTOCOL_ERROR
+    this.flags = flags
+    this.#frames = 1
+    if ((flags & END_HEADERS) !== 0) {
+      this.bytes = bytes
+      this.from = at
+      this.end = stop
+      return NO_ERROR
+    }
+    this.stream = stream
+    this.#held.clear()
+    this.#held.hold(Buffer.from(bytes.subarray(at, stop)), 0)
+    return NO_ERROR
+  }
+
+  continuation(flags: number, bytes: Buffer, from: number, end: number): number {
+    const held = this.#held
+    if (++this.#frames > MOST_FRAMES || held.length + end - from > this.#most)
+      return ENHANCE_YOUR_CALM
+    if (end > from) {
+      const more = bytes.subarray(from, end)
+      held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
+    }
+    if ((flags & END_HEADERS) === 0) return NO_ERROR
+    this.stream = 0
+    this.bytes = held.take()
+    this.from = 0
+    this.end = this.bytes.length
+    held.clear()
+    return NO_ERROR
+  }
+}
+
+const NOTHING = Buffer.alloc(0)

@@ -1,0 +1,175 @@
+// HOT PATH: header blocks of HPACK (RFC 7541) on their way out. Guarded by bench/proxy.ts.
+// Liberties: a field that was sent before is found by its whole line, and one octet is written.
+
+import { unpadded } from '../http1/padding.ts'
+import { TABLE_SIZE } from './hpack-decoder.ts'
+import { FIELD_OVERHEAD, indexOfName, indexOfStatus, STATIC_FIELDS } from './hpack-static.ts'
+import { encodeHuffman, huffmanLength } from './huffman.ts'
+
+/** Secrets are not kept in a table, here or by whoever sends them on (§7.1.3). */
+const SECRET: ReadonlySet<string> = new Set([
+  'authorization',
+  'cookie',
+  'proxy-authorization',
+  'set-cookie',
+  'x-api-key',
+])
+
+/** Different in every message: in the table they would only be in the way of others. */
+const UNLIKE: ReadonlySet<string> = new Set([
+  ':path',
+  'age',
+  'content-length',
+  'content-range',
+  'etag',
+  'expires',
+  'if-modified-since',
+  'if-none-match',
+  'last-modified',
+  'location',
+  'traceparent',
+  'x-request-id',
+])
+
+/** A field that is larger would put too many others out of the table. */
+const LARGEST_KEPT = TABLE_SIZE / 8
+
+/** Writes the header blocks of one direction of one connection, in their order. */
+export class HpackEncoder {
+  /** The block, from 0 to `length`. All that have one in hand are done with it before the next. */
+  bytes: Buffer = shared
+  length = 0
+  /** What was put in the table, by its line: a number that counts all that ever were. */
+  readonly #places = new Map<string, number>()
+  /** The lines of the table and their sizes; the oldest first, from `#oldest` on. */
+  #lines: string[] = []
+  #sizes: number[] = []
+  #oldest = 0
+  #inserted = 0
+  #size = 0
+  #limit = TABLE_SIZE
+  /** The smallest limit that the peer has not been told of, or -1. */
+  #untold = -1
+
+  /** The peer's SETTINGS_HEADER_TABLE_SIZE; more than we want is not used. */
+  limitTable(size: number): void {
+    const limit = Math.min(size, TABLE_SIZE)
+    if (limit === this.#limit) return
+    this.#limit = limit
+    this.#untold = this.#untold < 0 ? limit : Math.min(this.#untold, limit)
+    this.#evict(limit)
+  }
+
+  begin(): void {
+    this.bytes = shared
+    this.length = 0
+    if (this.#untold < 0) return
+    // §4.2: the smallest first, since that is what emptied the table.
+    if (this.#untold < this.#limit) this.#integer(0x20, 5, this.#untold)
+    this.#integer(0x20, 5, this.#limit)
+    this.#untold = -1
+  }
+
+  status(status: number): void {
+    const index = indexOfStatus(status)
+    if (index > 0) this.#integer(0x80, 7, index)
+    else this.field(':status', String(status))
+  }
+
+  /** A field whose name is in lower case. */
+  field(name: string, value: string): void {
+    this.#write(`${name}: ${value}`, name, value)
+  }
+
+  /** `Name: value`, whatever the case of the name and the spaces around the value. */
+  line(line: string): void {
+    const place = this.#places.get(line)
+    if (place !== undefined) {
+      this.#integer(0x80, 7, STATIC_FIELDS + this.#inserted - place)
+      return
+    }
+    const colon = line.indexOf(':')
+    this.#literal(line, line.slice(0, colon).toLowerCase(), unpadded(line.slice(colon + 1)))
+  }
+
+  #write(line: string, name: string, value: string): void {
+    const place = this.#places.get(line)
+    if (place === undefined) this.#literal(line, name, value)
+    else this.#integer(0x80, 7, STATIC_FIELDS + this.#inserted - place)
+  }
+
+  #literal(line: string, name: string, value: string): void {
+    const size = name.length + value.length + FIELD_OVERHEAD
+    const isKept = size <= Math.min(LARGEST_KEPT, this.#limit) && !UNLIKE.has(name)
+    const index = indexOfName(name)
+    // Room for everything as it is, which is the longest that it is written.
+    this.#reserve(name.length + value.length + 16)
+    if (SECRET.has(name)) this.#integer(0x10, 4, index)
+    else if (isKept) this.#integer(0x40, 6, index)
+    else this.#integer(0, 4, index)
+    if (index === 0) this.#text(name)
+    this.#text(value)
+    if (isKept && !SECRET.has(name)) this.#insert(line, size)
+  }
+
+  #insert(line: string, size: number): void {
+    this.#evict(this.#limit - size)
+    this.#places.set(line, this.#inserted++)
+    this.#lines.push(line)
+    this.#sizes.push(size)
+    this.#size += size
+  }
+
+  #evict(size: number): void {
+    while (this.#size > size) {
+      const at = this.#oldest++
+      const line = this.#lines[at] as string
+      this.#size -= this.#sizes[at] as number
+      const place = this.#inserted - (this.#lines.length - at)
+      if (this.#places.get(line) === place) this.#places.delete(line)
+    }
+    if (this.#oldest < 128) return
+    this.#lines = this.#lines.slice(this.#oldest)
+    this.#sizes = this.#sizes.slice(this.#oldest)
+    this.#oldest = 0
+  }
+
+  #text(text: string): void {
+    const coded = huffmanLength(text)
+    if (coded < text.length) {
+      this.#integer(0x80, 7, coded)
+      this.length = encodeHuffman(text, this.bytes, this.length)
+      return
+    }
+    this.#integer(0, 7, text.length)
+    const { bytes, length } = this
+    if (text.length > 32) bytes.write(text, length, 'latin1')
+    else for (let i = 0; i < text.length; i++) bytes[length + i] = text.charCodeAt(i)
+    this.length = length + text.length
+  }
+
+  #integer(flags: number, bits: number, value: number): void {
+    this.#reserve(8)
+    const { bytes } = this
+    const most = (1 << bits) - 1
+    if (value < most) {
+      bytes[this.length++] = flags | value
+      return
+    }
+    bytes[this.length++] = flags | most
+    let rest = value - most
+    for (; rest >= 128; rest >>>= 7) bytes[this.length++] = (rest & 127) | 128
+    bytes[this.length++] = rest
+  }
+
+  #reserve(octets: number): void {
+    if (this.length + octets <= this.bytes.length) return
+    const larger = Buffer.allocUnsafeSlow(Math.max(this.length + octets, this.bytes.length * 2))
+    this.bytes.copy(larger, 0, 0, this.length)
+    this.bytes = larger
+    shared = larger
+  }
+}
+
+/** One for all connections: a block is written and taken before the next one begins. */
+let shared: Buffer = Buffer.allocUnsafeSlow(4_096)

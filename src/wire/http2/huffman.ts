@@ -1,0 +1,150 @@
+// HOT PATH: text of header fields in the code of RFC 7541 §5.2. Guarded by bench/proxy.ts.
+// Liberties: tables are made once; four bits are read at a time, and nothing is allocated.
+
+/**
+ * How long the code of each octet is (RFC 7541, appendix B), and that of the end of text. The code
+ * is canonical: codes of the same length follow each other in the order of their octets, and longer
+ * ones begin where the shorter ones end.
+ */
+// biome-ignore format: as many in a line as rows have in the octet's table
+const LENGTHS: readonly number[] = [
+  13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+  28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+  6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
+  5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
+  13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+  7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
+  15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5,
+  6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
+  20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+  24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+  22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+  21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+  26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+  19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+  20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+  26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+  30,
+]
+const END_OF_TEXT = 256
+const LONGEST = 30
+
+const LENGTH_OF: Uint8Array = Uint8Array.from(LENGTHS.slice(0, END_OF_TEXT))
+const CODE_OF: Uint32Array = new Uint32Array(END_OF_TEXT)
+
+const NODE = 0xff
+const HAS_OCTET = 0x100
+const FAILS = 0x200
+/** No more than seven bits since the last octet, all ones: the text may end here (§5.2). */
+const MAY_END = 0x400
+
+/**
+ * What four bits lead to, at the node that was reached times 16 plus the bits: the next node, the
+ * octet that ended on the way in the upper half, and the flags above.
+ */
+const STEPS: Uint32Array = makeSteps()
+
+function makeSteps(): Uint32Array {
+  // The children of each node: another node, or below 0 what ends there.
+  const children: number[] = [0, 0]
+  const depths = [0]
+  const areOnes = [true]
+  let code = 0
+  for (let length = 1; length <= LONGEST; length++) {
+    code *= 2
+    for (let octet = 0; octet <= END_OF_TEXT; octet++) {
+      if (LENGTHS[octet] !== length) continue
+      if (octet < END_OF_TEXT) CODE_OF[octet] = code
+      let node = 0
+      for (let bit = length - 1; bit >= 0; bit--) {
+        const at = node * 2 + ((code >>> bit) & 1)
+        if (bit === 0) children[at] = -1 - octet
+        else {
+          if (children[at] === 0) {
+            children[at] = depths.length
+            children.push(0, 0)
+            depths.push((depths[node] as number) + 1)
+            areOnes.push((areOnes[node] as boolean) && at % 2 === 1)
+          }
+          node = children[at] as number
+        }
+      }
+      code++
+    }
+  }
+  const steps = new Uint32Array(depths.length * 16)
+  for (let from = 0; from < depths.length; from++)
+    for (let bits = 0; bits < 16; bits++) {
+      let node = from
+      let step = 0
+      for (let bit = 3; bit >= 0; bit--) {
+        const child = children[node * 2 + ((bits >>> bit) & 1)] as number
+        if (child >= 0) node = child
+        else {
+          step |= child === -1 - END_OF_TEXT ? FAILS : HAS_OCTET | ((-1 - child) << 16)
+          node = 0
+        }
+      }
+      if (areOnes[node] === true && (depths[node] as number) < 8) step |= MAY_END
+      steps[from * 16 + bits] = step | node
+    }
+  return steps
+}
+
+/**
+ * Writes the text that `bytes` are the code of to `out` at `to`, and returns where it ends, or -1
+ * where they are no code. There must be room for eight octets of text for each five of code.
+ */
+export function decodeHuffman(
+  bytes: Uint8Array,
+  from: number,
+  end: number,
+  out: Uint8Array,
+  to: number,
+): number {
+  let at = to
+  let step = MAY_END
+  for (let i = from; i < end; i++) {
+    const octet = bytes[i] as number
+    step = STEPS[((step & NODE) << 4) | (octet >> 4)] as number
+    if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
+    if ((step & FAILS) !== 0) return -1
+    step = STEPS[((step & NODE) << 4) | (octet & 15)] as number
+    if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
+    if ((step & FAILS) !== 0) return -1
+  }
+  return (step & MAY_END) === 0 ? -1 : at
+}
+
+/** How many octets the code of a text of one octet per character has. */
+export function huffmanLength(text: string): number {
+  let bits = 0
+  for (let i = 0; i < text.length; i++) bits += LENGTH_OF[text.charCodeAt(i)] as number
+  return (bits + 7) >> 3
+}
+
+/** Writes the code of a text to `out` at `to`, where there is room for it; returns where it ends. */
+export function encodeHuffman(text: string, out: Uint8Array, to: number): number {
+  let at = to
+  let held = 0
+  let bits = 0
+  for (let i = 0; i < text.length; i++) {
+    const octet = text.charCodeAt(i)
+    const code = CODE_OF[octet] as number
+    let left = LENGTH_OF[octet] as number
+    // Of 30 bits and the 7 that may be held no number has room: they go out in turns.
+    while (left > 0) {
+      const taken = Math.min(left, 8 - bits)
+      left -= taken
+      held = (held << taken) | ((code >>> left) & ((1 << taken) - 1))
+      bits += taken
+      if (bits === 8) {
+        out[at++] = held
+        held = 0
+        bits = 0
+      }
+    }
+  }
+  if (bits > 0) out[at++] = (held << (8 - bits)) | (0xff >> bits)
+  return at
+}

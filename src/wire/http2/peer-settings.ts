@@ -1,0 +1,43 @@
+import {
+  DEFAULT_WINDOW,
+  ENABLE_PUSH,
+  FLOW_CONTROL_ERROR,
+  FRAME_SIZE_ERROR,
+  HEADER_TABLE_SIZE,
+  INITIAL_WINDOW_SIZE,
+  LARGEST_FRAME,
+  LARGEST_WINDOW,
+  MAX_FRAME_SIZE,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+  SMALLEST_FRAME,
+} from './protocol.ts'
+
+/** What the other side has told of itself (RFC 9113 §6.5.2). */
+export class PeerSettings {
+  tableSize = 4_096
+  window = DEFAULT_WINDOW
+  frame = SMALLEST_FRAME
+
+  /** Reads the payload of a SETTINGS frame; returns the error that it is, or NO_ERROR. */
+  read(bytes: Buffer, from: number, end: number): number {
+    if ((end - from) % 6 !== 0) return FRAME_SIZE_ERROR
+    for (let at = from; at < end; at += 6) {
+      const error = this.#set(bytes.readUInt16BE(at), bytes.readUInt32BE(at + 2))
+      if (error !== NO_ERROR) return error
+    }
+    return NO_ERROR
+  }
+
+  #set(id: number, value: number): number {
+    if (id === HEADER_TABLE_SIZE) this.tableSize = value
+    else if (id === INITIAL_WINDOW_SIZE) {
+      if (value > LARGEST_WINDOW) return FLOW_CONTROL_ERROR
+      this.window = value
+    } else if (id === MAX_FRAME_SIZE) {
+      if (value < SMALLEST_FRAME || value > LARGEST_FRAME) return PROTOCOL_ERROR
+      this.frame = value
+    } else if (id === ENABLE_PUSH && value > 1) return PROTOCOL_ERROR
+    return NO_ERROR
+  }
+}

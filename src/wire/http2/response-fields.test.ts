@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type FieldLines, fieldLine, NO_LINES, NO_NAMES, nameSet } from '../http1/field-lines.ts'
+import { HEAD_LIMITS } from '../http1/message.ts'
+import { ResponseHead, readResponseHead } from '../http1/response-head.ts'
+import { FieldBlock } from './field-block.ts'
+import { HpackDecoder } from './hpack-decoder.ts'
+import { HpackEncoder } from './hpack-encoder.ts'
+import { encodeReply, encodeResponse } from './response-fields.ts'
+
+function responseOf(text: string, method = 'GET'): ResponseHead {
+  const head = new ResponseHead()
+  const bytes = Buffer.from(text, 'latin1')
+  assert.equal(readResponseHead(bytes, 0, bytes.length, HEAD_LIMITS, method, head), bytes.length)
+  return head
+}
+
+/** The lines that a client reads, twice: the second time most come from the table. */
+function linesOf(encode: (encoder: HpackEncoder) => void): readonly string[] {
+  const encoder = new HpackEncoder()
+  const decoder = new HpackDecoder(100_000)
+  const block = new FieldBlock()
+  const [first, second] = [1, 2].map(() => {
+    encode(encoder)
+    assert.ok(decoder.read(encoder.bytes, 0, encoder.length, block))
+    return block.bytes.toString('latin1', 0, block.length).split('\r\n').slice(0, -1)
+  })
+  assert.deepEqual(first, second)
+  return first as readonly string[]
+}
+
+const withoutDate = (lines: readonly string[]) => lines.filter((line) => !line.startsWith('date:'))
+
+describe('responses on their way to a client of HTTP/2', () => {
+  for (const [name, text, expected] of [
+    [
+      'names in lower case, nothing of the connection',
+      'HTTP/1.1 200 OK\r\nX-A: 1\r\nConnection: x-hop\r\nX-Hop: 1\r\nKeep-Alive: 5\r\nContent-Length: 3\r\n\r\n',
+      [':status: 200', 'x-a: 1', 'content-length: 3'],
+    ],
+    [
+      'repeated fields stay apart',
+      'HTTP/1.1 200 OK\r\nset-cookie: a\r\nset-cookie: b\r\ntransfer-encoding: chunked\r\n\r\n',
+      [':status: 200', 'set-cookie: a', 'set-cookie: b'],
+    ],
+    ['204 has no length', 'HTTP/1.1 204 No\r\nx-a: 1\r\n\r\n', [':status: 204', 'x-a: 1']],
+    ['205 has none either', 'HTTP/1.1 205 R\r\ncontent-length: 3\r\n\r\n', [':status: 205']],
+    [
+      'spaces around values are none of them',
+      'HTTP/1.1 403 No\r\nX-A:1\r\nX-B: \t 2 \r\nX-C:\r\nContent-Length: 0\r\n\r\n',
+      [':status: 403', 'x-a: 1', 'x-b: 2', 'x-c: ', 'content-length: 0'],
+    ],
+    [
+      'trailers are announced where they can come',
+      'HTTP/1.1 200 OK\r\ntrailer: x\r\ntransfer-encoding: chunked\r\n\r\n',
+      [':status: 200', 'trailer: x'],
+    ],
+  ] as const) {
+    it(name, () => {
+      const head = responseOf(text)
+      const lines = linesOf((encoder) => encodeResponse(encoder, head, NO_NAMES, NO_LINES))
+      assert.deepEqual(withoutDate(lines), expected)
+    })
+  }
+
+  it('what policies remove and add', () => {
+    const head = responseOf('HTTP/1.1 200 OK\r\nServer: x\r\ncontent-length: 0\r\n\r\n')
+    const added = fieldLine('X-Added', 'a:b ') as FieldLines
+    const dropped = nameSet(['server'])
+    const lines = linesOf((encoder) => encodeResponse(encoder, head, dropped, added))
+    assert.deepEqual(withoutDate(lines), [':status: 200', 'content-length: 0', 'x-added: a:b'])
+  })
+
+  it('a date is there, once', () => {
+    const head = responseOf('HTTP/1.1 200 OK\r\n\r\n')
+    const lines = linesOf((encoder) => encodeResponse(encoder, head, NO_NAMES, NO_LINES))
+    assert.equal(lines.filter((line) => line.startsWith('date: ')).length, 1)
+    const reply = linesOf((encoder) => encodeReply(encoder, 403, NO_LINES, 2))
+    assert.deepEqual(withoutDate(reply), [':status: 403', 'content-length: 2'])
+    assert.equal(reply.length, 3)
+  })
+})

@@ -1,0 +1,117 @@
+// HOT PATH: what all streams of a connection write to. Guarded by bench/proxy.ts.
+// Liberties: everything that is written while the system's events are looked at leaves in one write.
+
+import type { Socket } from 'node:net'
+import type { FloodGuard } from './flood-guard.ts'
+import { FrameOutput } from './frame-output.ts'
+import { HpackEncoder } from './hpack-encoder.ts'
+import type { PeerSettings } from './peer-settings.ts'
+import { DEFAULT_WINDOW, LARGEST_WINDOW } from './protocol.ts'
+import type { SharedOutput, StreamOutput } from './stream-output.ts'
+
+/** Whoever has the streams. */
+export interface OutputEvents {
+  sent(output: StreamOutput): void
+  drained(output: StreamOutput): void
+}
+
+export class ServerOutput implements SharedOutput {
+  readonly frames: FrameOutput
+  readonly encoder: HpackEncoder = new HpackEncoder()
+  window: number = DEFAULT_WINDOW
+  readonly #socket: Socket
+  readonly #peer: PeerSettings
+  readonly #guard: FloodGuard
+  readonly #events: OutputEvents
+  readonly #broke: (error: unknown) => void
+  #flushing: StreamOutput[] = []
+  #waiting = new Set<StreamOutput>()
+  #isScheduled = false
+
+  constructor(
+    socket: Socket,
+    peer: PeerSettings,
+    guard: FloodGuard,
+    events: OutputEvents,
+    broke: (error: unknown) => void,
+  ) {
+    this.frames = new FrameOutput(socket)
+    this.#socket = socket
+    this.#peer = peer
+    this.#guard = guard
+    this.#events = events
+    this.#broke = broke
+  }
+
+  get mostFrame(): number {
+    return this.#peer.frame
+  }
+
+  get isCongested(): boolean {
+    return this.#socket.writableNeedDrain
+  }
+
+  schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#leave)
+  }
+
+  flushLater(output: StreamOutput): void {
+    this.#flushing.push(output)
+    this.schedule()
+  }
+
+  wait(output: StreamOutput): void {
+    this.#waiting.add(output)
+  }
+
+  sent(output: StreamOutput): void {
+    this.#events.sent(output)
+  }
+
+  drained(output: StreamOutput): void {
+    this.#events.drained(output)
+  }
+
+  /** The client has room for more on all streams together; false where that is too much. */
+  grow(octets: number): boolean {
+    this.window += octets
+    if (this.window > LARGEST_WINDOW) return false
+    this.pump()
+    return true
+  }
+
+  /** There may be room again: whoever waits goes on, each in turn. */
+  pump(): void {
+    if (this.#waiting.size === 0) return
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const output of waiting) output.pump()
+  }
+
+  /** The same for one stream. */
+  pumpOne(output: StreamOutput): void {
+    if (this.#waiting.delete(output)) output.pump()
+  }
+
+  /** Gives all that there is to the socket. */
+  write(): void {
+    this.#guard.expect(this.frames.length)
+    if (!this.#socket.destroyed && !this.#socket.writableEnded) this.frames.write()
+  }
+
+  readonly #leave = (): void => {
+    this.#isScheduled = false
+    try {
+      const flushing = this.#flushing
+      if (flushing.length > 0) {
+        this.#flushing = []
+        for (const output of flushing) output.flush()
+      }
+      this.write()
+    } catch (error) {
+      this.#broke(error)
+    }
+  }
+}

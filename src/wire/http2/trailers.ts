@@ -1,0 +1,29 @@
+import { BODY_LIMITS } from '../http1/chunked.ts'
+import { HIDDEN, isForbiddenTrailer } from '../http1/field-names.ts'
+import { beginFields, Fields, fieldName, readFields } from '../http1/fields.ts'
+import { refuse } from '../http1/refusals.ts'
+import { type FieldBlock, makeRoom, nameStart } from './field-block.ts'
+
+const COLON = 0x3a
+
+/** A trailer section as HTTP/1.1 reads it, its forbidden fields hidden; or a refusal. */
+export function readHttp2Trailers(block: FieldBlock): Fields | number {
+  if (block.verdict < 0) return block.verdict
+  if (block.isTooLarge || block.length + 2 > BODY_LIMITS.trailers)
+    return refuse('trailers-too-large')
+  // RFC 9113 §8.1: no pseudo-header comes this late.
+  for (let i = 0; i < block.count; i++)
+    if (block.bytes[nameStart(block, i)] === COLON) return refuse('bad-header-name')
+  makeRoom(block, 2)
+  const end = block.length + 2
+  block.bytes.write('\r\n', block.length, 'latin1')
+  const trailers = new Fields()
+  beginFields(trailers, 0)
+  const at = readFields(trailers, block.bytes, 0, end, BODY_LIMITS.trailerFields)
+  if (at < 0) return at
+  if (at !== end) return refuse('bad-header-value')
+  trailers.text = block.bytes.toString('latin1', 0, end)
+  for (let i = 0; i < trailers.count; i++)
+    if (isForbiddenTrailer(fieldName(trailers, i).toLowerCase())) trailers.kinds[i] = HIDDEN
+  return trailers
+}
