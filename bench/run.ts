@@ -9,6 +9,7 @@ import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
 import { jwt } from './jwt.ts'
 import { match } from './match.ts'
+import { protobuf } from './protobuf.ts'
 import { proxy } from './proxy.ts'
 import { type Report, renderReport } from './report.ts'
 import { stalls } from './stalls.ts'
@@ -25,6 +26,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['stalls', stalls],
   ['jwt', jwt],
   ['telemetry', telemetry],
+  ['protobuf', protobuf],
   ['upstream', upstream],
   ['proxy', proxy],
   ['authorization', authorization],

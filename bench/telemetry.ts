@@ -1,10 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 import { requestDuration, requests } from '../src/telemetry/definitions/requests.ts'
-import {
-  type ExpositionFormat,
-  type MetricView,
-  renderMetrics,
-} from '../src/telemetry/exposition.ts'
+import { type ExpositionFormat, type MetricView, rendererOf } from '../src/telemetry/exposition.ts'
 import type { HistogramKind } from '../src/telemetry/histogram.ts'
 import { createLogger, type LogFields } from '../src/telemetry/log.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
@@ -20,7 +16,7 @@ import { nanoseconds, type Report, type Table, type Target } from './report.ts'
 /** What a request pays for being counted, logged and traced, and what a scrape costs. */
 export async function telemetry(): Promise<Report> {
   const perRequest = await measure([...counting(), ...logging(), ...tracing()])
-  const scrapes = await measure(scraping())
+  const scrapes = await measure(await scraping())
   const cost = (name: string) => perRequest.get(name) ?? NOTHING
   return {
     intro: [
@@ -228,7 +224,7 @@ function tracing(): readonly Contender[] {
   ]
 }
 
-function scraping(): readonly Contender[] {
+async function scraping(): Promise<readonly Contender[]> {
   const metrics = createMetrics({ histograms: 'both' })
   const counters = metrics.counter(requests)
   const histograms = metrics.histogram(requestDuration)
@@ -244,15 +240,21 @@ function scraping(): readonly Contender[] {
   }
   const views = [...metrics.read()]
   const only = (name: string) => views.filter(({ definition }) => definition.name === name)
-  const scrape = (name: string, read: () => Iterable<MetricView>, format: ExpositionFormat) =>
-    contender(name, (times) => {
+  const scrape = async (
+    name: string,
+    read: () => Iterable<MetricView>,
+    format: ExpositionFormat,
+  ) => {
+    const render = await rendererOf(format)
+    return contender(name, (times) => {
       for (let i = 0; i < times; i++) {
-        for (const piece of renderMetrics(read(), format)) sink.count += piece.length
+        for (const piece of render(read())) sink.count += piece.length
       }
     })
+  }
   const counted = only('portcullis_requests_total')
   const observed = only('portcullis_request_duration_seconds')
-  return [
+  return Promise.all([
     scrape(SCRAPE, () => counted, 'prometheus'),
     scrape('2,000 counters, OpenMetrics', () => counted, 'openmetrics'),
     scrape('2,000 counters, protobuf', () => counted, 'protobuf'),
@@ -262,7 +264,7 @@ function scraping(): readonly Contender[] {
       for (let i = 0; i < times; i++) sink.count += metrics.snapshot().length
     }),
     scrape('4 workers merged, text', fourWorkers(metrics.snapshot()), 'prometheus'),
-  ]
+  ])
 }
 
 function fourWorkers(snapshot: ReturnType<ReturnType<typeof createMetrics>['snapshot']>) {

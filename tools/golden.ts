@@ -14,6 +14,7 @@ import { importTable } from './import-table.ts'
 import { internalErrorsPage } from './internal-errors-page.ts'
 import { limitsPage } from './limits-page.ts'
 import { proofsPage } from './proofs-page.ts'
+import { protobufCode } from './protobuf-code.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 import { testFileReference } from './test-file-reference.ts'
 
@@ -33,6 +34,7 @@ export const GENERATORS: readonly Generator[] = [
   resourceReference,
   limitsPage,
   proofsPage,
+  protobufCode,
   telemetryPages,
   testFileReference,
 ]

@@ -8,7 +8,7 @@ import {
   CONTENT_TYPES,
   chooseFormat,
   type MetricView,
-  renderMetrics,
+  rendererOf,
 } from '../telemetry/exposition.ts'
 import { decisionAnswers, type FindDecisions } from './decisions.ts'
 import { type Answer, json, text } from './servers.ts'
@@ -31,10 +31,11 @@ export function metricsAnswers(
       '/metrics',
       async (request, response) => {
         const format = chooseFormat(request.headers.accept)
+        const render = await rendererOf(format)
         const metrics = await read()
         response.writeHead(200, { 'content-type': CONTENT_TYPES[format] })
         // Piece by piece, so that a slow scraper does not hold a copy of everything.
-        await pipeline(Readable.from(renderMetrics(metrics, format)), response)
+        await pipeline(Readable.from(render(metrics)), response)
       },
     ],
   ])

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ALL_METRICS, CATALOGUE } from './catalogue.ts'
 import type { MetricDefinition } from './definition.ts'
-import { renderMetrics } from './exposition.ts'
+import { rendererOf } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 
 /** Most series of a metric that only closed labels can make: they cannot be folded. */
@@ -50,11 +50,12 @@ describe('the catalogue', () => {
     assert.equal([...createMetrics().read()].length, ALL_METRICS.length)
   })
 
-  it('has metrics that are planned, of which a scrape tells nothing', () => {
+  it('has metrics that are planned, of which a scrape tells nothing', async () => {
     const planned = ALL_METRICS.filter(({ isPlanned }) => isPlanned === true)
     assert.ok(planned.some(isCountedFromZero), 'such as would be told before their first event')
     for (const format of ['prometheus', 'openmetrics', 'protobuf'] as const) {
-      const pieces = renderMetrics(createMetrics().read(), format)
+      const render = await rendererOf(format)
+      const pieces = render(createMetrics().read())
       const scraped = Array.from(pieces, (piece) => Buffer.from(piece).toString('latin1')).join('')
       assert.match(scraped, /portcullis_config_reloads/)
       assert.deepEqual(

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { configInfo } from './definitions/configuration.ts'
 import { requestDuration, requests } from './definitions/requests.ts'
-import { renderMetrics } from './exposition.ts'
+import { rendererOf } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 import { watchProcess } from './process-metrics.ts'
 
@@ -49,8 +49,9 @@ describe('the parser of Prometheus, in Python', { skip }, () => {
   for (const value of [0.0001, 0.3, 1000]) duration.observe(value)
 
   for (const format of ['prometheus', 'openmetrics'] as const) {
-    it(`reads a whole scrape as ${format}`, () => {
-      const text = [...renderMetrics(metrics.read(), format)].join('')
+    it(`reads a whole scrape as ${format}`, async () => {
+      const render = await rendererOf(format)
+      const text = [...render(metrics.read())].join('')
       const { stdout, stderr } = python(PROGRAM, [format], text)
       assert.equal(stderr, '')
       const families = JSON.parse(stdout) as readonly ParsedFamily[]

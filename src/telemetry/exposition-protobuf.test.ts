@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { BinaryReader } from '@bufbuild/protobuf/wire'
+import { decodeDelimitedByPeer } from '../../test/proxy/protobuf-peer.ts'
 import { defineCounter } from './counter.ts'
 import { seriesFolded } from './definitions/telemetry.ts'
-import { renderMetrics } from './exposition.ts'
+import { renderProtobuf } from './exposition-protobuf.ts'
 import { defineHistogram, type HistogramKind } from './histogram.ts'
 import { label } from './label.ts'
 import { createMetrics, type Metrics } from './metrics.ts'
@@ -38,7 +38,7 @@ function histogramOf(kind: HistogramKind, values: readonly number[]): Message {
   return metric['histogram'] as Message
 }
 
-const CREATED = { seconds: 1_770_091_506n, nanos: 250_000_000 }
+const CREATED = { seconds: '1770091506', nanos: 250_000_000 }
 
 describe('the protobuf format', () => {
   it('is a message for each metric behind its length', () => {
@@ -55,10 +55,13 @@ describe('the protobuf format', () => {
         help: 'Requests.',
         type: 0,
         metric: [
-          { label: [{ name: 'route', value: 'a' }], counter: { value: 2.5, created: CREATED } },
+          {
+            label: [{ name: 'route', value: 'a' }],
+            counter: { value: 2.5, createdTimestamp: CREATED },
+          },
           {
             label: [{ name: 'route', value: 'ü"\ufffd'.repeat(100) }],
-            counter: { value: 1, created: CREATED },
+            counter: { value: 1, createdTimestamp: CREATED },
           },
         ],
       },
@@ -70,14 +73,14 @@ describe('the protobuf format', () => {
         metric: [
           {
             histogram: {
-              count: 1n,
-              sum: 0.75,
+              sampleCount: '1',
+              sampleSum: 0.75,
               bucket: [
-                { cumulativeCount: 0n, upperBound: 0.5 },
-                { cumulativeCount: 1n, upperBound: 1 },
-                { cumulativeCount: 1n, upperBound: Number.POSITIVE_INFINITY },
+                { cumulativeCount: '0', upperBound: 0.5 },
+                { cumulativeCount: '1', upperBound: 1 },
+                { cumulativeCount: '1', upperBound: Number.POSITIVE_INFINITY },
               ],
-              created: CREATED,
+              createdTimestamp: CREATED,
             },
           },
         ],
@@ -108,92 +111,26 @@ describe('the protobuf format', () => {
       assert.equal(histogram['bucket'], undefined)
       assert.equal(histogram['schema'], 3)
       assert.equal(histogram['zeroThreshold'], 2 ** -128)
-      assert.equal(histogram['zeroCount'], zero)
+      assert.equal(histogram['zeroCount'], String(zero))
       assert.deepEqual(
-        histogram['span'],
+        histogram['positiveSpan'],
         spans.map(([offset, length]) => ({ offset, length })),
       )
-      assert.deepEqual(histogram['delta'] ?? [], deltas)
+      assert.deepEqual(histogram['positiveDelta'] ?? [], deltas.map(String))
     })
   }
 
   it('has both kinds of buckets if asked', () => {
     const histogram = histogramOf('both', [0.75])
     assert.equal((histogram['bucket'] as Message[]).length, 3)
-    assert.deepEqual(histogram['delta'], [1n])
+    assert.deepEqual(histogram['positiveDelta'], ['1'])
   })
 })
 
-/** What of a message is read how; an array stands for a repeated field. */
-type Message = { [name: string]: unknown }
-type Shape = { readonly [field: number]: readonly [name: string, read: Read | readonly [Read]] }
-type Read =
-  | Shape
-  | 'string'
-  | 'uint32'
-  | 'uint64'
-  | 'int64'
-  | 'int32'
-  | 'double'
-  | 'sint32'
-  | 'sint64'
+type Message = { readonly [name: string]: unknown }
 
-const TIMESTAMP: Shape = { 1: ['seconds', 'int64'], 2: ['nanos', 'int32'] }
-const FAMILY: Shape = {
-  1: ['name', 'string'],
-  2: ['help', 'string'],
-  3: ['type', 'int32'],
-  4: [
-    'metric',
-    [
-      {
-        1: ['label', [{ 1: ['name', 'string'], 2: ['value', 'string'] }]],
-        3: ['counter', { 1: ['value', 'double'], 3: ['created', TIMESTAMP] }],
-        7: [
-          'histogram',
-          {
-            1: ['count', 'uint64'],
-            2: ['sum', 'double'],
-            3: ['bucket', [{ 1: ['cumulativeCount', 'uint64'], 2: ['upperBound', 'double'] }]],
-            5: ['schema', 'sint32'],
-            6: ['zeroThreshold', 'double'],
-            7: ['zeroCount', 'uint64'],
-            12: ['span', [{ 1: ['offset', 'sint32'], 2: ['length', 'uint32'] }]],
-            13: ['delta', ['sint64']],
-            15: ['created', TIMESTAMP],
-          },
-        ],
-      },
-    ],
-  ],
-  5: ['unit', 'string'],
-}
-
+/** As another implementation of protobuf reads it. */
 function scrape(metrics: Metrics): readonly Message[] {
-  const reader = new BinaryReader(
-    Buffer.concat([...renderMetrics(metrics.read(), 'protobuf')] as Uint8Array[]),
-  )
-  const families: Message[] = []
-  while (reader.pos < reader.len) families.push(readMessage(reader, FAMILY, reader.uint32()))
-  return families
-}
-
-function readMessage(reader: BinaryReader, shape: Shape, length: number): Message {
-  const message: Message = {}
-  for (const end = reader.pos + length; reader.pos < end; ) {
-    const [field] = reader.tag()
-    const known = shape[field]
-    assert.ok(known !== undefined, `field ${field}`)
-    const [name, read] = known
-    const kind = Array.isArray(read) ? (read[0] as Read) : (read as Read)
-    const value = readValue(reader, kind)
-    message[name] = Array.isArray(read) ? [...((message[name] ?? []) as unknown[]), value] : value
-  }
-  return message
-}
-
-function readValue(reader: BinaryReader, kind: Read): unknown {
-  if (typeof kind === 'object') return readMessage(reader, kind, reader.uint32())
-  const value = reader[kind]()
-  return kind.endsWith('64') ? BigInt(value) : value
+  const bytes = Buffer.concat([...renderProtobuf(metrics.read())])
+  return decodeDelimitedByPeer('io.prometheus.client.MetricFamily', bytes)
 }

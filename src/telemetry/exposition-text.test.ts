@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { defineCounter } from './counter.ts'
 import { seriesFolded } from './definitions/telemetry.ts'
-import type { ExpositionFormat } from './exposition.ts'
-import { renderMetrics } from './exposition.ts'
+import { renderOpenMetrics, renderPrometheus } from './exposition-text.ts'
 import { defineGauge, defineInfo } from './gauge.ts'
 import { defineHistogram, type HistogramKind } from './histogram.ts'
 import { label } from './label.ts'
@@ -35,7 +34,9 @@ const time = defineHistogram({
 })
 const unused = defineGauge({ name: 'test_unused', help: 'Unused.', labels: [] })
 
-function scrape(format: ExpositionFormat, histograms: HistogramKind = 'classic'): string {
+type TextFormat = 'prometheus' | 'openmetrics'
+
+function scrape(format: TextFormat, histograms: HistogramKind = 'classic'): string {
   const catalogue = [requests, bytes, open, build, time, unused, seriesFolded]
   const metrics = createMetrics({ catalogue, histograms })
   const slice = metrics.counter(requests).of({ route: 'a"b\\c' })
@@ -46,7 +47,8 @@ function scrape(format: ExpositionFormat, histograms: HistogramKind = 'classic')
   metrics.gauge(build).at({ version: '1.2.3' }).set(1)
   const histogram = metrics.histogram(time).at({ route: 'r' })
   for (const value of [0.25, 0.5, 0.75, 3]) histogram.observe(value)
-  return [...renderMetrics(metrics.read(), format)].join('')
+  const render = format === 'openmetrics' ? renderOpenMetrics : renderPrometheus
+  return [...render(metrics.read())].join('')
 }
 
 describe('the text format of Prometheus', () => {
@@ -133,7 +135,7 @@ describe('a scrape', () => {
         .of({ route: `route ${i}` })
         .at('2xx')
         .inc()
-    const pieces = renderMetrics(metrics.read(), 'prometheus')[Symbol.iterator]()
+    const pieces = renderPrometheus(metrics.read())[Symbol.iterator]()
     const first = pieces.next().value as string
     assert.ok(first.length > 32_000 && first.length < 33_000)
     family.of({ route: 'route 1999' }).at('2xx').inc()

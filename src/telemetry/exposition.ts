@@ -1,6 +1,5 @@
 import type { MetricDefinition } from './definition.ts'
 import type { ExponentialBuckets } from './exponential.ts'
-import { renderProtobuf } from './exposition-protobuf.ts'
 import { renderOpenMetrics, renderPrometheus } from './exposition-text.ts'
 
 /** A metric to be told: one of this process, or one made of those of several workers. */
@@ -41,12 +40,12 @@ export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
 }
 
 /** Pieces of some 32 KiB, made as they are asked for: whoever writes them may wait in between. */
-export function renderMetrics(
-  metrics: Iterable<MetricView>,
-  format: ExpositionFormat,
-): Iterable<string | Uint8Array> {
-  if (format === 'protobuf') return renderProtobuf(metrics)
-  return format === 'openmetrics' ? renderOpenMetrics(metrics) : renderPrometheus(metrics)
+export type MetricRenderer = (metrics: Iterable<MetricView>) => Iterable<string | Uint8Array>
+
+/** What writes protobuf is loaded with the first scrape that asks for it. */
+export async function rendererOf(format: ExpositionFormat): Promise<MetricRenderer> {
+  if (format === 'protobuf') return (await import('./exposition-protobuf.ts')).renderProtobuf
+  return format === 'openmetrics' ? renderOpenMetrics : renderPrometheus
 }
 
 /**

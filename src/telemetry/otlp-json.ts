@@ -1,4 +1,4 @@
-import { isInt64, KINDS, STATUSES, spanFlags, type TraceSource } from './otlp-protobuf.ts'
+import { isInt64, KINDS, STATUSES, spanFlags, type TraceSource } from './otlp-span.ts'
 import type { AttributeValue, Span } from './trace.ts'
 
 /** One span of ExportTraceServiceRequest as JSON: ids in hexadecimal, 64-bit numbers as strings. */

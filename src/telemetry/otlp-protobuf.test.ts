@@ -2,9 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { fromBinary } from '@bufbuild/protobuf'
+import fc from 'fast-check'
+import { decodeByPeer } from '../../test/proxy/protobuf-peer.ts'
+import { ExportTraceServiceRequestSchema } from '../protobuf/generated/opentelemetry/proto/collector/trace/v1/trace_service_pb.ts'
 import { encodeBatchAsJson, encodeSpanAsJson, rejectedInJson } from './otlp-json.ts'
 import { encodeBatch, encodeSpan, rejectedIn } from './otlp-protobuf.ts'
-import { type ProtobufValue, readProtobuf } from './protobuf-reader.ts'
 import type { Span } from './trace.ts'
 
 const SOURCE = {
@@ -56,41 +59,80 @@ const asJson = () => encodeBatchAsJson([FULL, PLAIN].map(encodeSpanAsJson), SOUR
 describe('spans as protobuf', () => {
   it('hold all that is known', () => {
     const [full, plain] = decode(asProtobuf())
-    assert.deepEqual(
-      [full],
-      [
-        {
-          resource: { 'service.name': 'portcullis' },
-          scope: ['portcullis', '0.1.0'],
-          traceId: FULL.traceId,
-          spanId: FULL.spanId,
-          parentId: 'b7ad6b7169203331',
-          tracestate: 'a=1',
-          name: 'GET /orders',
-          kind: 3n,
-          start: 1_770_091_506_123_456_000n,
-          end: 1_770_091_506_125_000_000n,
-          attributes: {
-            'http.route': '/orders',
-            'http.response.status_code': 503n,
-            negative: -1n,
-            ratio: 0.5,
-            huge: '18446744073709551615',
-            large: 2n ** 62n,
-            yes: true,
-            list: ['a', 'b'],
-          },
-          status: [2n, 'upstream reset'],
-          flags: 0x303,
-        },
-      ],
-    )
+    assert.deepEqual(full, {
+      resource: { 'service.name': { stringValue: 'portcullis' } },
+      scope: SOURCE.scope,
+      traceId: FULL.traceId,
+      spanId: FULL.spanId,
+      parentSpanId: 'b7ad6b7169203331',
+      traceState: 'a=1',
+      name: 'GET /orders',
+      kind: 3,
+      startTimeUnixNano: '1770091506123456000',
+      endTimeUnixNano: '1770091506125000000',
+      attributes: {
+        'http.route': { stringValue: '/orders' },
+        'http.response.status_code': { intValue: '503' },
+        negative: { intValue: '-1' },
+        ratio: { doubleValue: 0.5 },
+        huge: { stringValue: '18446744073709551615' },
+        large: { intValue: '4611686018427387904' },
+        yes: { boolValue: true },
+        list: { arrayValue: { values: [{ stringValue: 'a' }, { stringValue: 'b' }] } },
+      },
+      status: { code: 2, message: 'upstream reset' },
+      flags: 0x303,
+    })
     assert.equal(plain?.name, 'plain')
-    assert.equal(plain?.parentId, '')
+    assert.equal(plain?.parentSpanId, undefined)
     assert.equal(plain?.status, undefined)
     assert.equal(plain?.flags, 3)
   })
+
+  it('are the messages of the generated code, with nothing that it does not know', () => {
+    const property = fc.property(anySpan, (span) => {
+      const written = encodeBatch([encodeSpan(span)], SOURCE)
+      const read = fromBinary(ExportTraceServiceRequestSchema, written)
+      assert.doesNotMatch(stringify(read), /\$unknown/)
+      const [{ spans: [only] = [] } = {}] = read.resourceSpans[0]?.scopeSpans ?? []
+      assert.equal(only?.name, span.name.toWellFormed())
+      assert.equal(only?.startTimeUnixNano, BigInt(span.start) * 1000n)
+      assert.equal(only?.attributes.length, Object.keys(span.attributes).length)
+    })
+    fc.assert(property)
+  })
 })
+
+const anyText = fc.string({ unit: 'binary', maxLength: 200 })
+const anySpan: fc.Arbitrary<Span> = fc.record({
+  traceId: fc.constant(PLAIN.traceId),
+  spanId: fc.constant(PLAIN.spanId),
+  flags: fc.nat(255),
+  parentId: fc.constantFrom('', PLAIN.spanId),
+  isParentRemote: fc.boolean(),
+  tracestate: anyText,
+  kind: fc.constantFrom('internal', 'server', 'client'),
+  name: anyText,
+  start: fc.maxSafeNat(),
+  end: fc.maxSafeNat(),
+  attributes: fc.dictionary(
+    anyText,
+    fc.oneof(
+      anyText,
+      fc.double(),
+      fc.maxSafeInteger(),
+      fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }),
+      fc.boolean(),
+      fc.array(anyText, { maxLength: 3 }),
+    ),
+    { maxKeys: 8 },
+  ),
+  status: fc.constantFrom('unset', 'ok', 'error'),
+  message: anyText,
+})
+
+const stringify = (value: unknown) =>
+  JSON.stringify(value, (_, inner) => (typeof inner === 'bigint' ? String(inner) : inner))
 
 describe('spans as JSON', () => {
   it('hold the same', () => {
@@ -206,71 +248,49 @@ describe('the messages of OpenTelemetry, in Python', { skip }, () => {
   })
 })
 
-type Fields = Map<number, ProtobufValue[]>
-
-function message(value: ProtobufValue | undefined): Fields {
-  const fields = readProtobuf(value as Uint8Array)
-  assert.ok(fields !== undefined)
-  return fields
+interface Decoded {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly Pair[] }
+    readonly scopeSpans: readonly {
+      readonly scope: { readonly name: string; readonly version: string }
+      readonly spans: readonly DecodedSpan[]
+    }[]
+  }[]
 }
 
-function text(value: ProtobufValue | undefined): string {
-  return Buffer.from(value as Uint8Array).toString()
+interface DecodedSpan {
+  readonly traceId: Buffer
+  readonly spanId: Buffer
+  readonly parentSpanId?: Buffer
+  readonly attributes?: readonly Pair[]
+  readonly name: string
+  readonly status?: object
+  readonly flags: number
 }
 
-/** ExportTraceServiceRequest, by its numbers. */
+interface Pair {
+  readonly key: string
+  readonly value: object
+}
+
+/** ExportTraceServiceRequest, as another implementation of protobuf reads it. */
 function decode(body: Uint8Array) {
-  return (message(body).get(1) ?? []).flatMap((bytes) => {
-    const resourceSpans = message(bytes)
-    const resource = attributes(message(resourceSpans.get(1)?.[0]).get(1))
-    return (resourceSpans.get(2) ?? []).flatMap((bytes) => {
-      const scopeSpans = message(bytes)
-      const scope = message(scopeSpans.get(1)?.[0])
-      const names = [text(scope.get(1)?.[0]), text(scope.get(2)?.[0])]
-      return (scopeSpans.get(2) ?? []).map((bytes) => ({
-        resource,
-        scope: names,
-        ...decodeSpan(message(bytes)),
-      }))
-    })
-  })
-}
-
-function decodeSpan(span: Fields) {
-  const hex = (field: number) =>
-    Buffer.from((span.get(field)?.[0] ?? []) as Uint8Array).toString('hex')
-  const time = (field: number) => Buffer.from(span.get(field)?.[0] as Uint8Array).readBigUInt64LE()
-  const status = span.get(15)?.[0]
-  const decoded = status === undefined ? undefined : message(status)
-  return {
-    traceId: hex(1),
-    spanId: hex(2),
-    parentId: hex(4),
-    tracestate: text(span.get(3)?.[0] ?? new Uint8Array()),
-    name: text(span.get(5)?.[0]),
-    kind: span.get(6)?.[0],
-    start: time(7),
-    end: time(8),
-    attributes: attributes(span.get(9)),
-    status: decoded && [decoded.get(3)?.[0], text(decoded.get(2)?.[0])],
-    flags: Buffer.from(span.get(16)?.[0] as Uint8Array).readUInt32LE(),
-  }
-}
-
-function attributes(pairs: readonly ProtobufValue[] = []) {
-  return Object.fromEntries(
-    pairs.map((bytes) => {
-      const pair = message(bytes)
-      return [text(pair.get(1)?.[0]), anyValue(message(pair.get(2)?.[0]))]
-    }),
+  const name = 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest'
+  return decodeByPeer<Decoded>(name, body).resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ scope, spans }) =>
+      spans.map((span) => ({
+        ...span,
+        resource: attributes(resource.attributes),
+        scope,
+        traceId: span.traceId.toString('hex'),
+        spanId: span.spanId.toString('hex'),
+        parentSpanId: span.parentSpanId?.toString('hex'),
+        attributes: attributes(span.attributes),
+      })),
+    ),
   )
 }
 
-function anyValue(value: Fields): unknown {
-  const [[field, [inner]] = [0, []]] = value
-  if (field === 1) return text(inner)
-  if (field === 2) return inner === 1n
-  if (field === 3) return BigInt.asIntN(64, inner as bigint)
-  if (field === 4) return Buffer.from(inner as Uint8Array).readDoubleLE()
-  return (message(inner).get(1) ?? []).map((each) => anyValue(message(each)))
+function attributes(pairs: readonly Pair[] = []) {
+  return Object.fromEntries(pairs.map(({ key, value }) => [key, value]))
 }

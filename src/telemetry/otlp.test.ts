@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import { spansIn } from '../../test/proxy/spans.ts'
 import { createOtlpExporter, type OtlpExporterOptions, type SpanLoss } from './otlp.ts'
 import { createOtlpSend, parseRetryAfter } from './otlp-send.ts'
-import { readProtobuf } from './protobuf-reader.ts'
 import type { Span } from './trace.ts'
 
 const SOURCE = {
@@ -270,11 +270,5 @@ function namesIn(received: Received | undefined): readonly string[] {
     const { resourceSpans } = JSON.parse(received.body.toString())
     return resourceSpans[0].scopeSpans[0].spans.map(({ name }: Span) => name)
   }
-  // resource_spans, scope_spans, spans, name
-  const names = [1, 2, 2, 5].reduce<readonly Uint8Array[]>(
-    (messages, field) =>
-      messages.flatMap((bytes) => (readProtobuf(bytes)?.get(field) ?? []) as Uint8Array[]),
-    [received.body],
-  )
-  return names.map((name) => Buffer.from(name).toString())
+  return spansIn([received.body]).map(({ name }) => name)
 }

@@ -1,6 +1,6 @@
 import { encodeBatchAsJson, encodeSpanAsJson, rejectedInJson } from './otlp-json.ts'
-import { encodeBatch, encodeSpan, rejectedIn, type TraceSource } from './otlp-protobuf.ts'
 import type { OtlpSend, OtlpSendResult } from './otlp-send.ts'
+import type { TraceSource } from './otlp-span.ts'
 import type { Span } from './trace.ts'
 
 /** Why spans were lost: the values of a label of `portcullis_trace_spans_dropped_total`. */
@@ -39,9 +39,14 @@ const LONGEST_WAIT = 300_000
 export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
   const { source, send, encoding = 'protobuf', capacity = 4096, batch = 512 } = options
   const { interval = 1000, attempts = 6, backoff = 1000 } = options
-  const codec = encoding === 'json' ? JSON_CODEC : PROTOBUF_CODEC
+  let codec = encoding === 'json' ? JSON_CODEC : undefined
+  const loading = encoding === 'json' ? undefined : loadProtobufCodec()
+  loading?.then((loaded) => {
+    codec = loaded
+  })
   // Encoded one by one, as they come: a whole batch would hold up the requests of that moment.
-  let queue: Uint8Array[] = []
+  // The first ones may find that there is nothing yet to encode them with.
+  let queue: (Uint8Array | Span)[] = []
   let state: 'idle' | 'scheduled' | 'sending' | 'backing off' = 'idle'
   let timer: NodeJS.Timeout | undefined
   let retry: (() => void) | undefined
@@ -50,7 +55,7 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
   const exportSpan = (span: Span) => {
     if (whenStopped !== undefined) return lose(1, 'stopped', '')
     if (queue.length >= capacity) return lose(1, 'queue-full', '')
-    queue.push(codec.encodeSpan(span))
+    queue.push(codec === undefined ? span : codec.encodeSpan(span))
     if (state === 'idle') {
       state = 'scheduled'
       timer = setTimeout(sendNext, interval).unref()
@@ -65,25 +70,38 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
 
   const sendNext = () => {
     clearTimeout(timer)
-    const spans = queue.slice(0, batch)
-    queue = queue.slice(batch)
-    if (spans.length === 0) {
+    if (queue.length === 0) {
       state = 'idle'
       whenStopped?.()
       return
     }
-    const body = codec.encodeBatch(spans, source)
-    sendBody(body, spans.length, 1)
-  }
-
-  const sendBody = (body: Uint8Array, spans: number, attempt: number) => {
     state = 'sending'
-    send(body, codec.contentType, (result) => onResult(result, body, spans, attempt))
+    if (codec === undefined) {
+      loading?.then(sendNext)
+      return
+    }
+    const { encodeSpan, encodeBatch } = codec
+    const spans = queue
+      .slice(0, batch)
+      .map((span) => (span instanceof Uint8Array ? span : encodeSpan(span)))
+    queue = queue.slice(batch)
+    sendBody(codec, encodeBatch(spans, source), spans.length, 1)
   }
 
-  const onResult = (result: OtlpSendResult, body: Uint8Array, spans: number, attempt: number) => {
+  const sendBody = (by: Codec, body: Uint8Array, spans: number, attempt: number) => {
+    state = 'sending'
+    send(body, by.contentType, (result) => onResult(result, by, body, spans, attempt))
+  }
+
+  const onResult = (
+    result: OtlpSendResult,
+    by: Codec,
+    body: Uint8Array,
+    spans: number,
+    attempt: number,
+  ) => {
     if ('status' in result && result.status >= 200 && result.status < 300) {
-      const rejected = Math.max(0, Math.min(codec.rejected(result.body), spans))
+      const rejected = Math.max(0, Math.min(by.rejected(result.body), spans))
       if (spans > rejected) options.whenExported?.(spans - rejected)
       if (rejected > 0) lose(rejected, 'refused', 'the collector took only a part')
       return proceed()
@@ -103,7 +121,7 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
       return proceed()
     }
     state = 'backing off'
-    retry = () => sendBody(body, spans, attempt + 1)
+    retry = () => sendBody(by, body, spans, attempt + 1)
     timer = setTimeout(retry, waitBefore(attempt, backoff, result)).unref()
   }
 
@@ -148,11 +166,10 @@ interface Codec {
   readonly rejected: (answer: Uint8Array) => number
 }
 
-const PROTOBUF_CODEC: Codec = {
-  contentType: 'application/x-protobuf',
-  encodeSpan,
-  encodeBatch,
-  rejected: rejectedIn,
+/** Loaded with the first collector that gets protobuf. */
+async function loadProtobufCodec(): Promise<Codec> {
+  const { encodeSpan, encodeBatch, rejectedIn } = await import('./otlp-protobuf.ts')
+  return { contentType: 'application/x-protobuf', encodeSpan, encodeBatch, rejected: rejectedIn }
 }
 
 const JSON_CODEC: Codec = {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { defineCounter } from './counter.ts'
 import { seriesFolded } from './definitions/telemetry.ts'
-import { type ExpositionFormat, renderMetrics } from './exposition.ts'
+import { type ExpositionFormat, type MetricView, rendererOf } from './exposition.ts'
 import { defineGauge } from './gauge.ts'
 import { defineHistogram } from './histogram.ts'
 import { label } from './label.ts'
@@ -37,8 +37,8 @@ function worker(number: number): Metrics {
   return metrics
 }
 
-function text(views: Parameters<typeof renderMetrics>[0], format: ExpositionFormat): string {
-  const pieces = [...renderMetrics(views, format)]
+async function text(views: Iterable<MetricView>, format: ExpositionFormat): Promise<string> {
+  const pieces = [...(await rendererOf(format))(views)]
   return Buffer.concat(pieces.map((piece) => Buffer.from(piece as string))).toString('latin1')
 }
 
@@ -49,17 +49,18 @@ function sent(metrics: Metrics) {
 
 describe('a snapshot', () => {
   for (const format of ['prometheus', 'openmetrics', 'protobuf'] as const) {
-    it(`tells the same as its process, as ${format}`, () => {
+    it(`tells the same as its process, as ${format}`, async () => {
       const metrics = worker(1)
-      assert.equal(text(merge([sent(metrics)], catalogue), format), text(metrics.read(), format))
+      const merged = await text(merge([sent(metrics)], catalogue), format)
+      assert.equal(merged, await text(metrics.read(), format))
     })
   }
 })
 
 describe('snapshots of several workers', () => {
-  it('are added, or the lowest or highest is taken', () => {
+  it('are added, or the lowest or highest is taken', async () => {
     const merged = merge([1, 2, 3].map(worker).map(sent), catalogue)
-    const lines = text(merged, 'prometheus').split('\n')
+    const lines = (await text(merged, 'prometheus')).split('\n')
     assert.deepEqual(
       lines.filter((line) => !line.startsWith('#') && line !== ''),
       [

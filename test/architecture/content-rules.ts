@@ -2,7 +2,13 @@ import { isBuiltin } from 'node:module'
 import { codeOf } from './code-only.ts'
 import { importsOf } from './imports.ts'
 import { isTest, isTypeScript, lineAt, type Rule, type SourceFile, type Violation } from './rule.ts'
-import { BROWSER_SAFE, CODE_GENERATOR, EMPTY_NAMES, LONGEST_FILE } from './table.ts'
+import {
+  BROWSER_SAFE,
+  CODE_GENERATOR,
+  EMPTY_NAMES,
+  LONGEST_FILE,
+  NAMED_BY_OTHERS,
+} from './table.ts'
 
 /** Browser-safe files, and all that they load at run time, need nothing that only Node has. */
 export const runsInBrowsers: Rule = (files) => {
@@ -67,6 +73,7 @@ export const staysShort: Rule = (files) =>
 
 export const hasTellingNames: Rule = (files) =>
   files.flatMap(({ path }) => {
+    if (NAMED_BY_OTHERS.test(path)) return []
     const names = path.split('/').map((part) => part.split('.')[0] ?? '')
     const empty = names.find((name) => EMPTY_NAMES.includes(name))
     if (empty !== undefined) {

@@ -56,7 +56,7 @@ describe('external authorization by gRPC', () => {
     assert.deepEqual(attributes.contextExtensions, { team: 'shop' })
     assert.deepEqual(attributes.metadataContext.filterMetadata['who']?.fields, {
       path: { stringValue: '/a/b' },
-      n: { listValue: { values: [{ numberValue: 1 }, { boolValue: true }, {}] } },
+      n: { listValue: { values: [{ numberValue: 1 }, { boolValue: true }, { nullValue: 0 }] } },
     })
     assert.equal(attributes.source.address.socketAddress.address, '127.0.0.1')
   })

@@ -1,4 +1,4 @@
-import { type ProtobufValue, readProtobuf } from '../../src/telemetry/protobuf-reader.ts'
+import { decodeByPeer } from './protobuf-peer.ts'
 
 export interface SeenSpan {
   readonly spanId: string
@@ -7,27 +7,40 @@ export interface SeenSpan {
   readonly attributes: Readonly<Record<string, string | number>>
 }
 
-/** By the numbers of opentelemetry.proto.trace.v1. */
+interface Decoded {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: Span[] }[] }[]
+}
+
+interface Span {
+  readonly spanId: Buffer
+  readonly parentSpanId?: Buffer
+  readonly name: string
+  readonly attributes?: readonly { readonly key: string; readonly value: Value }[]
+}
+
+interface Value {
+  readonly intValue?: string
+  readonly stringValue?: string
+}
+
+/** Of ExportTraceServiceRequests. */
 export function spansIn(bodies: readonly Buffer[]): readonly SeenSpan[] {
-  const inner = (value: ProtobufValue, field: number) =>
-    readProtobuf(value as Uint8Array)?.get(field) ?? []
-  const text = (value: ProtobufValue | undefined, as: BufferEncoding = 'utf8') =>
-    value instanceof Uint8Array ? Buffer.from(value).toString(as) : ''
   return bodies
-    .flatMap((body) => inner(body, 1))
-    .flatMap((resource) => inner(resource, 2))
-    .flatMap((scope) => inner(scope, 2))
-    .map((span) => ({
-      spanId: text(inner(span, 2)[0], 'hex'),
-      parentId: text(inner(span, 4)[0], 'hex'),
-      name: text(inner(span, 5)[0]),
+    .map((body) => decodeByPeer<Decoded>(REQUEST, body))
+    .flatMap(({ resourceSpans }) => resourceSpans)
+    .flatMap(({ scopeSpans }) => scopeSpans)
+    .flatMap(({ spans }) => spans)
+    .map(({ spanId, parentSpanId, name, attributes = [] }) => ({
+      spanId: spanId.toString('hex'),
+      parentId: parentSpanId?.toString('hex') ?? '',
+      name,
       attributes: Object.fromEntries(
-        inner(span, 9).map((pair) => {
-          const value = inner(pair, 2)[0] as ProtobufValue
-          const [number] = inner(value, 3)
-          const own = number === undefined ? text(inner(value, 1)[0]) : Number(number)
-          return [text(inner(pair, 1)[0]), own]
-        }),
+        attributes.map(({ key, value: { intValue, stringValue = '' } }) => [
+          key,
+          intValue === undefined ? stringValue : Number(intValue),
+        ]),
       ),
     }))
 }
+
+const REQUEST = 'opentelemetry.proto.collector.trace.v1.ExportTraceServiceRequest'

@@ -7,7 +7,6 @@ import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
 import { Answers } from './answers.ts'
-import { grpcQuestion, readGrpcAnswer } from './grpc.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
 import type { ExtAuthz } from './schema.ts'
 import { applyChanges, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
@@ -115,7 +114,9 @@ function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: Site): AskVerd
     const place = { policy, field: `protocol.grpc.metadata.${name}`, result: 'any' } as const
     return { name, evaluate: site.compile(text, place)?.evaluate() }
   })
+  const loading = loadGrpc()
   return async (exchange, body) => {
+    const { grpcQuestion, readGrpcAnswer } = await loading
     const variables = variablesOf(exchange)
     const values = told.flatMap(({ name, evaluate }): (readonly [string, Json])[] => {
       const value = evaluate?.(variables)
@@ -132,6 +133,17 @@ function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: Site): AskVerd
     const answer = await ask(exchange, grpcQuestion(exchange, asked, timeout))
     return 'failure' in answer ? { kind: 'failed', detail: answer.failure } : readGrpcAnswer(answer)
   }
+}
+
+/**
+ * Only with such a policy, and already when it is compiled: what protobuf needs takes longer to
+ * load than a request may.
+ */
+function loadGrpc(): Promise<typeof import('./grpc.ts')> {
+  const loading = import('./grpc.ts')
+  // Whoever waits for it is told; nobody may wait.
+  loading.catch(() => {})
+  return loading
 }
 
 /** Credentials are what such a service judges by; more is told where it is asked for. */
