@@ -1,4 +1,3 @@
-import { BOOL, STRING, type Type } from '../cel/check/types.ts'
 import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { collector } from '../diagnostics/report.ts'
@@ -6,20 +5,13 @@ import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
-import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
-import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
 import { HeaderReads } from './headers-read.ts'
 import type { Fault } from './invalid.ts'
 import type { Layer } from './layers.ts'
 import type { Program } from './program.ts'
 import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
-
-const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
-  bool: BOOL,
-  string: STRING,
-  any: undefined,
-}
 
 /** Where a thing was written says nothing about what it does. */
 export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
@@ -133,9 +125,7 @@ export class Sites {
     known?.hold()
     if (known !== undefined) return { expression: known, diagnostics: [] }
     const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const expect = EXPECTED[result]
-    const options = expect === undefined ? { origin } : { origin, expect }
-    const compiled = compile(text, STAGES[stage], options)
+    const compiled = compile(text, STAGES[stage], { ...expectation(result), origin })
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     // What only logs and metrics read decides nothing.
