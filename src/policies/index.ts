@@ -2,9 +2,11 @@ import { openApiKey } from './api-key/authenticator.ts'
 import { apiKey } from './api-key/index.ts'
 import { authenticationBy } from './authentication/index.ts'
 import { authorization } from './authorization/index.ts'
+import { backendAuth } from './backend-auth/index.ts'
 import { openBasic } from './basic-auth/authenticator.ts'
 import { basicAuth } from './basic-auth/index.ts'
 import { cors } from './cors/index.ts'
+import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
@@ -35,6 +37,7 @@ export const POLICIES: readonly Policy[] = [
   responseHeaders,
   timeout,
   cors,
+  csrf,
   jwtAuthentication,
   basicAuth,
   apiKey,
@@ -42,6 +45,7 @@ export const POLICIES: readonly Policy[] = [
   extAuthz,
   authorization,
   localRateLimit,
+  backendAuth,
   requestHeaders,
   urlRewrite,
   requestRedirect,

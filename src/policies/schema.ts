@@ -6,11 +6,13 @@ import { accessLog } from './access-log/schema.ts'
 import { apiKey } from './api-key/schema.ts'
 import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
+import { backendAuth } from './backend-auth/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
 import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
+import { csrf } from './csrf/schema.ts'
 import { directResponse } from './direct-response/schema.ts'
 import { extAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
@@ -76,6 +78,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
 
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors),
+  define('csrf', TRAFFIC, csrf),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
@@ -83,6 +86,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
   define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),
+  define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite),
   define('requestRedirect', TRAFFIC, requestRedirect),

@@ -261,7 +261,7 @@ function makers(scope: Scope): readonly (readonly [number, Maker])[] {
     [3 * token, claim],
     [scope.hasApiKey ? 2 : 0.05, text('apiKey.user', ['robot', 'rob', 'alice'])],
     [0.4, place],
-    [0.05, fallback],
+    [0.02, fallback],
   )
   if (scope.stage === 'backend') all.push([1, text('backend.name', ['b0', 'b1', 'r0/0'])])
   if (scope.focus !== undefined) all.push([25, ABOUT[scope.focus]])
