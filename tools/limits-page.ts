@@ -1,7 +1,7 @@
+import { MOST_BODIES } from '../src/proxy/body-room.ts'
 import { DEFAULT_TIMEOUT } from '../src/proxy/delivery.ts'
 import { MOST_WAITING } from '../src/proxy/mirror.ts'
 import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
-import { MOST_BODIES } from '../src/proxy/request-loop.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HALF_CLOSED } from '../src/wire/http1/parting.ts'

@@ -18,7 +18,7 @@ describe('diagnostics', () => {
     ['connection', "request.path == '/'", 'PC0104', 'request', 'it is set in traffic policies'],
     ['connection', "jwt.sub == 'x'", 'PC0104', 'jwt', 'it is set in traffic policies'],
     ['traffic', "mcp.tool.name == 'x'", 'PC0104', 'mcp', 'it is set in MCP authorization'],
-    ['traffic', 'response.code == 200', 'PC0104', 'response', 'it is set in logs'],
+    ['traffic', 'response.code == 200', 'PC0104', 'response', 'it is set in policies on responses'],
     [
       'traffic',
       "request.path.startWith('/')",

@@ -3,7 +3,7 @@ import * as T from './check/types.ts'
 import { environment } from './environment.ts'
 
 /** The places of the configuration where expressions run, each with the attributes it has. */
-export type Stage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm' | 'log'
+export type Stage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm' | 'response' | 'log'
 
 type Fields = Readonly<Record<string, readonly [type: T.Type, set: string, doc: string]>>
 
@@ -69,6 +69,19 @@ const RESPONSE = {
   flags: [T.STRING, 'always', 'why the gateway answered by itself; empty where it did not'],
 } as const satisfies Fields
 const response = struct('response', RESPONSE)
+
+/** What there is of a response before its head is sent. */
+const DRAFT = {
+  code: RESPONSE.code,
+  headers: [HEADERS, 'always', 'by name, in any case, as changed so far'],
+  body: [
+    T.BYTES,
+    'when an expression reads it, but never of gRPC, HEAD, 204, 304 and upgrades; a longer one is rejected',
+    'the whole body, up to `maxBufferSize`',
+  ],
+  flags: RESPONSE.flags,
+} as const satisfies Fields
+const draft = struct('response', DRAFT)
 
 const place = struct('proxy', {
   gateway: [T.STRING, 'always', 'the name of the gateway'],
@@ -151,6 +164,13 @@ const BACKEND = [...CHOSEN, variable('llm', chosen, 'on AI backends', 'the model
 const MCP = [...CHOSEN, variable('mcp', mcp, 'always', 'the MCP message')]
 const LLM = [...CHOSEN, variable('llm', llm, 'always', 'the model request')]
 
+const RESPONDING = [
+  ...TRAFFIC,
+  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
+  variable('llm', chosen, 'on AI backends', 'the model request'),
+  variable('response', draft, 'always', 'the response, before its head is sent'),
+]
+
 const LOG = [
   ...TRAFFIC,
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
@@ -165,6 +185,7 @@ const DECLARED = {
   backend: ['in backend policies', BACKEND],
   mcp: ['in MCP authorization', MCP],
   llm: ['in LLM policies', LLM],
+  response: ['in policies on responses', RESPONDING],
   log: ['in logs', LOG],
 } as const satisfies Record<Stage, readonly [string, readonly Variable[]]>
 
@@ -177,6 +198,7 @@ export type SourceField = keyof typeof SOURCE
 export type DestinationField = keyof typeof DESTINATION
 export type RequestField = keyof typeof REQUEST
 export type ResponseField = keyof typeof RESPONSE
+export type ResponseStageField = keyof typeof DRAFT
 
 /** The environment of each stage. */
 export const STAGES: Readonly<Record<Stage, Environment>> = {
@@ -185,6 +207,7 @@ export const STAGES: Readonly<Record<Stage, Environment>> = {
   backend: stage('backend'),
   mcp: stage('mcp'),
   llm: stage('llm'),
+  response: stage('response'),
   log: stage('log'),
 }
 

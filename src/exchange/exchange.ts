@@ -17,6 +17,7 @@ import {
   valueIn,
 } from './identity.ts'
 import type { Refusal } from './refusal.ts'
+import type { DraftAttributes } from './response-draft.ts'
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
   'method',
@@ -147,7 +148,7 @@ export class Exchange implements Record<VariableName, unknown> {
   backend: JsonObject | undefined = undefined
   mcp: JsonObject | undefined = undefined
   llm: JsonObject | undefined = undefined
-  response: ResponseAttributes | JsonObject | undefined = undefined
+  response: ResponseAttributes | DraftAttributes | JsonObject | undefined = undefined
 
   /** All that is known of who asks, the latest first. */
   identity: Identity | undefined = undefined

@@ -2,10 +2,12 @@ import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Ask } from '../exchange/ask.ts'
+import type { BodyPart } from '../exchange/body-part.ts'
 import type { Decider, Scrutiny } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
+import type { ResponseStep } from '../exchange/response-draft.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { Section, ValidPolicy } from '../model/policy.ts'
@@ -31,7 +33,17 @@ export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
 
 /** What a policy adds to a route or a backend. */
 export interface Part {
+  /** On the way to the backend. */
   readonly step?: Step
+  /**
+   * On the way back, once the head of the backend's response is there, or a response of the
+   * gateway itself; in the reverse of the order of execution.
+   */
+  readonly response?: ResponseStep
+  /** On the body, after all steps let the request pass. */
+  readonly requestBody?: BodyPart
+  /** On the body, after `response` of the same policy; a whole one is there before it. */
+  readonly responseBody?: BodyPart
   /** What the step decides by, for whoever wants to know more than its answer. */
   readonly decider?: Decider
   readonly timeouts?: Timeouts

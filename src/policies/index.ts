@@ -5,6 +5,8 @@ import { authorization } from './authorization/index.ts'
 import { backendAuth } from './backend-auth/index.ts'
 import { openBasic } from './basic-auth/authenticator.ts'
 import { basicAuth } from './basic-auth/index.ts'
+import { buffer } from './buffer/index.ts'
+import { compression } from './compression/index.ts'
 import { cors } from './cors/index.ts'
 import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
@@ -32,8 +34,10 @@ const authentication = authenticationBy(
  * What runs for a request, in this order. Those that change answers come first, so that they also
  * reach the answers of the gateway itself; a preflight has no credentials and so is answered
  * before anybody asks for some; nothing is counted or sent on for a request that is denied.
+ * Responses meet them in the reverse order, so that what is compressed is what all others made.
  */
 export const POLICIES: readonly Policy[] = [
+  compression,
   responseHeaders,
   timeout,
   cors,
@@ -46,6 +50,7 @@ export const POLICIES: readonly Policy[] = [
   authorization,
   localRateLimit,
   backendAuth,
+  buffer,
   requestHeaders,
   urlRewrite,
   requestRedirect,

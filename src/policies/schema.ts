@@ -9,6 +9,8 @@ import { authorization } from './authorization/schema.ts'
 import { backendAuth } from './backend-auth/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
+import { buffer } from './buffer/schema.ts'
+import { compression } from './compression/schema.ts'
 import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
@@ -76,6 +78,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
   define('tracing', FRONTEND, tracing),
 
+  define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors),
   define('csrf', TRAFFIC, csrf),
@@ -87,6 +90,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('authorization', BOTH, authorization, { composes: true }),
   define('localRateLimit', TRAFFIC, localRateLimit),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
+  define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite),
   define('requestRedirect', TRAFFIC, requestRedirect),

@@ -154,6 +154,8 @@ function compileBackend(
     requestTimeout,
     judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider,
+    responseParts: section.responseParts,
+    requestBodies: section.requestBodies,
   }
   backendPrograms.set(key, program)
   return program

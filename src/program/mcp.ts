@@ -69,6 +69,7 @@ export function compileMcp(
     decodesBody: section.decodesBody,
     requestTimeout: 0,
     decider: section.decider,
+    responseParts: section.responseParts,
     mcp: mcpProgram(deciderAt(compilation, around), targets),
   }
 }

@@ -16,6 +16,7 @@ import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import type { McpProgram } from './mcp.ts'
+import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
 export type { Retry } from '../policies/retry/compile.ts'
@@ -84,7 +85,7 @@ export interface NetworkDecision {
   explain(connection: Connection): readonly ExplainedRule[]
 }
 
-export interface RouteProgram {
+export interface RouteProgram extends WayBack {
   readonly name: string
   readonly rule: string
   /** The policies of all levels that reach this route, in the order of execution. */
@@ -110,7 +111,7 @@ export interface RouteProgram {
   readonly decider?: Decider | undefined
 }
 
-export interface BackendProgram {
+export interface BackendProgram extends WayBack {
   readonly name: string
   readonly cluster: Cluster
   /** Policies of the backend stage, run after the backend was chosen. */

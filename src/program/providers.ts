@@ -92,6 +92,8 @@ function compileProvider(
     requestTimeout: attemptTime(http?.requestTimeout),
     judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
     decider: section.decider,
+    responseParts: section.responseParts,
+    requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
     llm: { provider: provider.name },
   }

@@ -44,6 +44,8 @@ export function compileRule(
     authentications: traffic.authentications,
     decider: traffic.decider,
     mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
+    responseParts: traffic.responseParts,
+    requestBodies: traffic.requestBodies,
   }
 }
 
@@ -56,7 +58,8 @@ export function compileUnmatched(compilation: Compilation, where: Whereabouts): 
   const attributes = { gateway: where.gateway.name, listener: where.listener.name }
   const names = { name: '', rule: '', attributes }
   const reads = { readsBody, readsBeginning, decodesBody }
-  const own = { steps, run, kinds, ...reads, timeouts, authentications, decider }
+  const { responseParts } = traffic
+  const own = { steps, run, kinds, ...reads, timeouts, authentications, decider, responseParts }
   return { ...names, ...NOWHERE, ...own, choose: () => NO_ROUTE }
 }
 

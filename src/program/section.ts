@@ -14,9 +14,10 @@ import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
 import type { Services } from './services.ts'
 import type { Sites } from './site.ts'
+import { type WayBack, wayBackOf } from './way-back.ts'
 
 /** All policies of one section at one point, as what runs. */
-export interface CompiledSection {
+export interface CompiledSection extends WayBack {
   readonly steps: readonly Step[]
   readonly run: Step
   /** The policy of each step. */
@@ -99,6 +100,10 @@ export class SectionCompiler {
     const unenforced = this.#unenforced(byKind, section, active)
     const [fault = unenforced[0] ?? site.findings.failed] = invalid.map(faultOf)
     const isBroken = fault !== undefined
+    const placed = parts.map((part, i) => ({
+      part,
+      policy: byKind.get(active[i]?.kind ?? '')?.[0],
+    }))
     const steps = isBroken ? [invalidStep(fault)] : stepsOf(parts)
     return {
       steps,
@@ -113,6 +118,7 @@ export class SectionCompiler {
       mirrors: mirrorsOf(parts),
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
+      ...wayBackOf(isBroken ? [] : placed, site.findings.readsResponseBody),
     }
   }
 

@@ -21,6 +21,8 @@ export interface Findings {
   /** The first policy with an expression that has an error: it denies what it guards. */
   failed: Fault | undefined
   readsBody: boolean
+  /** `response.body`, at the response stage. */
+  readsResponseBody: boolean
   readsHostname: boolean
   readsCertificate: boolean
 }
@@ -220,7 +222,13 @@ class OpenSite implements Site {
 }
 
 function nothingFound(): Findings {
-  return { failed: undefined, readsBody: false, readsHostname: false, readsCertificate: false }
+  return {
+    failed: undefined,
+    readsBody: false,
+    readsResponseBody: false,
+    readsHostname: false,
+    readsCertificate: false,
+  }
 }
 
 const nowhere: Site['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
@@ -233,7 +241,7 @@ function fieldOrigin(origin: Origin, field: string): Origin {
 
 /** A quick look before the slow one; escapes can hide a name. */
 function mayRead(text: string): boolean {
-  return /body|hostname|identity|subject|issuer|fingerprint|\\|\b(request|destination|source)\b(?!\s*\.)/.test(
+  return /body|hostname|identity|subject|issuer|fingerprint|\\|\b(request|response|destination|source)\b(?!\s*\.)/.test(
     text,
   )
 }
@@ -243,6 +251,9 @@ function note(expression: Expression, findings: Findings): void {
     const [field] = fields
     if (variable === 'request' && (field === undefined || field === 'body')) {
       findings.readsBody = true
+    }
+    if (variable === 'response' && (field === undefined || field === 'body')) {
+      findings.readsResponseBody = true
     }
     if (variable === 'destination' && (field === undefined || field === 'hostname')) {
       findings.readsHostname = true
@@ -259,6 +270,7 @@ const ADDRESSES: ReadonlySet<string> = new Set(['address', 'port', 'rawAddress',
 function merge(into: Findings, from: Findings): void {
   into.failed ??= from.failed
   into.readsBody ||= from.readsBody
+  into.readsResponseBody ||= from.readsResponseBody
   into.readsHostname ||= from.readsHostname
   into.readsCertificate ||= from.readsCertificate
 }

@@ -1,4 +1,5 @@
 import { ResponseAttributes } from '../exchange/exchange.ts'
+import { KeptHeaders } from '../exchange/kept-headers.ts'
 import type { Retry, Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -8,7 +9,6 @@ import type { BodySink } from '../wire/streams.ts'
 import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
-import { KeptHeaders } from './kept-headers.ts'
 import { MirrorCopy } from './mirror.ts'
 import type { AttemptOutcome, Run } from './run.ts'
 import { withoutTrace } from './trace-headers.ts'
@@ -56,6 +56,8 @@ export class Delivery implements ForwardEvents {
   #choice: Choice | undefined
   #attemptedAt = 0
   #firstByte = -1
+  /** What the backend said, whatever the client is told. */
+  #status = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
   /** No policy said which host the backend is asked for, so each endpoint says its own. */
@@ -122,7 +124,7 @@ export class Delivery implements ForwardEvents {
     this.#isOver = true
     // Nobody else's answer may follow it.
     this.#forward?.stop()
-    this.#settle('answered', outcomeOf(this.#run.exchange.status))
+    this.#settle('answered', outcomeOf(this.#status))
     this.#body?.abandon()
     this.#leaveMirrors()
   }
@@ -134,8 +136,21 @@ export class Delivery implements ForwardEvents {
     this.#mirrors = []
   }
 
+  /** The client takes more of the response. */
   resume(): void {
+    if (this.#run.policies === undefined) this.#forward?.resume()
+    else this.#run.policies.drained()
+  }
+
+  /** The policies on the way back take more of it. */
+  proceed(): void {
     this.#forward?.resume()
+  }
+
+  /** A response came, and another one takes its place. */
+  replaced(): void {
+    this.#settle('answered', outcomeOf(this.#status))
+    this.stop()
   }
 
   #attempt(): void {
@@ -154,6 +169,7 @@ export class Delivery implements ForwardEvents {
     this.#choice = choice
     this.#attemptedAt = performance.now()
     this.#firstByte = -1
+    this.#status = 0
     if (run.sentAt === 0) run.sentAt = this.#attemptedAt
     this.#tried.push(choice.endpoint)
     run.endpoint = choice.endpoint
@@ -195,6 +211,7 @@ export class Delivery implements ForwardEvents {
     const run = this.#run
     const now = performance.now()
     this.#firstByte = now - this.#attemptedAt
+    this.#status = head.status
     if (run.listener.needs?.responseHeaders || run.backend?.judgesAnswers) {
       const { exchange } = run
       const headers = new Http1Headers(head.fields)
@@ -293,7 +310,7 @@ export class Delivery implements ForwardEvents {
     if (choice === undefined) return
     this.#choice = undefined
     const run = this.#run
-    const { status } = run.exchange
+    const status = this.#status
     choice.done({ outcome, status, duration: performance.now() - this.#attemptedAt })
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
     run.trace?.attempted(run, word)

@@ -16,8 +16,11 @@ const UNKNOWN = 2
 
 /** The status that a client of gRPC is told for an error of ours; undefined: it speaks no gRPC. */
 export function grpcStatusFor(exchange: Exchange, status: number): number | undefined {
-  const { version, headers } = exchange.request
-  if (status < 400 || version !== 'HTTP/2') return undefined
-  if (!/^application\/grpc($|[+;])/i.test(headers.get('content-type') ?? '')) return undefined
+  if (status < 400 || !isGrpc(exchange)) return undefined
   return CODES[status] ?? UNKNOWN
+}
+
+export function isGrpc({ request: { version, headers } }: Exchange): boolean {
+  if (version !== 'HTTP/2') return false
+  return /^application\/grpc($|[+;])/i.test(headers.get('content-type') ?? '')
 }

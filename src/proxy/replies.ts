@@ -1,11 +1,31 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { HeaderEdit } from '../exchange/header-edit.ts'
+import { KeptHeaders } from '../exchange/kept-headers.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { grpcStatusFor } from './grpc-status.ts'
-import { KeptHeaders } from './kept-headers.ts'
+
+/** A response of the gateway itself as the client gets it, but for what policies change. */
+export interface OwnResponse {
+  readonly reply: Reply
+  readonly status: number
+  /** Its status in gRPC, if that is what the client speaks. */
+  readonly grpc: number | undefined
+  readonly body: Buffer
+  readonly contentType: string
+}
+
+/** In the form that the client asked for. */
+export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
+  const grpc = grpcStatusFor(exchange, reply.status)
+  // What failed in gRPC is 200 in HTTP: its own status stands behind, or here where nothing is before.
+  const status = grpc === undefined ? reply.status : 200
+  const [body, contentType] = grpc === undefined ? bodyOf(exchange, reply) : GRPC_BODY
+  return { reply, status, grpc, body, contentType }
+}
 
 /**
  * Writes an answer of the gateway's own, in the form that the client asked for. `keeps`: its
@@ -17,26 +37,34 @@ export function writeReply(
   reply: Reply,
   keeps = false,
 ): void {
-  const grpc = grpcStatusFor(exchange, reply.status)
-  // What failed in gRPC is 200 in HTTP: its own status stands behind, or here where nothing is before.
-  const status = grpc === undefined ? reply.status : 200
+  const edit = reply.headers.with(exchange.responseEdit)
+  sendOwnResponse(connection, exchange, ownResponse(exchange, reply), edit, keeps)
+}
+
+/** `edit`: all that policies change in its headers. */
+export function sendOwnResponse(
+  connection: Downstream,
+  exchange: Exchange,
+  { reply, status, grpc, body, contentType }: OwnResponse,
+  edit: HeaderEdit,
+  keeps: boolean,
+): void {
   exchange.status = status
   exchange.reason = reply.reason
   exchange.detail = reply.detail ?? ''
-  const [body, contentType] = grpc === undefined ? bodyOf(exchange, reply) : GRPC_BODY
-  const edit = reply.headers.with(exchange.responseEdit)
   let { lines } = renderedEdit(edit)
   if (grpc !== undefined) {
     exchange.grpcStatus = grpc
     lines = add(lines, 'grpc-status', String(grpc))
     lines = add(lines, 'grpc-message', reasonOf(reply.status))
   }
-  if (contentType !== '') lines = add(lines, 'content-type', contentType)
+  const named = edit.removed.includes('content-type') ? '' : contentType
+  if (named !== '') lines = add(lines, 'content-type', named)
   const { id } = exchange.request
   if (id !== '') lines = add(lines, 'x-request-id', id)
   if (keeps) {
     const kept = new KeptHeaders(undefined, edit)
-    if (contentType !== '') kept.set('content-type', contentType)
+    if (named !== '') kept.set('content-type', named)
     if (id !== '') kept.set('x-request-id', id)
     exchange.responseHeaders = kept
   }

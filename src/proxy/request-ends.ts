@@ -99,6 +99,7 @@ export class RequestEnds {
     run.isOver = true
     if (run.isCounted) this.port.load?.end()
     run.body?.release()
+    run.policies?.close()
     if (run.route?.timeouts.request) this.port.deadlines.remove(run)
     try {
       // Logs and traces are told the most specific of who asked.

@@ -7,6 +7,7 @@ import { HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
+import type { WayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
@@ -14,6 +15,7 @@ import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
+import { roomFor } from './body-room.ts'
 import { decodeBody, isCoded } from './content-coding.ts'
 import {
   type Attempted,
@@ -22,8 +24,8 @@ import {
   isReset,
   type RetryReason,
 } from './delivery.ts'
-import { KeptBody, type Room } from './kept-body.ts'
-import type { Load } from './load.ts'
+import { KeptBody } from './kept-body.ts'
+import { PolicyDownstream } from './policy-downstream.ts'
 import type { RequestReading } from './port-plan.ts'
 import { writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
@@ -236,8 +238,30 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   #deliver(run: Run): void {
     run.callOut = 'delivery'
-    run.delivery = new Delivery(run, this, run.body)
+    const { route, backend } = run
+    if (!hasWayBack(route) && !hasWayBack(backend)) this.#start(run, run.body)
+    else {
+      const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
+      const most = route?.retry?.mostBody ?? 0
+      const policies = this.#policiesOf(run)
+      policies.transform(parts, run.body, most, (body) => this.#start(run, body))
+    }
+  }
+
+  #start(run: Run, body: KeptBody | undefined): void {
+    run.delivery = new Delivery(run, this, body)
     run.delivery.start()
+  }
+
+  /** What stands between the request and its client, from now on. */
+  #policiesOf(run: Run): PolicyDownstream {
+    if (run.policies === undefined) {
+      const { mostBody, load } = this.port
+      const limits = { maxBody: mostBody, room: roomFor(load, mostBody) }
+      run.policies = new PolicyDownstream(run, limits, this)
+      run.downstream = run.policies
+    }
+    return run.policies
   }
 
   select(run: Run, selection: Selection, next: () => void): void {
@@ -275,9 +299,18 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   #reply(run: Run, answer: Reply): void {
     run.callOut = 'decision-record'
     this.port.observer.answering?.(run, answer)
+    if (run.route?.responseParts !== undefined || run.backend?.responseParts !== undefined) {
+      run.callOut = 'response'
+      this.#policiesOf(run).answer(answer)
+      return
+    }
     const keeps = run.listener.needs?.responseHeaders === true
     run.callOut = 'reply'
     writeReply(run.downstream, run.exchange, answer, keeps)
+  }
+
+  reject(run: Run, answer: Reply): void {
+    this.#reply(run, answer)
   }
 
   undelivered(run: Run, status: number, reason: string): void {
@@ -333,16 +366,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 }
 
-/** The longest bodies that a rule may read, of which so many may be in memory at once. */
-export const MOST_BODIES = 128
-
-function roomFor(load: Load | undefined, mostBody: number): Room | undefined {
-  return (
-    load && {
-      keep: (octets) => load.keep(octets, MOST_BODIES * mostBody),
-      letGo: (octets) => load.letGo(octets),
-    }
-  )
+function hasWayBack(program: WayBack | undefined): boolean {
+  return program?.responseParts !== undefined || program?.requestBodies !== undefined
 }
 
 /**

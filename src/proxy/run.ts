@@ -11,6 +11,7 @@ import type { Downstream } from '../wire/downstream.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { Delivery } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
+import type { PolicyDownstream } from './policy-downstream.ts'
 
 /** How an attempt to have a backend answer ended, in the words of the metrics. */
 export type AttemptOutcome =
@@ -40,7 +41,9 @@ export interface RunTrace {
 
 /** One exchange under way, and how far it has come. */
 export class Run implements Timed {
-  readonly downstream: Downstream
+  /** With the policies in between that act on responses and bodies, where there are any. */
+  downstream: Downstream
+  policies: PolicyDownstream | undefined = undefined
   readonly exchange: Exchange
   readonly listener: ListenerProgram
   route: RouteProgram | undefined = undefined

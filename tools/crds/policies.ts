@@ -236,6 +236,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
 
 /** What runs for a request. Filters of routes do redirects, rewrites and mirrors. */
 export const TRAFFIC: Readonly<Record<string, Structural>> = {
+  compression: of('compression'),
   timeouts: of('timeout'),
   cors: of('cors'),
   csrf: of('csrf'),
@@ -244,6 +245,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   extAuth,
   authorization,
   rateLimit,
+  buffer: { ...of('buffer'), ...validated([atLeastOne('request', 'response')]) },
   headerModifiers,
   directResponse: {
     ...of('directResponse'),

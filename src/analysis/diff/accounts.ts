@@ -225,6 +225,9 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   urlRewrite: nothing('authority', 'path'),
   /** What the backend makes of it is its own. */
   backendAuth: NOTHING,
+  // What was decided about a request is decided before its body is held.
+  buffer: nothing('request', 'response'),
+  compression: nothing('algorithms', 'minBytes', 'contentTypes'),
   /** Whoever gets a copy decides nothing. */
   requestMirror: NOTHING,
   loadBalancer: nothing('algorithm', 'hashKey'),

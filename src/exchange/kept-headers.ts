@@ -1,5 +1,5 @@
-import type { HeaderEdit } from '../exchange/header-edit.ts'
-import { HeaderView } from '../exchange/header-view.ts'
+import type { HeaderEdit } from './header-edit.ts'
+import { HeaderView } from './header-view.ts'
 
 /** Headers of an answer for expressions of the log, which run when its head is long gone. */
 export class KeptHeaders extends HeaderView {

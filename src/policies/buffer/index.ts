@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileBuffer } from './compile.ts'
+import { buffer as schema } from './schema.ts'
+
+export const buffer = definePolicy({
+  kind: 'buffer',
+  stages: ['traffic'],
+  schema,
+  compile: compileBuffer,
+})

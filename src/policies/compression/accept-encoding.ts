@@ -1,0 +1,39 @@
+import type { Algorithm } from './schema.ts'
+
+/**
+ * The coding that the client wants most among those offered; undefined: as it is. A field that is
+ * missing asks for nothing, and what is malformed in it is ignored (RFC 9110 §12.5.3).
+ */
+export function preferredCoding(
+  accept: string | undefined,
+  offered: readonly Algorithm[],
+): Algorithm | undefined {
+  if (accept === undefined) return undefined
+  const weights = weightsIn(accept)
+  const others = weights.get('*') ?? 0
+  // Without a word of its own it is acceptable, and worth less than all that is named.
+  let best = weights.get('identity') ?? 0
+  let chosen: Algorithm | undefined
+  for (const coding of offered) {
+    const weight = weights.get(coding) ?? others
+    if (weight === 0 || weight < best || (weight === best && chosen !== undefined)) continue
+    best = weight
+    chosen = coding
+  }
+  return chosen
+}
+
+function weightsIn(accept: string): ReadonlyMap<string, number> {
+  const weights = new Map<string, number>()
+  for (const member of accept.split(',')) {
+    const found = MEMBER.exec(member)
+    if (found === null) continue
+    const [, name = '', weight = '1'] = found
+    const coding = name.toLowerCase()
+    weights.set(coding === 'x-gzip' ? 'gzip' : coding, Number(weight))
+  }
+  return weights
+}
+
+const MEMBER =
+  /^[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]+)[ \t]*(?:;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*)?$/

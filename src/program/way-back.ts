@@ -1,0 +1,48 @@
+import type { BodyPart } from '../exchange/body-part.ts'
+import type { ResponseStep } from '../exchange/response-draft.ts'
+import type { PolicyPlace } from '../model/policy.ts'
+import type { Part } from '../policies/define.ts'
+
+/** What one policy does on the way back, or to the body of a request. */
+export interface PlacedPart {
+  readonly policy: PolicyPlace | undefined
+  readonly response?: ResponseStep | undefined
+  readonly body?: BodyPart | undefined
+}
+
+/** What runs beside the steps; undefined where nothing does. */
+export interface WayBack {
+  /** In the order in which a response meets them. */
+  readonly responseParts?: readonly PlacedPart[] | undefined
+  /** In the order of execution. */
+  readonly requestBodies?: readonly PlacedPart[] | undefined
+}
+
+export interface CompiledPart {
+  readonly part: Part
+  readonly policy: PolicyPlace | undefined
+}
+
+const NOTHING: WayBack = {}
+
+/** An expression reads the body: it is there before any step of the section runs. */
+const WHOLE: PlacedPart = {
+  policy: undefined,
+  body: { mode: 'whole', maxBytes: undefined, whenLonger: 'reject' },
+}
+
+export function wayBackOf(compiled: readonly CompiledPart[], readsResponseBody: boolean): WayBack {
+  if (!compiled.some(({ part }) => part.response || part.requestBody || part.responseBody))
+    return NOTHING
+  const back = compiled.flatMap(({ part: { response, responseBody: body }, policy }) =>
+    response === undefined && body === undefined ? [] : [{ policy, response, body }],
+  )
+  const responseParts = [...(readsResponseBody ? [WHOLE] : []), ...back.reverse()]
+  const requestBodies = compiled.flatMap(({ part: { requestBody: body }, policy }) =>
+    body === undefined ? [] : [{ policy, body }],
+  )
+  return {
+    responseParts: back.length === 0 ? undefined : responseParts,
+    requestBodies: requestBodies.length === 0 ? undefined : requestBodies,
+  }
+}

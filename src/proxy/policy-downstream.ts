@@ -1,0 +1,232 @@
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { PlacedPart } from '../program/way-back.ts'
+import type { Downstream } from '../wire/downstream.ts'
+import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
+import type { Fields } from '../wire/http1/fields.ts'
+import type { RequestHead } from '../wire/http1/head.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+import type { BodySink } from '../wire/streams.ts'
+import { CROWDED_OUT } from './body-chain.ts'
+import { isGrpc } from './grpc-status.ts'
+import { KeptBody } from './kept-body.ts'
+import { RequestTransform, type TransformLimits } from './request-transform.ts'
+import { ResponsePass } from './response-pass.ts'
+import type { Run } from './run.ts'
+
+/** Who decides about the exchange: ./request-loop.ts. */
+export interface PolicyEvents {
+  broken(run: Run, error: unknown): void
+  /** The gateway responds by itself after all. */
+  reject(run: Run, answer: Reply): void
+}
+
+const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
+
+/**
+ * A client's request and the way for its response, with the policies in between that act on
+ * responses and bodies. Where there is none of them, there is none of this.
+ */
+export class PolicyDownstream implements Downstream {
+  head: RequestHead
+  readonly takesWire = false
+  readonly isGrpc: boolean
+  readonly #client: Downstream
+  readonly #run: Run
+  readonly #limits: TransformLimits
+  readonly #events: PolicyEvents
+  #request: RequestTransform | undefined = undefined
+  #response: ResponsePass | undefined = undefined
+
+  constructor(run: Run, limits: TransformLimits, events: PolicyEvents) {
+    this.#run = run
+    this.#client = run.downstream
+    this.#limits = limits
+    this.#events = events
+    this.head = this.#client.head
+    this.isGrpc = isGrpc(run.exchange)
+  }
+
+  /**
+   * Has the policies look at the body, and goes on when all that wait for some of it have seen it.
+   * `read`: the body, as far as it was read before. `most`: bytes to keep for another attempt.
+   */
+  transform(
+    parts: readonly PlacedPart[],
+    read: KeptBody | undefined,
+    most: number,
+    next: (body: KeptBody | undefined) => void,
+  ): void {
+    const client = this.#client
+    const own = parts.filter(({ body }) => body?.grpc === true || !this.isGrpc)
+    if (own.length === 0 || client.head.upgrade !== '') {
+      next(read)
+      return
+    }
+    const failed = (why: unknown) => this.#failed(why)
+    const transform = new RequestTransform(this.#run, client, this.#limits, failed)
+    this.#request = transform
+    const isOver = () => this.#run.isOver || client.isResponding
+    transform
+      .run(own, read, isOver)
+      .then((outcome) => {
+        if (isOver()) transform.chain.drop()
+        else if ('status' in outcome) this.#failed(outcome)
+        else {
+          this.head = outcome.head
+          const { body } = outcome
+          const kept = body && new KeptBody(most)
+          if (body !== undefined && kept !== undefined) body.connect(kept)
+          next(kept)
+        }
+      })
+      .catch((error: unknown) => {
+        if (!isOver()) this.#failed(error)
+      })
+  }
+
+  // The response.
+
+  respond(head: ResponseHead): boolean {
+    this.#begin(head)
+    return true
+  }
+
+  /** The gateway responds, instead of all that was there before. */
+  answer(answer: Reply): void {
+    this.#begin(answer)
+  }
+
+  #begin(source: ResponseHead | Reply): void {
+    this.#response?.drop()
+    const run = this.#run
+    const { backend, route } = run
+    const failed = (why: unknown) => this.#failed(why)
+    const pass = new ResponsePass(run, this.#client, this.#limits, source, failed)
+    this.#response = pass
+    void pass.start([...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])])
+  }
+
+  /** A policy threw, or cannot go on: an error if nothing is sent yet, a cut if some is. */
+  #failed(why: unknown): void {
+    const run = this.#run
+    this.close()
+    if (run.isOver) return
+    const answer = why === CROWDED_OUT ? CROWDED : isReply(why) ? why : undefined
+    if (answer === undefined) {
+      run.callOut = 'body'
+      this.#events.broken(run, why)
+      return
+    }
+    run.delivery?.replaced()
+    if (!this.#client.isResponding) {
+      this.#client.head.keepAlive = false
+      this.#events.reject(run, answer)
+      return
+    }
+    run.exchange.reason = answer.reason
+    run.exchange.detail = answer.detail ?? ''
+    this.#client.abort()
+  }
+
+  /** The exchange is over, whichever way. */
+  close(): void {
+    this.#request?.chain.drop()
+    this.#response?.drop()
+    this.#response = undefined
+  }
+
+  /** What came is read to a buffer that is used again, so that what is held is a copy. */
+  write(bytes: Buffer, asWire: boolean, octets: number): boolean {
+    const chain = this.#response?.chain
+    if (chain === undefined) return true
+    if (chain.isPlain) return this.#client.write(bytes, asWire, octets)
+    return chain.write(Buffer.from(bytes))
+  }
+
+  flush(): void {
+    const chain = this.#response?.chain
+    if (chain?.isConnected !== true) return
+    chain.flush()
+    this.#client.flush()
+  }
+
+  end(trailers: Fields | undefined): void {
+    this.#response?.chain.end(trailers)
+  }
+
+  /** The client takes more of the response. */
+  drained(): void {
+    this.#response?.chain.resume()
+  }
+
+  reply(status: number, lines: FieldLines, body: Buffer | string): void {
+    this.close()
+    this.#client.reply(status, lines, body)
+  }
+
+  abort(): void {
+    this.close()
+    this.#client.abort()
+  }
+
+  // The request's body, as it was changed.
+
+  readBody(sink: BodySink, asWire: boolean): void {
+    this.#client.readBody(sink, asWire)
+  }
+
+  resumeBody(): void {
+    if (this.#request === undefined) this.#client.resumeBody()
+    else this.#request.chain.resume()
+  }
+
+  // All else is the client's.
+
+  get version(): string {
+    return this.#client.version
+  }
+
+  get exchange(): unknown {
+    return this.#client.exchange
+  }
+
+  set exchange(exchange: unknown) {
+    this.#client.exchange = exchange
+  }
+
+  get isResponding(): boolean {
+    return this.#client.isResponding
+  }
+
+  get bytesReceived(): number {
+    return this.#client.bytesReceived
+  }
+
+  get bytesSent(): number {
+    return this.#client.bytesSent
+  }
+
+  get isWritten(): boolean {
+    return this.#client.isWritten
+  }
+
+  interim(head: ResponseHead, dropped: NameSet): void {
+    this.#client.interim(head, dropped)
+  }
+
+  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
+    return this.#client.tunnel(head, dropped, lines, sink)
+  }
+
+  writeTunnel(bytes: Buffer): boolean {
+    return this.#client.writeTunnel(bytes)
+  }
+
+  endTunnel(): void {
+    this.#client.endTunnel()
+  }
+}
+
+function isReply(why: unknown): why is Reply {
+  return typeof why === 'object' && why !== null && 'status' in why && 'reason' in why
+}

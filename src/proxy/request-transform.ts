@@ -1,0 +1,110 @@
+import type { BodyPart } from '../exchange/body-part.ts'
+import { errorIn } from '../exchange/policy-error.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { PlacedPart } from '../program/way-back.ts'
+import type { Downstream } from '../wire/downstream.ts'
+import type { RequestHead } from '../wire/http1/head.ts'
+import { BodyChain, type ChainEvents } from './body-chain.ts'
+import type { KeptBody, Room } from './kept-body.ts'
+import type { Run } from './run.ts'
+
+const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
+
+export interface TransformLimits {
+  /** Bytes of a body that may be held, if a policy does not say how many. */
+  readonly maxBody: number
+  readonly room: Room | undefined
+}
+
+/** A transformed body: what to send, and how it is framed. */
+export interface Transformed {
+  readonly head: RequestHead
+  /** Undefined: there is none. */
+  readonly body: BodyChain | undefined
+}
+
+/** The body of one request on its way through the policies that act on it. */
+export class RequestTransform {
+  readonly chain: BodyChain
+  readonly #run: Run
+  readonly #client: Downstream
+  readonly #limits: TransformLimits
+
+  constructor(
+    run: Run,
+    client: Downstream,
+    limits: TransformLimits,
+    failed: ChainEvents['failed'],
+  ) {
+    this.#run = run
+    this.#client = client
+    this.#limits = limits
+    this.chain = new BodyChain({ drained: () => client.resumeBody(), failed }, limits.room)
+  }
+
+  /**
+   * Goes on when every policy that waits for some of the body has seen it. `read`: the body, as far
+   * as it was read before. Throws what a policy throws.
+   */
+  async run(
+    parts: readonly PlacedPart[],
+    read: KeptBody | undefined,
+    isOver: () => boolean,
+  ): Promise<Transformed | Reply> {
+    const { chain } = this
+    const client = this.#client
+    const wasEmpty = client.head.framing === 'none'
+    if (wasEmpty) chain.end(undefined)
+    else if (read === undefined) client.readBody(chain, false)
+    else {
+      read.sendTo(chain)
+      client.resumeBody()
+    }
+    for (const { body, policy } of parts) {
+      try {
+        const answer = body && (await this.#change(body, policy, isOver))
+        if (answer !== undefined) return answer
+      } catch (error) {
+        throw errorIn(policy, error)
+      }
+    }
+    if (wasEmpty && chain.size === 0) return { head: client.head, body: undefined }
+    return { head: this.#framed(), body: chain }
+  }
+
+  async #change(
+    body: BodyPart,
+    policy: PlacedPart['policy'],
+    isOver: () => boolean,
+  ): Promise<Reply | undefined> {
+    const { chain } = this
+    const { exchange } = this.#run
+    if (body.mode === 'stream') {
+      chain.add(policy, (flow) => body.open(exchange, flow))
+      return undefined
+    }
+    const isWhole = await chain.collect(body.maxBytes ?? this.#limits.maxBody)
+    if (isOver()) return undefined
+    if (body.mode === 'beginning')
+      return body.look(chain.bytes.subarray(0, body.maxBytes), isWhole, exchange)
+    if (!isWhole) return body.whenLonger === 'reject' ? TOO_LARGE : undefined
+    const outcome = await body.change?.(chain.bytes, exchange)
+    if (outcome === undefined) return undefined
+    if (!(outcome instanceof Uint8Array)) return outcome
+    chain.replace(outcome)
+    return undefined
+  }
+
+  /** What is whole has a length; what was changed on the way has none. */
+  #framed(): RequestHead {
+    const { chain } = this
+    const received = this.#client.head
+    const isWhole = chain.isWhole && chain.trailers === undefined
+    if (!isWhole && !chain.isChanged) return received
+    // All else of it is as it was read.
+    const head = Object.create(received) as RequestHead
+    head.framing = !isWhole ? 'chunked' : chain.size === 0 ? 'none' : 'length'
+    head.length = isWhole ? chain.size : -1
+    return head
+  }
+}

@@ -1,0 +1,256 @@
+import type { BodyPart } from '../exchange/body-part.ts'
+import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
+import { KeptHeaders } from '../exchange/kept-headers.ts'
+import { errorIn } from '../exchange/policy-error.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import { DraftAttributes, ResponseDraft } from '../exchange/response-draft.ts'
+import type { PlacedPart } from '../program/way-back.ts'
+import type { Downstream } from '../wire/downstream.ts'
+import { Http1Headers } from '../wire/http1/header-view.ts'
+import { renderedEdit } from '../wire/http1/rendered-edit.ts'
+import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
+import { copyResponseHead } from '../wire/http1/response-copy.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+import { BodyChain, type ChainEvents } from './body-chain.ts'
+import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
+import type { TransformLimits } from './request-transform.ts'
+import type { Run } from './run.ts'
+
+const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
+const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
+
+/** One response, of a backend or of the gateway itself, on its way through the policies. */
+export class ResponsePass {
+  #chain: BodyChain
+  #draft: ResponseDraft
+  #own: OwnResponse | undefined
+  #isOver = false
+  readonly #head: ResponseHead | undefined
+  readonly #run: Run
+  readonly #client: Downstream
+  readonly #limits: TransformLimits
+  readonly #edit: HeaderEdit
+  readonly #failed: ChainEvents['failed']
+
+  /** `source`: the head of a backend's response, or what the gateway says. */
+  constructor(
+    run: Run,
+    client: Downstream,
+    limits: TransformLimits,
+    source: ResponseHead | Reply,
+    failed: ChainEvents['failed'],
+  ) {
+    const { exchange } = run
+    this.#run = run
+    this.#client = client
+    this.#limits = limits
+    this.#edit = exchange.responseEdit
+    this.#failed = (why) => {
+      if (!this.#isOver) failed(why)
+    }
+    if ('fields' in source) {
+      const { method } = client.head
+      const head = copyResponseHead(source, source.status, method)
+      this.#head = head
+      this.#own = undefined
+      const headers = new Http1Headers(head.fields)
+      const { length } = head
+      const hasBody = mayHaveBody(head.status, method)
+      this.#draft = new ResponseDraft(head.status, headers, this.#edit, { hasBody, length })
+      const drained = () => run.delivery?.proceed()
+      this.#chain = new BodyChain({ drained, failed: this.#failed }, limits.room)
+    } else {
+      this.#head = undefined
+      this.#own = ownResponse(exchange, source)
+      this.#draft = this.#ownDraft(this.#own)
+      this.#chain = this.#ownChain(this.#own)
+    }
+    exchange.response = new DraftAttributes(this.#draft, this.#own?.reply)
+  }
+
+  get chain(): BodyChain {
+    return this.#chain
+  }
+
+  /** Synchronous as long as the policies are. */
+  async start(parts: readonly PlacedPart[]): Promise<void> {
+    let at: PlacedPart | undefined
+    try {
+      for (at of parts) {
+        const collecting = this.#collect(at.body)
+        const isThere = collecting instanceof Promise ? await collecting : collecting
+        if (this.#isGone) return
+        const stepping = isThere ? at.response?.(this.#run.exchange, this.#draft) : TOO_LONG
+        let answer = stepping instanceof Promise ? await stepping : stepping
+        if (this.#isGone) return
+        if (answer === undefined) {
+          const changing = this.#change(at)
+          answer = changing instanceof Promise ? await changing : changing
+          if (this.#isGone) return
+        }
+        if (answer !== undefined) this.#replace(answer)
+      }
+      at = undefined
+      if (this.#own === undefined) this.#send()
+      else await this.#sendOwn(this.#own)
+    } catch (error) {
+      this.#failed(errorIn(at?.policy, error))
+    }
+  }
+
+  /** Something else takes its place, or it is over. */
+  drop(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#chain.drop()
+    const { exchange } = this.#run
+    exchange.response = undefined
+    exchange.responseEdit = this.#edit
+  }
+
+  get #isGone(): boolean {
+    return this.#isOver || this.#run.isOver || this.#client.isResponding
+  }
+
+  #concerns({ grpc = false }: BodyPart): boolean {
+    return grpc || this.#run.policies?.isGrpc !== true
+  }
+
+  /** Waits for what the policy has to see; false if there is too much of it. */
+  #collect(body: BodyPart | undefined): boolean | Promise<boolean> {
+    const draft = this.#draft
+    if (body === undefined || body.mode === 'stream' || !draft.hasBody || !this.#concerns(body))
+      return true
+    const chain = this.#chain
+    // What the gateway says is whole, and short.
+    const most = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
+    const isWhole = chain.collect(most)
+    const seen = (whole: boolean) => {
+      draft.body = whole ? chain.bytes : undefined
+      return whole || body.mode === 'beginning' || body.whenLonger === 'pass'
+    }
+    return isWhole instanceof Promise ? isWhole.then(seen) : seen(isWhole)
+  }
+
+  #change({ body, policy }: PlacedPart): Reply | undefined | Promise<Reply | undefined> {
+    const draft = this.#draft
+    const chain = this.#chain
+    const { exchange } = this.#run
+    if (body === undefined || !this.#concerns(body)) return undefined
+    if (!draft.hasBody) {
+      // The length that HEAD tells would be another one.
+      if (body.mode === 'stream' || (body.mode === 'whole' && body.change)) chain.isChanged = true
+      return undefined
+    }
+    if (body.mode === 'stream') {
+      chain.add(policy, (flow) => body.open(exchange, flow, draft))
+      if (chain.isChanged) draft.body = undefined
+      return undefined
+    }
+    if (body.mode === 'beginning')
+      return body.look(chain.bytes.subarray(0, body.maxBytes), chain.isWhole, exchange, draft)
+    if (draft.body === undefined || body.change === undefined) return undefined
+    const changed = (outcome: Uint8Array | Reply | undefined) => {
+      if (!(outcome instanceof Uint8Array)) return outcome
+      chain.replace(outcome)
+      draft.body = outcome
+      return undefined
+    }
+    const outcome = body.change(draft.body, exchange, draft)
+    return outcome instanceof Promise ? outcome.then(changed) : changed(outcome)
+  }
+
+  /** Another response takes its place; the policies that are left see that one. */
+  #replace(answer: Reply): void {
+    const { exchange, delivery } = this.#run
+    this.#chain.drop()
+    delivery?.replaced()
+    const own = ownResponse(exchange, answer)
+    this.#own = own
+    this.#draft = this.#ownDraft(own)
+    this.#chain = this.#ownChain(own)
+    exchange.response = new DraftAttributes(this.#draft, answer)
+  }
+
+  #ownDraft({ reply, status, contentType, body, grpc }: OwnResponse): ResponseDraft {
+    const headers = new KeptHeaders(undefined, NO_EDIT)
+    if (contentType !== '') headers.set('content-type', contentType)
+    const hasBody = grpc === undefined && mayHaveBody(status, this.#client.head.method)
+    const edit = reply.headers.with(this.#edit)
+    const about = { isOwn: true, hasBody, length: body.length }
+    return new ResponseDraft(status, headers, edit, about)
+  }
+
+  #ownChain({ body }: OwnResponse): BodyChain {
+    const chain = new BodyChain({ drained: () => {}, failed: this.#failed })
+    chain.write(body)
+    chain.end(undefined)
+    return chain
+  }
+
+  #send(): void {
+    const { exchange, delivery } = this.#run
+    const draft = this.#draft
+    const chain = this.#chain
+    const received = this.#head as ResponseHead
+    const { method } = this.#client.head
+    const isSame = draft.status === received.status
+    const head = isSame ? received : copyResponseHead(received, draft.status, method)
+    frame(head, draft, chain, method)
+    const edit = renderedEdit(draft.edit)
+    const { id } = exchange.request
+    exchange.response = undefined
+    exchange.status = draft.status
+    exchange.responseEdit = draft.edit
+    if (exchange.responseHeaders !== undefined) {
+      const kept = new KeptHeaders(new Http1Headers(received.fields), draft.edit)
+      if (id !== '' && !edit.namesId) kept.set('x-request-id', id)
+      exchange.responseHeaders = kept
+    }
+    const client = this.#client
+    if (!client.respond(head, droppedWithId(edit, id), linesWithId(edit, id))) {
+      delivery?.replaced()
+      this.#failed(UNWRITABLE)
+      return
+    }
+    const hasBody = head.framing !== 'none'
+    chain.connect({
+      write: (bytes) => !hasBody || client.write(bytes, false, bytes.length),
+      end: (trailers) => client.end(trailers, false),
+      abort() {},
+    })
+  }
+
+  /** Whole, as all responses of the gateway are. */
+  async #sendOwn(own: OwnResponse): Promise<void> {
+    const chain = this.#chain
+    const collecting = chain.collect(Number.POSITIVE_INFINITY)
+    if (collecting instanceof Promise) await collecting
+    if (this.#isGone) return
+    const { exchange, listener } = this.#run
+    const { status, edit, hasBody } = this.#draft
+    exchange.response = undefined
+    const keeps = listener.needs?.responseHeaders === true
+    const body = hasBody ? chain.bytes : own.body
+    sendOwnResponse(this.#client, exchange, { ...own, status, body }, edit, keeps)
+  }
+}
+
+/** RFC 9110 §6.4.1. */
+function mayHaveBody(status: number, method: string): boolean {
+  return method !== 'HEAD' && status !== 204 && status !== 304
+}
+
+/** From what the body will really be. */
+function frame(head: ResponseHead, draft: ResponseDraft, chain: BodyChain, method: string): void {
+  if (!mayHaveBody(draft.status, method)) {
+    if (draft.hasBody || chain.isChanged) head.length = -1
+    head.framing = 'none'
+  } else if (chain.isWhole && chain.trailers === undefined) {
+    head.length = chain.size
+    head.framing = chain.size === 0 ? 'none' : 'length'
+  } else if (chain.isChanged) {
+    head.length = -1
+    head.framing = 'chunked'
+  }
+}

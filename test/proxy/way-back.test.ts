@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { inPieces } from '../../src/exchange/body-part.ts'
+import { HeaderEdit } from '../../src/exchange/header-edit.ts'
+import { reply } from '../../src/exchange/reply.ts'
+import type { RouteProgram } from '../../src/program/program.ts'
+import type { PlacedPart } from '../../src/program/way-back.ts'
+import { type Http2Gateway, startHttp2Gateway, type Version } from './http2-gateway.ts'
+import { type Answering, clientOf, type Peer, startPeer } from './http2-peers.ts'
+
+const VERSIONS = [
+  ['h1', 'h1'],
+  ['h1', 'h2'],
+  ['h2', 'h1'],
+  ['h2', 'h2'],
+] as const
+
+const opened: { close(): void }[] = []
+after(() => {
+  for (const one of opened.reverse()) one.close()
+})
+
+interface Between {
+  readonly peer: Peer
+  readonly gateway: Http2Gateway
+  ask: ReturnType<typeof clientOf>['ask']
+}
+
+async function between(
+  [front, back]: readonly [Version, Version],
+  answer: Answering,
+  route: Partial<RouteProgram>,
+): Promise<Between> {
+  const peer = await startPeer(back, answer)
+  const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: back, route })
+  const client = clientOf(front, gateway.port)
+  opened.push(peer, gateway, client)
+  return { peer, gateway, ask: client.ask }
+}
+
+const part = (own: Omit<PlacedPart, 'policy'>): PlacedPart => ({ policy: undefined, ...own })
+const shout = (bytes: Uint8Array) =>
+  Buffer.from(Buffer.from(bytes).toString('latin1').toUpperCase())
+
+for (const versions of VERSIONS) {
+  describe(`on the way back, ${versions.join(' to ')}`, () => {
+    it('a step sees the response, and changes status and headers', async () => {
+      const seen: unknown[] = []
+      const { ask, gateway } = await between(
+        versions,
+        (_, response) => {
+          response.writeHead(201, { 'x-kept': 'a', 'x-gone': 'b', 'set-cookie': ['a=1', 'b=2'] })
+          response.end('hello')
+        },
+        {
+          responseParts: [
+            part({
+              response: (_, draft) => {
+                seen.push(draft.status, draft.headers.get('X-Gone'), draft.isOwn)
+                draft.change(new HeaderEdit(['x-gone'], [['x-new', '1']]))
+                draft.status = 202
+                return undefined
+              },
+            }),
+            part({
+              response: async (_, draft) => {
+                seen.push(draft.status, draft.headers.get('x-gone'), draft.headers.get('x-new'))
+                return undefined
+              },
+            }),
+          ],
+        },
+      )
+      const answer = await ask({})
+      assert.deepEqual(seen, [201, 'b', false, 202, undefined, '1'])
+      assert.equal(answer.status, 202)
+      assert.equal(answer.headers['x-kept'], 'a')
+      assert.equal(answer.headers['x-gone'], undefined)
+      assert.equal(answer.headers['x-new'], '1')
+      assert.deepEqual(answer.headers['set-cookie'], ['a=1', 'b=2'])
+      assert.equal(answer.body.toString(), 'hello')
+      assert.equal(gateway.runs[0]?.exchange.status, 202)
+    })
+
+    it('a step may put another response in its place, which those around it see', async () => {
+      const { ask } = await between(versions, (_, response) => response.end('secret'), {
+        responseParts: [
+          part({ response: () => reply(451, 'authorization', 'no') }),
+          part({
+            response: (_, draft) => {
+              const code = `${draft.status} ${draft.isOwn}`
+              draft.change(new HeaderEdit([], [['x-seen', code]]))
+              return undefined
+            },
+          }),
+        ],
+      })
+      for (let i = 0; i < 3; i++) {
+        const answer = await ask({})
+        assert.equal(answer.status, 451)
+        assert.equal(answer.headers['x-seen'], '451 true')
+        assert.equal(answer.body.toString(), 'no')
+      }
+    })
+
+    it('responses of the gateway itself pass by', async () => {
+      const { ask } = await between(versions, (_, response) => response.end('secret'), {
+        run: () => reply(403, 'authorization'),
+        responseParts: [
+          part({
+            response: (_, draft) => {
+              draft.change(new HeaderEdit(['content-type'], [['content-type', 'text/odd']]))
+              return undefined
+            },
+            body: {
+              mode: 'whole',
+              maxBytes: 1_000,
+              whenLonger: 'reject',
+              change: (bytes) => shout(bytes),
+            },
+          }),
+        ],
+      })
+      const answer = await ask({})
+      assert.equal(answer.status, 403)
+      assert.equal(answer.headers['content-type'], 'text/odd')
+      assert.match(answer.body.toString(), /^FORBIDDEN\nREQUEST ID-1\n$/)
+    })
+
+    it('a whole body is changed and has a length', async () => {
+      const { ask } = await between(
+        versions,
+        (_, response) => {
+          response.write('hel')
+          setTimeout(() => response.end('lo'), 5)
+        },
+        {
+          responseParts: [
+            part({
+              body: {
+                mode: 'whole',
+                maxBytes: 5,
+                whenLonger: 'reject',
+                change: (bytes) => shout(bytes),
+              },
+            }),
+          ],
+        },
+      )
+      const answer = await ask({})
+      assert.equal(answer.body.toString(), 'HELLO')
+      assert.equal(answer.headers['content-length'], '5')
+      const head = await ask({ method: 'HEAD' })
+      assert.equal(head.status, 200)
+      assert.equal(head.headers['content-length'], undefined)
+    })
+
+    it('a body beyond the limit is rejected, or passes as it is', async () => {
+      for (const whenLonger of ['reject', 'pass'] as const) {
+        const { ask } = await between(
+          versions,
+          (_, response) => {
+            response.write('hel')
+            setTimeout(() => response.end('lo'), 5)
+          },
+          {
+            responseParts: [
+              part({ body: { mode: 'whole', maxBytes: 4, whenLonger, change: shout } }),
+            ],
+          },
+        )
+        const answer = await ask({})
+        assert.equal(answer.status, whenLonger === 'reject' ? 502 : 200)
+        if (whenLonger === 'pass') assert.equal(answer.body.toString(), 'hello')
+      }
+    })
+
+    it('pieces are changed as they come, and trailers are kept', async () => {
+      const { ask } = await between(
+        versions,
+        (_, response) => {
+          response.writeHead(200, { trailer: 'x-sum' })
+          response.write('hel')
+          setTimeout(() => {
+            response.addTrailers({ 'x-sum': '7' })
+            response.end('lo')
+          }, 5)
+        },
+        {
+          responseParts: [
+            part({ body: { mode: 'stream', open: (_, flow) => inPieces(flow, shout) } }),
+          ],
+        },
+      )
+      const answer = await ask({ headers: { te: 'trailers' } })
+      assert.equal(answer.body.toString(), 'HELLO')
+      assert.equal(answer.trailers['x-sum'], '7')
+    })
+
+    it('a request is changed, whole or in pieces, and again for another attempt', async () => {
+      for (const mode of ['whole', 'stream'] as const) {
+        const bodies: string[] = []
+        const { ask } = await between(
+          versions,
+          (request, response) => {
+            let body = ''
+            request.on('data', (bytes: Buffer) => {
+              body += bytes.toString('latin1')
+            })
+            request.on('end', () => {
+              bodies.push(`${request.headers['content-length']} ${body}`)
+              response.statusCode = bodies.length === 1 ? 503 : 200
+              response.end()
+            })
+          },
+          {
+            retry: {
+              attempts: 2,
+              statuses: new Set([503]),
+              onConnectionError: false,
+              backoff: 1,
+              mostBody: 1_000,
+              precondition: undefined,
+              condition: undefined,
+            },
+            requestBodies: [
+              part({
+                body:
+                  mode === 'whole'
+                    ? {
+                        mode,
+                        maxBytes: 10,
+                        whenLonger: 'reject',
+                        change: (bytes) => Buffer.concat([shout(bytes), Buffer.from('!')]),
+                      }
+                    : { mode, open: (_, flow) => inPieces(flow, shout, () => Buffer.from('!')) },
+              }),
+            ],
+          },
+        )
+        const answer = await ask({ method: 'POST', body: Buffer.from('hello') })
+        assert.equal(answer.status, 200)
+        for (const body of bodies) assert.match(body, mode === 'whole' ? /^6 HELLO!$/ : / HELLO!$/)
+        assert.equal(bodies.length, 2)
+        if (mode === 'whole') {
+          const long = await ask({ method: 'POST', body: Buffer.from('hello hello') })
+          assert.equal(long.status, 413)
+        }
+      }
+    })
+  })
+}
