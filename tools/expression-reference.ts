@@ -75,7 +75,8 @@ function functionsPage(): string {
   return [
     '# Functions',
     NOTE,
-    'All functions are there at every stage. Besides them: the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (each with one or two variables where CEL has both), `sortBy`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` stand for any type. Regular expressions are RE2: no backreferences, and linear time on any text.',
+    'All functions are there at every stage. Besides them: the operators of CEL, the macros `has`, `all`, `exists`, `exists_one`, `map`, `filter`, `transformList`, `transformMap`, `transformMapEntry` (each with one or two variables where CEL has both), `sortBy`, `mapValues`, `filterKeys`, `with`, `cel.bind`, and the optional forms `x.?y`, `x[?i]`, `optMap`, `optFlatMap`. `A` and `B` stand for any type. Regular expressions are RE2: no backreferences, and linear time on any text.',
+    FALLBACKS,
     ...LIBRARIES.map((library) => {
       const rows = library.functions
         .filter(({ name }) => /^[a-z]/i.test(name))
@@ -91,6 +92,19 @@ function functionsPage(): string {
     .join('\n\n')
     .concat('\n')
 }
+
+const FALLBACKS = `## Values that may be missing
+
+| form | result |
+|---|---|
+| \`default(x, y)\` | \`x\`; \`y\` if \`x\` is null or reads a variable, field or key that is not there. Any other error of \`x\`, such as malformed JSON or an error inside a macro, remains an error |
+| \`coalesce(a, b, …)\` | the first that is neither null nor an error of any kind; null if there is none and one of them is null |
+| \`x.?y.orValue(z)\` | the same as \`default(x.y, z)\`, but null counts as a value |
+| \`x.with(v, e)\` | \`e\`, in which \`v\` is \`x\`; an error if \`x\` is one. \`cel.bind(v, x, e)\` is an error only if \`e\` reads \`v\` |
+| \`map.mapValues(v, e)\` | the map with \`e\` for each value \`v\` |
+| \`map.filterKeys(k, test)\` | the entries whose key passes the test |
+
+Arguments that are not needed are not evaluated. \`random()\` (from 0 up to 1) and \`uuid()\` (a random version 4 UUID) differ from call to call and are rejected in rules ([PC0116](../errors/PC0116.md)).`
 
 function signature(name: string, { receiver, params, result, variadic }: Overload): string {
   const shown = params.map(showType)

@@ -141,7 +141,7 @@ function spaceOf(entry: Entry, ways: Ways) {
 const SERVER: Condition = conditionOf("request.path == '*'")
 
 function conditionOf(text: string): Condition {
-  const { expression } = compile(text, STAGES.traffic, { expect: BOOL })
+  const { expression } = compile(text, STAGES.traffic, { expect: BOOL, pure: true })
   if (expression === undefined) throw new Error(`no expression: ${text}`)
   return { text, term: expression.term }
 }

@@ -38,7 +38,7 @@ export function ruleReader(): RuleReader {
   const compileOnce = (text: string, stage: RuleStage) => {
     const key = `${stage} ${text}`
     if (!compiled.has(key)) {
-      compiled.set(key, compile(text, STAGES[stage], { expect: BOOL }).expression)
+      compiled.set(key, compile(text, STAGES[stage], { expect: BOOL, pure: true }).expression)
     }
     return compiled.get(key)
   }

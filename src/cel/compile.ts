@@ -3,7 +3,7 @@ import { check, type Finding } from './check/check.ts'
 import { costOf, MOST_COST } from './check/cost.ts'
 import type { Environment } from './check/environment.ts'
 import { type Read, readsAnything, readsOf } from './check/reads.ts'
-import type { Term } from './check/term.ts'
+import { type CallTerm, children, type Term } from './check/term.ts'
 import { isDynamic, type Type } from './check/types.ts'
 import { showType } from './check/unify.ts'
 import { closeEvaluate, closePredicate } from './emit/closures.ts'
@@ -31,6 +31,8 @@ export interface CompileOptions {
   readonly check?: boolean
   /** The type that the result must have: bool for rules. */
   readonly expect?: Type
+  /** The same for the same request whenever it runs: what a decision rests on. */
+  readonly pure?: boolean
   /** Where the text stands, or where each offset of it does. */
   readonly origin?: Origin | ((offset: number) => Origin)
   /** What one evaluation may cost; see values/fuel.ts. */
@@ -169,6 +171,13 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
   const report = (code: string, severity: Finding['severity'], message: string, hint: string) =>
     findings.push({ code, severity, message, hint, start: term.start, end: term.end })
   const { expect } = options
+  const changing = options.pure ? impureCall(term) : undefined
+  if (changing !== undefined) {
+    const { start, end, name } = changing
+    const message = `${name}() is not allowed in a rule: it differs from call to call`
+    const hint = 'decide by what the request brings: a header, a claim, an address'
+    findings.push({ code: 'PC0116', severity: 'error', message, hint, start, end })
+  }
   if (expect !== undefined && term.type.kind !== expect.kind && !isDynamic(term.type)) {
     report(
       'PC0109',
@@ -186,7 +195,7 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
         `this is always ${show(term.value)}`,
         'it does not depend on the request',
       )
-    } else if (!readsAnything(term)) {
+    } else if (!readsAnything(term) && impureCall(term) === undefined) {
       report(
         'PC0110',
         'warning',
@@ -204,6 +213,16 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
     )
   }
   return findings
+}
+
+/** The first call of a function that differs from call to call. */
+function impureCall(term: Term): CallTerm | undefined {
+  if (term.kind === 'call' && term.overloads.some((overload) => overload.impure)) return term
+  for (const child of children(term)) {
+    const found = impureCall(child)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 function refused(text: string, findings: readonly Finding[], options: CompileOptions): Compiled {

@@ -9,6 +9,7 @@ import { type Decision, NO_DECISIONS } from './decision.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
 import {
+  type ClientCredential,
   type Identity,
   type IdentityVariable,
   newestValue,
@@ -173,6 +174,10 @@ export class Exchange implements Record<VariableName, unknown> {
   namesBackend = false
   requestEdit: HeaderEdit = NO_EDIT
   responseEdit: HeaderEdit = NO_EDIT
+  /** What the backend alone is sent to know the gateway or the client by; mirrors are not. */
+  credentialEdit: HeaderEdit = NO_EDIT
+  /** The same in the query: `key=abc`, or empty. */
+  credentialQuery = ''
   /** The prefix of the path that the route matched, for prefix rewrites and redirects. */
   matchedPrefix = ''
 
@@ -207,6 +212,19 @@ export class Exchange implements Record<VariableName, unknown> {
     this.search = request.search
   }
 
+  /** Changes of the headers that the backend gets, with its credential. */
+  get sentEdit(): HeaderEdit {
+    const { requestEdit, credentialEdit } = this
+    return credentialEdit === NO_EDIT ? requestEdit : requestEdit.with(credentialEdit)
+  }
+
+  /** The query that the backend gets, with its question mark and its credential. */
+  get sentSearch(): string {
+    const { search, credentialQuery } = this
+    if (credentialQuery === '') return search
+    return `${search === '' ? '?' : `${search}&`}${credentialQuery}`
+  }
+
   /** What all expressions of this exchange may cost together. */
   get [LEDGER](): Ledger {
     this.ledger ??= new Ledger(this.readingLimits)
@@ -214,9 +232,14 @@ export class Exchange implements Record<VariableName, unknown> {
   }
 
   /** An authentication found out who asks; only those whose scope has it will see it. */
-  identify(by: object, variable: IdentityVariable, value: JsonObject): void {
+  identify(
+    by: object,
+    variable: IdentityVariable,
+    value: JsonObject,
+    credential?: ClientCredential,
+  ): void {
     this.enter(undefined)
-    this.identity = { by, variable, value, earlier: this.identity }
+    this.identity = { by, variable, value, credential, earlier: this.identity }
     this[variable] = value
   }
 

@@ -8,6 +8,9 @@ export class HeaderEdit {
   readonly added: readonly (readonly [name: string, value: string])[]
   /** The wire's own rendering, made once. */
   rendered: unknown = undefined
+  /** The last sum: edits of a route meet in the same order every time. */
+  #later: HeaderEdit | undefined = undefined
+  #sum: HeaderEdit | undefined = undefined
 
   constructor(removed: readonly string[], added: readonly (readonly [string, string])[]) {
     this.removed = removed
@@ -18,9 +21,13 @@ export class HeaderEdit {
   with(later: HeaderEdit): HeaderEdit {
     if (this === NO_EDIT) return later
     if (later === NO_EDIT) return this
+    if (this.#later === later && this.#sum !== undefined) return this.#sum
     const removed = new Set(later.removed)
     const kept = this.added.filter(([name]) => !removed.has(name.toLowerCase()))
-    return new HeaderEdit([...new Set([...this.removed, ...removed])], [...kept, ...later.added])
+    const all = [...new Set([...this.removed, ...removed])]
+    this.#later = later
+    this.#sum = new HeaderEdit(all, [...kept, ...later.added])
+    return this.#sum
   }
 }
 

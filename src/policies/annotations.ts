@@ -21,7 +21,8 @@ export type CheckText = (
   text: string,
 ) => { readonly message: string; readonly hint: string } | undefined
 
-export type ResultType = 'bool' | 'string' | 'any'
+/** `rule` is a bool that is the same for the same request whenever it is evaluated. */
+export type ResultType = 'bool' | 'rule' | 'string' | 'any'
 
 const ANNOTATIONS = z.registry<Annotation>()
 

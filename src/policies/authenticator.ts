@@ -1,7 +1,7 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
-import type { IdentityVariable } from '../exchange/identity.ts'
+import type { ClientCredential, IdentityVariable } from '../exchange/identity.ts'
 import type { AuthenticationMethod } from '../exchange/refusal.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
@@ -36,6 +36,8 @@ export interface Authenticator {
   readonly challenge: Challenge
   /** It keeps the credential from the backend, unless told otherwise, whether it is believed or not. */
   authenticate(exchange: Exchange): Found | Promise<Found>
+  /** The credential that was verified, for backends that are to see it. */
+  readonly credential: ClientCredential
   /** Where in a request the credential stands. */
   readonly place: string
   /** Keeps it from the backend without looking at it. */
@@ -64,7 +66,7 @@ function authenticationStep(policy: ValidPolicy, mode: Mode, authenticator: Auth
     if (found instanceof BadCredential) {
       return mode === 'Permissive' ? undefined : refuse(exchange, policy, method, found, refused)
     }
-    exchange.identify(policy, variable, found)
+    exchange.identify(policy, variable, found, authenticator.credential)
     return undefined
   }
 

@@ -384,6 +384,6 @@ function compileAt(
   stage: Decision['stage'],
 ): PlacedRule | undefined {
   const { action, expression: text, field, origin } = policy.value.rules[index] as AuthorizationRule
-  const expression = site.compileRule(text, { policy, field, origin, stage, result: 'bool' })
+  const expression = site.compileRule(text, { policy, field, origin, stage, result: 'rule' })
   return expression && { action, expression, policy, index }
 }

@@ -22,19 +22,19 @@ export interface AuthorizationRule {
 
 const matchExpressions = () =>
   z
-    .array(expression('bool'))
+    .array(expression('rule'))
     .min(1)
     .max(256)
     .describe('One or more expressions. Allow and Deny need one that is true, Require all.')
 
 const rule = () =>
   z.union([
-    expression('bool').describe('An Allow rule.'),
+    expression('rule').describe('An Allow rule.'),
     oneOfKeys(
       z.strictObject({
-        allow: expression('bool').optional().describe('Admits a request for which it is true.'),
-        require: expression('bool').optional().describe('Refuses a request unless it is true.'),
-        deny: expression('bool').optional().describe('Refuses a request for which it is true.'),
+        allow: expression('rule').optional().describe('Admits a request for which it is true.'),
+        require: expression('rule').optional().describe('Refuses a request unless it is true.'),
+        deny: expression('rule').optional().describe('Refuses a request for which it is true.'),
       }),
       ['allow', 'require', 'deny'],
     ),

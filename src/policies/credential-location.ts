@@ -14,36 +14,60 @@ const token = () =>
     .regex(/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/)
     .max(256)
 
+/** Where a credential can be put. */
+export type SentLocation = Exclude<CredentialLocation, { kind: 'expression' }>
+
+const PLACES = {
+  header: z
+    .strictObject({
+      name: headerName().describe('The name of the header.'),
+      prefix: z.string().max(64).prefault('').describe('What stands before the credential.'),
+    })
+    .optional()
+    .describe('In a header.'),
+  queryParameter: z
+    .strictObject({ name: z.string().min(1).max(256).describe('The name of the parameter.') })
+    .optional()
+    .describe('In the query.'),
+  cookie: z
+    .strictObject({ name: token().describe('The name of the cookie.') })
+    .optional()
+    .describe('In a cookie.'),
+}
+
 const location = oneOfKeys(
   z.strictObject({
-    header: z
-      .strictObject({
-        name: headerName().describe('The name of the header.'),
-        prefix: z.string().max(64).prefault('').describe('What stands before the credential.'),
-      })
-      .optional()
-      .describe('In a header.'),
-    queryParameter: z
-      .strictObject({ name: z.string().min(1).max(256).describe('The name of the parameter.') })
-      .optional()
-      .describe('In the query.'),
-    cookie: z
-      .strictObject({ name: token().describe('The name of the cookie.') })
-      .optional()
-      .describe('In a cookie.'),
+    ...PLACES,
     expression: expression('string').optional().describe('Wherever the expression finds it.'),
   }),
   ['header', 'queryParameter', 'cookie', 'expression'],
 )
-  .transform(({ header, queryParameter, cookie, expression }): CredentialLocation => {
-    if (header !== undefined) {
-      return { kind: 'header', name: header.name.toLowerCase(), prefix: header.prefix }
-    }
-    if (queryParameter !== undefined) return { kind: 'queryParameter', name: queryParameter.name }
-    if (cookie !== undefined) return { kind: 'cookie', name: cookie.name }
-    return { kind: 'expression', expression: expression as string }
-  })
+  .transform(
+    ({ expression, ...places }): CredentialLocation =>
+      expression === undefined ? placeAmong(places) : { kind: 'expression', expression },
+  )
   .meta({ id: 'credential-location' })
+
+const sent = oneOfKeys(z.strictObject(PLACES), ['header', 'queryParameter', 'cookie'])
+  .transform(placeAmong)
+  .meta({ id: 'sent-credential-location' })
+
+/** Where in a request to a backend the credential is put. */
+export const sentLocation = () => sent.describe('Where the credential is put.')
+
+interface Places {
+  readonly header?: { readonly name: string; readonly prefix: string } | undefined
+  readonly queryParameter?: { readonly name: string } | undefined
+  readonly cookie?: { readonly name: string } | undefined
+}
+
+function placeAmong({ header, queryParameter, cookie }: Places): SentLocation {
+  if (header !== undefined) {
+    return { kind: 'header', name: header.name.toLowerCase(), prefix: header.prefix }
+  }
+  if (queryParameter !== undefined) return { kind: 'queryParameter', name: queryParameter.name }
+  return { kind: 'cookie', name: cookie?.name ?? '' }
+}
 
 /** Where in a request the credential stands; without a word, behind `prefix` in Authorization. */
 export const credentialLocation = (prefix: string) =>

@@ -1,5 +1,5 @@
 import { BOOL, STRING, type Type } from '../cel/check/types.ts'
-import { compile, STAGES, type Stage } from '../cel/index.ts'
+import { type CompileOptions, compile, STAGES, type Stage } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Section } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
@@ -11,13 +11,18 @@ export function checkExpression(
   result: ResultType,
   origin: (offset: number) => Origin,
 ): readonly Diagnostic[] {
+  return compile(text, STAGES[stage], { ...expectation(result), origin }).diagnostics
+}
+
+/** What the compiler has to demand of an expression with this result. */
+export function expectation(result: ResultType): Pick<CompileOptions, 'expect' | 'pure'> {
   const expect = EXPECTED[result]
-  const options = expect === undefined ? { origin } : { origin, expect }
-  return compile(text, STAGES[stage], options).diagnostics
+  return expect === undefined ? {} : { expect, pure: result === 'rule' }
 }
 
 const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
   bool: BOOL,
+  rule: BOOL,
   string: STRING,
   any: undefined,
 }

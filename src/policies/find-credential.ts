@@ -1,8 +1,9 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
+import type { ClientCredential } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { BadCredential } from './authenticator.ts'
-import type { CredentialLocation } from './credential-location.ts'
+import type { CredentialLocation, SentLocation } from './credential-location.ts'
 import { type Site, variablesOf } from './define.ts'
 import { editRequest } from './header-steps.ts'
 
@@ -11,7 +12,10 @@ export interface Location {
   /** Undefined where the request has none. */
   find(exchange: Exchange): string | BadCredential | undefined
   remove(exchange: Exchange): void
+  readonly credential: ClientCredential
 }
+
+type Place = Omit<Location, 'credential'>
 
 /** `field` is where in the policy the credential's settings stand; empty where they are all of it. */
 export function compileLocation(
@@ -20,15 +24,23 @@ export function compileLocation(
   field: string,
   site: Site,
 ): Location {
-  if (location.kind !== 'expression') return locationOf(location)
+  if (location.kind !== 'expression') return known(location, locationOf(location))
   const written = `${field === '' ? '' : `${field}.`}location.expression`
   const place = { policy, field: written, result: 'string' } as const
   const evaluate = site.compile(location.expression, place)?.evaluate()
-  return {
+  return known(undefined, {
     find: (exchange) => textOf(evaluate?.(variablesOf(exchange))),
     // What an expression made of a request cannot be told from the rest of it.
     remove: () => {},
+  })
+}
+
+function known(location: SentLocation | undefined, place: Place): Location {
+  const read = (exchange: object) => {
+    const found = place.find(exchange as Exchange)
+    return typeof found === 'string' ? found : undefined
   }
+  return { ...place, credential: { location, read } }
 }
 
 /** Credentials of the same place cannot be told apart: who keeps one keeps the other. */
@@ -36,7 +48,7 @@ export function placeOf(location: CredentialLocation): string {
   return location.kind === 'expression' ? '' : `${location.kind} ${location.name}`
 }
 
-function locationOf(location: Exclude<CredentialLocation, { kind: 'expression' }>): Location {
+function locationOf(location: SentLocation): Place {
   switch (location.kind) {
     case 'header':
       return inHeader(location.name, location.prefix)
@@ -57,7 +69,7 @@ const REPEATED = new BadCredential('repeated', 'the request has several')
  * RFC 9110 §11.1: the scheme is case-insensitive. Several headers of the name come as one, with a
  * comma between them, and a token has none: two readers could choose differently.
  */
-function inHeader(name: string, prefix: string): Location {
+function inHeader(name: string, prefix: string): Place {
   const edit = headerEdit({ remove: [name] })
   const lower = prefix.toLowerCase()
   const scheme = lower.trimEnd()
@@ -83,7 +95,7 @@ function escapeRegExp(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
 
-function inCookie(name: string): Location {
+function inCookie(name: string): Place {
   const isOurs = (pair: string) => nameOf(pair).trim() === name
   const none = headerEdit({ remove: ['cookie'] })
   return {
@@ -102,22 +114,26 @@ function inCookie(name: string): Location {
     remove(exchange) {
       const cookies = cookiesOf(exchange)
       if (!cookies.includes(name)) return
-      const others = cookies.split(';').filter((pair) => pair.trim() !== '' && !isOurs(pair))
-      const value = others.map((pair) => pair.trim()).join('; ')
+      const value = withoutCookie(cookies, name)
       const edit = value === '' ? none : headerEdit({ set: [{ name: 'cookie', value }] })
       exchange.requestEdit = exchange.requestEdit.with(edit)
     },
   }
 }
 
-/** As they go to the backend: another policy may have taken one out before. */
-function cookiesOf({ request, requestEdit }: Exchange): string {
-  const set = requestEdit.added.findLast(([name]) => name.toLowerCase() === 'cookie')
-  if (set !== undefined) return set[1]
-  return requestEdit.removed.includes('cookie') ? '' : (request.headers.get('cookie') ?? '')
+export function withoutCookie(cookies: string, name: string): string {
+  const pairs = cookies.split(';').map((pair) => pair.trim())
+  return pairs.filter((pair) => pair !== '' && nameOf(pair).trim() !== name).join('; ')
 }
 
-function inQuery(name: string): Location {
+/** As they go to the backend: another policy may have taken one out before. */
+export function cookiesOf({ request, requestEdit }: Exchange, edit = requestEdit): string {
+  const set = edit.added.findLast(([name]) => name.toLowerCase() === 'cookie')
+  if (set !== undefined) return set[1]
+  return edit.removed.includes('cookie') ? '' : (request.headers.get('cookie') ?? '')
+}
+
+function inQuery(name: string): Place {
   const isOurs = (pair: string) => decode(nameOf(pair)) === name
   return {
     find(exchange) {
@@ -128,13 +144,15 @@ function inQuery(name: string): Location {
       const [pair] = own
       return pair === undefined ? undefined : decode(textBehind(pair))
     },
-    remove(exchange) {
-      const pairs = exchange.search.slice(1).split('&')
-      const others = pairs.filter((pair) => !isOurs(pair))
-      if (others.length === pairs.length) return
-      exchange.search = others.length === 0 ? '' : `?${others.join('&')}`
-    },
+    remove: (exchange) => removeParameter(exchange, name),
   }
+}
+
+export function removeParameter(exchange: Exchange, name: string): void {
+  const pairs = exchange.search.slice(1).split('&')
+  const others = pairs.filter((pair) => decode(nameOf(pair)) !== name)
+  if (others.length === pairs.length) return
+  exchange.search = others.length === 0 ? '' : `?${others.join('&')}`
 }
 
 function nameOf(pair: string): string {

@@ -2,11 +2,13 @@ import { openApiKey } from './api-key/authenticator.ts'
 import { apiKey } from './api-key/index.ts'
 import { authenticationBy } from './authentication/index.ts'
 import { authorization } from './authorization/index.ts'
+import { backendAuth } from './backend-auth/index.ts'
 import { openBasic } from './basic-auth/authenticator.ts'
 import { basicAuth } from './basic-auth/index.ts'
 import { buffer } from './buffer/index.ts'
 import { compression } from './compression/index.ts'
 import { cors } from './cors/index.ts'
+import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
@@ -39,6 +41,7 @@ export const POLICIES: readonly Policy[] = [
   responseHeaders,
   timeout,
   cors,
+  csrf,
   jwtAuthentication,
   basicAuth,
   apiKey,
@@ -46,6 +49,7 @@ export const POLICIES: readonly Policy[] = [
   extAuthz,
   authorization,
   localRateLimit,
+  backendAuth,
   buffer,
   requestHeaders,
   urlRewrite,

@@ -173,6 +173,7 @@ type Stage = NonNullable<Extract<Annotation, { is: 'expression' }>['stage']>
 
 const TITLES: Readonly<Record<ResultType, string>> = {
   bool: 'CEL expression, true or false',
+  rule: 'CEL expression, true or false',
   string: 'CEL expression, text',
   any: 'CEL expression',
 }

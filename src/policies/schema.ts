@@ -6,6 +6,7 @@ import { accessLog } from './access-log/schema.ts'
 import { apiKey } from './api-key/schema.ts'
 import { authenticationOf } from './authentication/schema.ts'
 import { authorization } from './authorization/schema.ts'
+import { backendAuth } from './backend-auth/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
 import { buffer } from './buffer/schema.ts'
@@ -13,6 +14,7 @@ import { compression } from './compression/schema.ts'
 import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
+import { csrf } from './csrf/schema.ts'
 import { directResponse } from './direct-response/schema.ts'
 import { bodyShown, extAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
@@ -116,6 +118,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors, { answers: 'preflights' }),
+  define('csrf', TRAFFIC, csrf),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
@@ -126,6 +129,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   }),
   define('authorization', BOTH, authorization, { composes: true, hasRules: true }),
   define('localRateLimit', TRAFFIC, localRateLimit, { countsRequests: true }),
+  define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),

@@ -33,6 +33,8 @@ interface Before {
   readonly search: string
   readonly host: string
   readonly requestEdit: Exchange['requestEdit']
+  readonly credentialEdit: Exchange['credentialEdit']
+  readonly credentialQuery: string
   readonly responseEdit: Exchange['responseEdit']
   readonly identity: Exchange['identity']
 }
@@ -55,10 +57,20 @@ export class ProviderSelection implements Selection {
     balancers: readonly Balancer<ProviderMember>[],
   ) {
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
+    const { credentialEdit, credentialQuery } = exchange
     this.#exchange = exchange
     this.#groups = groups
     this.#balancers = balancers
-    this.#before = { path, search, host, requestEdit, responseEdit, identity }
+    this.#before = {
+      path,
+      search,
+      host,
+      requestEdit,
+      responseEdit,
+      credentialEdit,
+      credentialQuery,
+      identity,
+    }
   }
 
   get hasOther(): boolean {

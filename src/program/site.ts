@@ -1,4 +1,3 @@
-import { BOOL, STRING, type Type } from '../cel/check/types.ts'
 import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
@@ -6,9 +5,8 @@ import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import { PLACES } from '../model/version.ts'
-import type { ResultType } from '../policies/annotations.ts'
 import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
-import { STAGE_OF_SECTION } from '../policies/expressions.ts'
+import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
 import type { Layer } from '../reach/layers.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { HeaderReads } from './headers-read.ts'
@@ -16,12 +14,6 @@ import type { Fault } from './invalid.ts'
 import type { Program } from './program.ts'
 import { NO_SCOPES, type Scopes, scoped, scopesOf } from './scopes.ts'
 import { allUses, type Recorded, Uses } from './uses.ts'
-
-const EXPECTED: Readonly<Record<ResultType, Type | undefined>> = {
-  bool: BOOL,
-  string: STRING,
-  any: undefined,
-}
 
 /** What policies said of themselves while they were compiled. */
 export interface Findings {
@@ -182,9 +174,7 @@ export class Sites {
       return { expression: known.value, diagnostics: [] }
     }
     const origin = place.origin ?? fieldOrigin(policy.origin, place.field)
-    const expect = EXPECTED[result]
-    const options = expect === undefined ? { origin } : { origin, expect }
-    const compiled = compile(text, STAGES[stage], options)
+    const compiled = compile(text, STAGES[stage], { ...expectation(result), origin })
     const { expression, diagnostics } = compiled
     for (const diagnostic of diagnostics) this.report(diagnostic)
     if (expression === undefined) return compiled

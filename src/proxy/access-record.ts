@@ -16,6 +16,7 @@ const DENIALS: ReadonlySet<string> = new Set([
   'authentication',
   'authorization',
   'external-authorization',
+  'csrf',
   'rate-limit',
   'guardrail',
 ])

@@ -136,10 +136,10 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #send(connection: UpstreamConnection): void {
     const { exchange } = this
     const { head } = this.downstream
-    const edit = renderedEdit(exchange.requestEdit)
+    const edit = renderedEdit(exchange.sentEdit)
     const text = renderRequestHead(head, {
       path: exchange.path,
-      query: exchange.search,
+      query: exchange.sentSearch,
       host: exchange.host,
       framing: head.framing,
       length: head.length,
@@ -179,8 +179,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return
     try {
-      if (trailers !== undefined)
-        hideOfSet(renderedEdit(this.exchange.requestEdit).dropped, trailers)
+      if (trailers !== undefined) hideOfSet(renderedEdit(this.exchange.sentEdit).dropped, trailers)
       endBody(upstream, trailers, this.encodes)
     } catch (error) {
       this.#broke(error, 'body')

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { compile, environment } from '../../src/cel/index.ts'
+import { canonical } from '../conformance/canonical.ts'
 import { inBatches, runAllModes } from './all-modes.ts'
-import { anyExpression } from './cel-expressions.ts'
+import { anyExpression, anyOwnExpression } from './cel-expressions.ts'
 import { anyBindings, literal, VARIABLES } from './cel-values.ts'
 import { BUFBUILD, knownDifference } from './known-differences.ts'
 import { runPeer } from './peer.ts'
@@ -51,6 +52,28 @@ describe('well-typed expressions', () => {
     const share = (count: number) => count / (agreed + known + refused)
     assert.ok(share(known) < 0.08, `${known} known differences hide too much`)
     assert.ok(share(refused) < 0.08, `${refused} were refused`)
+  })
+
+  const own = fuzz(0.3)
+
+  it(`${own.numRuns} with forms that no other CEL has: all modes agree`, async () => {
+    let answered = 0
+    let checked = 0
+    await inBatches(own, (generator, parameters) => {
+      const property = fc.property(anyOwnExpression(), anyBindings(), (text, bindings) => {
+        const { expression } = compile(text, ENVIRONMENT, { backend: 'closures' })
+        if (expression === undefined) return
+        checked++
+        const { result, disagreement } = runAllModes(expression, generator, bindings)
+        assert.equal(disagreement, undefined, context(bindings))
+        if (result !== 'error') answered++
+        // Without types, the values alone decide: what comes out is the same.
+        const plain = compile(text, ENVIRONMENT, { backend: 'closures', check: false }).expression
+        assert.equal(canonical(plain?.evaluate()(bindings)), result, context(bindings))
+      })
+      fc.assert(property, parameters)
+    })
+    assert.ok(answered > checked / 4, `only ${answered} of ${checked} came to a value`)
   })
 })
 

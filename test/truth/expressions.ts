@@ -187,6 +187,17 @@ const claim: Maker = (random) => {
   }
 }
 
+const fallback: Maker = (random) => {
+  const instead = quote(random.pick(NAMES))
+  const attribute = random.pick(['jwt.sub', 'jwt.tenant', "request.headers['x-a']"])
+  const read = random.pick([
+    `default(${attribute}, ${instead})`,
+    `coalesce(${attribute}, jwt.sub, ${instead})`,
+    `${attribute}.with(v, v)`,
+  ])
+  return text(read, NAMES)(random)
+}
+
 const source: Maker = (random) => {
   const network = quote(random.chance(0.8) ? random.pick(NETWORKS) : random.pick(NETWORKS6))
   switch (random.int(5)) {
@@ -250,6 +261,7 @@ function makers(scope: Scope): readonly (readonly [number, Maker])[] {
     [3 * token, claim],
     [scope.hasApiKey ? 2 : 0.05, text('apiKey.user', ['robot', 'rob', 'alice'])],
     [0.4, place],
+    [0.02, fallback],
   )
   if (scope.stage === 'backend') all.push([1, text('backend.name', ['b0', 'b1', 'r0/0'])])
   if (scope.focus !== undefined) all.push([25, ABOUT[scope.focus]])

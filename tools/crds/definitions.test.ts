@@ -120,6 +120,7 @@ describe('policies in Kubernetes', () => {
     localRateLimit: 'rateLimit',
     outlierDetection: 'health',
     backendTLS: 'tls',
+    backendAuth: 'auth',
   }
   const SECTIONS = { frontend: FRONTEND, traffic: TRAFFIC, backend: BACKEND } as const
 

@@ -201,6 +201,16 @@ const backendTls: Structural = {
   },
 }
 
+const authFromFile = of('backendAuth', { key: undefined })
+const backendAuth: Structural = {
+  ...authFromFile,
+  properties: {
+    secretRef: secretKeyRef('A Secret with the key.', 'Authorization'),
+    ...authFromFile.properties,
+  },
+  ...validated([exactlyOne(['secretRef', 'passthrough'])]),
+}
+
 /** What runs for a connection. */
 export const FRONTEND: Readonly<Record<string, Structural>> = {
   networkAuthorization,
@@ -229,6 +239,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   compression: of('compression'),
   timeouts: of('timeout'),
   cors: of('cors'),
+  csrf: of('csrf'),
   ...ways,
   authentication,
   extAuth,
@@ -247,6 +258,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
 export const BACKEND: Readonly<Record<string, Structural>> = {
   authorization,
   extAuth,
+  auth: backendAuth,
   headerModifiers,
   loadBalancer: {
     ...of('loadBalancer'),

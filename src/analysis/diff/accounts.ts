@@ -223,6 +223,8 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove'),
   urlRewrite: nothing('authority', 'path'),
+  /** What the backend makes of it is its own. */
+  backendAuth: NOTHING,
   // What was decided about a request is decided before its body is held.
   buffer: nothing('request', 'response'),
   compression: nothing('algorithms', 'minBytes', 'contentTypes'),

@@ -73,9 +73,11 @@ interface Form {
 
 function formOf(texts: readonly string[], { backend }: InvariantScope): Form {
   const fits = (stage: 'connection' | 'traffic') =>
-    texts.every((text) => compile(text, STAGES[stage], { expect: BOOL }).expression !== undefined)
+    texts.every(
+      (text) => compile(text, STAGES[stage], { expect: BOOL, pure: true }).expression !== undefined,
+    )
   const expressions = texts.map(
-    (text) => compile(text, STAGES.backend, { expect: BOOL }).expression as Expression,
+    (text) => compile(text, STAGES.backend, { expect: BOOL, pure: true }).expression as Expression,
   )
   return {
     section: backend === undefined && fits('traffic') ? 'traffic' : 'backend',

@@ -49,11 +49,13 @@ export function termKey(term: Term): string {
       return node(`${term.macro} ${slots} ${filter.length}`, [term.range, ...filter, term.body])
     }
     case 'bind':
-      return node(`bind ${term.local.slot}`, [term.value, term.body])
+      return node(`bind ${term.local.slot} ${term.strict}`, [term.value, term.body])
     case 'optMap':
       return node(`optMap ${term.local.slot} ${term.flat}`, [term.target, term.body])
     case 'fallback':
       return node(term.unwraps ? 'orValue' : 'or?', [term.optional, term.other])
+    case 'coalesce':
+      return node(term.onlyMissing ? 'default' : 'coalesce', term.choices)
   }
 }
 

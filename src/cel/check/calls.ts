@@ -40,16 +40,26 @@ export function checkCall(checker: Checker, call: Call): Term {
     start: call.start,
     end: call.end,
   }
-  return lazy(evaluated(checker, term))
+  return lazy(checker, evaluated(checker, term))
 }
 
 /** What stands in for an absent value is evaluated only where it is absent, as a branch of `?:` is. */
-function lazy(term: Term): Term {
-  if (term.kind !== 'call' || !(term.name === 'or' || term.name === 'orValue')) return term
+function lazy(checker: Checker, term: Term): Term {
+  if (term.kind !== 'call') return term
+  if (term.name === 'default' || term.name === 'coalesce') return coalesce(checker, term)
+  if (term.name !== 'or' && term.name !== 'orValue') return term
   const [optional, other] = term.args
   if (optional === undefined || other === undefined) return term
   const { type, start, end } = term
   return { kind: 'fallback', optional, other, unwraps: term.name === 'orValue', type, start, end }
+}
+
+function coalesce(checker: Checker, { name, args, start, end }: CallTerm): Term {
+  const type = args
+    .map((arg) => arg.type)
+    .reduce((joined, own) => (joined.kind === 'null' ? own : checker.types.join(joined, own)))
+  const onlyMissing = name === 'default'
+  return { kind: 'coalesce', choices: args, onlyMissing, type, start, end }
 }
 
 interface Found {
@@ -142,7 +152,7 @@ function evaluated(checker: Checker, term: CallTerm): Term {
     if (arg.kind !== 'constant') return term
     values.push(arg.value)
   }
-  if (term.overloads.some((overload) => overload.metered)) return term
+  if (term.overloads.some((overload) => overload.metered || overload.impure)) return term
   failure.reason = ''
   const value = dispatch(term.overloads, values)
   if (value !== undefined) {

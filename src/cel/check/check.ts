@@ -131,7 +131,8 @@ export class Checker {
         const trust = { known: isKnown(value), declared: isDeclared(value) }
         return this.scoped(expr.name, value.type, trust, expr, (local) => {
           const body = this.check(expr.body)
-          return { kind: 'bind', local, value, body, type: body.type, start, end }
+          const { strict } = expr
+          return { kind: 'bind', local, value, body, strict, type: body.type, start, end }
         })
       }
       case 'optMap': {

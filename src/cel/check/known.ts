@@ -35,6 +35,8 @@ export function isKnown(term: Term): boolean {
       return isKnown(term.body)
     case 'fallback':
       return !term.unwraps
+    case 'coalesce':
+      return term.choices.every((choice) => isKnown(choice) && choice.type.kind === term.type.kind)
     case 'invalid':
       return false
   }

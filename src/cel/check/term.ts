@@ -26,6 +26,7 @@ export type Term =
   | BindTerm
   | OptMapTerm
   | FallbackTerm
+  | CoalesceTerm
 
 interface Typed extends Span {
   readonly type: Type
@@ -149,6 +150,8 @@ export interface BindTerm extends Typed {
   readonly local: LocalTerm
   readonly value: Term
   readonly body: Term
+  /** An error of the value is an error of the whole. */
+  readonly strict: boolean
 }
 
 export interface OptMapTerm extends Typed {
@@ -165,6 +168,17 @@ export interface FallbackTerm extends Typed {
   readonly optional: Term
   readonly other: Term
   readonly unwraps: boolean
+}
+
+/**
+ * `coalesce(a, b, …)`: the first choice that is neither an error nor null; null where there is
+ * none and one of them is null. `default(a, b)`, where `onlyMissing` is set: b where a is null or
+ * reads a member or variable that is not there; any other error of a remains one.
+ */
+export interface CoalesceTerm extends Typed {
+  readonly kind: 'coalesce'
+  readonly choices: readonly Term[]
+  readonly onlyMissing: boolean
 }
 
 /** The terms right below this one, in order of evaluation. */
@@ -204,6 +218,8 @@ export function children(term: Term): readonly Term[] {
       return [term.target, term.body]
     case 'fallback':
       return [term.optional, term.other]
+    case 'coalesce':
+      return term.choices
   }
 }
 

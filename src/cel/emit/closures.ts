@@ -1,6 +1,7 @@
 import type {
   BindTerm,
   CallTerm,
+  CoalesceTerm,
   EqualTerm,
   FallbackTerm,
   MemberTerm,
@@ -16,6 +17,7 @@ import type { Evaluate, Predicate, Variables } from './generate.ts'
 import { isIdentity, isPlainName, isProperty, memberSet } from './inline.ts'
 import { operatorOf } from './operator-table.ts'
 import * as runtime from './runtime.ts'
+import { ABSENT, trace } from './trace.ts'
 
 type Maybe = Value | undefined
 
@@ -43,6 +45,16 @@ export function closeEvaluate(term: Term, budget: number, metered: boolean): Eva
   return (variables) => {
     const result = counted(variables, budget, () => run(variables, []))
     return fuel.left < 0 ? undefined : result
+  }
+}
+
+/** Is the term an error because what it reads is not there? Locals are given by their slots. */
+export function closeAbsence(term: Term, slots: readonly number[]) {
+  const run = trace(term, value)
+  return (variables: Variables, ...locals: readonly Maybe[]): boolean => {
+    const frame: Frame = []
+    for (const [i, slot] of slots.entries()) frame[slot] = locals[i]
+    return run(variables, frame) === ABSENT
   }
 }
 
@@ -126,6 +138,8 @@ function value(term: Term): Run {
       return optMapValue(term)
     case 'fallback':
       return fallbackValue(term)
+    case 'coalesce':
+      return term.onlyMissing ? defaultValue(term) : coalesceValue(term)
   }
 }
 
@@ -274,8 +288,11 @@ function callValue(term: CallTerm): Run {
 function bindValue(term: BindTerm): Run {
   const [bound, body] = [value(term.value), value(term.body)]
   const { slot } = term.local
+  const { strict } = term
   return (c, f) => {
-    f[slot] = bound(c, f)
+    const v = bound(c, f)
+    if (strict && v === undefined) return undefined
+    f[slot] = v
     return body(c, f)
   }
 }
@@ -302,5 +319,27 @@ function fallbackValue(term: FallbackTerm): Run {
     if (optional.value !== undefined) return unwraps ? optional.value : optional
     const instead = other(c, f)
     return unwraps ? instead : runtime.flat(instead)
+  }
+}
+
+function coalesceValue(term: CoalesceTerm): Run {
+  const choices = term.choices.map(value)
+  return (c, f) => {
+    let isNull = false
+    for (const choice of choices) {
+      const v = choice(c, f)
+      if (v !== undefined && v !== null) return v
+      isNull ||= v === null
+    }
+    return isNull ? null : undefined
+  }
+}
+
+function defaultValue(term: CoalesceTerm): Run {
+  const [wanted, other] = term.choices as [Term, Term]
+  const [first, instead] = [trace(wanted, value), value(other)]
+  return (c, f) => {
+    const v = first(c, f)
+    return v === null || v === ABSENT ? instead(c, f) : v
   }
 }

@@ -40,6 +40,7 @@ const STEPS: Readonly<Record<Term['kind'], number>> = {
   member: 3,
   bind: 2,
   fallback: 2,
+  coalesce: 6,
   optMap: 5,
   list: 5,
   call: 8,
@@ -50,5 +51,9 @@ const STEPS: Readonly<Record<Term['kind'], number>> = {
 function stepCost(term: Term): number {
   const own = STEPS[term.kind]
   if (term.kind === 'loop') return own + stepCost(term.range)
+  // What is missing is told from other errors by a second look.
+  if (term.kind === 'coalesce' && term.onlyMissing) {
+    return own + term.choices.reduce((sum, choice) => sum + 2 * stepCost(choice), 0)
+  }
   return children(term).reduce((sum, child) => sum + stepCost(child), own)
 }

@@ -2,8 +2,9 @@
 // Guarded by bench/cel.ts; equals ./closures.ts and ../explain on any expression (test/fuzz).
 // Liberties: expressions instead of statements, temporaries shared by the whole function.
 
-import type { Term } from '../check/term.ts'
+import type { BindTerm, CoalesceTerm, Term } from '../check/term.ts'
 import type { Value } from '../values/value.ts'
+import { closeAbsence } from './closures.ts'
 import { isPlainName, local } from './inline.ts'
 import {
   writeCall,
@@ -17,6 +18,7 @@ import {
   writeTest,
 } from './source-atoms.ts'
 import { writeLoop } from './source-loops.ts'
+import { isAbsenceAlone } from './trace.ts'
 
 /**
  * Three mutually recursive writers, each answering a JavaScript expression:
@@ -99,7 +101,7 @@ export class Source {
       case 'loop':
         return writeLoop(this, term, 'value')
       case 'bind':
-        return this.within(term.local.slot, term.value, () => this.value(term.body))
+        return this.bound(term, () => this.value(term.body), 'undefined')
       case 'optMap': {
         this.metered = true
         const body = () => {
@@ -116,6 +118,8 @@ export class Source {
         const instead = term.unwraps ? other : `flat(${other})`
         return `((${t}=${this.value(term.optional)}) instanceof Optional?${t}.value!==undefined?${own}:${instead}:undefined)`
       }
+      case 'coalesce':
+        return term.onlyMissing ? this.default(term) : this.coalesce(term)
     }
   }
 
@@ -145,7 +149,7 @@ export class Source {
       case 'loop':
         return writeLoop(this, term, 'truth')
       case 'bind':
-        return this.within(term.local.slot, term.value, () => this.truth(term.body))
+        return this.bound(term, () => this.truth(term.body), 'false')
       default:
         return `${this.value(term)}===true`
     }
@@ -175,7 +179,7 @@ export class Source {
       case 'loop':
         return writeLoop(this, term, 'falsity')
       case 'bind':
-        return this.within(term.local.slot, term.value, () => this.falsity(term.body))
+        return this.bound(term, () => this.falsity(term.body), 'false')
       default:
         return `${this.value(term)}===false`
     }
@@ -206,9 +210,32 @@ export class Source {
     return `,${this.constant(parts.map(({ optional }) => optional))}`
   }
 
-  within(slot: number, value: Term, body: () => string): string {
+  bound(term: BindTerm, body: () => string, otherwise: string): string {
     this.metered = true
-    return this.inner([local(slot)], () => `return ${body()}`)(this.value(value))
+    const inner = this.inner([local(term.local.slot)], () => `return ${body()}`)
+    if (!term.strict) return inner(this.value(term.value))
+    const t = this.temporary()
+    return `((${t}=${this.value(term.value)})!==undefined?${inner(t)}:${otherwise})`
+  }
+
+  coalesce({ choices }: CoalesceTerm): string {
+    const [t, u] = [this.temporary(), this.temporary()]
+    const tests = choices.map((choice) => `(${t}=${this.value(choice)})!=null?${t}:`)
+    const [first, ...rest] = tests
+    const later = rest.map((test) => `(${t}===null?${u}=null:0,${test}`).join('')
+    const last = `${t}===null?null:${u}`
+    return `(${u}=undefined,${first}${later}${last}${')'.repeat(choices.length)}`
+  }
+
+  default({ choices }: CoalesceTerm): string {
+    const [wanted, other] = choices as [Term, Term]
+    const t = this.temporary()
+    const value = `(${t}=${this.value(wanted)})!=null?${t}`
+    if (isAbsenceAlone(wanted)) return `(${value}:${this.value(other)})`
+    const slots = this.#locals.map((name) => Number(name.slice(1)))
+    const isAbsent = this.constant(closeAbsence(wanted, slots))
+    const args = ['c', ...this.#locals].join()
+    return `(${value}:${t}===null||${isAbsent}(${args})?${this.value(other)}:undefined)`
   }
 
   /** A function of its own for a scope: `(c, …outer locals, …parameters)`. */

@@ -1,11 +1,12 @@
 import { isKnown } from '../check/known.ts'
 import { pathOf } from '../check/path.ts'
-import type { CallTerm, LoopTerm, Term } from '../check/term.ts'
+import type { CallTerm, CoalesceTerm, LoopTerm, Term } from '../check/term.ts'
 import type { Variables } from '../emit/generate.ts'
 import * as runtime from '../emit/runtime.ts'
 import { dispatch } from '../library/dispatch.ts'
 import { failure } from '../values/failure.ts'
 import { countedApart, fuel, ledgerOf } from '../values/fuel.ts'
+import { typeName } from '../values/kind.ts'
 import type { Allowance } from '../values/ledger.ts'
 import { CelMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'
@@ -133,6 +134,7 @@ export class Explainer {
         return this.#loop(term)
       case 'bind': {
         const bound = this.explain(term.value)
+        if (term.strict && bound.value === undefined) return failed(term, [bound])
         this.frame[term.local.slot] = bound.value
         const body = this.explain(term.body)
         return body.value === undefined
@@ -143,6 +145,8 @@ export class Explainer {
         return this.#optMap(term)
       case 'fallback':
         return this.#fallback(term)
+      case 'coalesce':
+        return term.onlyMissing ? this.#default(term) : this.#coalesce(term)
     }
   }
 
@@ -254,6 +258,46 @@ export class Explainer {
       term.unwraps ? instead : runtime.flat(instead),
     )
   }
+
+  #coalesce(term: CoalesceTerm): Explanation {
+    const parts: Explanation[] = []
+    for (const choice of term.choices) {
+      const part = this.explain(choice)
+      parts.push(part)
+      if (part.value !== undefined && part.value !== null) return answer(term, part.value, parts)
+    }
+    if (parts.some((part) => part.value === null)) return answer(term, null, parts)
+    return { term, value: undefined, cause: parts.at(-1)?.cause, parts }
+  }
+
+  #default(term: CoalesceTerm): Explanation {
+    const [wanted, other] = term.choices as [Term, Term]
+    const first = this.explain(wanted)
+    if (first.value !== undefined && first.value !== null) return answer(term, first.value, [first])
+    if (first.value === undefined && !isAbsent(first)) return failed(term, [first])
+    const parts = [first, this.explain(other)]
+    const { value, cause } = parts[1] as Explanation
+    return { term, value, cause, parts }
+  }
+}
+
+/** Is it an error because a name that it reads is not there? What a macro's turns read is not seen. */
+function isAbsent({ term, value, parts }: Explanation): boolean {
+  if (value !== undefined) return false
+  if (term.kind === 'variable') return true
+  if (term.kind === 'coalesce') {
+    const last = parts.at(-1)
+    return last !== undefined && isAbsent(last)
+  }
+  const failedPart = parts.find((part) => part.value === undefined)
+  const [first] = parts
+  if (term.kind === 'loop') return first !== undefined && isAbsent(first)
+  if (failedPart !== undefined) return isAbsent(failedPart)
+  const isRead =
+    (term.kind === 'field' && term.access === 'get') || (term.kind === 'index' && !term.optional)
+  if (!isRead || first?.value === undefined) return false
+  const isHost = term.operand.type.kind === 'struct' && isKnown(term.operand)
+  return isHost || hasMembers(first.value)
 }
 
 function unset(term: Term, variable: string): Explanation {
@@ -273,6 +317,11 @@ function computed(
   return value === undefined
     ? broken(term, failure.reason, parts, failure.detail)
     : answer(term, value, parts)
+}
+
+function hasMembers(value: Value): boolean {
+  if (value instanceof CelMap || value instanceof Struct) return true
+  return typeName(value) === 'map'
 }
 
 function hostField(value: Value, field: string): Maybe {

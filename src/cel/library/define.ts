@@ -15,7 +15,8 @@ export interface FunctionDeclaration {
 
 /**
  * One signature and its code. `call` gets values of exactly the declared types (never undefined)
- * and answers a value of the result type, or `fail(reason)`. It must not throw and must be pure.
+ * and answers a value of the result type, or `fail(reason)`. It must not throw, and must be pure
+ * unless it says otherwise.
  */
 export interface Overload {
   /** true: `a.f(b)`, the receiver is the first parameter; false: `f(a, b)`. */
@@ -28,6 +29,8 @@ export interface Overload {
   readonly call: (...args: any[]) => Value | undefined
   /** Set where `call` charges fuel: its work or result grows faster than a scan of its input. */
   readonly metered?: true
+  /** Differs from call to call: never folded, and rejected where the result must be reproducible. */
+  readonly impure?: true
   /**
    * Called once per compiled expression with the arguments that are constant (undefined for the
    * others): a function for just these, such as one with its pattern compiled, or undefined to
@@ -52,7 +55,7 @@ export function global(
   params: readonly Type[],
   result: Type,
   call: Overload['call'],
-  more: Pick<Overload, 'metered' | 'prepare' | 'variadic'> = {},
+  more: Pick<Overload, 'metered' | 'impure' | 'prepare' | 'variadic'> = {},
 ): Overload {
   return { receiver: false, params, result, call, ...more }
 }
@@ -61,7 +64,7 @@ export function method(
   params: readonly Type[],
   result: Type,
   call: Overload['call'],
-  more: Pick<Overload, 'metered' | 'prepare' | 'variadic'> = {},
+  more: Pick<Overload, 'metered' | 'impure' | 'prepare' | 'variadic'> = {},
 ): Overload {
   return { receiver: true, params, result, call, ...more }
 }

@@ -1,8 +1,9 @@
-import { DYN, JSON_VALUE, mapOf, param, STRING } from '../check/types.ts'
+import { DOUBLE, DYN, JSON_VALUE, mapOf, param, STRING } from '../check/types.ts'
 import { fail } from '../values/failure.ts'
 import { afford, charge, LARGEST_LIST, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { readJson } from '../values/json-read.ts'
 import { CelMap, LiteralMap } from '../values/map.ts'
+import { double } from '../values/number.ts'
 import { utf8Decode } from '../values/text.ts'
 import type { JsonObject, Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method, type Prepared } from './define.ts'
@@ -27,8 +28,29 @@ export const GENERAL = defineLibrary('general', [
     'fail',
     global([STRING], DYN, (message: string) => fail('fail() called', message)),
   ),
+  // The calls that are left after constants were folded are terms of their own: see check/calls.ts.
+  fn('default', global([DYN, DYN], DYN, firstPresent)),
+  fn('coalesce', global([DYN], DYN, firstPresent, { variadic: true })),
+  fn(
+    '@onlyMap',
+    global([MAP], MAP, (map: AnyMap) => map),
+  ),
+  fn('random', global([], DOUBLE, random, { impure: true })),
+  fn(
+    'uuid',
+    global([], STRING, () => crypto.randomUUID(), { impure: true }),
+  ),
   fn('unvalidatedJwtPayload', global([STRING], JSON_VALUE, unvalidatedJwtPayload, METERED)),
 ])
+
+function firstPresent(...choices: readonly Value[]): Value {
+  return choices.find((choice) => choice !== null) ?? null
+}
+
+/** From 0 up to, and not including, 1. */
+function random(): Value {
+  return double(Math.random())
+}
 
 /** Keys of the second map win; they keep the place of the first's. */
 function merge(a: AnyMap, b: AnyMap): AnyMap | undefined {

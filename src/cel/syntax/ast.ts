@@ -130,12 +130,16 @@ export interface Comprehension extends Span {
   readonly body: Expr
 }
 
-/** `cel.bind(name, value, body)` */
+/**
+ * `cel.bind(name, value, body)`, and `value.with(name, body)` where `strict` is set: there an error
+ * of the value is an error of the whole, whether the body reads it or not.
+ */
 export interface Bind extends Span {
   readonly kind: 'bind'
   readonly name: string
   readonly value: Expr
   readonly body: Expr
+  readonly strict: boolean
 }
 
 /** `x.optMap(v, body)` and, where `flat`, `x.optFlatMap(v, body)`. */

@@ -32,6 +32,12 @@ export function expandMacro(call: Call, complain: Complain): Expr | undefined {
       return args.length === 2 ? optMap(call, target, complain) : undefined
     case 'sortBy':
       return args.length === 2 ? sortBy(call, target, complain) : undefined
+    case 'with':
+      return args.length === 2 ? withValue(call, target, complain) : undefined
+    case 'mapValues':
+      return args.length === 2 ? mapValues(call, target, complain) : undefined
+    case 'filterKeys':
+      return args.length === 2 ? filterKeys(call, target, complain) : undefined
     default:
       return undefined
   }
@@ -57,7 +63,16 @@ function bind(call: Call, complain: Complain): Expr | undefined {
   const name = simpleName(variable, complain)
   if (name === undefined) return undefined
   const { start, end } = call
-  return { kind: 'bind', name, value, body, start, end }
+  return { kind: 'bind', name, value, body, strict: false, start, end }
+}
+
+/** `x.with(v, body)`: the body with a name for the value it is called on. */
+function withValue(call: Call, target: Expr, complain: Complain): Expr | undefined {
+  const [variable, body] = call.args as [Expr, Expr]
+  const name = simpleName(variable, complain)
+  if (name === undefined) return undefined
+  const { start, end } = call
+  return { kind: 'bind', name, value: target, body, strict: true, start, end }
 }
 
 function quantifier(call: Call, macro: Macro, complain: Complain): Expr | undefined {
@@ -124,7 +139,47 @@ function sortBy(call: Call, target: Expr, complain: Complain): Expr | undefined 
   const keys = loop({ ...call, target: list }, 'map', 1, undefined, call.args[1], complain)
   if (keys === undefined) return undefined
   const body: Expr = { ...call, name: '@sortByKeys', target: undefined, args: [{ ...list }, keys] }
-  return { kind: 'bind', name: SORTED, value: target, body, start, end }
+  return { kind: 'bind', name: SORTED, value: target, body, strict: false, start, end }
+}
+
+const ENTRY_KEY = '@key'
+const ENTRY_VALUE = '@value'
+
+/** `map.mapValues(v, expr)`: the same keys, each with what the expression makes of its value. */
+function mapValues(call: Call, target: Expr, complain: Complain): Expr | undefined {
+  const [variable, body] = call.args as [Expr, Expr]
+  const key: Expr = { kind: 'ident', name: ENTRY_KEY, start: variable.start, end: variable.end }
+  return entries(call, target, [key, variable], undefined, body, complain)
+}
+
+/** `map.filterKeys(k, test)`: the entries for whose key the test is true. */
+function filterKeys(call: Call, target: Expr, complain: Complain): Expr | undefined {
+  const [variable, test] = call.args as [Expr, Expr]
+  const { start, end } = variable
+  const value: Expr = { kind: 'ident', name: ENTRY_VALUE, start, end }
+  return entries(call, target, [variable, value], test, { ...value }, complain)
+}
+
+/** transformMap over a map alone: a list has no keys to keep. */
+function entries(
+  call: Call,
+  target: Expr,
+  variables: readonly [Expr, Expr],
+  filter: Expr | undefined,
+  body: Expr,
+  complain: Complain,
+): Expr | undefined {
+  const { start, end } = target
+  const map: Expr = {
+    kind: 'call',
+    name: '@onlyMap',
+    target: undefined,
+    args: [target],
+    start,
+    end,
+  }
+  const over = { ...call, target: map, args: [...variables] }
+  return loop(over, 'transformMap', 2, filter, body, complain)
 }
 
 function simpleName(expr: Expr, complain: Complain): string | undefined {

@@ -45,7 +45,7 @@ function readInvariants(document: Document, suite: z.output<typeof suiteSchema>)
     ] as const) {
       if (text === undefined) continue
       wrong.push(
-        ...checkExpression(text, 'backend', 'bool', originInside(document, [...path, key])),
+        ...checkExpression(text, 'backend', 'rule', originInside(document, [...path, key])),
       )
     }
     return { ...rest, when, admitted: condition, origin: originOf(document, path) }

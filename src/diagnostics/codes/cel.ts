@@ -233,4 +233,20 @@ export const CEL_CODES = defineCodes('PC01', 'Expressions (CEL)', [
       right: "jwt.groups.exists(group, group == 'eng')",
     },
   },
+  {
+    code: 'PC0116',
+    severity: 'error',
+    title: 'a rule must not depend on chance',
+    explanation:
+      '`random()` and `uuid()` differ from call to call. A rule that reads them would decide the ' +
+      'same request differently each time: a denial could not be explained, replayed or tested, ' +
+      'and nothing could be proven about the rule. They are allowed where nothing is decided: in ' +
+      'header values, in log and trace attributes, and in the filters of logs and traces. To ' +
+      'admit a share of the clients, decide by something that a client keeps.',
+    example: {
+      language: 'cel',
+      wrong: 'random() < 0.5',
+      right: "jwt.sub.endsWith('7')",
+    },
+  },
 ])

@@ -27,12 +27,13 @@ export function openApiKey(
   site: Site,
 ): Authenticator {
   const { date = Date.now } = site.world
-  const { find, remove } = compileLocation(location, policy, field, site)
+  const { find, remove, credential } = compileLocation(location, policy, field, site)
   const known = new Map(keys.map((key) => [key.keyHash.slice(PREFIX.length), knownOf(key)]))
   return {
     method: 'api-key',
     variable: 'apiKey',
     challenge: challengeOf(location),
+    credential,
     place: placeOf(location),
     discard: remove,
     authenticate(exchange) {

@@ -58,7 +58,7 @@ function compileOne(policy: ValidPolicy<Authentication>, site: Site, methods: Me
       if (found instanceof BadCredential) {
         return tryFrom(exchange, from + 1, [...bad, { way, why: found }])
       }
-      exchange.identify(policy, way.variable, found)
+      exchange.identify(policy, way.variable, found, way.credential)
       // Nobody looked at the others, so nobody behind the gateway may believe them.
       for (const other of ways.slice(from + 1)) {
         if (other.place !== way.place) other.discard(exchange)

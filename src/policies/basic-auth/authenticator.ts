@@ -19,7 +19,7 @@ export function openBasic(
 ): Authenticator {
   const users = parseHtpasswd(htpasswd.secret)
   for (const fault of users.faults) site.report(faultOf(policy, fault))
-  const { find, remove } = compileLocation(location, policy, field, site)
+  const { find, remove, credential } = compileLocation(location, policy, field, site)
   const signIn = site.kept(policy, () => new SignIn(users), field)
   // RFC 7617 §2.1: names and passwords are in UTF-8.
   const challenge = `Basic realm="${realm}", charset="UTF-8"`
@@ -28,6 +28,7 @@ export function openBasic(
     method: 'basic',
     variable: 'basicAuth',
     challenge: { missing: challenge, bad: challenge, isForProxy },
+    credential,
     place: placeOf(location),
     discard: remove,
     authenticate(exchange) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decide, headersOf, programOf } from '../../../test/program/models.ts'
-import { compileOrigins } from './origins.ts'
+import { compileOrigins } from '../origins.ts'
 
 const APP = 'https://app.example.com'
 const PREFLIGHT_VARY = 'Origin, Access-Control-Request-Method, Access-Control-Request-Headers'

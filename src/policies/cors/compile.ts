@@ -2,7 +2,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Attachments, Part } from '../define.ts'
-import { compileOrigins } from './origins.ts'
+import { compileOrigins } from '../origins.ts'
 import type { Cors } from './schema.ts'
 
 type Field = readonly [name: string, value: string]

@@ -1,14 +1,6 @@
 import * as z from 'zod'
-import { duration, headerName, scalar } from '../scalars.ts'
-
-const origin = () =>
-  scalar<string>({
-    what: 'an origin',
-    hint: 'write *, https://app.example.com or https://*.example.com, without a path',
-    pattern:
-      /^(\*|null|[a-z][a-z0-9+.-]*:\/\/(\*|(\*\.)?[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:([0-9]{1,5}|\*))?)$/,
-    parse: (text) => text.toLowerCase(),
-  })
+import { origin } from '../origins.ts'
+import { duration, headerName } from '../scalars.ts'
 
 const method = () => z.string().regex(/^(\*|[!#$%&'*+\-.^_`|~0-9A-Za-z]+)$/)
 

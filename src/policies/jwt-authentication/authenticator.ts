@@ -24,11 +24,12 @@ export function openJwt(
   const checker = site.kept(policy, () => new TokenChecker(value, world), field)
   for (const [issuer, fault] of checker.faults) site.report(faultOf(policy, issuer, fault))
   for (const issuer of checker.keyless) site.report(keylessOf(policy, issuer))
-  const { find, remove } = compileLocation(location, policy, field, site)
+  const { find, remove, credential } = compileLocation(location, policy, field, site)
   return {
     method: 'jwt',
     variable: 'jwt',
     challenge: { missing: MISSING, bad: BAD, isForProxy: false },
+    credential,
     place: placeOf(location),
     discard: forward ? () => {} : remove,
     authenticate(exchange) {

@@ -4,10 +4,8 @@ import type { Message } from './document.ts'
 export const UNSUPPORTED_POLICIES: readonly string[] = [
   'a2a',
   'ai',
-  'backendAuth',
   'backendTunnel',
   'buffer',
-  'csrf',
   'delay',
   'extProc',
   'guardrails',
@@ -33,7 +31,24 @@ interface Foreign {
   readonly hint: string
 }
 
+/** Credentials for backends that others make, and what of it is missing here. */
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  aws: 'requests are not signed for AWS yet',
+  gcp: 'tokens of Google Cloud are not fetched yet',
+  azure: 'tokens of Azure are not fetched yet',
+  copilot: 'tokens of GitHub Copilot are not fetched yet',
+  jwtSign: 'the gateway does not sign tokens yet',
+  oauthTokenExchange: 'tokens are not exchanged yet',
+  crossAppAccess: 'tokens are not exchanged yet',
+  credentials: 'only one credential is sent yet',
+}
+
 const FOREIGN: readonly Foreign[] = [
+  ...Object.entries(CREDENTIALS).map(([key, missing]) => ({
+    keys: [key],
+    beside: 'passthrough',
+    hint: `${missing}; send a key with \`key\`, or the credential of the client with \`passthrough\``,
+  })),
   {
     keys: ['aws', 'internal', 'invalid', 'routeGroup'],
     beside: 'hosts',

@@ -1,3 +1,25 @@
+import { scalar } from './scalars.ts'
+
+/** `*` is any origin where it is allowed, and any name or port within one. */
+export const origin = () =>
+  scalar<string>({
+    what: 'an origin',
+    hint: 'write *, https://app.example.com or https://*.example.com, without a path',
+    pattern:
+      /^(\*|null|[a-z][a-z0-9+.-]*:\/\/(\*|(\*\.)?[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:([0-9]{1,5}|\*))?)$/,
+    parse: (text) => text.toLowerCase(),
+  })
+
+/** Some sites, never all of them: `*` and `null` are none. */
+export const trustedOrigin = () =>
+  scalar<string>({
+    what: 'the origin of a site',
+    hint: 'write https://app.example.com or https://*.example.com, without a path',
+    pattern:
+      /^[a-z][a-z0-9+.-]*:\/\/((\*\.)?[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])(:([0-9]{1,5}|\*))?$/,
+    parse: (text) => text.toLowerCase(),
+  })
+
 /**
  * `*` is any origin, `https://*.example.com` any name below it however deep, `:*` any port.
  * An origin has its scheme and host in lower case and never a port that the scheme implies.
@@ -12,7 +34,7 @@ export function compileOrigins(origins: readonly string[]): (origin: string) => 
   }
 }
 
-function withoutImpliedPort(origin: string): string {
+export function withoutImpliedPort(origin: string): string {
   return origin.replace(/^(http:.*):80$|^(https:.*):443$/, '$1$2')
 }
 

@@ -1,0 +1,85 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import type { ClientCredential, Identity } from '../../exchange/identity.ts'
+import { reply } from '../../exchange/reply.ts'
+import type { Step } from '../../exchange/step.ts'
+import type { SentLocation } from '../credential-location.ts'
+import type { Attachments, Part } from '../define.ts'
+import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
+import { type BackendAuth, isSendable } from './schema.ts'
+
+/** A backend that is sent no credential, or half of one, might serve the request all the same. */
+const FAILED = reply(500, 'backend-auth')
+
+export function compileBackendAuth([{ value }]: Attachments<BackendAuth>): Part {
+  return { step: value.kind === 'key' ? sendKey(value) : passOn(value.location) }
+}
+
+function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step {
+  const text = key.secret.trim()
+  if (!isSendable(text)) return () => FAILED
+  const { name } = location
+  if (location.kind === 'header') {
+    const edit = headerEdit({ set: [{ name, value: `${location.prefix}${text}` }] })
+    return (exchange) => {
+      exchange.credentialEdit = exchange.credentialEdit.with(edit)
+      return undefined
+    }
+  }
+  return (exchange) => (send(exchange, location, text) ? undefined : FAILED)
+}
+
+/**
+ * What the gateway has verified, and nothing else: an authentication keeps from the backend what
+ * it did not believe, and what nobody looked at goes on as it came.
+ */
+function passOn(location: SentLocation | undefined): Step {
+  return (exchange) => {
+    for (const { location: own, read } of credentialsOf(exchange.identity)) {
+      const place = location ?? (own as SentLocation | undefined)
+      const text = read(exchange)
+      // An expression has found it somewhere, and left it there.
+      if (place === undefined) continue
+      if (text === undefined || !send(exchange, place, text)) return FAILED
+      // At one place there is room for one: the latest, which is that of the closest level.
+      if (location !== undefined) return undefined
+    }
+    return undefined
+  }
+}
+
+function* credentialsOf(newest: Identity | undefined): Generator<ClientCredential> {
+  for (let one = newest; one !== undefined; one = one.earlier) {
+    if (one.credential !== undefined) yield one.credential
+  }
+}
+
+/** False where the text cannot stand there. */
+function send(exchange: Exchange, location: SentLocation, text: string): boolean {
+  const { name } = location
+  switch (location.kind) {
+    case 'header':
+      if (!isSendable(text)) return false
+      set(exchange, name, `${location.prefix}${text}`)
+      return true
+    case 'cookie': {
+      // RFC 6265 §4.1.1
+      if (!/^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]+$/.test(text)) return false
+      const others = withoutCookie(cookiesOf(exchange, exchange.sentEdit), name)
+      set(exchange, 'cookie', `${others === '' ? '' : `${others}; `}${name}=${text}`)
+      return true
+    }
+    case 'queryParameter': {
+      removeParameter(exchange, name)
+      const pair = `${encodeURIComponent(name)}=${encodeURIComponent(text)}`
+      const { credentialQuery } = exchange
+      exchange.credentialQuery = credentialQuery === '' ? pair : `${credentialQuery}&${pair}`
+      return true
+    }
+  }
+}
+
+function set(exchange: Exchange, name: string, value: string): void {
+  const edit = headerEdit({ set: [{ name, value }] })
+  exchange.credentialEdit = exchange.credentialEdit.with(edit)
+}

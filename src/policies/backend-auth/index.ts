@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileBackendAuth } from './compile.ts'
+import { backendAuth as schema } from './schema.ts'
+
+export const backendAuth = definePolicy({
+  kind: 'backendAuth',
+  stages: ['backend'],
+  schema,
+  compile: compileBackendAuth,
+})

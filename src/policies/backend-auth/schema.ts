@@ -1,0 +1,92 @@
+import * as z from 'zod'
+import type { Secret } from '../../model/material.ts'
+import { annotate, type CheckText } from '../annotations.ts'
+import { type SentLocation, sentLocation } from '../credential-location.ts'
+import { issue, oneOfKeys } from '../shapes.ts'
+
+const HINT =
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: this is what a file says
+  'take it from a file with `key: { file: PATH }`, or from the environment with `key: ${NAME}`'
+
+/** RFC 9110 §5.5; blanks and line ends around it are not part of the key. */
+export function isSendable(key: string): boolean {
+  return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)
+}
+
+const sendable: CheckText = (text) =>
+  isSendable(text.trim())
+    ? undefined
+    : {
+        message: 'the file has no key that can be sent',
+        hint: 'put the key alone into it, on one line, in ASCII',
+      }
+
+const plainKey = () =>
+  annotate(z.string().min(1).max(8192), { is: 'credential', hint: HINT }).check(
+    ({ value, issues }) => {
+      if (isSendable(value.trim())) return
+      const params = { rule: 'malformed', hint: 'a key is one line of ASCII' } as const
+      issues.push(issue('', 'this key cannot be sent in a header', params))
+    },
+  )
+
+const keyFile = () =>
+  z.strictObject({
+    file: annotate(z.string().min(1).max(4096).meta({ title: 'path' }), {
+      is: 'path',
+      check: sendable,
+    }).describe('The path of a file with the key.'),
+  })
+
+const keyText = () =>
+  z
+    .union([plainKey(), keyFile()])
+    .transform(
+      (value): Secret =>
+        typeof value === 'string' ? { secret: value } : { file: value.file, secret: '' },
+    )
+
+const key = () =>
+  z.union([
+    keyText().transform((secret) => ({ secret, location: undefined })),
+    z
+      .strictObject({
+        value: keyText().describe('The key: its text, or `{file}`.'),
+        location: sentLocation().optional(),
+      })
+      .transform(({ value, location }) => ({ secret: value, location })),
+  ])
+
+const passthrough = () => z.strictObject({ location: sentLocation().optional() })
+
+export const backendAuth = oneOfKeys(
+  z.strictObject({
+    key: key()
+      .optional()
+      .describe('A key: its text, `{file}`, or `{value, location}`. The text is never shown.'),
+    passthrough: passthrough()
+      .optional()
+      .describe(
+        'The credential by which the gateway authenticated the client, where the client sent it ' +
+          'or at `location`.',
+      ),
+    location: sentLocation().optional(),
+  }),
+  ['key', 'passthrough'],
+)
+  .transform(({ key, passthrough, location }): BackendAuth => {
+    if (key !== undefined) {
+      const own = key.location ?? location ?? BEARER
+      return { kind: 'key', key: key.secret, location: own }
+    }
+    const own = passthrough?.location ?? location
+    return own === undefined ? { kind: 'passthrough' } : { kind: 'passthrough', location: own }
+  })
+  .describe('The credential that the gateway sends to the backend.')
+
+const BEARER: SentLocation = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
+
+export type BackendAuth =
+  | { readonly kind: 'key'; readonly key: Secret; readonly location: SentLocation }
+  /** Without a location, where each client sent its own. */
+  | { readonly kind: 'passthrough'; readonly location?: SentLocation }

@@ -1,0 +1,43 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { reply } from '../../exchange/reply.ts'
+import type { Attachments, Part } from '../define.ts'
+import { compileOrigins, withoutImpliedPort } from '../origins.ts'
+import type { Csrf } from './schema.ts'
+
+/** RFC 9110 §9.2.1. Names of methods have a case: `get` is another method, and not known as safe. */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
+
+const REJECTED = { ...reply(403, 'csrf'), detail: 'a page of another site sent it' }
+
+export function compileCsrf([{ value }]: Attachments<Csrf>): Part {
+  const isTrusted = compileOrigins(value.additionalOrigins)
+  return {
+    step: (exchange) => {
+      if (SAFE.has(exchange.request.method)) return undefined
+      return isOwnSite(exchange, isTrusted) ? undefined : REJECTED
+    },
+  }
+}
+
+/**
+ * Fetch Metadata says it where there is any: no page can set it. Where there is none, as from old
+ * browsers and on plain HTTP, the origin must be that of the request; the scheme is left out of
+ * that comparison, since TLS may end before the gateway. Whoever sends neither is no browser.
+ */
+function isOwnSite({ request }: Exchange, isTrusted: (origin: string) => boolean): boolean {
+  const { headers } = request
+  const site = headers.get('sec-fetch-site')
+  if (site === 'same-origin' || site === 'none') return true
+  const origin = headers.get('origin')?.toLowerCase()
+  if (origin === undefined) return site === undefined
+  if (isTrusted(withoutImpliedPort(origin))) return true
+  return site === undefined && isSameHost(origin, headers.get('host') ?? request.host)
+}
+
+function isSameHost(origin: string, host: string): boolean {
+  const [, scheme = '', own = ''] =
+    /^(https?):\/\/([^/?#@]+)$/.exec(withoutImpliedPort(origin)) ?? []
+  return (
+    own !== '' && withoutImpliedPort(`${scheme}://${host.toLowerCase()}`) === `${scheme}://${own}`
+  )
+}

@@ -1,0 +1,10 @@
+import { definePolicy } from '../define.ts'
+import { compileCsrf } from './compile.ts'
+import { csrf as schema } from './schema.ts'
+
+export const csrf = definePolicy({
+  kind: 'csrf',
+  stages: ['traffic'],
+  schema,
+  compile: compileCsrf,
+})
