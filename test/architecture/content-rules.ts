@@ -2,7 +2,7 @@ import { isBuiltin } from 'node:module'
 import { codeOf } from './code-only.ts'
 import { importsOf } from './imports.ts'
 import { isTest, isTypeScript, lineAt, type Rule, type SourceFile, type Violation } from './rule.ts'
-import { BROWSER_SAFE, CODE_GENERATOR, EMPTY_NAMES, LONGEST_FILE } from './table.ts'
+import { BROWSER_SAFE, CODE_GENERATOR, EMPTY_NAMES, LONGEST_FILE, PERMIT_MAKER } from './table.ts'
 
 /** Browser-safe files, and all that they load at run time, need nothing that only Node has. */
 export const runsInBrowsers: Rule = (files) => {
@@ -54,6 +54,22 @@ export const generatesCodeInOnePlace: Rule = (files) =>
         path: file.path,
         line,
         message: `${found.trim()} makes code of text: only ${CODE_GENERATOR} may`,
+      })),
+    )
+
+/** What lets something pass is made where it is decided, and nowhere said to be one. */
+export const makesPermitsInOnePlace: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(src|bin)\//.test(path) && path !== PERMIT_MAKER)
+    .filter(({ path }) => isTypeScript(path))
+    .flatMap((file) =>
+      matches(
+        file,
+        /\bnew\s+Permit\b|\b(as|satisfies)\s+(Forward)?Permit\b|extends\s+Permit\b(?!\s*\|)/g,
+      ).map(({ line, found }) => ({
+        path: file.path,
+        line,
+        message: `${found.trim()} makes a permit: only ${PERMIT_MAKER} may`,
       })),
     )
 
