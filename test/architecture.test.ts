@@ -4,6 +4,7 @@ import {
   exportsByName,
   generatesCodeInOnePlace,
   hasTellingNames,
+  makesPermitsInOnePlace,
   runsInBrowsers,
   staysShort,
 } from './architecture/content-rules.ts'
@@ -233,6 +234,27 @@ const RULES: readonly Row[] = [
       ],
     ],
     EXCEPTIONS.code,
+  ],
+  [
+    'permits are made where it is decided',
+    makesPermitsInOnePlace,
+    [
+      [
+        'made, or said to be one',
+        {
+          'src/program/permit.ts': "new Permit('backend')",
+          'src/proxy/a.ts': "const a = new Permit('backend')\nconst b = {} as Permit<'backend'>",
+          'src/proxy/c.ts': 'class C extends Permit {}\nconst c = x as ForwardPermit',
+          'src/proxy/d.ts': 'function when<P extends Permit | undefined>(p: P) {}',
+        },
+        [
+          'src/proxy/a.ts:1: new Permit makes a permit: only src/program/permit.ts may',
+          'src/proxy/a.ts:2: as Permit makes a permit: only src/program/permit.ts may',
+          'src/proxy/c.ts:1: extends Permit makes a permit: only src/program/permit.ts may',
+          'src/proxy/c.ts:2: as ForwardPermit makes a permit: only src/program/permit.ts may',
+        ],
+      ],
+    ],
   ],
   [
     'names say what is inside',

@@ -10,7 +10,7 @@ import type { Quotas } from '../exchange/quota.ts'
 import type { ResponseStep } from '../exchange/response-draft.ts'
 import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
-import type { Section, ValidPolicy } from '../model/policy.ts'
+import type { ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
 import type { JwtWorld } from './jwt-authentication/checker.ts'
 import type { MirrorTarget } from './request-mirror/compile.ts'
@@ -20,7 +20,6 @@ import type { Timeouts } from './timeout/compile.ts'
 /** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
 export interface Policy<S extends z.ZodType = z.ZodType> {
   readonly kind: string
-  readonly stages: readonly Section[]
   readonly schema: S
   /**
    * All that is expensive happens here. Of a kind that composes it gets all policies that reach

@@ -5,11 +5,10 @@ import { POLICIES } from './index.ts'
 import { POLICY_SCHEMAS } from './schema.ts'
 
 describe('the list of policies', () => {
-  for (const { kind, stages, schema } of POLICIES) {
+  for (const { kind, schema } of POLICIES) {
     it(`${kind} is what its schema says`, () => {
       const known = POLICY_SCHEMAS.find((one) => one.kind === kind)
       assert.equal(known?.schema.def, schema.def)
-      assert.deepEqual([...stages], Object.keys(known?.sections ?? {}))
     })
   }
 

@@ -38,7 +38,8 @@ function toolsOf({ gateway = [], route = [], backend = [], files = [] }: Written
 async function ask(program: Program, message: McpMessage, headers = {}) {
   const { exchange, backend } = await decide(program, { headers })
   const verdict = backend?.mcp?.decide(exchange, message) ?? assert.fail('no MCP rules')
-  return { ...verdict, told: exchange.decisions }
+  const isAllowed = verdict.permit?.stage === 'mcp'
+  return { ...verdict, isAllowed, told: exchange.decisions }
 }
 
 const call = (name: string, target = 'search'): McpMessage => ({

@@ -1,9 +1,8 @@
-import type { Decider, Decision } from '../exchange/decision.ts'
+import type { Decider } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
 import type { McpBackend } from '../model/backend.ts'
-import { variablesOf } from '../policies/define.ts'
 import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -11,6 +10,7 @@ import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
 import { linkSteps } from './link.ts'
+import { type MessageVerdict, Permit } from './permit.ts'
 import type { BackendProgram } from './program.ts'
 
 /** `mcp` in expressions. What is not known of a message is left out, and no rule reads it as true. */
@@ -28,16 +28,10 @@ export interface McpPart {
   readonly name: string
 }
 
-export interface McpVerdict {
-  readonly isAllowed: boolean
-  /** Why, where there is something to tell; it is kept with the exchange for its record, too. */
-  readonly decision: Decision | undefined
-}
-
 /** The MCP rules of one backend: those attached around it, its own, and those of each server. */
 export interface McpProgram {
   /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
-  decide(exchange: Exchange, message: McpMessage): McpVerdict
+  decide(exchange: Exchange, message: McpMessage): MessageVerdict
 }
 
 const NOT_SERVED = { ...reply(500, 'unsupported-backend'), detail: 'MCP is not served' }
@@ -83,16 +77,17 @@ function mcpProgram(
       const { target } = message.tool ?? message.prompt ?? message.resource ?? NOTHING
       const rules = target === undefined || !targets.has(target) ? decider : targets.get(target)
       exchange.mcp = message as unknown as Exchange['mcp']
-      const decision = rules?.decide(variablesOf(exchange))
-      if (decision === undefined) return ALLOWED
-      exchange.decisions = [...exchange.decisions, decision]
-      return { isAllowed: decision.isAllowed || !decision.isEnforced, decision }
+      const verdict = Permit.message(rules, exchange)
+      // Kept with the exchange for its record, too.
+      if (verdict.decision !== undefined) {
+        exchange.decisions = [...exchange.decisions, verdict.decision]
+      }
+      return verdict
     },
   }
 }
 
 const NOTHING: Partial<McpPart> = {}
-const ALLOWED: McpVerdict = { isAllowed: true, decision: undefined }
 
 /** Undefined where no rule is about MCP. */
 function deciderAt({ sites }: Compilation, layers: readonly Layer[]): Decider | undefined {

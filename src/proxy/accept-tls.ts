@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Connection, Source } from '../exchange/connection.ts'
+import type { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { type ClientHello, type HelloOutcome, HelloReader } from '../wire/tls/client-hello.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
@@ -83,15 +84,17 @@ function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
     return
   }
   if (accepted.admittedBy !== plan && admissionOf(listener) !== 'certificate') {
-    if (!admit(accepted, connection, [listener])) return
+    accepted.permit = admit(accepted, connection, [listener])
+    if (accepted.permit === undefined) return
     accepted.admittedBy = plan
   }
+  const permit = accepted.admittedBy === plan ? accepted.permit : undefined
   const target = isStream ? accepted.target(listener, connection) : undefined
   if (isStream && target === undefined) return
   const terminator = plan.terminators.get(listener)
-  if (terminator === undefined && target !== undefined) {
+  if (terminator === undefined && target !== undefined && permit !== undefined) {
     accepted.admitted = connection
-    serveStream(accepted, listener, accepted.socket, connection, target)
+    serveStream(permit, accepted, listener, accepted.socket, connection, target)
   } else if (terminator === undefined || typeof terminator === 'string') {
     target?.done({ outcome: 'cancelled', status: 0, duration: 0 })
     accepted.reject('no-route', 'bad-certificate', connection)
@@ -114,11 +117,13 @@ function terminate(
     doorway.observer.secured(connection, listener, secured)
     const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
     // It may be another Program by now, and it is its rules that hold.
-    const isIn =
-      now !== undefined &&
-      (accepted.admittedBy === accepted.plan || admit(accepted, connection, [now]))
-    if (isIn) serve(accepted, now, connection, tls, secured, target)
-    else {
+    if (now !== undefined && accepted.admittedBy !== accepted.plan) {
+      accepted.permit = admit(accepted, connection, [now])
+    }
+    const { permit } = accepted
+    if (now !== undefined && permit !== undefined) {
+      serve(permit, accepted, now, connection, tls, secured, target)
+    } else {
       tls.destroy()
       givenUp(secured.milliseconds)
     }
@@ -138,6 +143,7 @@ function terminate(
 }
 
 function serve(
+  permit: Permit<'connection'>,
   accepted: Accepted,
   listener: ListenerProgram,
   connection: Connection,
@@ -146,9 +152,9 @@ function serve(
   target: StreamTarget | undefined,
 ): void {
   accepted.admitted = connection
-  if (target !== undefined) serveStream(accepted, listener, tls, connection, target)
+  if (target !== undefined) serveStream(permit, accepted, listener, tls, connection, target)
   else {
     const port = new SecuredPort(accepted.doorway, listener)
-    accepted.serveHttp(tls, connection, port, protocol === 'h2')
+    accepted.serveHttp(permit, tls, connection, port, protocol === 'h2')
   }
 }

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Connection, type Destination, type Source } from '../exchange/connection.ts'
 import { destinationOf, moveSource, sourceOf } from '../exchange/peer.ts'
+import type { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
@@ -23,8 +24,10 @@ export class Accepted implements Http2Observer {
   /** What its octets are read from: the socket, or TLS on it. */
   carrier: Socket
   readonly doorway: Doorway
-  /** The plan whose rules let it in by its source alone. */
+  /** The plan whose rules let it in before anything was read of it but a ClientHello. */
   admittedBy: PortPlan | undefined = undefined
+  /** That they did. */
+  permit: Permit<'connection'> | undefined = undefined
   /** As the rules saw it that let it in. */
   admitted: Connection | undefined = undefined
   readonly openedAt = Date.now()
@@ -174,12 +177,18 @@ export class Accepted implements Http2Observer {
   }
 
   /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
-  serveHttp(socket: Socket, connection: Connection, port: Port, isHttp2: boolean): void {
+  serveHttp(
+    permit: Permit<'connection'>,
+    socket: Socket,
+    connection: Connection,
+    port: Port,
+    isHttp2: boolean,
+  ): void {
     const { deadlines, http2 } = this.doorway.acceptance
     const closing = (word: ClosedWord) => {
       this.closedBy ??= word
     }
-    const loop = new RequestLoop(port, connection, closing, () => this.#isCut)
+    const loop = new RequestLoop(permit, port, connection, closing, () => this.#isCut)
     this.serves(isHttp2 && http2 !== undefined ? 'http2' : 'http1')
     if (isHttp2 && http2 !== undefined) {
       this.served = http2.serve(socket, loop, this.plan, this)
@@ -242,30 +251,36 @@ export class Accepted implements Http2Observer {
     const { kind, listeners } = plan
     // Only a ClientHello tells more than the source: without one, nothing is worth waiting for.
     if (kind !== 'tls' || plan.admitsAtOnce) {
-      if (!admit(this, connection, listeners)) return
+      this.permit = admit(this, connection, listeners)
+      if (this.permit === undefined) return
       this.admittedBy = plan
     }
     if (kind !== 'tls') this.admitted = connection
-    if (kind === 'http') this.#plainHttp(connection)
-    else if (kind === 'tls') acceptTls(this, connection)
-    else if (kind === 'tcp') {
+    const { permit } = this
+    if (kind === 'tls') acceptTls(this, connection)
+    else if (kind === 'closed' || permit === undefined) {
+      this.reject('no-route', 'invalid-listener', connection)
+    } else if (kind === 'http') this.#plainHttp(permit, connection)
+    else {
       this.listener = listeners[0] as ListenerProgram
       const target = this.target(this.listener, connection)
-      if (target !== undefined) serveStream(this, this.listener, this.socket, connection, target)
-    } else this.reject('no-route', 'invalid-listener', connection)
+      if (target === undefined) return
+      serveStream(permit, this, this.listener, this.socket, connection, target)
+    }
   }
 
-  #plainHttp(connection: Connection): void {
+  #plainHttp(permit: Permit<'connection'>, connection: Connection): void {
     const { doorway, socket, plan } = this
     const { http2, deadlines } = doorway.acceptance
     if (http2 === undefined) {
-      this.serveHttp(socket, connection, doorway, false)
+      this.serveHttp(permit, socket, connection, doorway, false)
       return
     }
     const read = (bytes: Buffer) => {
       const isHttp2 = http2.isPreface(bytes)
       if (isHttp2 === undefined) return undefined
-      return { consumed: 0, next: () => this.serveHttp(socket, connection, doorway, isHttp2) }
+      const next = () => this.serveHttp(permit, socket, connection, doorway, isHttp2)
+      return { consumed: 0, next }
     }
     const gone = () => socket.destroy()
     const broke = (error: unknown) => this.broke('connection', error)

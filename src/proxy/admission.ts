@@ -1,30 +1,26 @@
 import type { Connection } from '../exchange/connection.ts'
+import { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Accepted } from './accept.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
 import { rejectionOf } from './rejection.ts'
 
-/** Whether the rules of all these listeners let it in; otherwise it is closed and said so. */
+/** A permit if the rules of all these listeners let it in; otherwise it is closed and said so. */
 export function admit(
   accepted: Accepted,
   connection: Connection,
   listeners: readonly ListenerProgram[],
-): boolean {
+): Permit<'connection'> | undefined {
   const { observer } = accepted.doorway.acceptance
   let isTold = false
-  for (const listener of listeners) {
-    const decision = listener.network?.decide(connection)
-    if (decision === undefined) continue
-    const isDenied = decision.isEnforced && !decision.isAllowed
+  const permit = Permit.connection(listeners, connection, (listener, decision, isDenied) => {
     // Listeners of a port usually have the same rules, and one of them has said it.
     if (isDenied || !isTold) observer.decided?.(connection, listener, decision)
     isTold = true
-    if (!isDenied) continue
-    accepted.reject('authorization', DENIED, connection)
-    return false
-  }
-  return true
+  })
+  if (permit === undefined) accepted.reject('authorization', DENIED, connection)
+  return permit
 }
 
 const DENIED = 'authorization failed'

@@ -1,5 +1,6 @@
 import { ResponseAttributes } from '../exchange/exchange.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
+import type { ForwardPermit, Permit } from '../program/permit.ts'
 import type { Retry, Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -27,7 +28,12 @@ export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeou
 export interface DeliveryEvents {
   undelivered(run: Run, status: number, reason: string): void
   /** Goes on once another provider may be asked; answers where none may. */
-  select(run: Run, selection: Selection, next: () => void): void
+  select(
+    run: Run,
+    selection: Selection,
+    permit: Permit<'backend'>,
+    next: (provided: Permit<'provider'>) => void,
+  ): void
   attempted(backend: string, attempted: Attempted): void
   retried(backend: string, reason: RetryReason): void
   /** Something threw on the way. */
@@ -46,6 +52,7 @@ const NOTHING_KEPT = 0
 /** A request on its way to a backend: attempts one after the other, mirrors beside. */
 export class Delivery implements ForwardEvents {
   readonly #run: Run
+  readonly #permit: Permit<'backend'>
   readonly #events: DeliveryEvents
   readonly #tried: string[] = []
   #body: KeptBody | undefined
@@ -66,8 +73,9 @@ export class Delivery implements ForwardEvents {
   readonly #retry: Retry | undefined
 
   /** `read`: the body, where an expression had it read already. */
-  constructor(run: Run, events: DeliveryEvents, read?: KeptBody) {
+  constructor(run: Run, permit: Permit<'backend'>, events: DeliveryEvents, read?: KeptBody) {
     this.#run = run
+    this.#permit = permit
     this.#events = events
     this.#takesHost = run.exchange.host === ''
     const retry = run.route?.retry
@@ -77,7 +85,8 @@ export class Delivery implements ForwardEvents {
     this.#isBodyBegun = read !== undefined
   }
 
-  start(): void {
+  /** `permit`: of the backend, or of the provider that was chosen. */
+  start(permit: ForwardPermit): void {
     const { route, downstream, exchange } = this.#run
     const mirrors = route?.mirrors ?? []
     if (mirrors.length > 0) {
@@ -92,21 +101,24 @@ export class Delivery implements ForwardEvents {
           }
           const { head } = downstream
           const broke = (error: unknown) => this.#events.mirrorBroke(this.#run, error)
-          return MirrorCopy.send(head, exchange, edit, cluster, this.#isDecoded, tell, broke) ?? []
+          return (
+            MirrorCopy.send(permit, head, exchange, edit, cluster, this.#isDecoded, tell, broke) ??
+            []
+          )
         })
     }
-    this.#attempt()
+    this.#attempt(permit)
   }
 
   /** With the provider that may be asked next, of a backend that has any. */
   #attemptNext(): void {
     const { selection } = this.#run
     if (selection === undefined) {
-      this.#attempt()
+      this.#attempt(this.#permit)
       return
     }
-    this.#events.select(this.#run, selection, () => {
-      if (!this.#isOver) this.#attempt()
+    this.#events.select(this.#run, selection, this.#permit, (provided) => {
+      if (!this.#isOver) this.#attempt(provided)
     })
   }
 
@@ -153,7 +165,7 @@ export class Delivery implements ForwardEvents {
     this.stop()
   }
 
-  #attempt(): void {
+  #attempt(permit: ForwardPermit): void {
     const run = this.#run
     const { backend, route, exchange, downstream } = run
     const choice = backend?.cluster.choose(exchange, this.#tried) ?? 'no-endpoint'
@@ -179,7 +191,7 @@ export class Delivery implements ForwardEvents {
     }
     run.trace?.attempting(run)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
-    this.#forward = new Forward(downstream, exchange, choice.pool, timeout, this)
+    this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
     this.#forward.start()
   }

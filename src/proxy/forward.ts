@@ -1,6 +1,7 @@
 // HOT PATH: joins a client's request to an upstream connection. Guarded by bench/proxy.ts.
 
 import type { Exchange } from '../exchange/exchange.ts'
+import type { ForwardPermit } from '../program/permit.ts'
 import type { RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
@@ -45,6 +46,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #isTunnel = false
 
   constructor(
+    _: ForwardPermit,
     downstream: Downstream,
     exchange: Exchange,
     pool: RequestPool,

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
+import type { ForwardPermit } from '../program/permit.ts'
 import type { Cluster, RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import { hideOfSet, type NameSet } from '../wire/http1/field-lines.ts'
@@ -62,6 +63,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
    * of the answer, or 0 where none came. `broke`: told what threw; the copy is given up.
    */
   static send(
+    _: ForwardPermit,
     head: RequestHead,
     exchange: Exchange,
     edit: HeaderEdit,

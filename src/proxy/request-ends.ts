@@ -1,6 +1,7 @@
 import type { Connection } from '../exchange/connection.ts'
 import { NO_EDIT } from '../exchange/header-edit.ts'
 import { reply } from '../exchange/reply.ts'
+import type { Permit } from '../program/permit.ts'
 import type { ClosingWord, Downstream } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
 import type { Refusal } from '../wire/http1/refusals.ts'
@@ -15,6 +16,7 @@ const never = () => false
 
 /** How the requests of a connection end: well, because somebody went away, or because we failed. */
 export class RequestEnds {
+  protected readonly permit: Permit<'connection'>
   protected readonly port: Port
   protected readonly connection: Connection
   readonly closing: (word: ClosingWord) => void
@@ -25,11 +27,13 @@ export class RequestEnds {
    * itself cut it off, since it waited long enough for what is under way.
    */
   constructor(
+    permit: Permit<'connection'>,
     port: Port,
     connection: Connection,
     closing: (word: ClosingWord) => void = () => {},
     isCut: () => boolean = never,
   ) {
+    this.permit = permit
     this.port = port
     this.closing = closing
     this.connection = connection

@@ -5,7 +5,7 @@ import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
-import type { Outcome } from '../exchange/step.ts'
+import { type ForwardPermit, isPassed, Permit } from '../program/permit.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { WayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
@@ -214,11 +214,11 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   #policies(run: Run): void {
     run.callOut = 'policy'
-    const outcome = (run.route as RouteProgram).run(run.exchange)
-    this.#when(run, outcome, () => this.#choose(run))
+    const verdict = Permit.traffic(this.permit, run.route as RouteProgram, run.exchange)
+    this.#when(run, verdict, (permit) => this.#choose(run, permit))
   }
 
-  #choose(run: Run): void {
+  #choose(run: Run, permit: Permit<'traffic'>): void {
     run.callOut = 'backend'
     const backend = (run.route as RouteProgram).choose(run.exchange)
     if (isReply(backend)) {
@@ -226,31 +226,36 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     run.backend = backend
-    this.#when(run, backend.run(run.exchange), () => {
-      if (backend.select === undefined) this.#deliver(run)
+    this.#when(run, Permit.backend(permit, backend, run.exchange), (own) => {
+      if (backend.select === undefined) this.#deliver(run, own, own)
       else {
         run.callOut = 'provider'
         run.selection = backend.select(run.exchange)
-        this.select(run, run.selection, () => this.#deliver(run))
+        this.select(run, run.selection, own, (provided) => this.#deliver(run, own, provided))
       }
     })
   }
 
-  #deliver(run: Run): void {
+  #deliver(run: Run, permit: Permit<'backend'>, first: ForwardPermit): void {
     run.callOut = 'delivery'
     const { route, backend } = run
-    if (!hasWayBack(route) && !hasWayBack(backend)) this.#start(run, run.body)
+    if (!hasWayBack(route) && !hasWayBack(backend)) this.#start(run, permit, first, run.body)
     else {
       const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
       const most = route?.retry?.mostBody ?? 0
       const policies = this.#policiesOf(run)
-      policies.transform(parts, run.body, most, (body) => this.#start(run, body))
+      policies.transform(parts, run.body, most, (body) => this.#start(run, permit, first, body))
     }
   }
 
-  #start(run: Run, body: KeptBody | undefined): void {
-    run.delivery = new Delivery(run, this, body)
-    run.delivery.start()
+  #start(
+    run: Run,
+    permit: Permit<'backend'>,
+    first: ForwardPermit,
+    body: KeptBody | undefined,
+  ): void {
+    run.delivery = new Delivery(run, permit, this, body)
+    run.delivery.start(first)
   }
 
   /** What stands between the request and its client, from now on. */
@@ -264,30 +269,39 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     return run.policies
   }
 
-  select(run: Run, selection: Selection, next: () => void): void {
+  select(
+    run: Run,
+    selection: Selection,
+    permit: Permit<'backend'>,
+    next: (provided: Permit<'provider'>) => void,
+  ): void {
     run.callOut = 'provider'
-    this.#when(run, selection.next(), () => {
+    this.#when(run, Permit.provider(permit, selection), (provided) => {
       run.backend = selection.chosen
-      next()
+      next(provided)
     })
   }
 
   /** Goes on where no step answered; at once where none has to be waited for. */
-  #when(run: Run, outcome: Outcome | Promise<Outcome>, next: () => void): void {
-    if (outcome === undefined) {
-      next()
+  #when<P extends Permit | undefined>(
+    run: Run,
+    outcome: P | Reply | Promise<P | Reply>,
+    next: (passed: P) => void,
+  ): void {
+    if (isPassed(outcome)) {
+      next(outcome)
       return
     }
     if (!(outcome instanceof Promise)) {
-      this.#reply(run, outcome)
+      this.#reply(run, outcome as Reply)
       return
     }
     outcome.then(
       (answer) => {
         if (isAnswered(run)) return
         try {
-          if (answer === undefined) next()
-          else this.#reply(run, answer)
+          if (isPassed(answer)) next(answer)
+          else this.#reply(run, answer as Reply)
         } catch (error) {
           this.broken(run, error)
         }

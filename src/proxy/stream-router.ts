@@ -10,7 +10,7 @@ export function streamRouter(streams: () => Streams | undefined): StreamRouter {
     return {
       backend,
       endpoint: choice.endpoint,
-      dial: (events) => choice.pool.connect(events),
+      dial: (_permit, events) => choice.pool.connect(events),
       done: (attempt) => choice.done(attempt),
     }
   }

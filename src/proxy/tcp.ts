@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import type { Connection } from '../exchange/connection.ts'
+import type { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
 import type { Dial, Dialing } from '../upstream/connect.ts'
@@ -11,7 +12,8 @@ import type { Accepted } from './accept.ts'
 export interface StreamTarget {
   readonly backend: string
   readonly endpoint: string
-  readonly dial: Dial
+  /** Only for a connection that was let in. */
+  dial(permit: Permit<'connection'>, events: Parameters<Dial>[0]): Dialing
   /** Called once, when it is over. */
   done(attempt: Attempt): void
 }
@@ -46,6 +48,7 @@ const MOST_ATTEMPTS = 3
 
 /** Takes the octets of a client to a backend and back, as they are. */
 export function serveStream(
+  permit: Permit<'connection'>,
   accepted: Accepted,
   listener: ListenerProgram,
   socket: Socket,
@@ -66,13 +69,14 @@ export function serveStream(
     })
   }
   const broke = (error: unknown) => accepted.broke('stream', error)
-  const stream = new Stream(socket, target, again, plan.streamIdle, deadlines, over, broke)
+  const stream = new Stream(permit, socket, target, again, plan.streamIdle, deadlines, over, broke)
   accepted.served = stream
   stream.start()
 }
 
 class Stream implements Timed {
   deadline = Number.POSITIVE_INFINITY
+  readonly #permit: Permit<'connection'>
   readonly #client: Socket
   #upstream: Socket | undefined = undefined
   #target: StreamTarget
@@ -91,6 +95,7 @@ class Stream implements Timed {
   #isOver = false
 
   constructor(
+    permit: Permit<'connection'>,
     client: Socket,
     target: StreamTarget,
     again: (tried: readonly string[]) => StreamTarget | string,
@@ -99,6 +104,7 @@ class Stream implements Timed {
     over: (streamed: Streamed) => void,
     broke: (error: unknown) => void,
   ) {
+    this.#permit = permit
     this.#client = client
     this.#target = target
     this.#again = again
@@ -132,7 +138,7 @@ class Stream implements Timed {
   }
 
   #dial(): void {
-    this.#dialing = this.#target.dial({
+    this.#dialing = this.#target.dial(this.#permit, {
       opened: (socket) => this.#guard(() => this.#join(socket)),
       failed: (reason) => this.#guard(() => this.#unreached(reason)),
     })

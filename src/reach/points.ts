@@ -14,7 +14,7 @@ import type { RefPlace, Where } from './where.ts'
 export type RuleStage = 'connection' | 'traffic' | 'backend' | 'mcp'
 
 /** The policies that each stage is decided by are those of one section. */
-export const SECTION_OF_STAGE: Readonly<Record<RuleStage, Section>> = {
+const SECTION_OF_STAGE: Readonly<Record<RuleStage, Section>> = {
   connection: 'frontend',
   traffic: 'traffic',
   backend: 'backend',

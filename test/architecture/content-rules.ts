@@ -8,6 +8,7 @@ import {
   EMPTY_NAMES,
   LONGEST_FILE,
   NAMED_BY_OTHERS,
+  PERMIT_MAKER,
 } from './table.ts'
 
 /** Browser-safe files, and all that they load at run time, need nothing that only Node has. */
@@ -60,6 +61,22 @@ export const generatesCodeInOnePlace: Rule = (files) =>
         path: file.path,
         line,
         message: `${found.trim()} makes code of text: only ${CODE_GENERATOR} may`,
+      })),
+    )
+
+/** What lets something pass is made where it is decided, and nowhere said to be one. */
+export const makesPermitsInOnePlace: Rule = (files) =>
+  files
+    .filter(({ path }) => /^(src|bin)\//.test(path) && path !== PERMIT_MAKER)
+    .filter(({ path }) => isTypeScript(path))
+    .flatMap((file) =>
+      matches(
+        file,
+        /\bnew\s+Permit\b|\b(as|satisfies)\s+(Forward)?Permit\b|extends\s+Permit\b(?!\s*\|)/g,
+      ).map(({ line, found }) => ({
+        path: file.path,
+        line,
+        message: `${found.trim()} makes a permit: only ${PERMIT_MAKER} may`,
       })),
     )
 

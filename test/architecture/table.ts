@@ -68,6 +68,9 @@ export const BROWSER_SAFE = /^src\/(cel|model|diagnostics|reach|analysis)\/|^src
 /** The one place where text becomes code. */
 export const CODE_GENERATOR = 'src/cel/emit/generate.ts'
 
+/** The one place that lets connections, requests and messages pass. */
+export const PERMIT_MAKER = 'src/program/permit.ts'
+
 export const LONGEST_FILE = 400
 
 /** Folders whose files the rules look at. */

@@ -15,8 +15,7 @@ import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { http2Sessions } from '../../src/proxy/http2.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
 import type { Run } from '../../src/proxy/run.ts'
-import type { Streamed, StreamRouter } from '../../src/proxy/tcp.ts'
-import type { Dial } from '../../src/upstream/connect.ts'
+import type { Streamed, StreamRouter, StreamTarget } from '../../src/proxy/tcp.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { Terminators } from '../../src/wire/tls/terminators.ts'
@@ -133,7 +132,7 @@ export function streamTo(...ports: readonly number[]): StreamRouter {
   return (_, __, tried) => {
     const port = ports[tried.length]
     if (port === undefined) return 'no-endpoint'
-    const dial: Dial = (events) => {
+    const dial: StreamTarget['dial'] = (_permit, events) => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
       const failed = () => events.failed('connect-refused', '')
       socket.once('error', failed)

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { ipFromSocket } from '../../src/cel/values/ip.ts'
 import { Connection, Destination, Source } from '../../src/exchange/connection.ts'
 import { runSteps, type Step } from '../../src/exchange/step.ts'
+import { Permit } from '../../src/program/permit.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/program/program.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
@@ -127,7 +128,7 @@ export async function startGateway(
     const source = new Source(address, socket.remotePort ?? 0)
     const destination = new Destination(address, socket.localPort ?? 0, undefined)
     const connection = new Connection(source, destination, false, undefined, Date.now())
-    const loop = new RequestLoop(port, connection)
+    const loop = new RequestLoop(admitted(connection), port, connection)
     new ServerConnection(socket, { ...LIMITS, ...options.limits }, deadlines, loop)
   })
   const listening = await listen(server)
@@ -216,4 +217,11 @@ export async function exchange(
   clearTimeout(timer)
   socket.destroy()
   return text
+}
+
+/** That of a connection which no rule is about. */
+export function admitted(connection: Connection): Permit<'connection'> {
+  const permit = Permit.connection([], connection, () => {})
+  if (permit === undefined) throw new Error('nobody denied it')
+  return permit
 }

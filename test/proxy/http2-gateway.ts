@@ -13,7 +13,7 @@ import { Http2Pool } from '../../src/wire/http2/client-pool.ts'
 import { HTTP2_LIMITS, type Http2Limits } from '../../src/wire/http2/limits.ts'
 import { isPreface } from '../../src/wire/http2/preface.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
-import { FORWARDS_TRAILERS, listen } from './harness.ts'
+import { admitted, FORWARDS_TRAILERS, listen } from './harness.ts'
 
 export type Version = 'h1' | 'h2'
 
@@ -101,7 +101,8 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     sockets.add(socket)
     socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
-    const loop = new RequestLoop(port, connectionOf(socket))
+    const connection = connectionOf(socket)
+    const loop = new RequestLoop(admitted(connection), port, connection)
     const next = (isHttp2: boolean) => () => {
       if (isHttp2) {
         const session = new ServerSession(socket, limits, deadlines, loop, { counted })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { parse } from 'yaml'
 import { POLICY_SCHEMAS } from '../../src/policies/schema.ts'
 import { definitions } from './definitions.ts'
-import { BACKEND, FRONTEND, TRAFFIC } from './policies.ts'
+import { BACKEND, ELSEWHERE, FRONTEND, TRAFFIC } from './policies.ts'
 import { exactlyOne, type Structural } from './structural.ts'
 
 const files = definitions.generate('')
@@ -100,15 +100,6 @@ describe('fields of the specification', () => {
 })
 
 describe('policies in Kubernetes', () => {
-  /** What the Gateway API does with filters of routes, or what has another shape there. */
-  const ELSEWHERE = [
-    'urlRewrite',
-    'requestRedirect',
-    'requestMirror',
-    'requestHeaders',
-    'responseHeaders',
-    'mcpAuthorization',
-  ]
   const NAMES: Readonly<Record<string, string>> = {
     frontendTcp: 'tcp',
     frontendTls: 'tls',

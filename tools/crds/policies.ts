@@ -1,4 +1,5 @@
-import { policySchema } from '../../src/policies/schema.ts'
+import type { Section } from '../../src/model/policy.ts'
+import { POLICY_SCHEMAS, policySchema } from '../../src/policies/schema.ts'
 import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
 import {
   atLeastOne,
@@ -15,10 +16,24 @@ import {
 
 /** The kinds of policy as they stand in Kubernetes, from the schemas of the file. */
 
+/** What the Gateway API does with filters of routes, or what has another place there. */
+export const ELSEWHERE: readonly string[] = [
+  'urlRewrite',
+  'requestRedirect',
+  'requestMirror',
+  'requestHeaders',
+  'responseHeaders',
+  'mcpAuthorization',
+]
+
+/** Kinds that have a shape or a name of their own in Kubernetes. */
+const shaped = new Set(ELSEWHERE)
+
 function of(
   kind: string,
   replaced: Readonly<Record<string, Structural | undefined>> = {},
 ): Structural {
+  shaped.add(kind)
   return toStructural(policySchema(kind), replaced)
 }
 
@@ -232,6 +247,7 @@ export const FRONTEND: Readonly<Record<string, Structural>> = {
       clientSampling: sampling("Whether a client's wish to be traced is granted."),
     }),
   ),
+  ...plain('frontend'),
 }
 
 /** What runs for a request. Filters of routes do redirects, rewrites and mirrors. */
@@ -252,6 +268,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
     ...validated([atMostOne('body', 'bodyExpression')]),
   },
   retry: of('retry'),
+  ...plain('traffic'),
 }
 
 /** What runs once a backend is chosen. */
@@ -275,6 +292,13 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   tcp: of('tcp'),
   tls: backendTls,
   http: of('http', { version: words('The version of HTTP.', ['HTTP1', 'HTTP2']) }),
+  ...plain('backend'),
+}
+
+/** The others of a section, as they stand in a file. */
+function plain(section: Section): Readonly<Record<string, Structural>> {
+  const own = POLICY_SCHEMAS.filter(({ kind, sections }) => sections[section] && !shaped.has(kind))
+  return Object.fromEntries(own.map(({ kind }) => [kind, toStructural(policySchema(kind))]))
 }
 
 export const MCP = object('MCP servers and tools.', { 'authorization!': mcpAuthorization })

@@ -5,7 +5,6 @@ import { apiKey as schema } from './schema.ts'
 
 export const apiKey = definePolicy({
   kind: 'apiKey',
-  stages: ['traffic'],
   schema,
   compile: (policies, site) => compileAuthentication(policies, site, openApiKey),
 })

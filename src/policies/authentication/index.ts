@@ -7,7 +7,6 @@ import type { authenticationOf } from './schema.ts'
 export function authenticationBy(methods: Methods, schema: z.ZodType): Policy {
   return definePolicy({
     kind: 'authentication',
-    stages: ['traffic'],
     schema: schema as ReturnType<typeof authenticationOf>,
     compile: (policies, site) => compileAnyOf(policies, site, methods),
   })

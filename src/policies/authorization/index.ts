@@ -4,7 +4,6 @@ import { authorization as schema } from './schema.ts'
 
 export const authorization = definePolicy({
   kind: 'authorization',
-  stages: ['traffic', 'backend'],
   schema,
   compile: compileAuthorization,
 })

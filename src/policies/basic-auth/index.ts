@@ -5,7 +5,6 @@ import { basicAuth as schema } from './schema.ts'
 
 export const basicAuth = definePolicy({
   kind: 'basicAuth',
-  stages: ['traffic'],
   schema,
   compile: (policies, site) => compileAuthentication(policies, site, openBasic),
 })

@@ -4,7 +4,6 @@ import { cors as schema } from './schema.ts'
 
 export const cors = definePolicy({
   kind: 'cors',
-  stages: ['traffic'],
   schema,
   compile: compileCors,
 })

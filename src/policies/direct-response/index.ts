@@ -4,7 +4,6 @@ import { directResponse as schema } from './schema.ts'
 
 export const directResponse = definePolicy({
   kind: 'directResponse',
-  stages: ['traffic'],
   schema,
   compile: compileDirectResponse,
 })

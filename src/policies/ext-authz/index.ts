@@ -4,7 +4,6 @@ import { extAuthz as schema } from './schema.ts'
 
 export const extAuthz = definePolicy({
   kind: 'extAuthz',
-  stages: ['traffic', 'backend'],
   schema,
   compile: compileExtAuthz,
 })

@@ -5,7 +5,6 @@ import { jwtAuthentication as schema } from './schema.ts'
 
 export const jwtAuthentication = definePolicy({
   kind: 'jwtAuthentication',
-  stages: ['traffic'],
   schema,
   compile: (policies, site) => compileAuthentication(policies, site, openJwt),
 })

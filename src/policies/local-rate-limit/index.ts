@@ -4,7 +4,6 @@ import { localRateLimit as schema } from './schema.ts'
 
 export const localRateLimit = definePolicy({
   kind: 'localRateLimit',
-  stages: ['traffic'],
   schema,
   compile: compileLocalRateLimit,
 })

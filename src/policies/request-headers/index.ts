@@ -4,7 +4,6 @@ import { requestHeaders as schema } from './schema.ts'
 
 export const requestHeaders = definePolicy({
   kind: 'requestHeaders',
-  stages: ['traffic', 'backend'],
   schema,
   compile: compileRequestHeaders,
 })

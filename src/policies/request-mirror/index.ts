@@ -4,7 +4,6 @@ import { requestMirror as schema } from './schema.ts'
 
 export const requestMirror = definePolicy({
   kind: 'requestMirror',
-  stages: ['traffic'],
   schema,
   compile: compileRequestMirror,
 })

@@ -4,7 +4,6 @@ import { requestRedirect as schema } from './schema.ts'
 
 export const requestRedirect = definePolicy({
   kind: 'requestRedirect',
-  stages: ['traffic'],
   schema,
   compile: compileRequestRedirect,
 })

@@ -4,7 +4,6 @@ import { responseHeaders as schema } from './schema.ts'
 
 export const responseHeaders = definePolicy({
   kind: 'responseHeaders',
-  stages: ['traffic', 'backend'],
   schema,
   compile: compileResponseHeaders,
 })

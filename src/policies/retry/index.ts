@@ -4,7 +4,6 @@ import { retry as schema } from './schema.ts'
 
 export const retry = definePolicy({
   kind: 'retry',
-  stages: ['traffic'],
   schema,
   compile: compileRetry,
 })

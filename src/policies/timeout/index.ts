@@ -4,7 +4,6 @@ import { timeout as schema } from './schema.ts'
 
 export const timeout = definePolicy({
   kind: 'timeout',
-  stages: ['traffic'],
   schema,
   compile: compileTimeout,
 })

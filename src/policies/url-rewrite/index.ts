@@ -4,7 +4,6 @@ import { urlRewrite as schema } from './schema.ts'
 
 export const urlRewrite = definePolicy({
   kind: 'urlRewrite',
-  stages: ['traffic'],
   schema,
   compile: compileUrlRewrite,
 })

@@ -1,0 +1,75 @@
+import type { Connection } from '../../src/exchange/connection.ts'
+import type { Exchange } from '../../src/exchange/exchange.ts'
+import { Permit } from '../../src/program/permit.ts'
+import type { BackendProgram, RouteProgram, Selection } from '../../src/program/program.ts'
+import type { Accepted } from '../../src/proxy/accept.ts'
+import { Delivery, type DeliveryEvents } from '../../src/proxy/delivery.ts'
+import { Forward, type ForwardEvents } from '../../src/proxy/forward.ts'
+import { MirrorCopy } from '../../src/proxy/mirror.ts'
+import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
+import type { Run } from '../../src/proxy/run.ts'
+import { type StreamTarget, serveStream } from '../../src/proxy/tcp.ts'
+
+/** All that somebody has who would send something on; none of it says that it was decided. */
+interface Stage {
+  readonly connection: Connection
+  readonly exchange: Exchange
+  readonly route: RouteProgram
+  readonly backend: BackendProgram
+  readonly selection: Selection
+  readonly accepted: Accepted
+  readonly target: StreamTarget
+  readonly run: Run
+  readonly port: Port
+  readonly events: DeliveryEvents & ForwardEvents
+  readonly traffic: Permit<'traffic'>
+  readonly message: Permit<'mcp'>
+  readonly anything: never[]
+}
+
+/** Never run: each of these must be an error of types, or the type check fails. */
+export function sendUndecided(stage: Stage): readonly unknown[] {
+  const { connection, exchange, route, backend, selection, run, port, events, traffic } = stage
+  const { accepted, target, message } = stage
+  const [head, edit, cluster, pool, listener, socket, dialing] = stage.anything as [
+    never,
+    never,
+    never,
+    never,
+    never,
+    never,
+    never,
+  ]
+  const { downstream } = run
+  const broke = () => {}
+  return [
+    // @ts-expect-error nobody but the stages makes one
+    new Permit('backend'),
+    // @ts-expect-error nothing looks like one
+    { stage: 'backend' } satisfies Permit<'backend'>,
+    // @ts-expect-error connection: requests of a connection that nothing was decided about
+    new RequestLoop(undefined, port, connection),
+    // @ts-expect-error connection: its bytes
+    serveStream(undefined, accepted, listener, socket, connection, target),
+    // @ts-expect-error connection: a backend is dialed for its bytes
+    target.dial(undefined, dialing),
+    // @ts-expect-error traffic: without the decision about the connection
+    Permit.traffic(undefined, route, exchange),
+    // @ts-expect-error traffic: what its steps say is no permit
+    Permit.backend(route.run(exchange), backend, exchange),
+    // @ts-expect-error backend: the request may go on, but the backend was not asked
+    new Delivery(run, traffic, events),
+    // @ts-expect-error backend: what its steps say is no permit
+    new Delivery(run, backend.run(exchange), events),
+    // @ts-expect-error backend: an attempt
+    new Forward(traffic, downstream, exchange, pool, 0, events),
+    // @ts-expect-error backend: a copy
+    MirrorCopy.send(undefined, head, exchange, edit, cluster, false, broke, broke),
+    // @ts-expect-error provider: without the decision about its backend
+    Permit.provider(traffic, selection),
+    // @ts-expect-error provider: what its steps say is no permit
+    new Forward(selection.next(), downstream, exchange, pool, 0, events),
+    // @ts-expect-error mcp: a message that may pass is not a request that may
+    new Forward(message, downstream, exchange, pool, 0, events),
+  ]
+}
