@@ -24,7 +24,7 @@ import {
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
 import type { Services } from './services.ts'
-import { allUses } from './uses.ts'
+import { allUses, Uses } from './uses.ts'
 
 /**
  * The Model as what runs. Clusters and counts of the Program before go on in this one where
@@ -75,7 +75,8 @@ function* compileStepwise(
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
   }
-  const uses = allUses([...usesOf(parts.values()), compilation.sites.uses])
+  const lists = [...parts.values()].flatMap(({ own, routes }) => [[own], routes])
+  const uses = allUses([...lists, [compilation.sites]])
   closeCompilation(compilation)
   return {
     model,
@@ -85,20 +86,13 @@ function* compileStepwise(
   }
 }
 
-function* usesOf(parts: Iterable<ListenerPart>) {
-  for (const { own, routes } of parts) {
-    yield own.uses
-    for (const { uses } of routes.values()) yield uses
-  }
-}
-
 function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
   const byGateway = new Map<string, Route[]>()
   for (const route of routes) {
     for (const { gateway } of route.parents) {
       const known = byGateway.get(gateway)
       if (known === undefined) byGateway.set(gateway, [route])
-      else if (known.at(-1) !== route) known.push(route)
+      else if (known[known.length - 1] !== route) known.push(route)
     }
   }
   return byGateway
@@ -116,16 +110,13 @@ function* compileListener(
   const around: Around = { frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.sites.record(() => compileOwn(compilation, where))
-  const parts = new Map<Route, RoutePart>()
+  const find = before.routes(known)
+  const parts: RoutePart[] = []
   for (const route of isHttp(listener) ? routes : []) {
-    const part = before.route(known, route) ?? (yield* compileRoute(compilation, where, route))
-    if (part !== undefined) parts.set(route, part)
+    parts.push(find(route) ?? (yield* compileRoute(compilation, where, route)))
   }
-  const groups = [...parts.values()].map(({ entries }) => entries)
-  const hosts = yield* compileHosts(groups, known?.hosts)
-  if (known !== undefined && known.hosts === hosts && known.routes.size === parts.size) {
-    return { ...known, routes: parts }
-  }
+  const hosts = yield* compileHosts(parts, known?.hosts)
+  if (known !== undefined && known.hosts === hosts) return { ...known, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
@@ -158,15 +149,15 @@ function compileOwn(
   }
 }
 
-/** Undefined where no request of the listener can come to the route. */
 function* compileRoute(
   compilation: Compilation,
   where: { readonly gateway: Gateway; readonly listener: Listener },
   route: Route,
-): Generator<void, RoutePart | undefined> {
+): Generator<void, RoutePart> {
   const { gateway, listener } = where
   const hostnames = reachable(route.hostnames, nameOf(listener))
-  if (hostnames === undefined || !isAttached(route, gateway, listener)) return undefined
+  if (hostnames === undefined || !isAttached(route, gateway, listener))
+    return { route, uses: NO_USES, entries: [] }
   const { sites } = compilation
   const entries: MatchEntry<PlacedRoute>[] = []
   const { uses } = sites.record(() => {
@@ -182,8 +173,10 @@ function* compileRoute(
     uses.link(made.uses)
     yield
   }
-  return { uses, entries }
+  return { route, uses: sites.shareUses(uses), entries }
 }
+
+const NO_USES = new Uses()
 
 function isHttp({ protocol }: Listener): boolean {
   return protocol === 'HTTP' || protocol === 'HTTPS'

@@ -62,6 +62,7 @@ export class Sites {
   readonly #placeOf: (policy: Attached) => string
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
+  readonly #alike = new Map<string, Uses>()
   readonly #expressions = new Map<string, Recorded<Expression>>()
 
   constructor(options: SitesOptions) {
@@ -75,7 +76,7 @@ export class Sites {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return allUses([this.#uses]).diagnostics
+    return allUses([[this]]).diagnostics
   }
 
   report(diagnostic: Diagnostic): void {
@@ -129,6 +130,7 @@ export class Sites {
     this.#state.clear()
     this.#ids.clear()
     this.#scopes.clear()
+    this.#alike.clear()
     this.#previous = undefined
     this.#uses = new Uses()
     this.connect = nowhere
@@ -152,6 +154,16 @@ export class Sites {
 
   placeOf(policy: Attached): string {
     return this.#placeOf(policy)
+  }
+
+  /** Most routes use the same few things: what is alike is one. */
+  shareUses(uses: Uses): Uses {
+    const plain = uses.plain() ?? uses
+    if (!plain.isOfParts) return plain
+    const key = this.identity(plain.parts)
+    const known = this.#alike.get(key) ?? plain
+    this.#alike.set(key, known)
+    return known
   }
 
   /** Makes equal scopes one object. */
