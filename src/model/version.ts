@@ -30,8 +30,9 @@ export function* versionOfModel(model: Model): Generator<void, string> {
     found.push(hashLanes(key))
     for (const thing of Array.isArray(value) ? value : [value]) {
       if (thing === undefined) continue
-      if (!versions.has(thing)) yield
-      found.push(lanesOf(thing))
+      const known = versions.get(thing)
+      if (known === undefined) yield
+      found.push(known ?? lanesOf(thing))
     }
   }
   return combine(found)

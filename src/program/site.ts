@@ -59,7 +59,7 @@ export class Sites {
   #previous: Program | undefined
   /** Of what is being compiled. */
   #uses = new Uses()
-  readonly #placeOf: (policy: Attached) => string
+  #placeOf: (policy: Attached) => string
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
   readonly #alike = new Map<string, Uses>()
@@ -133,6 +133,7 @@ export class Sites {
     this.#alike.clear()
     this.#previous = undefined
     this.#uses = new Uses()
+    this.#placeOf = () => ''
     this.connect = nowhere
   }
 
