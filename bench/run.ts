@@ -4,6 +4,7 @@ import { cpus, totalmem } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { authorization } from './authorization.ts'
 import { cel } from './cel.ts'
+import { change } from './change.ts'
 import { decisions } from './decisions.ts'
 import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
@@ -22,6 +23,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['http1-head', http1Head],
   ['http1-body', http1Body],
   ['match', match],
+  ['change', change],
   ['decisions', decisions],
   ['stalls', stalls],
   ['jwt', jwt],

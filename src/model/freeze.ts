@@ -4,13 +4,15 @@ import type { Model } from './model.ts'
 export function freeze<T>(value: T): T {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   Object.freeze(value)
-  for (const key in value) freeze(value[key])
+  if (Array.isArray(value)) for (let i = 0; i < value.length; i++) freeze(value[i])
+  else for (const key in value) freeze(value[key])
   return value
 }
 
 /** A Model in small steps, for whoever serves it already. */
 export function* freezeModel(model: Model): Generator<void, void> {
   for (const route of model.routes) {
+    if (Object.isFrozen(route)) continue
     freeze(route)
     yield
   }

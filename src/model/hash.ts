@@ -9,26 +9,48 @@ export function hashOf(value: unknown, leaveOut?: ReadonlySet<string>): string {
   return hashText(canonicalJson(value, leaveOut))
 }
 
+/** Over the UTF-16 units. */
+export function hashText(text: string): string {
+  return textOf(lanesOf(text.length, (i) => text.charCodeAt(i)))
+}
+
+/** The hash as four numbers, for those who put many together. */
+export type Lanes = readonly [number, number, number, number]
+
+export function hashLanes(text: string): Lanes {
+  return lanesOf(text.length, (i) => text.charCodeAt(i))
+}
+
+/** What many hashes come to, in their order. */
+export function combine(hashes: readonly Lanes[]): string {
+  return textOf(lanesOf(4 * hashes.length, (i) => hashes[i >> 2]?.[(i & 3) as 0 | 1 | 2 | 3] ?? 0))
+}
+
+export function textOf(lanes: Lanes): string {
+  return lanes.map((lane) => lane.toString(16).padStart(8, '0')).join('')
+}
+
 const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const
 
-/** Four lanes over the UTF-16 units, each with its own multiplier, mixed with each other. */
-export function hashText(text: string): string {
+/** Four lanes over units, each with its own multiplier, mixed with each other. */
+function lanesOf(length: number, unitAt: (index: number) => number): Lanes {
   let a: number = PRIMES[0]
   let b: number = PRIMES[1]
   let c: number = PRIMES[2]
   let d: number = PRIMES[3]
-  for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i)
+  for (let i = 0; i < length; i++) {
+    const unit = unitAt(i)
     a = b ^ Math.imul(a ^ unit, PRIMES[0])
     b = c ^ Math.imul(b ^ unit, PRIMES[1])
     c = d ^ Math.imul(c ^ unit, PRIMES[2])
     d = a ^ Math.imul(d ^ unit, PRIMES[3])
   }
-  const length = text.length
-  return [a, b, c, d]
-    .map((lane, index) => avalanche(lane ^ Math.imul(length, PRIMES[index] as number)))
-    .map((lane) => lane.toString(16).padStart(8, '0'))
-    .join('')
+  return [
+    avalanche(a ^ Math.imul(length, PRIMES[0])),
+    avalanche(b ^ Math.imul(length, PRIMES[1])),
+    avalanche(c ^ Math.imul(length, PRIMES[2])),
+    avalanche(d ^ Math.imul(length, PRIMES[3])),
+  ]
 }
 
 function avalanche(lane: number): number {

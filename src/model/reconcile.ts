@@ -19,6 +19,10 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
     for (let i = 0; i < after.length; i++) {
       const thing = after[i] as T
       const there = before[i]
+      if (there === thing) {
+        made.push(thing)
+        continue
+      }
       // Most stay where they are: names are looked up only where they do not.
       if (there !== undefined && there.name !== thing.name) {
         byName ??= new Map(before.map((known) => [known.name, known]))

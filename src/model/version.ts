@@ -1,33 +1,39 @@
-import { hashOf, hashText } from './hash.ts'
+import { combine, hashLanes, type Lanes, textOf } from './hash.ts'
+import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
 
 /** Where a thing was written says nothing about what it does. */
 export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
-
-const versions = new WeakMap<object, string>()
 
 /**
  * The version of a thing in a Model: a hash of its content, wherever it was written. Computed once
  * for each, since Models that follow each other share what did not change (./reconcile.ts).
  */
 export function versionOf(thing: object): string {
+  return textOf(lanesOf(thing))
+}
+
+const versions = new WeakMap<object, Lanes>()
+
+function lanesOf(thing: object): Lanes {
   const known = versions.get(thing)
   if (known !== undefined) return known
-  const made = hashOf(thing, PLACES)
+  const made = hashLanes(canonicalJson(thing, PLACES))
   versions.set(thing, made)
   return made
 }
 
-/** The version of a whole Model, which may be large: in small steps, one for each thing in it. */
+/** The version of a whole Model, which may be large: in small steps, one for each new thing. */
 export function* versionOfModel(model: Model): Generator<void, string> {
-  let text = ''
+  const found: Lanes[] = []
   for (const [key, value] of Object.entries(model).sort(([a], [b]) => (a < b ? -1 : 1))) {
-    text += `${key}:`
+    found.push(hashLanes(key))
     for (const thing of Array.isArray(value) ? value : [value]) {
       if (thing === undefined) continue
-      text += `${versionOf(thing)} `
-      yield
+      const known = versions.get(thing)
+      if (known === undefined) yield
+      found.push(known ?? lanesOf(thing))
     }
   }
-  return hashText(text)
+  return combine(found)
 }

@@ -33,11 +33,10 @@ export function openCompilation(
   services: Services,
 ): Compilation {
   const layers = new Layers()
-  const { now, world, scrutiny } = services
-  const placeOf = (policy: Attached) => layers.placeOf(policy)
+  const { world, scrutiny } = services
   const connect: Site['connect'] = (...asked) => connectTo(compilation, ...asked)
-  const options = { now: () => now.call(services), previous, placeOf, world, scrutiny, connect }
-  const sites = new Sites(options)
+  const now = clockOf(services)
+  const sites = new Sites({ now, previous, placeOf: placesOf(layers), world, scrutiny, connect })
   const compilation: Compilation = {
     model,
     services,
@@ -51,10 +50,22 @@ export function openCompilation(
   return compilation
 }
 
-/** Parts that know it must not keep this Model, or earlier Programs, alive. */
-export function closeCompilation({ sites, clusters, ...maps }: Compilation): void {
+/** Apart: a policy keeps its clock, and a closure keeps all that its neighbours see. */
+function clockOf(services: Services): () => number {
+  return () => services.now()
+}
+
+function placesOf(layers: Layers): (policy: Attached) => string {
+  return (policy) => layers.placeOf(policy)
+}
+
+/**
+ * When all is compiled. Closures of a part may know the compilation, since they see what their
+ * neighbours see, and must not keep its Model or earlier Programs alive with it.
+ */
+export function closeCompilation(compilation: Compilation): void {
+  const { sites, clusters } = compilation
   sites.close()
   clusters.close()
-  maps.backendPrograms.clear()
-  maps.plainChoices.clear()
+  for (const key of Object.keys(compilation)) Reflect.deleteProperty(compilation, key)
 }

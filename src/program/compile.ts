@@ -1,6 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
-import type { Route } from '../model/route.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
 import { effectiveAt } from '../reach/effective.ts'
@@ -71,20 +70,14 @@ function* compileStepwise(
   for (const diagnostic of unenforcedOnStreams(model)) {
     if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
   }
-  const uses = allUses([...usesOf(parts.values()), compilation.sites.uses])
+  const lists = [...parts.values()].flatMap(({ own, routes }) => [[own], routes])
+  const uses = allUses([...lists, [compilation.sites]])
   closeCompilation(compilation)
   return {
     model,
     listeners: [...parts.values()].map(({ program }) => program),
     ...uses,
     parts: { services, listeners: parts },
-  }
-}
-
-function* usesOf(parts: Iterable<ListenerPart>) {
-  for (const { own, routes } of parts) {
-    yield own.uses
-    for (const { uses } of routes.values()) yield uses
   }
 }
 
@@ -100,16 +93,13 @@ function* compileListener(
   const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
   const own = known?.own ?? compilation.sites.record(() => compileOwn(compilation, where))
-  const parts = new Map<Route, RoutePart>()
+  const find = before.routes(known)
+  const parts: RoutePart[] = []
   for (const place of reach.routesOn(where)) {
-    const { route } = place
-    parts.set(route, before.route(known, route) ?? (yield* compileRoute(compilation, place)))
+    parts.push(find(place.route) ?? (yield* compileRoute(compilation, place)))
   }
-  const groups = [...parts.values()].map(({ entries }) => entries)
-  const hosts = yield* compileHosts(groups, known?.hosts)
-  if (known !== undefined && known.hosts === hosts && known.routes.size === parts.size) {
-    return { ...known, routes: parts }
-  }
+  const hosts = yield* compileHosts(parts, known?.hosts)
+  if (known !== undefined && known.hosts === hosts) return { ...known, routes: parts }
   const { unmatched, ...rest } = own.value
   const hostname = nameOf(listener)
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
@@ -159,5 +149,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return { uses, entries }
+  return { route, uses: sites.shareUses(uses), entries }
 }

@@ -34,7 +34,7 @@ export function compileMatcher<T>(
   entries: readonly MatchEntry<T>[],
   options: MatcherOptions<T>,
 ): Matcher<T> {
-  return matcherOf(toEnd(compileHosts([entries])), options)
+  return matcherOf(toEnd(compileHosts([{ entries }])), options)
 }
 
 export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Matcher<T> {
@@ -62,7 +62,7 @@ export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Match
 }
 
 /** Entries in order, those of one route together. */
-type Groups<T> = readonly (readonly MatchEntry<T>[])[]
+type Groups<T> = readonly { readonly entries: readonly MatchEntry<T>[] }[]
 
 /** Never changed: the next one shares the tables of hosts that stay as they are. */
 export interface Hosts<T> {
@@ -112,12 +112,15 @@ function changedHosts<T>(before: Groups<T>, now: Groups<T>): ReadonlySet<string>
   let start = 0
   while (start < shorter && before[start] === now[start]) start++
   let same = 0
-  while (same < shorter - start && before.at(-1 - same) === now.at(-1 - same)) same++
+  const [last, end] = [before.length - 1, now.length - 1]
+  while (same < shorter - start && before[last - same] === now[end - same]) same++
   const names = new Set<string>()
   for (const groups of [before, now]) {
-    for (const { hostnames } of groups.slice(start, groups.length - same).flat()) {
-      if (hostnames.length === 0) names.add('')
-      for (const hostname of hostnames) names.add(hostname)
+    for (const { entries } of groups.slice(start, groups.length - same)) {
+      for (const { hostnames } of entries) {
+        if (hostnames.length === 0) names.add('')
+        for (const hostname of hostnames) names.add(hostname)
+      }
     }
   }
   return names
@@ -129,7 +132,7 @@ function* buildTables<T>(groups: Groups<T>, names: ReadonlySet<string> | undefin
   const wildcards = new Map<string, HostTable<T>>()
   const isAnyBuilt = names === undefined || names.has('')
   const any = isAnyBuilt ? new HostTable<T>('') : undefined
-  for (const entries of groups) {
+  for (const { entries } of groups) {
     for (const { hostnames, match, target, takesPreflights } of entries) {
       const isWanted = hostnames.length === 0 ? isAnyBuilt : isSome(hostnames, names)
       if (!isWanted) continue

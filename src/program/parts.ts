@@ -23,7 +23,8 @@ export interface ListenerPart {
   /** Of all gateways, of its own, and the listener: whatever is around its routes. */
   readonly around: Around
   readonly own: Recorded<ListenerOwn>
-  readonly routes: ReadonlyMap<Route, RoutePart>
+  /** One for each route of its gateway, in their order. */
+  readonly routes: readonly RoutePart[]
   readonly hosts: Hosts<PlacedRoute>
   readonly program: ListenerProgram
 }
@@ -39,8 +40,9 @@ export interface ListenerOwn extends Omit<ListenerProgram, 'match'> {
   readonly unmatched: PlacedRoute
 }
 
-/** A route at a listener. */
+/** A route at a listener, without entries where no request can come to it. */
 export interface RoutePart {
+  readonly route: Route
   readonly uses: Uses
   readonly entries: readonly MatchEntry<PlacedRoute>[]
 }
@@ -48,11 +50,12 @@ export interface RoutePart {
 /** What of the Program before can be taken over. */
 export interface Reusable {
   listener(key: string, around: Around): ListenerPart | undefined
-  /** Of a listener that is the same. */
-  route(part: ListenerPart | undefined, route: Route): RoutePart | undefined
+  /** Of a listener that is the same: asked for routes in their order. */
+  routes(part: ListenerPart | undefined): (route: Route) => RoutePart | undefined
 }
 
-export const NOTHING_REUSABLE: Reusable = { listener: () => undefined, route: () => undefined }
+const NONE = () => undefined
+const NOTHING_REUSABLE: Reusable = { listener: NONE, routes: () => NONE }
 
 export function reusable(parts: Parts | undefined, before: Model, now: Model): Reusable {
   if (parts === undefined) return NOTHING_REUSABLE
@@ -73,10 +76,33 @@ export function reusable(parts: Parts | undefined, before: Model, now: Model): R
         !isStale(listener)
       return isSame ? known : undefined
     },
-    route(part, route) {
-      const known = part?.routes.get(route)
-      return known === undefined || isStale(route) ? undefined : known
+    routes(part) {
+      if (part === undefined) return NONE
+      const find = finder(part.routes)
+      return (route) => {
+        const known = find(route)
+        return known === undefined || isStale(route) ? undefined : known
+      }
     },
+  }
+}
+
+/** Most are asked for in the order in which they are: a table is made for the others alone. */
+function finder(parts: readonly RoutePart[]): (route: Route) => RoutePart | undefined {
+  let next = 0
+  let table: Map<Route, number> | undefined
+  return (route) => {
+    if (parts[next]?.route !== route) {
+      table ??= new Map(parts.map((part, index) => [part.route, index]))
+      const found = table.get(route)
+      if (found === undefined) {
+        // Most likely in the place of the one that was there.
+        next++
+        return undefined
+      }
+      next = found
+    }
+    return parts[next++]
   }
 }
 

@@ -53,9 +53,10 @@ export class Sites {
   #previous: Program | undefined
   /** Of what is being compiled. */
   #uses = new Uses()
-  readonly #placeOf: (policy: Attached) => string
+  #placeOf: (policy: Attached) => string
   readonly #ids = new Map<object, number>()
   readonly #scopes = new Map<string, Scope>()
+  readonly #alike = new Map<string, Uses>()
   readonly #expressions = new Map<string, Recorded<Expression>>()
 
   constructor(options: SitesOptions) {
@@ -69,7 +70,7 @@ export class Sites {
   }
 
   get diagnostics(): readonly Diagnostic[] {
-    return allUses([this.#uses]).diagnostics
+    return allUses([[this]]).diagnostics
   }
 
   report(diagnostic: Diagnostic): void {
@@ -123,8 +124,10 @@ export class Sites {
     this.#state.clear()
     this.#ids.clear()
     this.#scopes.clear()
+    this.#alike.clear()
     this.#previous = undefined
     this.#uses = new Uses()
+    this.#placeOf = () => ''
     this.connect = nowhere
   }
 
@@ -146,6 +149,16 @@ export class Sites {
 
   placeOf(policy: Attached): string {
     return this.#placeOf(policy)
+  }
+
+  /** Most routes use the same few things: what is alike is one. */
+  shareUses(uses: Uses): Uses {
+    const plain = uses.plain() ?? uses
+    if (!plain.isOfParts) return plain
+    const key = this.identity(plain.parts)
+    const known = this.#alike.get(key) ?? plain
+    this.#alike.set(key, known)
+    return known
   }
 
   /** Makes equal scopes one object. */

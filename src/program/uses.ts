@@ -30,11 +30,15 @@ export class Uses {
     else lists.parts.push(only)
   }
 
+  /** Nothing is its own. */
+  get isOfParts(): boolean {
+    const { state, clusters, diagnostics, headers } = this
+    return state.length + clusters.length + diagnostics.length + headers.length === 0
+  }
+
   /** Undefined where it has nothing; the only part where it has nothing else. */
   plain(): Uses | undefined {
-    const own = this.state.length + this.clusters.length + this.diagnostics.length
-    if (own + this.headers.length > 0 || this.parts.length > 1) return this
-    return this.parts[0]
+    return this.isOfParts && this.parts.length < 2 ? this.parts[0] : this
   }
 }
 
@@ -54,7 +58,7 @@ export interface AllUses {
 }
 
 /** Of all parts of a Program. */
-export function allUses(roots: Iterable<Uses>): AllUses {
+export function allUses(parts: Iterable<readonly { readonly uses: Uses }[]>): AllUses {
   const state = new Map<string, unknown>()
   const clusters = new Map<string, Cluster>()
   const { report, diagnostics } = collector()
@@ -62,6 +66,8 @@ export function allUses(roots: Iterable<Uses>): AllUses {
   let all = false
   const seen = new Set<Uses>()
   const visit = (uses: Uses) => {
+    if (seen.has(uses)) return
+    seen.add(uses)
     for (const [key, kept] of uses.state) state.set(key, kept)
     for (const [key, cluster] of uses.clusters) clusters.set(key, cluster)
     for (const own of uses.diagnostics) report(own)
@@ -69,12 +75,16 @@ export function allUses(roots: Iterable<Uses>): AllUses {
       all ||= reads.all
       for (const name of reads.names) names.add(name)
     }
-    for (const part of uses.parts) {
-      if (seen.has(part)) continue
-      seen.add(part)
-      visit(part)
+    for (const part of uses.parts) visit(part)
+  }
+  for (const list of parts) {
+    let last: Uses | undefined
+    for (let i = 0; i < list.length; i++) {
+      const { uses } = list[i] as { readonly uses: Uses }
+      // Thousands of routes in a row use the same.
+      if (uses !== last) visit(uses)
+      last = uses
     }
   }
-  for (const root of roots) visit(root)
   return { state, clusters, headersRead: { names, all }, diagnostics: diagnostics() }
 }

@@ -1,5 +1,6 @@
 import { type Backend, partsOf } from '../model/backend.ts'
 import type { Gateway } from '../model/gateway.ts'
+import type { Model } from '../model/model.ts'
 import type { Route } from '../model/route.ts'
 import { issuersOf } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
@@ -7,48 +8,90 @@ import type { Streams } from '../program/streams.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 const LABELS = ['listener', 'route', 'backend', 'policy', 'provider'] as const
-type Names = Readonly<Record<(typeof LABELS)[number], ReadonlySet<string>>>
+type Label = (typeof LABELS)[number]
+type Names = Readonly<Record<Label, ReadonlySet<string>>>
 
 /** Series of what the configuration has no more go away. */
 export class Forgetting {
   readonly #metrics: Metrics
-  /** The newest last. Two, since requests that outlive their Program are counted once they end. */
-  #known: readonly Names[] = []
+  #known: { readonly model: Model; readonly names: Names } | undefined
+  /** What left at the last swap: requests that outlive their Program are counted once they end. */
+  #left: readonly (readonly [Label, string])[] = []
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
   }
 
   swapped(program: Program, streams: Streams): void {
-    const next = namesOf(program, streams)
-    for (const label of LABELS) {
-      for (const names of this.#known) {
-        for (const name of names[label]) {
-          if (!next[label].has(name)) this.#metrics.forget(label, name)
-        }
-      }
+    const { model } = program
+    const names: Names = { ...placeNames(program, streams), ...this.#writtenNames(model) }
+    const left = LABELS.flatMap((label) => {
+      const before = this.#known?.names[label]
+      if (before === undefined || before === names[label]) return []
+      const gone = [...before].filter((name) => !names[label].has(name))
+      return gone.map((name) => [label, name] as const)
+    })
+    for (const [label, name] of [...this.#left, ...left]) {
+      if (!names[label].has(name)) this.#metrics.forget(label, name)
     }
-    this.#known = [...this.#known.slice(-1), next]
+    this.#left = left
+    this.#known = { model, names }
+  }
+
+  /** Of what there may be thousands: the same set where a change concerns no name. */
+  #writtenNames(model: Model): Pick<Names, 'route' | 'policy'> {
+    const { model: before, names } = this.#known ?? {}
+    const isNamedAlike =
+      before !== undefined && isAlike(before.routes, model.routes, (a, b) => a.name === b.name)
+    const route = isNamedAlike ? names?.route : undefined
+    const hasSamePolicies =
+      before?.frontend === model.frontend &&
+      isAlike(before.gateways, model.gateways, hasSameNames) &&
+      isAlike(before.routes, model.routes, hasSameNames) &&
+      isAlike(before.backends, model.backends, hasSameNames)
+    const policy = hasSamePolicies ? names?.policy : undefined
+    return {
+      route: route ?? new Set(model.routes.map(({ name }) => name)),
+      policy: policy ?? policyNames(model),
+    }
   }
 }
 
-function namesOf(program: Program, streams: Streams): Names {
-  const { model, listeners, clusters } = program
+function placeNames(
+  program: Program,
+  streams: Streams,
+): Pick<Names, 'listener' | 'backend' | 'provider'> {
+  const { listeners, clusters } = program
   const backends = [...clusters.values(), ...streams.clusters.values()]
   return {
     // Connections that may ask for several listeners are counted by their gateway.
     listener: new Set(
       listeners.flatMap(({ gateway, listener }) => [gateway, `${gateway}/${listener.name}`]),
     ),
-    route: new Set(model.routes.map(({ name }) => name)),
     backend: new Set(backends.map(({ name }) => name)),
-    policy: policyNames(model),
     provider: issuersOf(program),
   }
 }
 
+function isAlike<T>(before: readonly T[], now: readonly T[], isSame: (a: T, b: T) => boolean) {
+  if (before === now) return true
+  if (before.length !== now.length) return false
+  for (let i = 0; i < now.length; i++) {
+    const a = before[i] as T
+    const b = now[i] as T
+    if (a !== b && !isSame(a, b)) return false
+  }
+  return true
+}
+
+function hasSameNames(a: Named, b: Named): boolean {
+  return policiesOf(a).join(' ') === policiesOf(b).join(' ')
+}
+
+type Named = Gateway | Route | Backend
+
 /** Of the policies of all places. */
-function policyNames({ frontend, gateways, routes, backends }: Program['model']) {
+function policyNames({ frontend, gateways, routes, backends }: Model): ReadonlySet<string> {
   const names = new Set<string>()
   for (const { policy } of frontend) names.add(policy)
   for (const list of [gateways, routes, backends]) {
@@ -60,7 +103,7 @@ function policyNames({ frontend, gateways, routes, backends }: Program['model'])
 const named = new WeakMap<object, readonly string[]>()
 
 /** Of a thing and all that is within it. Most are those of the Model before: looked at once. */
-function policiesOf(thing: Gateway | Route | Backend): readonly string[] {
+function policiesOf(thing: Named): readonly string[] {
   const known = named.get(thing)
   if (known !== undefined) return known
   const names = new Set<string>()
@@ -70,7 +113,7 @@ function policiesOf(thing: Gateway | Route | Backend): readonly string[] {
   return found
 }
 
-function placesIn(thing: Gateway | Route | Backend) {
+function placesIn(thing: Named) {
   if ('listeners' in thing) return [thing, ...thing.listeners]
   if (!('rules' in thing)) return [thing, ...partsOf(thing)]
   const { rules } = thing

@@ -111,8 +111,8 @@ describe('a Program after many small changes', () => {
 function taken(before: Program, now: Program): number {
   let count = 0
   for (const [key, { routes }] of now.parts?.listeners ?? []) {
-    const known = new Set(before.parts?.listeners.get(key)?.routes.values())
-    for (const part of routes.values()) if (known.has(part)) count++
+    const known = new Set(before.parts?.listeners.get(key)?.routes)
+    for (const part of routes) if (known.has(part)) count++
   }
   return count
 }

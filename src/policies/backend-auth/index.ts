@@ -4,7 +4,6 @@ import { backendAuth as schema } from './schema.ts'
 
 export const backendAuth = definePolicy({
   kind: 'backendAuth',
-  stages: ['backend'],
   schema,
   compile: compileBackendAuth,
 })

@@ -4,7 +4,6 @@ import { buffer as schema } from './schema.ts'
 
 export const buffer = definePolicy({
   kind: 'buffer',
-  stages: ['traffic'],
   schema,
   compile: compileBuffer,
 })

@@ -4,7 +4,6 @@ import { compression as schema } from './schema.ts'
 
 export const compression = definePolicy({
   kind: 'compression',
-  stages: ['traffic'],
   schema,
   compile: compileCompression,
 })

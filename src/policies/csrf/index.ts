@@ -4,7 +4,6 @@ import { csrf as schema } from './schema.ts'
 
 export const csrf = definePolicy({
   kind: 'csrf',
-  stages: ['traffic'],
   schema,
   compile: compileCsrf,
 })

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { hostBackend, modelOf, TestServices, type WrittenRoute } from '../../test/program/models.ts'
+import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
+import { toEnd } from '../model/steps.ts'
+import { compileProgram } from './compile.ts'
+import { mentionedBackends } from './parts.ts'
+import type { Program } from './program.ts'
+
+const ROUTES = 20
+const rule = (value: string) => ({
+  action: 'Allow',
+  policy: { matchExpressions: [`request.headers['x'] == '${value}'`] },
+})
+
+/** Each route has a rule, a limit, and a service that it asks. */
+function routes(changed: number, value: string): readonly WrittenRoute[] {
+  return Array.from({ length: ROUTES }, (_, n) => ({
+    name: `r${n}`,
+    matches: [{ path: { kind: 'prefix', value: `/${n}` } }],
+    policies: {
+      authorization: rule(n === changed ? value : 'same'),
+      localRateLimit: [{ maxTokens: 10, tokensPerFill: 1, fillInterval: '1s' }],
+      extAuthz: { backend: 'asked', protocol: { http: {} } },
+    },
+  }))
+}
+
+const model = (changed = -1, value = '') =>
+  modelOf({ routes: routes(changed, value), backends: [hostBackend('up'), hostBackend('asked')] })
+
+const after = (program: Program, now: Model, services: TestServices) =>
+  compileProgram(toEnd(reconcile(program.model, now)), program, services)
+
+const partsOf = ({ parts }: Program) =>
+  [...(parts?.listeners.values() ?? [])].flatMap(({ routes }) => routes)
+
+describe('parts of a Program', () => {
+  it('are those of the one before, but for the route that changed', () => {
+    const services = new TestServices()
+    const before = compileProgram(model(), undefined, services)
+    const now = after(before, model(7, 'other'), services)
+    const known = partsOf(before)
+    const taken = partsOf(now).map((part) => known.includes(part))
+    assert.deepEqual(
+      taken,
+      taken.map((_, n) => n !== 7),
+    )
+    assert.deepEqual([...now.clusters], [...before.clusters])
+    assert.deepEqual([...now.state.keys()], [...before.state.keys()])
+  })
+
+  it('are all compiled again with other services', () => {
+    const before = compileProgram(model(), undefined, new TestServices())
+    const now = after(before, model(), new TestServices())
+    const known = partsOf(before)
+    assert.ok(partsOf(now).every((part) => !known.includes(part)))
+  })
+
+  it('keep no earlier Program and no earlier Model alive', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const services = new TestServices()
+    const earlier: WeakRef<object>[] = []
+    let program = compileProgram(model(), undefined, services)
+    for (let n = 0; n < 5; n++) {
+      earlier.push(new WeakRef(program), new WeakRef(program.model))
+      program = after(program, model(n, 'other'), services)
+      // A WeakRef holds what it was made of until the turn is over.
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    collect()
+    await new Promise((resolve) => setImmediate(resolve))
+    collect()
+    assert.equal(earlier.filter((one) => one.deref() !== undefined).length, 0)
+    assert.equal(partsOf(program).length, ROUTES)
+  })
+
+  it('mention every backend by its name, however deep', () => {
+    const thing = {
+      backends: [
+        { backend: 'a', policies: [{ value: { target: { kind: 'backend', backend: 'b' } } }] },
+      ],
+      other: { backend: { backend: 'c' } },
+    }
+    assert.deepEqual(mentionedBackends(thing), ['a', 'b', 'c'])
+  })
+})
