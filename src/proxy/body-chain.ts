@@ -80,6 +80,11 @@ export class BodyChain implements BodySink {
     return this.#stages.length === 0 && this.#sink !== undefined
   }
 
+  /** It has transformers, and more is to come. */
+  get isPassing(): boolean {
+    return this.#stages.length > 0 && !this.#isEnded
+  }
+
   get isConnected(): boolean {
     return this.#sink !== undefined
   }
