@@ -49,7 +49,10 @@ export interface BeginningPart extends AnyPart {
 /** Piece by piece, as it comes. */
 export interface StreamPart extends AnyPart {
   readonly mode: 'stream'
-  /** When the head is there. Undefined: this body is left as it is. */
+  /**
+   * When the head is there; not for a request whose head says that it has no body. Undefined: this
+   * body is left as it is.
+   */
   open(exchange: Exchange, flow: BodyFlow, response?: ResponseDraft): BodyTransformer | undefined
 }
 

@@ -80,6 +80,11 @@ export class BodyChain implements BodySink {
     return this.#stages.length === 0 && this.#sink !== undefined
   }
 
+  /** It has transformers, and more is to come. */
+  get isPassing(): boolean {
+    return this.#stages.length > 0 && !this.#isEnded
+  }
+
   get isConnected(): boolean {
     return this.#sink !== undefined
   }
@@ -147,8 +152,11 @@ export class BodyChain implements BodySink {
     const wasEnded = this.#isEnded
     this.#release()
     this.#isEnded = false
-    for (const bytes of held) this.#into(at, bytes)
+    let more = true
+    for (const bytes of held) more = this.#into(at, bytes)
     if (wasEnded) this.#endOf(at)
+    // Whoever was told to wait at this end waits for the transformer now, if for anything.
+    else if (more) this.#resumeFrom(at - 1)
   }
 
   /** From now on it flows. */
@@ -187,13 +195,16 @@ export class BodyChain implements BodySink {
   // The inside.
 
   #flow(at: number): BodyFlow {
+    let isDone = false
     return {
       write: (bytes) => {
-        if (this.#isOver || bytes.length === 0) return true
+        if (this.#isOver || isDone || bytes.length === 0) return true
         return this.#into(at + 1, asBuffer(bytes))
       },
       end: () => {
-        if (!this.#isOver) this.#endOf(at + 1)
+        if (this.#isOver || isDone) return
+        isDone = true
+        this.#endOf(at + 1)
       },
       fail: (why) => this.#fail(errorIn(this.#stages[at]?.policy, why)),
       drained: () => {

@@ -144,10 +144,7 @@ export class PolicyDownstream implements Downstream {
   }
 
   flush(): void {
-    const chain = this.#response?.chain
-    if (chain?.isConnected !== true) return
-    chain.flush()
-    this.#client.flush()
+    this.#response?.flush()
   }
 
   end(trailers: Fields | undefined): void {
@@ -156,7 +153,9 @@ export class PolicyDownstream implements Downstream {
 
   /** The client takes more of the response. */
   drained(): void {
-    this.#response?.chain.resume()
+    const chain = this.#response?.chain
+    if (chain?.isPlain === true) this.#run.delivery?.proceed()
+    else chain?.resume()
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {

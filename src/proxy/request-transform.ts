@@ -61,6 +61,8 @@ export class RequestTransform {
       client.resumeBody()
     }
     for (const { body, policy } of parts) {
+      // Of nothing there are no pieces.
+      if (wasEmpty && body?.mode === 'stream') continue
       try {
         const answer = body && (await this.#change(body, policy, isOver))
         if (answer !== undefined) return answer

@@ -25,6 +25,8 @@ export class ResponsePass {
   #draft: ResponseDraft
   #own: OwnResponse | undefined
   #isOver = false
+  /** Sends the head, if it waits; false if it cannot be sent. */
+  #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
   readonly #run: Run
   readonly #client: Downstream
@@ -189,7 +191,7 @@ export class ResponsePass {
   }
 
   #send(): void {
-    const { exchange, delivery } = this.#run
+    const { exchange } = this.#run
     const draft = this.#draft
     const chain = this.#chain
     const received = this.#head as ResponseHead
@@ -208,17 +210,40 @@ export class ResponsePass {
       exchange.responseHeaders = kept
     }
     const client = this.#client
-    if (!client.respond(head, droppedWithId(edit, id), linesWithId(edit, id))) {
-      delivery?.replaced()
+    const begin = () => {
+      this.#begin = undefined
+      if (client.respond(head, droppedWithId(edit, id), linesWithId(edit, id))) return true
       this.#failed(UNWRITABLE)
-      return
+      return false
     }
+    if (chain.isPassing) this.#begin = begin
+    else if (!begin()) return
     const hasBody = head.framing !== 'none'
     chain.connect({
-      write: (bytes) => !hasBody || client.write(bytes, false, bytes.length),
-      end: (trailers) => client.end(trailers, false),
+      write: (bytes) => {
+        if (this.#begin?.() === false) return true
+        return !hasBody || client.write(bytes, false, bytes.length)
+      },
+      end: (trailers) => {
+        if (this.#begin?.() !== false) client.end(trailers, false)
+      },
       abort() {},
     })
+  }
+
+  /**
+   * Nothing more is there for now. A head whose body is transformed waits for the first byte that
+   * comes out, since what fails before it can still be told by another; but not for long.
+   */
+  flush(): void {
+    const chain = this.#chain
+    if (!chain.isConnected) return
+    chain.flush()
+    if (this.#begin === undefined) this.#client.flush()
+    else
+      setImmediate(() => {
+        if (!this.#isGone && this.#begin?.() !== false) this.#client.flush()
+      })
   }
 
   /** Whole, as all responses of the gateway are. */

@@ -34,6 +34,8 @@ export interface Http2GatewayOptions {
   readonly limits?: Partial<Http2Limits>
   readonly timeout?: number
   readonly route?: Partial<RouteProgram>
+  /** Properties of the route that change from request to request. */
+  readonly parts?: PropertyDescriptorMap
   readonly streams?: number
 }
 
@@ -69,6 +71,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     mirrors: [],
     ...options.route,
   }
+  if (options.parts !== undefined) Object.defineProperties(route, options.parts)
   const program = {
     gateway: 'test',
     listener: { name: 'http', protocol: 'HTTP', port: 0, policies: [] },

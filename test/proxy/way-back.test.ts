@@ -5,6 +5,7 @@ import { HeaderEdit } from '../../src/exchange/header-edit.ts'
 import { reply } from '../../src/exchange/reply.ts'
 import type { RouteProgram } from '../../src/program/program.ts'
 import type { PlacedPart } from '../../src/program/way-back.ts'
+import { exchange } from './harness.ts'
 import { type Http2Gateway, startHttp2Gateway, type Version } from './http2-gateway.ts'
 import { type Answering, clientOf, type Peer, startPeer } from './http2-peers.ts'
 
@@ -250,3 +251,53 @@ for (const versions of VERSIONS) {
     })
   })
 }
+
+describe('a transformer that fails', () => {
+  const failing = (at: number): PlacedPart =>
+    part({
+      body: {
+        mode: 'stream',
+        open: (_, flow) => {
+          let seen = 0
+          return inPieces(flow, (bytes) => {
+            seen += bytes.length
+            if (seen >= at) throw new Error('planted')
+            return bytes
+          })
+        },
+      },
+    })
+  const slowly: Answering = (_, response) => {
+    response.write('hello')
+    setTimeout(() => response.end('world'), 20)
+  }
+
+  for (const versions of VERSIONS) {
+    it(`before the first byte is an error, ${versions.join(' to ')}`, async () => {
+      const answering: Answering = (_, response) => response.end('hello')
+      const { ask, gateway } = await between(versions, answering, { responseParts: [failing(1)] })
+      const answer = await ask({ headers: { accept: 'application/json' } })
+      assert.equal(answer.status, 500)
+      assert.equal(answer.headers['content-type'], 'application/problem+json')
+      assert.equal(JSON.parse(answer.body.toString()).status, 500)
+      assert.equal(gateway.runs[0]?.exchange.reason, 'internal')
+    })
+  }
+
+  it('after the first byte ends the connection of HTTP/1.1 without a last chunk', async () => {
+    const { gateway } = await between(['h1', 'h1'], slowly, { responseParts: [failing(6)] })
+    const text = await exchange(gateway.port, 'GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+    assert.match(text, /^HTTP\/1\.1 200 OK\r\n[\s\S]*\r\n\r\n5\r\nhello\r\n$/)
+  })
+
+  it('after the first byte resets the stream of HTTP/2', async () => {
+    const { ask, gateway } = await between(['h2', 'h1'], slowly, { responseParts: [failing(6)] })
+    await assert.rejects(ask({}), /NGHTTP2_INTERNAL_ERROR|closed with 2/)
+    assert.equal(gateway.runs[0]?.exchange.reason, 'internal')
+  })
+
+  it('leaves no response half way for the next request', async () => {
+    const { ask } = await between(['h2', 'h1'], slowly, { responseParts: [failing(8)] })
+    for (let i = 0; i < 3; i++) await assert.rejects(ask({}))
+  })
+})

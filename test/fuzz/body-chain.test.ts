@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { BodyChain } from '../../src/proxy/body-chain.ts'
+import { fill } from '../faults/patterns.ts'
+import { fuzz } from './runs.ts'
+import { inPiecesOf, plainly, readBack, type Twin, twin, twins } from './transformers.ts'
+
+/**
+ * A body through transformers is what they come to for the whole of it, however it is split,
+ * whenever they are added, whoever waits for some of it, and however slowly it is taken.
+ */
+
+interface Way {
+  readonly length: number
+  readonly pieces: readonly number[]
+  /** Before how many pieces each transformer is added. */
+  readonly before: readonly Twin[]
+  readonly after: readonly Twin[]
+  readonly afterPieces: number
+  /** Bytes that are waited for before the second ones are added; -1: nobody waits. */
+  readonly collects: number
+  /** The sink takes no more after this many writes, until so many turns later. */
+  readonly takes: number
+  readonly turns: number
+}
+
+const way: fc.Arbitrary<Way> = fc.record({
+  length: fc.oneof(fc.nat(12), fc.nat(300), fc.nat(70_000)),
+  pieces: fc.array(fc.oneof(fc.integer({ min: 1, max: 3 }), fc.integer({ min: 1, max: 20_000 })), {
+    minLength: 1,
+    maxLength: 4,
+  }),
+  before: fc.array(twin, { maxLength: 2 }),
+  after: twins,
+  afterPieces: fc.nat(4),
+  collects: fc.constantFrom(-1, 0, 7, 1_000, Number.POSITIVE_INFINITY),
+  takes: fc.integer({ min: 1, max: 4 }),
+  turns: fc.integer({ min: 0, max: 3 }),
+})
+
+/** What comes out; undefined where it does not come to its end. */
+async function pass(own: Way, body: Buffer): Promise<Buffer | undefined> {
+  const out: Buffer[] = []
+  let isEnded = false
+  let mayGoOn = true
+  let failure: unknown
+  const chain = new BodyChain({
+    drained: () => {
+      mayGoOn = true
+    },
+    failed: (why) => {
+      failure = why
+    },
+  })
+  for (const { open } of own.before) chain.add(undefined, open)
+  const decide = async () => {
+    if (own.collects >= 0) {
+      const isWhole = await chain.collect(own.collects)
+      assert.equal(isWhole, chain.size <= own.collects)
+    }
+    for (const { open } of own.after) chain.add(undefined, open)
+    let writes = 0
+    let isWaiting = false
+    chain.connect({
+      write(bytes) {
+        assert.ok(!isEnded)
+        out.push(Buffer.from(bytes))
+        if (isWaiting || ++writes % own.takes !== 0) return !isWaiting
+        isWaiting = true
+        const resume = (turns: number) => {
+          if (turns > 0) setImmediate(() => resume(turns - 1))
+          else {
+            isWaiting = false
+            chain.resume()
+          }
+        }
+        setImmediate(() => resume(own.turns))
+        return false
+      },
+      end() {
+        assert.ok(!isEnded)
+        isEnded = true
+      },
+      abort: () => assert.fail('aborted'),
+    })
+  }
+  const pieces = inPiecesOf(body, own.pieces)
+  let decided: Promise<void> | undefined
+  for (const [i, piece] of pieces.entries()) {
+    if (i === own.afterPieces) decided ??= decide()
+    // What is read goes to a buffer that others write to next.
+    const lent = Buffer.from(piece)
+    mayGoOn = chain.write(Buffer.from(lent))
+    lent.fill(0)
+    for (let turns = 0; !mayGoOn && turns < 20; turns++) await turn()
+    if (!mayGoOn) decided ??= decide()
+    await until(() => mayGoOn)
+    if (!mayGoOn) return undefined
+  }
+  chain.end(undefined)
+  decided ??= decide()
+  await decided
+  await until(() => isEnded || failure !== undefined)
+  assert.equal(failure, undefined)
+  return isEnded ? Buffer.concat(out) : undefined
+}
+
+/** What compresses does so in a thread, which may have to wait for its turn. */
+async function until(isThere: () => boolean): Promise<void> {
+  const end = Date.now() + 10_000
+  while (!isThere() && Date.now() < end) await turn()
+}
+
+async function check(own: Way): Promise<void> {
+  const body = fill(3, 0, own.length)
+  const out = await pass(own, body)
+  assert.ok(out !== undefined, 'it does not come to its end')
+  const all = [...own.before, ...own.after]
+  assert.ok(readBack(all, out).equals(plainly(all, body)), all.map(({ name }) => name).join())
+}
+
+describe('a body through transformers', () => {
+  it('is what they come to for the whole of it', async () => {
+    await fc.assert(fc.asyncProperty(way, check), fuzz(1, 60))
+  })
+
+  it('split at every byte', async () => {
+    const some = fc.sample(way, { numRuns: 12, seed: 7 })
+    for (const own of some) {
+      for (let at = 1; at < 12; at++) await check({ ...own, length: 12, pieces: [at, 12 - at] })
+    }
+  })
+})
