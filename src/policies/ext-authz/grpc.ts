@@ -112,6 +112,7 @@ function attributeContext(
  * they are, so that the service sees the text that was meant; others are taken for latin-1.
  */
 function headerText(value: string): string {
+  if (!/[\x80-\xff]/.test(value)) return value
   const sent = Buffer.from(value, 'latin1')
   return isUtf8(sent) ? sent.toString('utf8') : value
 }
