@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { asked, connectionOf, seenByNode, seenByUs } from './http2-connections.ts'
+import { fuzz } from './runs.ts'
+
+const requests = fc.array(asked, { maxLength: 6 })
+
+describe('connections of HTTP/2', () => {
+  it('whole connections are seen as node:http2 sees them', async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, async (list) => {
+        const pieces = [Buffer.concat(connectionOf(list))]
+        const theirs = await seenByNode(pieces, list.length)
+        const ours = await seenByUs(pieces)
+        assert.equal(theirs.length, list.length)
+        assert.deepEqual(ours.seen, theirs)
+        assert.deepEqual([ours.isClosed, ours.broken], [true, []])
+      }),
+      fuzz(1),
+    )
+  })
+
+  it('split anywhere they are the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(requests, fc.integer({ min: 1, max: 40 }), async (list, length) => {
+        const whole = Buffer.concat(connectionOf(list))
+        const parts: Buffer[] = []
+        // Of every second one each octet comes by itself.
+        const step = length % 2 === 0 ? length : 1
+        for (let at = 0; at < whole.length; at += step)
+          parts.push(Buffer.from(whole.subarray(at, at + step)))
+        const [one, many] = await Promise.all([seenByUs([whole]), seenByUs(parts)])
+        assert.equal(one.seen.length, list.length)
+        assert.deepEqual(many, one)
+      }),
+      fuzz(0.2, 5),
+    )
+  })
+
+  it('whatever is done to them, the connection ends and nothing throws', async () => {
+    const change = fc.record({
+      at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+      octet: fc.integer({ min: 0, max: 255 }),
+      how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'swap'),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        requests,
+        fc.array(change, { minLength: 1, maxLength: 6 }),
+        async (list, changes) => {
+          const frames = [...connectionOf(list)]
+          let bytes = Buffer.concat(frames)
+          for (const { at, octet, how } of changes) {
+            const place = Math.floor(at * bytes.length)
+            const which = 1 + Math.floor(at * (frames.length - 1))
+            if (how === 'repeat') {
+              frames.splice(which, 0, frames[which] ?? Buffer.alloc(0))
+              bytes = Buffer.concat(frames)
+            } else if (how === 'swap') {
+              frames.push(...frames.splice(which, 1))
+              bytes = Buffer.concat(frames)
+            } else if (how === 'set') bytes[place] = octet
+            else {
+              const from = how === 'remove' ? place + 1 : place
+              const put = how === 'insert' ? Buffer.from([octet]) : Buffer.alloc(0)
+              bytes = Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(from)])
+            }
+          }
+          const { isClosed, broken } = await seenByUs([bytes])
+          assert.deepEqual([isClosed, broken], [true, []])
+        },
+      ),
+      fuzz(2),
+    )
+  })
+})

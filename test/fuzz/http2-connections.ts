@@ -1,0 +1,263 @@
+import { performServerHandshake } from 'node:http2'
+import type { Socket } from 'node:net'
+import { duplexPair } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
+import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
+import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
+import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
+import { ServerSession } from '../../src/wire/http2/server.ts'
+import { DATA, END_HEADERS, END_STREAM, frame, HEADERS } from '../proxy/http2-gateway.ts'
+
+const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 8, 9]
+const [PADDED, HAS_PRIORITY] = [0x8, 0x20]
+const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+interface Asked {
+  readonly method: string
+  readonly path: string
+  readonly fields: readonly (readonly [string, string])[]
+  readonly body: readonly string[]
+  readonly trailers: readonly (readonly [string, string])[]
+  readonly isIndexed: boolean
+  readonly padding: number
+  /** Octets of the block in the HEADERS frame; the rest is in CONTINUATION frames. */
+  readonly firstPart: number
+  readonly hasPriority: boolean
+  readonly before: 'nothing' | 'ping' | 'priority' | 'unknown' | 'window' | 'settings'
+}
+
+const field = fc.tuple(
+  fc.constantFrom('x-a', 'x-b', 'accept', 'cookie', 'user-agent'),
+  fc.stringMatching(/^[!-~]([ -~]{0,40}[!-~])?$/),
+)
+
+export const asked: fc.Arbitrary<Asked> = fc.record({
+  method: fc.constantFrom('GET', 'POST', 'PUT', 'DELETE'),
+  path: fc.stringMatching(/^\/[a-z0-9/]{0,30}(\?[a-z=&]{1,10})?$/),
+  fields: fc.array(field, { maxLength: 6 }),
+  body: fc.array(fc.stringMatching(/^[a-z]{0,200}$/), { maxLength: 4 }),
+  trailers: fc.array(fc.tuple(fc.constantFrom('x-t', 'x-u'), fc.constantFrom('1', 'two')), {
+    maxLength: 2,
+  }),
+  isIndexed: fc.boolean(),
+  padding: fc.constantFrom(-1, -1, 0, 1, 200),
+  firstPart: fc.constantFrom(100_000, 100_000, 0, 1, 7),
+  hasPriority: fc.boolean(),
+  before: fc.constantFrom('nothing', 'ping', 'priority', 'unknown', 'window', 'settings'),
+})
+
+/** All that a client sends on one connection, frame by frame. */
+export function connectionOf(requests: readonly Asked[]): readonly Buffer[] {
+  const frames = [PREFACE, frame(SETTINGS, 0, 0, Buffer.from([0, 3, 0, 0, 0, 100]))]
+  for (const [i, own] of requests.entries()) {
+    const id = 2 * i + 1
+    frames.push(...betweenFrames(own.before))
+    const length = own.body.join('').length
+    const hasBody = own.body.length > 0 || own.trailers.length > 0
+    const head = [
+      [':method', own.method],
+      [':scheme', 'http'],
+      [':authority', 'x.test'],
+      [':path', own.path],
+      ...own.fields,
+      ...(own.body.length > 0 && own.hasPriority ? [['content-length', String(length)]] : []),
+    ] as const
+    frames.push(...headersOf(id, own, blockOf(head, own.isIndexed), !hasBody))
+    for (const [at, part] of own.body.entries()) {
+      const isLast = at === own.body.length - 1 && own.trailers.length === 0
+      frames.push(dataOf(id, own, Buffer.from(part), isLast))
+    }
+    if (own.trailers.length > 0) {
+      const flags = END_HEADERS | END_STREAM
+      frames.push(frame(HEADERS, flags, id, blockOf(own.trailers, own.isIndexed)))
+    }
+  }
+  return frames
+}
+
+function betweenFrames(what: Asked['before']): readonly Buffer[] {
+  if (what === 'ping') return [frame(PING, 0, 0, Buffer.alloc(8, 7))]
+  if (what === 'priority') return [frame(PRIORITY, 0, 101, Buffer.from([0, 0, 0, 3, 9]))]
+  if (what === 'unknown') return [frame(0x2a, 0xff, 0, Buffer.from('ignored'))]
+  if (what === 'window') return [frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 1, 0]))]
+  if (what === 'settings') return [frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0x10, 0]))]
+  return []
+}
+
+function headersOf(id: number, own: Asked, block: Buffer, ends: boolean): readonly Buffer[] {
+  const first = block.subarray(0, own.firstPart)
+  const rest = block.subarray(own.firstPart)
+  const pad = own.padding >= 0 ? own.padding : 0
+  const payload = Buffer.concat([
+    ...(own.padding >= 0 ? [Buffer.from([pad])] : []),
+    ...(own.hasPriority ? [Buffer.from([0, 0, 0, 0, 15])] : []),
+    first,
+    Buffer.alloc(pad),
+  ])
+  const flags =
+    (rest.length === 0 ? END_HEADERS : 0) |
+    (ends ? END_STREAM : 0) |
+    (own.padding >= 0 ? PADDED : 0) |
+    (own.hasPriority ? HAS_PRIORITY : 0)
+  const frames = [frame(HEADERS, flags, id, payload)]
+  if (rest.length === 0) return frames
+  const half = Math.ceil(rest.length / 2)
+  frames.push(frame(CONTINUATION, 0, id, rest.subarray(0, half)))
+  frames.push(frame(CONTINUATION, END_HEADERS, id, rest.subarray(half)))
+  return frames
+}
+
+function dataOf(id: number, { padding }: Asked, bytes: Buffer, ends: boolean): Buffer {
+  const flags = ends ? END_STREAM : 0
+  if (padding < 0) return frame(DATA, flags, id, bytes)
+  const payload = Buffer.concat([Buffer.from([padding]), bytes, Buffer.alloc(padding)])
+  return frame(DATA, flags | PADDED, id, payload)
+}
+
+/** Literals, in the table or not; a field that is the same as the one before is its index. */
+function blockOf(fields: readonly (readonly string[])[], isIndexed: boolean): Buffer {
+  let before = ''
+  const parts = fields.map(([name = '', value = '']) => {
+    const isAgain = isIndexed && before === `${name}: ${value}`
+    before = `${name}: ${value}`
+    if (isAgain) return Buffer.from([0x80 | 62])
+    const first = Buffer.from([isIndexed ? 0x40 : 0x10])
+    return Buffer.concat([first, textOf(name), textOf(value)])
+  })
+  return Buffer.concat(parts)
+}
+
+function textOf(text: string): Buffer {
+  return Buffer.concat([Buffer.from([text.length]), Buffer.from(text, 'latin1')])
+}
+
+export interface Outcome {
+  /** What requests were seen, in the order of their ends. */
+  readonly seen: readonly string[]
+  readonly isClosed: boolean
+  /** Whatever threw. */
+  readonly broken: readonly unknown[]
+}
+
+/** What our own server makes of these pieces. */
+export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
+  const seen: string[] = []
+  const broken: unknown[] = []
+  let isClosed = false
+  const events: DownstreamEvents = {
+    request: (downstream) => readWhole(downstream, seen),
+    refused: () => {},
+    unreadable: () => {},
+    aborted: () => {},
+    drained: () => {},
+    finished: () => {},
+    broke: (_, error) => void broken.push(error),
+    closed: () => {
+      isClosed = true
+    },
+  }
+  const [client, server] = duplexPair()
+  client.on('error', () => {})
+  client.resume()
+  const deadlines = new Deadlines(10_000)
+  const session = new ServerSession(server as Socket, HTTP2_LIMITS, deadlines, events)
+  await feed(client, pieces)
+  client.end()
+  // It ends by itself: as soon as it has read all, there is nobody to speak with.
+  for (let i = 0; i < 50 && !isClosed; i++) await turn()
+  if (!isClosed) session.destroy()
+  return { seen: seen.toSorted(), isClosed, broken }
+}
+
+function readWhole(downstream: Downstream, seen: string[]): void {
+  const { head } = downstream
+  const { fields } = head
+  const list = Array.from(
+    { length: fields.count },
+    (_, i) => [fieldName(fields, i), fieldValue(fields, i)] as const,
+  ).filter(([name]) => name !== 'host' && name !== 'transfer-encoding')
+  const path = head.path + head.query
+  let body = ''
+  const sink = {
+    write: (bytes: Buffer) => {
+      body += bytes
+      return true
+    },
+    end: (trailers: typeof fields | undefined) => {
+      const late = Array.from(
+        { length: trailers?.count ?? 0 },
+        (_, i) => `${fieldName(trailers as never, i)}: ${fieldValue(trailers as never, i)}`,
+      )
+      seen.push(shown(head.method, path, head.host, list, body, late))
+      downstream.reply(200, NO_LINES, '')
+    },
+    abort: () => {},
+  }
+  downstream.readBody(sink, false)
+}
+
+/** What node:http2 makes of them; `count` requests are waited for. */
+export async function seenByNode(
+  pieces: readonly Buffer[],
+  count: number,
+): Promise<readonly string[]> {
+  const seen: string[] = []
+  const [client, server] = duplexPair()
+  client.on('error', () => {})
+  client.resume()
+  const session = performServerHandshake(server as Socket)
+  session.on('error', () => {})
+  session.on('stream', (stream, _headers, _flags, raw) => {
+    const pairs = raw as unknown as readonly string[]
+    const list = pairs.flatMap((name, i) =>
+      i % 2 === 0 ? [[name, pairs[i + 1] ?? ''] as const] : [],
+    )
+    const pseudo = (name: string) => list.find(([own]) => own === name)?.[1] ?? ''
+    const fields = list.filter(([name]) => !name.startsWith(':'))
+    const late: string[] = []
+    let body = ''
+    stream.on('error', () => {})
+    stream.on('trailers', (_fields, _flag, own: readonly string[]) => {
+      own.forEach((name, i) => {
+        if (i % 2 === 0) late.push(`${name}: ${own[i + 1]}`)
+      })
+    })
+    stream.on('data', (bytes: Buffer) => {
+      body += bytes
+    })
+    stream.on('end', () => {
+      seen.push(shown(pseudo(':method'), pseudo(':path'), pseudo(':authority'), fields, body, late))
+      if (!stream.destroyed) stream.respond({ ':status': 200 }, { endStream: true })
+    })
+  })
+  await feed(client, pieces)
+  for (let i = 0; i < 2_000 && seen.length < count; i++) await turn()
+  session.destroy()
+  return seen.toSorted()
+}
+
+/** Cookies are one field, and trailers are only known where the length of the body is not. */
+function shown(
+  method: string,
+  path: string,
+  host: string,
+  fields: readonly (readonly [string, string])[],
+  body: string,
+  late: readonly string[],
+): string {
+  const cookie = fields.filter(([name]) => name === 'cookie').map(([, value]) => value)
+  const others = fields.filter(([name]) => name !== 'cookie')
+  const lines = others.map(([name, value]) => `${name}: ${value}`)
+  const trailers = others.some(([name]) => name === 'content-length') ? [] : late
+  return JSON.stringify([method, path, host, lines, cookie.join('; '), body, trailers])
+}
+
+async function feed(client: NodeJS.WritableStream, pieces: readonly Buffer[]): Promise<void> {
+  for (const piece of pieces) {
+    client.write(piece)
+    await turn()
+  }
+}
