@@ -148,9 +148,9 @@ const MISTAKES = [
     'write url(request.host)',
   ],
   [
-    "default(jwt.team, 'none') == 'none'",
+    "nvl(jwt.team, 'none') == 'none'",
     'PC0105',
-    "default(jwt.team, 'none')",
+    "nvl(jwt.team, 'none')",
     "for a default, write jwt.?team.orValue('none')",
   ],
   [

@@ -3,7 +3,15 @@ import * as T from './check/types.ts'
 import { environment } from './environment.ts'
 
 /** The places of the configuration where expressions run, each with the attributes it has. */
-export type Stage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm' | 'response' | 'log'
+export type Stage =
+  | 'connection'
+  | 'traffic'
+  | 'backend'
+  | 'mcp'
+  | 'llm'
+  | 'transform'
+  | 'response'
+  | 'log'
 
 type Fields = Readonly<Record<string, readonly [type: T.Type, set: string, doc: string]>>
 
@@ -158,14 +166,32 @@ const TRAFFIC = [
   variable('proxy', place, 'always', 'where in the gateway the request is'),
 ]
 
-const CHOSEN = [...TRAFFIC, variable('backend', backend, 'always', 'the backend that was chosen')]
+const METADATA = variable(
+  'metadata',
+  JSON_MAP,
+  'after transformations set some; rules of routes run before',
+  'what `metadata` of transformations made',
+)
+
+const CHOSEN = [
+  ...TRAFFIC,
+  variable('backend', backend, 'always', 'the backend that was chosen'),
+  METADATA,
+]
 
 const BACKEND = [...CHOSEN, variable('llm', chosen, 'on AI backends', 'the model request')]
 const MCP = [...CHOSEN, variable('mcp', mcp, 'always', 'the MCP message')]
 const LLM = [...CHOSEN, variable('llm', llm, 'always', 'the model request')]
 
+const TRANSFORM = [
+  ...TRAFFIC,
+  variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
+  METADATA,
+]
+
 const RESPONDING = [
   ...TRAFFIC,
+  METADATA,
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
   variable('llm', chosen, 'on AI backends', 'the model request'),
   variable('response', draft, 'always', 'the response, before its head is sent'),
@@ -173,6 +199,7 @@ const RESPONDING = [
 
 const LOG = [
   ...TRAFFIC,
+  METADATA,
   variable('backend', backend, 'once a backend was chosen', 'the backend that was chosen'),
   variable('mcp', mcp, 'on MCP traffic', 'the MCP message'),
   variable('llm', llm, 'on LLM traffic', 'the model request'),
@@ -185,6 +212,7 @@ const DECLARED = {
   backend: ['in backend policies', BACKEND],
   mcp: ['in MCP authorization', MCP],
   llm: ['in LLM policies', LLM],
+  transform: ['in transformations', TRANSFORM],
   response: ['in policies on responses', RESPONDING],
   log: ['in logs', LOG],
 } as const satisfies Record<Stage, readonly [string, readonly Variable[]]>
@@ -207,6 +235,7 @@ export const STAGES: Readonly<Record<Stage, Environment>> = {
   backend: stage('backend'),
   mcp: stage('mcp'),
   llm: stage('llm'),
+  transform: stage('transform'),
   response: stage('response'),
   log: stage('log'),
 }

@@ -25,7 +25,7 @@ export type InvalidPlace = Pick<RulePlace, 'policy' | 'section' | 'level' | 'kin
  * for what rules in audit mode would have denied, and for a sample of what was allowed.
  */
 export interface Decision extends Judgement {
-  readonly stage: Exclude<Stage, 'log' | 'response'>
+  readonly stage: Exclude<Stage, 'log' | 'response' | 'transform'>
   /** False: it was let through, since only rules in audit mode stood against it. */
   readonly isEnforced: boolean
   /** What all rules say, those in audit mode included; undefined where there are none of these. */

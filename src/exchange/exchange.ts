@@ -148,6 +148,7 @@ export class Exchange implements Record<VariableName, unknown> {
   backend: JsonObject | undefined = undefined
   mcp: JsonObject | undefined = undefined
   llm: JsonObject | undefined = undefined
+  metadata: JsonObject | undefined = undefined
   response: ResponseAttributes | DraftAttributes | JsonObject | undefined = undefined
 
   /** All that is known of who asks, the latest first. */

@@ -15,7 +15,7 @@ export interface HeaderField {
 }
 
 /** RFC 9110 §7.6.1, RFC 9112 §6: who frames and routes a message writes these. */
-const OWN: Readonly<Record<string, string>> = {
+export const MANAGED_HEADERS: Readonly<Record<string, string>> = {
   connection: 'the gateway manages connections itself',
   'content-length': 'the gateway frames messages itself',
   host: 'set it with `urlRewrite.authority`',
@@ -29,7 +29,7 @@ const OWN: Readonly<Record<string, string>> = {
 
 const fieldName = () =>
   headerName().check(({ value, issues }) => {
-    const hint = OWN[value.toLowerCase()]
+    const hint = MANAGED_HEADERS[value.toLowerCase()]
     if (hint === undefined) return
     issues.push(issue(value, `\`${value}\` cannot be changed here`, { rule: 'malformed', hint }))
   })

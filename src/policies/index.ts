@@ -22,6 +22,7 @@ import { responseHeaders } from './response-headers/index.ts'
 import { retry } from './retry/index.ts'
 import { policySchema } from './schema.ts'
 import { timeout } from './timeout/index.ts'
+import { transformations } from './transformations/index.ts'
 import { urlRewrite } from './url-rewrite/index.ts'
 
 /** Any of several ways to sign in. */
@@ -50,6 +51,7 @@ export const POLICIES: readonly Policy[] = [
   authorization,
   localRateLimit,
   backendAuth,
+  transformations,
   buffer,
   requestHeaders,
   urlRewrite,

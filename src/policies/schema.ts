@@ -37,6 +37,7 @@ import { retry } from './retry/schema.ts'
 import { tcp } from './tcp/schema.ts'
 import { timeout } from './timeout/schema.ts'
 import { tracing } from './tracing/schema.ts'
+import { transformations } from './transformations/schema.ts'
 import { urlRewrite } from './url-rewrite/schema.ts'
 
 /** What is known of a kind of policy before anything of it runs. */
@@ -130,6 +131,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('authorization', BOTH, authorization, { composes: true, hasRules: true }),
   define('localRateLimit', TRAFFIC, localRateLimit, { countsRequests: true }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
+  define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),

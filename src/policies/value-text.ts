@@ -1,6 +1,11 @@
 import type { Value } from '../cel/index.ts'
 import { toJson } from '../cel/values/json-write.ts'
 
+/** RFC 9110 §5.5: a header that a request could break out of is left out. */
+export function isFieldValue(text: string): boolean {
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(text) && text.trim() === text
+}
+
 /** What an expression came to, as text: strings as they are, all else as JSON. */
 export function textOf(value: Value | undefined): string | undefined {
   if (value === undefined || typeof value === 'string') return value

@@ -35,6 +35,7 @@ interface Before {
   readonly requestEdit: Exchange['requestEdit']
   readonly credentialEdit: Exchange['credentialEdit']
   readonly credentialQuery: string
+  readonly metadata: Exchange['metadata']
   readonly responseEdit: Exchange['responseEdit']
   readonly identity: Exchange['identity']
 }
@@ -57,7 +58,7 @@ export class ProviderSelection implements Selection {
     balancers: readonly Balancer<ProviderMember>[],
   ) {
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
-    const { credentialEdit, credentialQuery } = exchange
+    const { credentialEdit, credentialQuery, metadata } = exchange
     this.#exchange = exchange
     this.#groups = groups
     this.#balancers = balancers
@@ -69,6 +70,7 @@ export class ProviderSelection implements Selection {
       responseEdit,
       credentialEdit,
       credentialQuery,
+      metadata,
       identity,
     }
   }

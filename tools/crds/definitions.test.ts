@@ -112,6 +112,7 @@ describe('policies in Kubernetes', () => {
     outlierDetection: 'health',
     backendTLS: 'tls',
     backendAuth: 'auth',
+    transformations: 'transformation',
   }
   const SECTIONS = { frontend: FRONTEND, traffic: TRAFFIC, backend: BACKEND } as const
 

@@ -216,6 +216,45 @@ const backendTls: Structural = {
   },
 }
 
+const expressionText = (what: string) => text(what, { maxLength: 16_384 })
+const computedFields = (what: string, pseudo: string): Structural => ({
+  ...list(
+    what,
+    object('A header.', {
+      'name!': text(`Its name${pseudo}.`, {
+        maxLength: 256,
+        pattern: "^:?[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$",
+      }),
+      'value!': expressionText('A CEL expression.'),
+    }),
+    0,
+    16,
+  ),
+  'x-kubernetes-list-type': 'map',
+  'x-kubernetes-list-map-keys': ['name'],
+})
+const computedChanges = (what: string, pseudo: string) =>
+  object(`Changes of the ${what}.`, {
+    set: computedFields('Headers that get this one value.', pseudo),
+    add: computedFields('Headers that get a further value.', ''),
+    remove: list('Headers that are removed.', headerName('Its name.'), 0, 16),
+    body: expressionText('A CEL expression for what takes the place of the body.'),
+    metadata: {
+      description: 'What later policies, backend rules and logs read as `metadata`.',
+      type: 'object',
+      maxProperties: 16,
+      additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
+    },
+  })
+const transformation = object(
+  'Changes headers, body and metadata by expressions. In files it is `transformations`.',
+  {
+    request: computedChanges('request', ', `:path` or `:authority`'),
+    response: computedChanges('response', ' or `:status`'),
+  },
+  atLeastOne('request', 'response'),
+)
+
 const authFromFile = of('backendAuth', { key: undefined })
 const backendAuth: Structural = {
   ...authFromFile,
@@ -261,6 +300,7 @@ export const TRAFFIC: Readonly<Record<string, Structural>> = {
   extAuth,
   authorization,
   rateLimit,
+  transformation,
   buffer: { ...of('buffer'), ...validated([atLeastOne('request', 'response')]) },
   headerModifiers,
   directResponse: {
@@ -276,6 +316,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
   authorization,
   extAuth,
   auth: backendAuth,
+  transformation,
   headerModifiers,
   loadBalancer: {
     ...of('loadBalancer'),

@@ -223,6 +223,10 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove'),
   urlRewrite: nothing('authority', 'path'),
+  // Rules read the request as it came, but for metadata, which those of backends may read.
+  transformations: {
+    variants: { by: 'nothing', when: (old, now) => !setsMetadata(old) && !setsMetadata(now) },
+  },
   /** What the backend makes of it is its own. */
   backendAuth: NOTHING,
   // What was decided about a request is decided before its body is held.
@@ -261,6 +265,10 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'keyExchangeGroups',
   ),
   http: nothing('version', 'requestTimeout', 'maxResponseHeadSize', 'maxResponseHeaders'),
+}
+
+function setsMetadata(variants: unknown): boolean {
+  return JSON.stringify(variants ?? '').includes('"metadata":[{')
 }
 
 function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> {

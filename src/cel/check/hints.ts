@@ -42,7 +42,7 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     'compare with ==': 'equals eq isEqual',
     "write x == '', or size(x) == 0": 'isEmpty empty',
     "for a default, write jwt.?team.orValue('none')":
-      'default coalesce orDefault orElse ifNull nvl',
+      'orDefault orElse ifNull nvl',
     'write semver(text), or semver(text, true) for texts such as v1.2': 'version parseVersion',
     "write quantity('1Gi')": 'parseQuantity bytesize',
     'write url(text)': 'uri parseUrl parseUri',

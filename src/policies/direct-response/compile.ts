@@ -2,7 +2,7 @@ import type { Variables } from '../../cel/index.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
-import { textOf } from '../value-text.ts'
+import { isFieldValue, textOf } from '../value-text.ts'
 import type { DirectResponse } from './schema.ts'
 
 const PLAIN = 'text/plain; charset=utf-8'
@@ -48,9 +48,4 @@ export function compileDirectResponse([policy]: Attachments<DirectResponse>, sit
 
   const constant = isConstant ? answer({}) : undefined
   return { step: (exchange) => constant ?? answer(variablesOf(exchange)) }
-}
-
-/** RFC 9110 §5.5: a header that a request could break out of is left out. */
-function isFieldValue(text: string): boolean {
-  return !/[^\t\x20-\x7e\x80-\xff]/.test(text) && text.trim() === text
 }

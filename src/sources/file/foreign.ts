@@ -16,7 +16,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'oidc',
   'remoteRateLimit',
   'sessionAffinity',
-  'transformations',
 ]
 
 export function unsupportedPolicy(key: string): Message {
@@ -44,6 +43,11 @@ const CREDENTIALS: Readonly<Record<string, string>> = {
 }
 
 const FOREIGN: readonly Foreign[] = [
+  {
+    keys: ['replace'],
+    beside: 'metadata',
+    hint: 'set and remove headers by name with `set` and `remove`',
+  },
   ...Object.entries(CREDENTIALS).map(([key, missing]) => ({
     keys: [key],
     beside: 'passthrough',

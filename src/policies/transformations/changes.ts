@@ -1,0 +1,155 @@
+import type { Value } from '../../cel/index.ts'
+import { toJson } from '../../cel/values/json-write.ts'
+import type { JsonObject } from '../../cel/values/value.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import type { HeaderView } from '../../exchange/header-view.ts'
+import type { ResponseDraft } from '../../exchange/response-draft.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Site, variablesOf } from '../define.ts'
+import { isFieldValue, textOf } from '../value-text.ts'
+import type { Changes, Field } from './schema.ts'
+
+/** Changes of a request or a response, ready to run. */
+export interface Message {
+  changeRequest(exchange: Exchange): void
+  changeResponse(exchange: Exchange, draft: ResponseDraft): void
+  /** Undefined where the body stays as it is. */
+  readonly bodyOf: ((exchange: Exchange) => Uint8Array | undefined) | undefined
+  /** An expression reads the body of the response. */
+  readonly readsBody: boolean
+}
+
+type Evaluate = (exchange: Exchange) => Value | undefined
+
+interface Named {
+  readonly name: string
+  readonly evaluate: Evaluate
+}
+
+/** What says something about bytes that are no longer those. */
+const ABOUT_THE_BYTES = [
+  'content-encoding',
+  'content-md5',
+  'digest',
+  'content-digest',
+  'repr-digest',
+]
+const ABOUT_THE_RESPONSE = [...ABOUT_THE_BYTES, 'etag', 'accept-ranges']
+
+export function compileChanges(
+  { set, add, remove, body, metadata }: Changes,
+  policy: ValidPolicy,
+  field: string,
+  part: 'request' | 'response',
+  site: Site,
+): Message {
+  const stage = part === 'request' ? 'transform' : 'response'
+  let readsBody = false
+  const compile = (text: string, own: string): Evaluate => {
+    const place = { policy, field: `${field}.${own}`, result: 'any', stage } as const
+    const expression = site.compile(text, place)
+    readsBody ||= expression?.reads.some(isResponseBody) ?? false
+    const evaluate = expression?.evaluate()
+    return (exchange) => evaluate?.(variablesOf(exchange))
+  }
+  const named = (fields: readonly Field[], own: string): readonly Named[] =>
+    fields.map(({ name, value }) => ({ name, evaluate: compile(value, `${own}.${name}`) }))
+
+  const metadataOf = named(metadata, 'metadata')
+  const added = named(add, 'add')
+  const written = named(set, 'set')
+  const newBody = body === undefined ? undefined : compile(body, 'body')
+
+  const keep = (exchange: Exchange) => {
+    for (const { name, evaluate } of metadataOf) {
+      const value = evaluate(exchange)
+      if (value === undefined) continue
+      exchange.metadata = { ...exchange.metadata, [name]: toJson(value) } as JsonObject
+    }
+  }
+  const isPseudo = ({ name }: Named) => name.startsWith(':')
+  const pseudo = written.filter(isPseudo)
+  const headers = written.filter((one) => !isPseudo(one))
+  const removed = new HeaderEdit(remove, [])
+
+  /** All of them see the message as it was before. */
+  const editOf = (exchange: Exchange, about: readonly string[]): HeaderEdit => {
+    const forgotten = new HeaderEdit(newBody === undefined ? [] : about, [])
+    const more = added.map((one) => further(one, exchange))
+    const anew = headers.map((one) => replaced(one, exchange))
+    return [forgotten, ...more, ...anew, removed].reduce((sum, edit) => sum.with(edit), NO_EDIT)
+  }
+
+  return {
+    changeRequest(exchange) {
+      keep(exchange)
+      const isChanged = !isGrpc(exchange.request.headers)
+      const edit = editOf(exchange, isChanged ? ABOUT_THE_BYTES : [])
+      for (const one of pseudo) changeLine(exchange, one)
+      exchange.requestEdit = exchange.requestEdit.with(edit)
+    },
+    changeResponse(exchange, draft) {
+      keep(exchange)
+      const isChanged = draft.hasBody && !isGrpc(draft.headers)
+      const edit = editOf(exchange, isChanged ? ABOUT_THE_RESPONSE : [])
+      const status = pseudo.map(({ evaluate }) => Number(evaluate(exchange) ?? Number.NaN))
+      draft.change(edit)
+      for (const code of status) {
+        if (Number.isInteger(code) && code >= 200 && code <= 599) draft.status = code
+      }
+    },
+    bodyOf: newBody && ((exchange) => bytesOf(newBody(exchange))),
+    readsBody,
+  }
+}
+
+function isResponseBody({ variable, fields }: { variable: string; fields: readonly string[] }) {
+  return variable === 'response' && (fields[0] === undefined || fields[0] === 'body')
+}
+
+/** RFC 9110 §5.5; null and what cannot be sent count as an error. */
+function textFor(value: Value | undefined): string | undefined {
+  const text = value === null ? undefined : textOf(value)
+  return text !== undefined && isFieldValue(text) ? text : undefined
+}
+
+function replaced({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
+  const text = textFor(evaluate(exchange))
+  return new HeaderEdit([name], text === undefined ? [] : [[name, text]])
+}
+
+/** Where there is nothing to add, what the client wrote there goes too: it is not to be believed. */
+function further({ name, evaluate }: Named, exchange: Exchange): HeaderEdit {
+  const text = textFor(evaluate(exchange))
+  return text === undefined ? new HeaderEdit([name], []) : new HeaderEdit([], [[name, text]])
+}
+
+/** A line that cannot be written stays as it is. */
+function changeLine(exchange: Exchange, { name, evaluate }: Named): void {
+  const text = textOf(evaluate(exchange))
+  if (text === undefined) return
+  if (name === ':authority') {
+    if (/^([A-Za-z0-9._-]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?$/.test(text)) exchange.host = text
+    return
+  }
+  const written = text.isWellFormed() ? text.replace(/[\u0080-\uffff]+/g, encodeURIComponent) : ''
+  const [, path, search = ''] =
+    /^(\/[\x21\x22\x24-\x3e\x40-\x7e]*)(\?[\x21\x22\x24-\x7e]*)?$/.exec(written) ?? []
+  if (path === undefined) return
+  exchange.path = path
+  exchange.search = search
+}
+
+const EMPTY = new Uint8Array()
+
+/** What fails leaves nothing, rather than what was to be replaced. */
+function bytesOf(value: Value | undefined): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  const text = value === null ? undefined : textOf(value)
+  return text === undefined ? EMPTY : new TextEncoder().encode(text)
+}
+
+function isGrpc(headers: HeaderView): boolean {
+  return /^application\/grpc(?:$|[+;\s])/i.test(headers.get('content-type') ?? '')
+}

@@ -1,0 +1,98 @@
+import type { Variables } from '../../cel/index.ts'
+import type { WholePart } from '../../exchange/body-part.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import type { ResponseDraft } from '../../exchange/response-draft.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { compileChanges, type Message } from './changes.ts'
+import type { Transformations, Variant } from './schema.ts'
+
+/** One entry, ready to run. */
+interface Running {
+  readonly applies: ((variables: Variables) => boolean) | undefined
+  readonly request: Message | undefined
+  readonly response: Message | undefined
+}
+
+export function compileTransformations([policy]: Attachments<Transformations>, site: Site): Part {
+  const running = policy.value.variants.map((variant, index) =>
+    compileVariant(variant, policy, index, site),
+  )
+  const choose = chooser(running)
+  const requests = running.flatMap(({ request }) => request ?? [])
+  const responses = running.flatMap(({ response }) => response ?? [])
+  return {
+    step: (exchange) => {
+      const one = choose(exchange)
+      // What is compressed could not be read on the way back.
+      if (one?.response?.readsBody) exchange.requestEdit = exchange.requestEdit.with(AS_IT_IS)
+      one?.request?.changeRequest(exchange)
+      return undefined
+    },
+    ...(responses.length === 0
+      ? {}
+      : {
+          response: (exchange: Exchange, draft: ResponseDraft) => {
+            choose(exchange)?.response?.changeResponse(exchange, draft)
+            return undefined
+          },
+        }),
+    ...(requests.some(({ bodyOf }) => bodyOf !== undefined)
+      ? { requestBody: whole((exchange) => choose(exchange)?.request) }
+      : {}),
+    ...(responses.some(({ bodyOf }) => bodyOf !== undefined)
+      ? { responseBody: whole((exchange) => choose(exchange)?.response) }
+      : {}),
+  }
+}
+
+const AS_IT_IS = headerEdit({ set: [{ name: 'accept-encoding', value: 'identity' }] })
+
+function whole(messageOf: (exchange: Exchange) => Message | undefined): WholePart {
+  return {
+    mode: 'whole',
+    maxBytes: undefined,
+    whenLonger: 'reject',
+    change: (_, exchange) => messageOf(exchange)?.bodyOf?.(exchange),
+  }
+}
+
+function compileVariant(
+  { condition, request, response }: Variant,
+  policy: ValidPolicy,
+  index: number,
+  site: Site,
+): Running {
+  const isOne = condition === undefined && index === 0
+  const field = isOne ? '' : `conditional[${index}].`
+  const message = (changes: Variant['request'], part: 'request' | 'response') =>
+    changes && compileChanges(changes, policy, `${field}${part}`, part, site)
+  return {
+    applies: condition === undefined ? undefined : compileCondition(condition, policy, field, site),
+    request: message(request, 'request'),
+    response: message(response, 'response'),
+  }
+}
+
+/** A condition that fails is not true, as in a rule. */
+function compileCondition(text: string, policy: ValidPolicy, field: string, site: Site) {
+  const place = { policy, field: `${field}condition`, result: 'bool', stage: 'transform' } as const
+  return site.compile(text, place)?.predicate() ?? (() => false)
+}
+
+/** The first entry that applies: decided once, when the request or its response first meets it. */
+function chooser(running: readonly Running[]): (exchange: Exchange) => Running | undefined {
+  const [first] = running
+  if (first?.applies === undefined) return () => first
+  const chosen = new WeakMap<Exchange, Running | 'none'>()
+  return (exchange) => {
+    let one = chosen.get(exchange)
+    if (one === undefined) {
+      const variables = variablesOf(exchange)
+      one = running.find(({ applies }) => applies?.(variables) ?? true) ?? 'none'
+      chosen.set(exchange, one)
+    }
+    return one === 'none' ? undefined : one
+  }
+}
