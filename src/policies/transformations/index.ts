@@ -4,7 +4,6 @@ import { transformations as schema } from './schema.ts'
 
 export const transformations = definePolicy({
   kind: 'transformations',
-  stages: ['traffic', 'backend'],
   schema,
   compile: compileTransformations,
 })
