@@ -155,6 +155,15 @@ describe('the check of a chain, for what is no log or no longer one', () => {
     }
   })
 
+  it('takes no edited last line for one that is being written', async () => {
+    const last = log.lastIndexOf('\n', log.length - 2) + 1
+    for (let at = last; at < log.length - 1; at++) {
+      const changed = Buffer.from(log)
+      changed[at] = (changed[at] as number) ^ 1
+      assert.equal((await check(changed)).state, 'broken', `byte ${at - last} of the last line`)
+    }
+  })
+
   it('never calls a log whole, or intact, of which a byte was changed', async () => {
     const property = fc.asyncProperty(
       fc.nat(),

@@ -91,8 +91,10 @@ class ChainCheck {
     let before: ChainLine | undefined
     let torn: Torn | undefined
     let number = 0
+    let isEnded = false
     for await (const { bytes, isWhole } of linesOf(file)) {
       number++
+      isEnded = isWhole
       const line = isWhole ? readChainLine(bytes) : 'unreadable'
       if (line === 'edited') {
         this.#fault(file, number, 'edited', 'this line is not what was written: its digest differs')
@@ -114,6 +116,7 @@ class ChainCheck {
       before = line
     }
     if (number === 0) this.#fault(file, 0, 'truncated', 'the file is empty, and none begins so')
+    else if (torn !== undefined && isEnded) this.#unreadable(file, torn.line)
     else if (torn !== undefined) this.#unfinished(file, torn, isLast)
     else this.#ended(file, number, before, isLast)
   }
@@ -219,7 +222,7 @@ class ChainCheck {
     })
   }
 
-  /** The file ends with something that is no whole line. */
+  /** The file ends with something that is no whole line: it has no line break of its own. */
   #unfinished(file: string, torn: Torn, isLast: boolean): void {
     this.#isClosed = false
     if (this.#isLeft(torn)) this.#cut(file, torn.line, isLast)
