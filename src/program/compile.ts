@@ -2,8 +2,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
-import { effectiveAt } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
+import { Point } from '../reach/points.ts'
 import { unenforcedOnStreams } from '../reach/stream-policies.ts'
 import type { Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -75,7 +75,8 @@ function* compileListener(
 ): Generator<void, ListenerProgram> {
   const { gateway, listener } = where
   const { reach } = compilation
-  const frontend = effectiveAt(reach.around(where), 'frontend')
+  const point = new Point('connection', where, reach.around(where))
+  const frontend = point.effective
   const hostname = nameOf(listener)
   const entries: MatchEntry<PlacedRoute>[] = []
   for (const place of reach.rulesOn(where)) {
@@ -92,6 +93,7 @@ function* compileListener(
     gateway: gateway.name,
     listener,
     frontend: [...frontend.byKind.values()].flat(),
+    isClosed: point.invalid.length > 0,
     network: compileNetwork(compilation, frontend),
     ...compileFrontend(compilation, frontend),
     match(exchange: Exchange) {
