@@ -3,7 +3,6 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
-import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import {
   clientCertificates,
@@ -16,6 +15,7 @@ import {
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { tokenRefusal } from '../program/supposed-token.ts'
+import { IDENTIFYING } from '../reach/kinds.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -148,9 +148,7 @@ function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
 
 /** Who asks is known to the rules only where an authentication finds it out. */
 function unseen({ identity }: Supposed, { authentications }: ExplainedRequest): readonly string[] {
-  const found = authentications.flatMap(
-    ({ kind }) => POLICY_SCHEMAS.find((known) => known.kind === kind)?.identifies ?? [],
-  )
+  const found = authentications.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? [])
   const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)

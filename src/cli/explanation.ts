@@ -8,6 +8,7 @@ import {
   type ExplainedStage,
   isDenied,
 } from '../program/explain.ts'
+import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
 import type { Paint } from './paint.ts'
 import type { Rejected } from './wire-request.ts'
@@ -218,7 +219,7 @@ export function renderExplained(explained: Explained, paint: Paint): string {
   if (stages.length === 0) return `${[outcomeLine(explained, paint), ...said].join('\n')}\n`
   const where = `gateway ${gateway}, listener ${listener}, ${route === '' ? 'no route' : `route ${route}`}`
   const before = authentications.map(({ policy, kind, isRequired }) => {
-    const rest = kind === 'extAuthz' ? ASKED : isRequired ? REQUIRED : OPTIONAL
+    const rest = recordOf(kind)?.asksService === true ? ASKED : isRequired ? REQUIRED : OPTIONAL
     return `  ${paint('name', kind)} of ${paint('name', policy)} ${rest}`
   })
   if (refused !== undefined) {

@@ -1,8 +1,10 @@
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
+import { servesRequests } from '../model/gateway.ts'
 import { listenersCalled, type Supposed } from '../program/explain.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
+import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
 import { UsageError } from './define.ts'
 import type { Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
@@ -97,8 +99,7 @@ export function readSupposed(
   const { listener: wanted, sni } = supposed
   const called = new Set(listenersCalled(listeners, wanted))
   const isWanted = (one: ListenerProgram) => called.has(one)
-  const isHttp = ({ listener: { protocol } }: ListenerProgram) =>
-    protocol === 'HTTP' || protocol === 'HTTPS'
+  const isHttp = ({ listener: own }: ListenerProgram) => servesRequests(own)
   if (!listeners.some((one) => isWanted(one) && isHttp(one))) return supposed
   const placed = reader.read(writtenBy(supposed), isWanted, sni)
   if (!('listener' in placed)) return placed
@@ -196,7 +197,7 @@ export function supposedFromRecord(record: DecisionRecord): {
   return { supposed, hidden }
 }
 
-const IDENTITIES: readonly string[] = ['jwt', 'apiKey', 'basicAuth', 'extauthz']
+const IDENTITIES: readonly string[] = IDENTITY_VARIABLES
 
 /** `jwt.realm.roles` and its value into claims. */
 function setClaim(

@@ -4,7 +4,6 @@ import type { Decision } from '../exchange/decision.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
-import { POLICY_SCHEMAS } from '../policies/schema.ts'
 import { compileProgram } from '../program/compile.ts'
 import {
   clientCertificates,
@@ -16,6 +15,7 @@ import {
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { tokenRefusal } from '../program/supposed-token.ts'
+import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { idleServices } from './idle-services.ts'
 import { readSupposed } from './supposed.ts'
 import { RequestReader } from './wire-request.ts'
@@ -105,10 +105,10 @@ export function refusalBy(
 ): string | undefined {
   const { identity } = supposed
   if (policy.state !== 'valid') return 'an authentication is invalid'
-  const variables = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)?.identifies ?? []
+  const variables = IDENTIFYING.get(policy.kind) ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
   const isThere = variables.some((variable) => identity[variable] !== undefined)
-  if (policy.kind === 'extAuthz') return undefined
+  if (recordOf(policy.kind)?.asksService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
     return `401: ${policy.kind} finds bad credentials`
   }

@@ -1,3 +1,4 @@
+import { servesRequests } from '../model/gateway.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
 import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
@@ -71,7 +72,7 @@ export class RequestReader {
 }
 
 function isHttp({ listener }: ListenerProgram): boolean {
-  return listener.protocol === 'HTTP' || listener.protocol === 'HTTPS'
+  return servesRequests(listener)
 }
 
 function rankOf({ listener: { listener } }: PlacedRequest): number {

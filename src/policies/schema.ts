@@ -68,8 +68,12 @@ export interface PolicySchema {
   readonly countsRequests: boolean
   /** Read when a backend is connected to: about choosing among its endpoints, or about them all. */
   readonly cluster?: 'endpoints' | 'connections'
-  /** Without it connections are taken as its defaults say; an invalid one closes them. */
+  /** It says how connections are taken: where it could not be read, none are. */
   readonly takesConnections: boolean
+  /** At a gateway or listener it may be written right beside `port`, without `policies:`. */
+  readonly isInline: boolean
+  /** Leaving it out is the same as writing it without any settings. */
+  readonly hasDefaults: boolean
   /** What it looks at of the body by itself; what its expressions read is seen when they compile. */
   readonly body?: (value: never) => BodyNeed
 }
@@ -96,6 +100,8 @@ const USUAL = {
   asksService: false,
   countsRequests: false,
   takesConnections: false,
+  hasDefaults: false,
+  isInline: false,
 } as const
 
 /** One of several credentials is enough. */
@@ -105,30 +111,40 @@ const anyOf = authenticationOf({ jwtAuthentication, apiKey, basicAuth })
 export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('proxyProtocol', FRONTEND, proxyProtocol, { aliases: ['proxy'], takesConnections: true }),
   define('frontendTcp', FRONTEND, frontendTcp, { key: 'tcp', takesConnections: true }),
-  define('frontendTls', FRONTEND, frontendTls, { key: 'tls', takesConnections: true }),
+  define('frontendTls', FRONTEND, frontendTls, {
+    key: 'tls',
+    takesConnections: true,
+    hasDefaults: true,
+  }),
   define('networkAuthorization', FRONTEND, networkAuthorization, {
     composes: true,
     hasRules: true,
     takesConnections: true,
   }),
-  define('frontendHttp', FRONTEND, frontendHttp, { key: 'http', takesConnections: true }),
-  define('connect', FRONTEND, connect),
+  define('frontendHttp', FRONTEND, frontendHttp, {
+    key: 'http',
+    takesConnections: true,
+    hasDefaults: true,
+  }),
+  define('connect', FRONTEND, connect, { hasDefaults: true }),
   define('accessLog', FRONTEND, accessLog, { aliases: ['logging'] }),
   define('tracing', FRONTEND, tracing),
 
   define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
-  define('cors', TRAFFIC, cors, { answers: 'preflights' }),
+  define('cors', TRAFFIC, cors, { answers: 'preflights', isInline: true }),
   define('csrf', TRAFFIC, csrf),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
-  authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth']),
+  authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth'], {
+    isInline: false,
+  }),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
     asksService: true,
     body: bodyShown,
   }),
-  define('authorization', BOTH, authorization, { composes: true, hasRules: true }),
+  define('authorization', BOTH, authorization, { composes: true, hasRules: true, isInline: true }),
   define('localRateLimit', TRAFFIC, localRateLimit, { countsRequests: true }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
@@ -179,7 +195,8 @@ function authentication(
   identifies: readonly IdentityVariable[],
   said: Said = {},
 ): PolicySchema {
-  return define(kind, sections, schema, { aliases, identifies, composes: true, ...said })
+  const usual = { composes: true, isInline: true }
+  return define(kind, sections, schema, { ...usual, aliases, identifies, ...said })
 }
 
 export function policySchema(kind: string): z.ZodType {

@@ -309,3 +309,19 @@ describe('a reload', () => {
     assert.equal(program.listeners.length, 1)
   })
 })
+
+describe('what is set for connections and could not be read', () => {
+  const closed = (written: Parameters<typeof programOf>[0]) =>
+    programOf(written).listeners.map(({ isClosed }) => isClosed)
+
+  it('closes the listeners that it reaches', () => {
+    assert.deepEqual(closed({ gateway: { frontendHttp: null } }), [true])
+    assert.deepEqual(closed({ frontend: { networkAuthorization: null } }), [true])
+    assert.deepEqual(closed({ gateway: { accessLog: null } }), [false])
+  })
+
+  it('closes nothing where a more specific one holds', () => {
+    const written = { frontend: { frontendHttp: null }, gateway: { frontendHttp: {} } }
+    assert.deepEqual(closed(written), [false])
+  })
+})

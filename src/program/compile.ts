@@ -2,8 +2,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
 import { inSlices, toEnd } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
-import { effectiveAt } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
+import { Point } from '../reach/points.ts'
 import { unenforcedOnStreams } from '../reach/stream-policies.ts'
 import type { RoutePlace, Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -118,11 +118,13 @@ function matching(matcher: (exchange: Exchange) => PlacedRoute) {
 
 function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
   const { gateway, listener } = where
-  const frontend = effectiveAt(compilation.reach.around(where), 'frontend')
+  const point = new Point('connection', where, compilation.reach.around(where))
+  const frontend = point.effective
   return {
     gateway: gateway.name,
     listener,
     frontend: [...frontend.byKind.values()].flat(),
+    isClosed: point.invalid.length > 0,
     network: compileNetwork(compilation, frontend),
     ...compileFrontend(compilation, frontend),
     unmatched: compileUnmatched(compilation, where),

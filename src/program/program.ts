@@ -47,6 +47,8 @@ export interface ListenerProgram {
   readonly listener: Listener
   /** What was set for connections: of each kind the value that holds, of those that compose all. */
   readonly frontend: readonly ValidPolicy[]
+  /** What was set for connections could not be read: none can be taken as it would have them. */
+  readonly isClosed?: boolean
   /** Asked of every connection; undefined: all are accepted. */
   readonly network: NetworkDecision | undefined
   /** Undefined: every request is written as it is. */

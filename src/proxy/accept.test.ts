@@ -173,10 +173,8 @@ describe('what the Program says of a port', () => {
   it('an invalid policy for connections closes them all', async () => {
     const own = await start()
     const program = programOf([httpListener(own.port, own.upstream)])
-    const { value: _, ...place } = frontendPolicy('proxyProtocol', {}) as { value: unknown }
-    const broken = { ...place, state: 'invalid', diagnostics: [] }
-    const model = { ...program.model, frontend: [broken] } as unknown as typeof program.model
-    await own.listeners.swap({ ...program, model })
+    const listeners = program.listeners.map((one) => ({ ...one, isClosed: true }))
+    await own.listeners.swap({ ...program, listeners })
     assert.equal(await exchange(own.port, GET), '')
     assert.deepEqual(own.seen, ['rejected no-route invalid-listener'])
   })

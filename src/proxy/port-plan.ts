@@ -1,4 +1,4 @@
-import type { TerminatedTls } from '../model/gateway.ts'
+import { terminatedTls } from '../model/gateway.ts'
 import type { KeepaliveSettings } from '../model/settings.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { RequestNames, type Underscores } from '../wire/http1/request-names.ts'
@@ -158,7 +158,7 @@ function planPort(
   const http1 = http1Limits(http)
   return {
     port,
-    kind: isBroken(program, first.gateway) ? 'closed' : kindOf(first),
+    kind: first.isClosed === true ? 'closed' : kindOf(first),
     listeners,
     names: new HttpListeners(listeners),
     admitsAtOnce: listeners.every((one) => admissionOf(one) === 'source'),
@@ -224,15 +224,10 @@ function rate(perSecond: number): Rate {
 export function admissionOf(program: ListenerProgram): 'source' | 'name' | 'certificate' {
   const { network } = program
   if (network === undefined) return 'source'
-  if (network.readsCertificate && terminatedTls(program)?.clients !== undefined) {
+  if (network.readsCertificate && terminatedTls(program.listener)?.clients !== undefined) {
     return 'certificate'
   }
   return network.readsHostname ? 'name' : 'source'
-}
-
-function terminatedTls({ listener }: ListenerProgram): TerminatedTls | undefined {
-  if (listener.protocol !== 'HTTPS' && listener.protocol !== 'TLS') return undefined
-  return listener.tls.mode === 'Terminate' ? listener.tls : undefined
 }
 
 function terminatorOptions(
@@ -240,7 +235,7 @@ function terminatorOptions(
   defaults: TlsDefaults,
   hasHttp2: boolean,
 ): TerminatorOptions | undefined {
-  const tls = terminatedTls(program)
+  const tls = terminatedTls(program.listener)
   if (tls === undefined) return undefined
   const isHttp = program.listener.protocol === 'HTTPS'
   const wanted = tls.alpn ?? (isHttp ? (defaults.alpn ?? ['h2', 'http/1.1']) : [])
@@ -265,33 +260,15 @@ export function isAlike(one: ListenerProgram, other: ListenerProgram): boolean {
   const { name, protocol } = one.listener
   if (one.gateway !== other.gateway || name !== other.listener.name) return false
   if (protocol !== other.listener.protocol) return false
-  const clients = terminatedTls(one)?.clients
-  const others = terminatedTls(other)?.clients
+  const clients = terminatedTls(one.listener)?.clients
+  const others = terminatedTls(other.listener)?.clients
   return clients?.mode === others?.mode && clients?.ca.text === others?.ca.text
 }
-
-/** Those that say how a connection is taken: without one of them none can be. */
-const FRONTEND_KINDS: readonly string[] = [
-  'proxyProtocol',
-  'frontendTcp',
-  'frontendTls',
-  'frontendHttp',
-  'networkAuthorization',
-]
 
 function kindOf({ listener }: ListenerProgram): PortPlan['kind'] {
   if (listener.protocol === 'HTTP') return 'http'
   if (listener.protocol === 'TCP') return 'tcp'
   return listener.protocol === 'Invalid' ? 'closed' : 'tls'
-}
-
-/** A policy that does not hold what it says: nobody can be taken as it would have them taken. */
-function isBroken({ model }: Program, gateway: string): boolean {
-  const own = model.gateways.find(({ name }) => name === gateway)?.policies ?? []
-  return [...own, ...model.frontend].some(
-    ({ state, section, kind }) =>
-      state === 'invalid' && section === 'frontend' && FRONTEND_KINDS.includes(kind),
-  )
 }
 
 /** Schemas made sure of the shape when the configuration was read. */

@@ -87,10 +87,21 @@ export class Point {
 }
 
 /** Whether the policy is about rules of this stage. */
-export function decidesAt({ kind, section }: Attached, stage: RuleStage): boolean {
+export function decidesAt(
+  { kind, section }: Pick<Attached, 'kind' | 'section'>,
+  stage: RuleStage,
+): boolean {
   if (section !== SECTION_OF_STAGE[stage]) return false
   const record = recordOf(kind)
-  return record?.hasRules === true && (record.stage ?? STAGE_OF_SECTION[section]) === stage
+  if (record?.hasRules !== true || record.sections[section] === undefined) return false
+  return (record.stage ?? STAGE_OF_SECTION[section]) === stage
+}
+
+/** The kind of policy that has the rules of a stage. */
+export function ruleKind(stage: RuleStage): string {
+  const section = SECTION_OF_STAGE[stage]
+  const isOwn = (kind: string) => decidesAt({ kind, section }, stage)
+  return [...RULE_KINDS].find(isOwn) as string
 }
 
 /**

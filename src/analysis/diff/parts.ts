@@ -3,7 +3,7 @@ import { canonicalJson } from '../../model/json.ts'
 import type { Model } from '../../model/model.ts'
 import { policySchema } from '../../policies/schema.ts'
 import { isAttached } from '../../reach/attachment.ts'
-import { COMPOSING } from '../../reach/kinds.ts'
+import { COMPOSING, kindsThat } from '../../reach/kinds.ts'
 import { ACCOUNTS, type Account, WITHOUT_MEANING } from './accounts.ts'
 
 /** A part of the Model that differs, and that nothing accounts for. */
@@ -152,7 +152,7 @@ function itemAt({ item }: Position, name: string, pattern: string): Position['it
 }
 
 /** Without them the gateway does as they say by default. */
-const DEFAULTED: ReadonlySet<string> = new Set(['frontendHttp', 'frontendTls', 'connect'])
+const DEFAULTED = kindsThat(({ hasDefaults }) => hasDefaults)
 
 interface PolicyItem {
   readonly kind: string

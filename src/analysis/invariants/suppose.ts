@@ -5,7 +5,9 @@ import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached, PolicyPlace, ValidPolicy } from '../../model/policy.ts'
 import type { RouteRule } from '../../model/route.ts'
-import { type Authorization, POLICY_SCHEMAS } from '../../policies/schema.ts'
+import type { Authorization } from '../../policies/schema.ts'
+import { IDENTIFYING } from '../../reach/kinds.ts'
+import { ruleKind } from '../../reach/points.ts'
 import { type InvariantScope, type Reach, reachOf } from './scope.ts'
 
 /** What must be true of every request that is admitted. */
@@ -104,7 +106,7 @@ function withRequirement(requirement: Requirement): Model {
     listeners: gateway.listeners.map((listener): Listener => {
       const isMeant = reach.streams.has(`${gateway.name}/${listener.name}`)
       if (!isMeant || !form.fitsConnections) return listener
-      const place = { kind: 'networkAuthorization', section: 'frontend', level: 'gateway' } as const
+      const place = { kind: ruleKind('connection'), section: 'frontend', level: 'gateway' } as const
       const own = required({ ...place, policy: INVARIANT }, requirement)
       return { ...listener, policies: [...listener.policies, own] }
     }),
@@ -127,7 +129,7 @@ function ruleWith(rule: RouteRule, requirement: Requirement): RouteRule {
   const { form } = requirement
   const policy = authenticators(rule.policies, form)[0] ?? INVARIANT
   const own = required(
-    { kind: 'authorization', section: form.section, level: 'route', policy },
+    { kind: ruleKind(form.section), section: form.section, level: 'route', policy },
     requirement,
   )
   return { ...rule, policies: [...rule.policies, own] }
@@ -150,9 +152,7 @@ function required(
  */
 function authenticators(policies: readonly Attached[], { reads }: Form): readonly string[] {
   const found = policies.filter(({ kind }) =>
-    POLICY_SCHEMAS.some(
-      (one) => one.kind === kind && one.identifies.some((name) => reads.has(name)),
-    ),
+    IDENTIFYING.get(kind)?.some((variable) => reads.has(variable)),
   )
   return [...new Set(found.map(({ policy }) => policy))]
 }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import type { Gateway, Listener, Protocol } from '../../../model/gateway.ts'
 import type { Section } from '../../../model/policy.ts'
-import { choice, hostname, name, port } from '../../../policies/schema.ts'
+import { choice, hostname, name, POLICY_SCHEMAS, port } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import { kindAt, type PolicyPlace, policiesSchema, policyShape, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -11,7 +11,7 @@ import { listenerTls } from './tls.ts'
 const TRAFFIC: readonly Section[] = ['traffic', 'backend']
 
 /** Policies that may be written right beside `port` and `tls`, without `policies:`. */
-const INLINE = ['cors', 'jwtAuthentication', 'basicAuth', 'apiKey', 'extAuthz', 'authorization']
+const INLINE = POLICY_SCHEMAS.filter(({ isInline }) => isInline).map(({ kind }) => kind)
 const inlineShape = (level: 'gateway' | 'listener') => policyShape(['traffic'], level, INLINE)
 const INLINE_KEYS = Object.keys(inlineShape('gateway'))
 
