@@ -4,6 +4,7 @@ import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
+import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
@@ -178,8 +179,8 @@ export class Exchange implements Record<VariableName, unknown> {
 
   /** What became of it, for logs and metrics. */
   status = 0
-  /** Who or what made the answer, in a word of the metric's label `reason`. */
-  reason = ''
+  /** Who or what made the answer, in a word of the metric's label `reason`; empty until it is known. */
+  reason: Reason | '' = ''
   /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
   detail = ''
   /** Why an authentication turned it away, where one did. Decision records read it. */

@@ -8,6 +8,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { WayBack } from '../program/way-back.ts'
+import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
@@ -380,7 +381,7 @@ function isAnswered(run: Run): boolean {
 }
 
 /** The word of the metrics for a backend that did not answer. */
-function wordOf(status: number, reason: string): string {
+function wordOf(status: number, reason: string): Reason {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
   if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'

@@ -19,7 +19,7 @@ export interface ImportRow {
 export const IMPORT_TABLE: readonly ImportRow[] = [
   { folders: ['diagnostics', 'telemetry'], mayImport: [] },
   { folders: ['cel', 'model'], mayImport: ['diagnostics'] },
-  { folders: ['exchange'], mayImport: ['cel', 'model'] },
+  { folders: ['exchange'], mayImport: ['cel', 'model', 'telemetry'] },
   { folders: ['wire'], mayImport: ['exchange', 'telemetry'] },
   { folders: ['upstream'], mayImport: ['wire', 'exchange', 'model', 'telemetry'] },
   { folders: ['policies', 'protocols'], mayImport: ['exchange', 'model', 'cel', 'diagnostics'] },
