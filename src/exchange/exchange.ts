@@ -1,4 +1,10 @@
-import type { RequestField, ResponseField, VariableName } from '../cel/stages.ts'
+import type {
+  RequestField,
+  RequestValues,
+  ResponseField,
+  ResponseValues,
+  StageVariables,
+} from '../cel/stages.ts'
 import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
@@ -19,6 +25,8 @@ import {
 import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
 
+export type { StageVariables } from '../cel/stages.ts'
+
 const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
   'method',
   'path',
@@ -35,7 +43,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
 ])
 
 /** `request` in expressions. The path is normalised before anybody reads it. */
-export class RequestAttributes extends Struct implements Record<RequestField, unknown> {
+export class RequestAttributes extends Struct implements RequestValues {
   override readonly structName: string = 'request'
   override readonly fieldNames = REQUEST_FIELDS
   readonly method: string
@@ -101,7 +109,7 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
  * `response` in expressions: made when all is over, for the log, or when an answer begins, to ask
  * whether it is one to try again after. Only where one of them reads it.
  */
-export class ResponseAttributes extends Struct implements Record<ResponseField, unknown> {
+export class ResponseAttributes extends Struct implements ResponseValues {
   override readonly structName: string = 'response'
   override readonly fieldNames = RESPONSE_FIELDS
   readonly code: number
@@ -136,7 +144,7 @@ export class ResponseAttributes extends Struct implements Record<ResponseField, 
  * that changes. It is also what expressions read their variables from, so the names of its first
  * fields are theirs.
  */
-export class Exchange implements Record<VariableName, unknown> {
+export class Exchange implements StageVariables {
   readonly source: Source
   readonly destination: Destination
   readonly request: RequestAttributes
