@@ -8,7 +8,6 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { WayBack } from '../program/way-back.ts'
-import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
@@ -18,13 +17,7 @@ import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { decodeBody, isCoded } from './content-coding.ts'
-import {
-  type Attempted,
-  Delivery,
-  type DeliveryEvents,
-  isReset,
-  type RetryReason,
-} from './delivery.ts'
+import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
 import { KeptBody } from './kept-body.ts'
 import { PolicyDownstream } from './policy-downstream.ts'
 import type { RequestReading } from './port-plan.ts'
@@ -32,6 +25,7 @@ import { writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { idOf } from './request-id.ts'
 import { Run } from './run.ts'
+import { undeliveredReason } from './undelivered-reason.ts'
 
 export type { Observer, Port } from './port.ts'
 
@@ -231,6 +225,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       if (backend.select === undefined) this.#deliver(run)
       else {
         run.callOut = 'provider'
+        // Any of them may be the one that responds.
+        if (backend.providers?.some(hasWayBack)) this.#policiesOf(run)
         run.selection = backend.select(run.exchange)
         this.select(run, run.selection, () => this.#deliver(run))
       }
@@ -240,7 +236,9 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   #deliver(run: Run): void {
     run.callOut = 'delivery'
     const { route, backend } = run
-    if (!hasWayBack(route) && !hasWayBack(backend)) this.#start(run, run.body)
+    const { policies: known } = run
+    if (known === undefined && !hasWayBack(route) && !hasWayBack(backend))
+      this.#start(run, run.body)
     else {
       const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
       const most = route?.retry?.mostBody ?? 0
@@ -267,9 +265,16 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   select(run: Run, selection: Selection, next: () => void): void {
     run.callOut = 'provider'
+    const before = run.delivery && run.backend
     this.#when(run, selection.next(), () => {
-      run.backend = selection.chosen
-      next()
+      const { chosen } = selection
+      run.backend = chosen
+      const isChanged = before?.requestBodies !== undefined || chosen?.requestBodies !== undefined
+      // The body is what the policies of another provider made of it.
+      if (before !== undefined && before !== chosen && isChanged) {
+        run.delivery?.stop()
+        this.#reply(run, { ...reply(503, 'no-backend'), detail: 'changed-body' })
+      } else next()
     })
   }
 
@@ -317,7 +322,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   undelivered(run: Run, status: number, reason: string): void {
     const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
     const headers = isBusy ? RETRY_AFTER : NO_EDIT
-    this.#reply(run, { ...reply(status, wordOf(status, reason), '', headers), detail: reason })
+    this.#reply(run, {
+      ...reply(status, undeliveredReason(status, reason), '', headers),
+      detail: reason,
+    })
   }
 
   mirrorBroke(run: Run, error: unknown): void {
@@ -378,14 +386,4 @@ function hasWayBack(program: WayBack | undefined): boolean {
  */
 function isAnswered(run: Run): boolean {
   return run.isOver || run.downstream.isResponding
-}
-
-/** The word of the metrics for a backend that did not answer. */
-function wordOf(status: number, reason: string): Reason {
-  if (reason === 'bad-rewrite') return 'invalid-configuration'
-  if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
-  if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'
-  if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
-  if (status === 504) return 'upstream-timeout'
-  return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
 }
