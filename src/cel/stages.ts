@@ -1,6 +1,11 @@
 import type { Environment, Variable } from './check/environment.ts'
 import * as T from './check/types.ts'
 import { environment } from './environment.ts'
+import type { Duration } from './values/duration.ts'
+import type { Ip } from './values/ip.ts'
+import type { CelMap } from './values/map.ts'
+import type { Timestamp } from './values/timestamp.ts'
+import type { Value } from './values/value.ts'
 
 /** The places of the configuration where expressions run, each with the attributes it has. */
 export type Stage =
@@ -17,7 +22,7 @@ type Fields = Readonly<Record<string, readonly [type: T.Type, set: string, doc: 
 
 const CERTIFICATE = 'when the client presented a certificate that was verified'
 const JSON_MAP: T.Type = { kind: 'map', key: T.STRING, value: T.JSON_VALUE, plain: true }
-const HEADERS: T.Type = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true }
+const HEADERS = { kind: 'map', key: T.STRING, value: T.STRING, caseless: true } as const
 
 const SOURCE = {
   address: [
@@ -221,12 +226,45 @@ const DECLARED = {
  * Who has attributes for expressions implements these: what is declared above and exists nowhere
  * else does not compile. A rule that reads it would never match, and a Deny rule never fire.
  */
-export type VariableName = (typeof DECLARED)[Stage][1][number]['name']
+type VariableName<S extends Stage> = (typeof DECLARED)[S][1][number]['name']
+
+/** What expressions of a stage, or of any, are given. */
+export type StageVariables<S extends Stage = Stage> = {
+  readonly [Name in VariableName<S>]: Value | undefined
+}
+
 export type SourceField = keyof typeof SOURCE
 export type DestinationField = keyof typeof DESTINATION
 export type RequestField = keyof typeof REQUEST
 export type ResponseField = keyof typeof RESPONSE
 export type ResponseStageField = keyof typeof DRAFT
+
+/** The same with the values that they have in JavaScript: a field of another type compiles neither. */
+export type SourceValues = Values<typeof SOURCE>
+export type DestinationValues = Values<typeof DESTINATION>
+export type RequestValues = Values<typeof REQUEST>
+export type ResponseValues = Values<typeof RESPONSE>
+export type ResponseStageValues = Values<typeof DRAFT>
+
+/** What is always set has a value, but for what could not be told in time. */
+type Values<F extends Fields> = { readonly [Name in keyof F]: ValueOf<F[Name][0]> | undefined }
+
+/** ./values/value.ts has the table. */
+type ValueOf<Type> = Type extends { readonly kind: infer Kind extends keyof Kinds }
+  ? Kinds[Kind]
+  : Type extends { readonly kind: 'list'; readonly element: infer Element }
+    ? readonly ValueOf<Element>[]
+    : never
+
+interface Kinds {
+  readonly string: string
+  readonly int: number
+  readonly bytes: Uint8Array
+  readonly timestamp: Timestamp
+  readonly duration: Duration
+  readonly ip: Ip
+  readonly map: CelMap
+}
 
 /** The environment of each stage. */
 export const STAGES: Readonly<Record<Stage, Environment>> = {

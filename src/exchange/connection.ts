@@ -1,4 +1,4 @@
-import type { DestinationField, SourceField } from '../cel/stages.ts'
+import type { DestinationValues, SourceValues } from '../cel/stages.ts'
 import type { Ip } from '../cel/values/ip.ts'
 import { Struct } from '../cel/values/struct.ts'
 
@@ -26,7 +26,7 @@ const SOURCE_FIELDS: ReadonlySet<string> = new Set([
 ])
 
 /** `source` in expressions. */
-export class Source extends Struct implements Record<SourceField, unknown> {
+export class Source extends Struct implements SourceValues {
   override readonly structName: string = 'source'
   override readonly fieldNames = SOURCE_FIELDS
   address: Ip
@@ -80,7 +80,7 @@ export class Source extends Struct implements Record<SourceField, unknown> {
 const DESTINATION_FIELDS: ReadonlySet<string> = new Set(['address', 'port', 'hostname'])
 
 /** `destination` in expressions. */
-export class Destination extends Struct implements Record<DestinationField, unknown> {
+export class Destination extends Struct implements DestinationValues {
   override readonly structName: string = 'destination'
   override readonly fieldNames = DESTINATION_FIELDS
   readonly address: Ip

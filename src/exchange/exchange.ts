@@ -1,9 +1,16 @@
-import type { RequestField, ResponseField, VariableName } from '../cel/stages.ts'
+import type {
+  RequestField,
+  RequestValues,
+  ResponseField,
+  ResponseValues,
+  StageVariables,
+} from '../cel/stages.ts'
 import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
 import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
+import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
@@ -18,6 +25,8 @@ import {
 } from './identity.ts'
 import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
+
+export type { StageVariables } from '../cel/stages.ts'
 
 const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
   'method',
@@ -35,7 +44,7 @@ const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
 ])
 
 /** `request` in expressions. The path is normalised before anybody reads it. */
-export class RequestAttributes extends Struct implements Record<RequestField, unknown> {
+export class RequestAttributes extends Struct implements RequestValues {
   override readonly structName: string = 'request'
   override readonly fieldNames = REQUEST_FIELDS
   readonly method: string
@@ -101,7 +110,7 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
  * `response` in expressions: made when all is over, for the log, or when an answer begins, to ask
  * whether it is one to try again after. Only where one of them reads it.
  */
-export class ResponseAttributes extends Struct implements Record<ResponseField, unknown> {
+export class ResponseAttributes extends Struct implements ResponseValues {
   override readonly structName: string = 'response'
   override readonly fieldNames = RESPONSE_FIELDS
   readonly code: number
@@ -136,7 +145,7 @@ export class ResponseAttributes extends Struct implements Record<ResponseField, 
  * that changes. It is also what expressions read their variables from, so the names of its first
  * fields are theirs.
  */
-export class Exchange implements Record<VariableName, unknown> {
+export class Exchange implements StageVariables {
   readonly source: Source
   readonly destination: Destination
   readonly request: RequestAttributes
@@ -184,8 +193,8 @@ export class Exchange implements Record<VariableName, unknown> {
 
   /** What became of it, for logs and metrics. */
   status = 0
-  /** Who or what made the answer, in a word of the metric's label `reason`. */
-  reason = ''
+  /** Who or what made the answer, in a word of the metric's label `reason`; empty until it is known. */
+  reason: Reason | '' = ''
   /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
   detail = ''
   /** Why an authentication turned it away, where one did. Decision records read it. */

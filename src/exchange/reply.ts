@@ -1,3 +1,4 @@
+import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { HeaderEdit } from './header-edit.ts'
 import { NO_EDIT } from './header-edit.ts'
 
@@ -7,14 +8,14 @@ export interface Reply {
   readonly headers: HeaderEdit
   readonly body: string | Uint8Array
   readonly contentType: string
-  /** Why, in one stable word, for logs and metrics: `no-route`, `authorization`, `rate-limit`. */
-  readonly reason: string
+  /** Why, in one stable word, for logs and metrics. */
+  readonly reason: Reason
   /** More about it, for the log alone. */
   readonly detail?: string
 }
 
 /** A plain answer; what the client reads is the wire's to write in its own protocol. */
-export function reply(status: number, reason: string, body = '', headers = NO_EDIT): Reply {
+export function reply(status: number, reason: Reason, body = '', headers = NO_EDIT): Reply {
   return {
     status,
     reason,

@@ -1,4 +1,4 @@
-import type { ResponseStageField } from '../cel/stages.ts'
+import type { ResponseStageField, ResponseStageValues } from '../cel/stages.ts'
 import { Struct } from '../cel/values/struct.ts'
 import type { Exchange } from './exchange.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
@@ -76,7 +76,7 @@ const FIELDS: ReadonlySet<string> = new Set<ResponseStageField>([
 ])
 
 /** `response` in expressions that run when the head of a response is there. */
-export class DraftAttributes extends Struct implements Record<ResponseStageField, unknown> {
+export class DraftAttributes extends Struct implements ResponseStageValues {
   override readonly structName: string = 'response'
   override readonly fieldNames = FIELDS
   readonly #draft: ResponseDraft

@@ -1,10 +1,10 @@
 import type * as z from 'zod'
 import type { Expression, Stage, Variables } from '../cel/index.ts'
+import type { StageVariables } from '../cel/stages.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Ask } from '../exchange/ask.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
 import type { Decider, Scrutiny } from '../exchange/decision.ts'
-import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { ResponseStep } from '../exchange/response-draft.ts'
@@ -104,6 +104,6 @@ export function definePolicy<S extends z.ZodType>(policy: Policy<S>): Policy {
 }
 
 /** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
-export function variablesOf(exchange: Exchange): Variables {
-  return exchange as unknown as Variables
+export function variablesOf(exchange: StageVariables): Variables {
+  return exchange
 }

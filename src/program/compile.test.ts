@@ -112,8 +112,8 @@ describe('what is invalid fails closed, and the rest serves', () => {
     ],
   })
   for (const [url, expected] of [
-    ['/invalid', '500 invalid-route'],
-    ['/redirect', '500 invalid-route'],
+    ['/invalid', '500 invalid-configuration'],
+    ['/redirect', '500 invalid-configuration'],
     ['/none', '500 no-backend'],
     ['/zero', '500 no-backend'],
     ['/missing', '500 invalid-backend'],

@@ -10,7 +10,7 @@ const KINDS = ['on', 'wait', 'answer', 'late'] as const
 
 function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {
   return kinds.map((kind, index): Step => {
-    const answer = reply(200, String(index))
+    const answer = reply(200, 'direct-response', String(index))
     return () => {
       ran.push(index)
       if (kind === 'on') return undefined
@@ -31,7 +31,7 @@ describe('linked steps do what a loop over them does', () => {
           const ours = linkSteps(stepsOf(kinds, linked))(exchangeOf())
           const plain = runSteps(stepsOf(kinds, looped), exchangeOf())
           assert.equal(ours instanceof Promise, plain instanceof Promise)
-          assert.deepEqual((await ours)?.reason, (await plain)?.reason)
+          assert.deepEqual((await ours)?.body, (await plain)?.body)
           assert.deepEqual(linked, looped)
         }
       }

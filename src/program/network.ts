@@ -1,5 +1,5 @@
 import type { Variables } from '../cel/index.ts'
-import type { Connection } from '../exchange/connection.ts'
+import type { StageVariables } from '../cel/stages.ts'
 import { compileDecision } from '../policies/authorization-decision.ts'
 import type { Effective } from '../reach/effective.ts'
 import { decidesAt, rulesAt } from '../reach/points.ts'
@@ -41,6 +41,6 @@ function nobody(fault: Fault): NetworkDecision {
 }
 
 /** A connection has the variables of its stage as fields, as an exchange has those of its own. */
-function variablesOf(connection: Connection): Variables {
-  return connection as unknown as Variables
+function variablesOf(connection: StageVariables<'connection'>): Variables {
+  return connection
 }

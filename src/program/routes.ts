@@ -68,8 +68,8 @@ export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
   return { name: '', rule: '', attributes, ...answering(500, 'route-too-costly') }
 }
 
-function answering(status: number, reason: string): Omit<RouteProgram, 'name' | 'rule'> {
-  const answer = reply(status, reason)
+function answering(status: number, detail: string): Omit<RouteProgram, 'name' | 'rule'> {
+  const answer = { ...reply(status, 'invalid-configuration'), detail }
   const step: Step = () => answer
   return { ...NOWHERE, steps: [step], run: step, readsBody: false, choose: () => answer }
 }

@@ -1,5 +1,5 @@
 import type { Connection } from '../exchange/connection.ts'
-import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
+import { type Exchange, ResponseAttributes, type StageVariables } from '../exchange/exchange.ts'
 import type { AccessLogProgram } from '../program/program.ts'
 import type { Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
@@ -60,8 +60,8 @@ export function respond(exchange: Exchange, seconds: number): void {
 }
 
 /** An exchange has the variables of expressions as fields; the checker lets no other name pass. */
-export function variablesOf(exchange: Exchange): Variables {
-  return exchange as unknown as Variables
+export function variablesOf(exchange: StageVariables): Variables {
+  return exchange
 }
 
 export function sourceOf({ source }: Pick<Connection, 'source'>): string {

@@ -247,7 +247,7 @@ export class Observing implements AcceptObserver {
     const series = labelled(this.#seriesOf(run), run, seconds)
     const status = STATUS_CLASSES[Math.min(5, Math.trunc(exchange.status / 100))] ?? 'none'
     series.requests
-      .at(exchange.request.method as 'GET', status, exchange.reason as 'upstream')
+      .at(exchange.request.method as 'GET', status, exchange.reason || 'upstream')
       .inc()
     series.duration.at().observe(seconds)
     // Answers of the gateway's own are written whole, and nobody was waited for.

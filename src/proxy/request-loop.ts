@@ -17,13 +17,7 @@ import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { decodeBody, isCoded } from './content-coding.ts'
-import {
-  type Attempted,
-  Delivery,
-  type DeliveryEvents,
-  isReset,
-  type RetryReason,
-} from './delivery.ts'
+import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
 import { KeptBody } from './kept-body.ts'
 import { PolicyDownstream } from './policy-downstream.ts'
 import type { RequestReading } from './port-plan.ts'
@@ -31,6 +25,7 @@ import { writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { idOf } from './request-id.ts'
 import { Run } from './run.ts'
+import { undeliveredReason } from './undelivered-reason.ts'
 
 export type { Observer, Port } from './port.ts'
 
@@ -230,6 +225,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       if (backend.select === undefined) this.#deliver(run, own, own)
       else {
         run.callOut = 'provider'
+        // Any of them may be the one that responds.
+        if (backend.providers?.some(hasWayBack)) this.#policiesOf(run)
         run.selection = backend.select(run.exchange)
         this.select(run, run.selection, own, (provided) => this.#deliver(run, own, provided))
       }
@@ -239,7 +236,9 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   #deliver(run: Run, permit: Permit<'backend'>, first: ForwardPermit): void {
     run.callOut = 'delivery'
     const { route, backend } = run
-    if (!hasWayBack(route) && !hasWayBack(backend)) this.#start(run, permit, first, run.body)
+    const { policies: known } = run
+    if (known === undefined && !hasWayBack(route) && !hasWayBack(backend))
+      this.#start(run, permit, first, run.body)
     else {
       const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
       const most = route?.retry?.mostBody ?? 0
@@ -276,9 +275,16 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     next: (provided: Permit<'provider'>) => void,
   ): void {
     run.callOut = 'provider'
+    const before = run.delivery && run.backend
     this.#when(run, Permit.provider(permit, selection), (provided) => {
-      run.backend = selection.chosen
-      next(provided)
+      const { chosen } = selection
+      run.backend = chosen
+      const isChanged = before?.requestBodies !== undefined || chosen?.requestBodies !== undefined
+      // The body is what the policies of another provider made of it.
+      if (before !== undefined && before !== chosen && isChanged) {
+        run.delivery?.stop()
+        this.#reply(run, { ...reply(503, 'no-backend'), detail: 'changed-body' })
+      } else next(provided)
     })
   }
 
@@ -330,7 +336,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   undelivered(run: Run, status: number, reason: string): void {
     const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
     const headers = isBusy ? RETRY_AFTER : NO_EDIT
-    this.#reply(run, { ...reply(status, wordOf(status, reason), '', headers), detail: reason })
+    this.#reply(run, {
+      ...reply(status, undeliveredReason(status, reason), '', headers),
+      detail: reason,
+    })
   }
 
   mirrorBroke(run: Run, error: unknown): void {
@@ -391,14 +400,4 @@ function hasWayBack(program: WayBack | undefined): boolean {
  */
 function isAnswered(run: Run): boolean {
   return run.isOver || run.downstream.isResponding
-}
-
-/** The word of the metrics for a backend that did not answer. */
-function wordOf(status: number, reason: string): string {
-  if (reason === 'bad-rewrite') return 'invalid-configuration'
-  if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
-  if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'
-  if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
-  if (status === 504) return 'upstream-timeout'
-  return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
 }

@@ -20,7 +20,7 @@ export const IMPORT_TABLE: readonly ImportRow[] = [
   { folders: ['diagnostics', 'protobuf'], mayImport: [] },
   { folders: ['telemetry'], mayImport: ['protobuf'] },
   { folders: ['cel', 'model'], mayImport: ['diagnostics'] },
-  { folders: ['exchange'], mayImport: ['cel', 'model'] },
+  { folders: ['exchange'], mayImport: ['cel', 'model', 'telemetry'] },
   { folders: ['wire'], mayImport: ['exchange', 'telemetry'] },
   { folders: ['upstream'], mayImport: ['wire', 'exchange', 'model', 'telemetry'] },
   {

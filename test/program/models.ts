@@ -182,6 +182,6 @@ export async function outcome(program: Program, asked: Asked = {}, at = 0): Prom
   return reply === undefined ? (backend?.name ?? '') : `${reply.status} ${reply.reason}`
 }
 
-export function headersOf({ headers }: Pick<Reply, 'headers'> = reply(0, '')) {
+export function headersOf({ headers }: Pick<Reply, 'headers'> = reply(200, 'direct-response')) {
   return Object.fromEntries(headers.added)
 }

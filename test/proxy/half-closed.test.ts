@@ -56,7 +56,8 @@ describe('a client that closes its side behind its request', () => {
   }
 
   it('has answers of the gateway and of the backend in turn', async () => {
-    const own = (path: string) => (path === '/own' ? reply(200, 'test', 'hello') : undefined)
+    const own = (path: string) =>
+      path === '/own' ? reply(200, 'direct-response', 'hello') : undefined
     const { gateway } = await through(50, { steps: [({ path }) => own(path)] })
     const all = get('/1') + get('/own') + get('/own') + get('/2') + get('/own')
     const text = await sendAndClose(gateway.port, all)

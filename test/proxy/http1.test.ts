@@ -184,7 +184,9 @@ describe('requests and answers', () => {
     const text = await exchange(gateway.port, head, '100 Continue')
     assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\n$/)
     assert.doesNotMatch(upstream.received[0] ?? '', /expect/)
-    const denied = await startGateway(upstream.port, { steps: [() => reply(403, 'test')] })
+    const denied = await startGateway(upstream.port, {
+      steps: [() => reply(403, 'direct-response')],
+    })
     opened.push(denied)
     assert.match(await exchange(denied.port, head), /^HTTP\/1\.1 403 /)
   })

@@ -22,7 +22,9 @@ describe('how connections of clients end', () => {
 
   before(async () => {
     upstream = await startEcho('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
-    gateway = await startGateway(upstream.port, { steps: [() => reply(200, 'test', LARGE)] })
+    gateway = await startGateway(upstream.port, {
+      steps: [() => reply(200, 'direct-response', LARGE)],
+    })
   })
   after(async () => {
     await gateway.close()
@@ -87,7 +89,7 @@ describe('how connections of clients end', () => {
   it('nor does one of which a policy read the beginning, and then refused', async () => {
     const own = await startGateway(upstream.port, {
       route: { readsBeginning: true },
-      steps: [() => reply(403, 'test', 'no')],
+      steps: [() => reply(403, 'direct-response', 'no')],
     })
     const socket = connect(own.port, '127.0.0.1')
     let text = ''
@@ -103,7 +105,8 @@ describe('how connections of clients end', () => {
   it('a head that never ends is a 408, also behind an answer that was taken late', async () => {
     const own = await startGateway(upstream.port, {
       steps: [
-        ({ request: { path } }) => (path === '/large' ? reply(200, 'test', LARGE) : undefined),
+        ({ request: { path } }) =>
+          path === '/large' ? reply(200, 'direct-response', LARGE) : undefined,
       ],
       limits: { headTimeout: 300 },
     })
@@ -122,7 +125,7 @@ describe('how connections of clients end', () => {
 
   it('an idle connection ends in time, also behind an answer that was taken late', async () => {
     const own = await startGateway(upstream.port, {
-      steps: [() => reply(200, 'test', LARGE)],
+      steps: [() => reply(200, 'direct-response', LARGE)],
       limits: { idle: 300 },
     })
     const socket = connect(own.port, '127.0.0.1')

@@ -50,24 +50,29 @@ export interface Field {
   readonly doc: string
 }
 
+/** Those that attributes have keep their kind, so that `stages.ts` can hold them to their values. */
+export interface Simple<K extends SimpleKind> {
+  readonly kind: K
+}
+
 export const DYN: Type = { kind: 'dyn' }
 export const JSON_VALUE: Type = { kind: 'json' }
 export const NULL: Type = { kind: 'null' }
 export const BOOL: Type = { kind: 'bool' }
-export const INT: Type = { kind: 'int' }
+export const INT: Simple<'int'> = { kind: 'int' }
 export const UINT: Type = { kind: 'uint' }
 export const DOUBLE: Type = { kind: 'double' }
-export const STRING: Type = { kind: 'string' }
-export const BYTES: Type = { kind: 'bytes' }
-export const TIMESTAMP: Type = { kind: 'timestamp' }
-export const DURATION: Type = { kind: 'duration' }
-export const IP: Type = { kind: 'ip' }
+export const STRING: Simple<'string'> = { kind: 'string' }
+export const BYTES: Simple<'bytes'> = { kind: 'bytes' }
+export const TIMESTAMP: Simple<'timestamp'> = { kind: 'timestamp' }
+export const DURATION: Simple<'duration'> = { kind: 'duration' }
+export const IP: Simple<'ip'> = { kind: 'ip' }
 export const CIDR: Type = { kind: 'cidr' }
 export const URL_TYPE: Type = { kind: 'url' }
 export const SEMVER: Type = { kind: 'semver' }
 export const QUANTITY: Type = { kind: 'quantity' }
 
-export function listOf(element: Type): Type {
+export function listOf<E extends Type>(element: E): { readonly kind: 'list'; readonly element: E } {
   return { kind: 'list', element }
 }
 

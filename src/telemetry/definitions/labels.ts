@@ -1,4 +1,4 @@
-import { label } from '../label.ts'
+import { label, type OTHER } from '../label.ts'
 
 // Never a raw path, header, claim or address: their number is not ours to bound.
 
@@ -75,6 +75,9 @@ export const REASON = label('reason', 'who or what made the answer', [
   'expression-failed',
   'internal',
 ])
+
+/** Every reply and every end of a request has one of these. */
+export type Reason = Exclude<(typeof REASON)['values'][number], typeof OTHER>
 
 export const ACTION = label('action', 'the action of the rule', [
   'Allow',
