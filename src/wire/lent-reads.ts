@@ -19,7 +19,11 @@ const MAX_KEPT = 16
 /** Large buffers of one connection whose bytes are on their way. */
 const MAX_LENT = 8
 
+/** Idle connections to backends that have a large buffer, since their last response needed one. */
+const MAX_RESTING = 64
+
 const kept: Buffer[] = []
+let resting = 0
 
 /** Whoever reads. */
 export interface Reader {
@@ -38,11 +42,21 @@ export class LentReads {
   readonly #isShared: boolean
   #buffer: Buffer
   #filled = 0
+  /** Bytes of this message so far, of several where they came together. */
+  #received = 0
+  /** Whether it is one of those that rest with a large buffer. */
+  #isCounted = false
+  #isClosed = false
   readonly #lent: Buffer[] = []
   /** Somebody has bytes of the buffer at hand, and nobody will say when it is free. */
   #isForgotten = false
   /** Set when a body ends: the next read is that of a head. */
   isResting = false
+
+  /** How many rest with a large buffer, of all. */
+  static get resting(): number {
+    return resting
+  }
 
   /** `isShared`: has no small buffer of its own. */
   constructor(isShared = false) {
@@ -62,6 +76,7 @@ export class LentReads {
 
   received(length: number): void {
     this.#filled = length
+    this.#received += length
     const bytes = this.#buffer.subarray(0, length)
     this.#reader?.receive(this.#buffer === SHARED ? Buffer.from(bytes) : bytes)
   }
@@ -71,7 +86,8 @@ export class LentReads {
     const isNeeded = this.isLending && this.#reader?.needsBytes() === true
     const isFull = this.#filled === this.#buffer.length
     const isLarge = this.#buffer.length === LARGE
-    const wantsLarge = !this.isResting && (isFull || isLarge)
+    const wantsLarge = this.isResting ? this.#restsLarge() : isFull || isLarge
+    if (!this.isResting) this.#uncount()
     this.isResting = false
     this.#filled = 0
     if (!isNeeded) this.recover()
@@ -95,12 +111,38 @@ export class LentReads {
     this.#isForgotten = true
   }
 
+  /** The socket is closed; the read that it was closed in may still ask for the next buffer. */
+  close(): void {
+    this.#isClosed = true
+    this.#uncount()
+    this.forget()
+  }
+
   #retire(isNeeded: boolean): void {
     const isForgotten = this.#isForgotten
     this.#isForgotten = false
     if (this.#buffer.length !== LARGE || isForgotten) return
     if (!isNeeded) keep(this.#buffer)
     else if (this.#lent.length < MAX_LENT) this.#lent.push(this.#buffer)
+  }
+
+  /**
+   * Whether the next head is read into a large buffer: a response of this size comes in one read
+   * then, and leaves in one write. Clients are too many for it.
+   */
+  #restsLarge(): boolean {
+    const wasLarge = this.#received > SMALL
+    this.#received = 0
+    this.#uncount()
+    if (!wasLarge || this.#isShared || this.#isClosed || resting >= MAX_RESTING) return false
+    this.#isCounted = true
+    resting++
+    return true
+  }
+
+  #uncount(): void {
+    if (this.#isCounted) resting--
+    this.#isCounted = false
   }
 
   #small(): Buffer {

@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ClientConnection } from '../../src/wire/http1/client-connection.ts'
-import { connectLending } from '../../src/wire/lent-reads.ts'
+import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
 import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
 import { fill } from '../faults/patterns.ts'
 import { fuzz } from './runs.ts'
@@ -41,14 +41,17 @@ const written: fc.Arbitrary<Written> = fc.record({
   pausesAt: fc.constantFrom(0, 100, 50_000),
 })
 
-function messageOf({ seed, length, isChunked }: Written): Buffer {
+function messageOf({ seed, length, isChunked }: Written, isLast: boolean): Buffer {
   const body = fill(seed, 0, length)
+  const close = isLast && seed % 2 === 0 ? 'connection: close\r\n' : ''
   if (!isChunked)
     return Buffer.concat([
-      Buffer.from(`HTTP/1.1 200 OK\r\ncontent-length: ${length}\r\n\r\n`),
+      Buffer.from(`HTTP/1.1 200 OK\r\n${close}content-length: ${length}\r\n\r\n`),
       body,
     ])
-  const parts: Buffer[] = [Buffer.from('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n')]
+  const parts: Buffer[] = [
+    Buffer.from(`HTTP/1.1 200 OK\r\n${close}transfer-encoding: chunked\r\n\r\n`),
+  ]
   for (let at = 0; at < length; ) {
     const size = Math.min(length - at, 1 + ((seed * 7 + at) % 30_000))
     parts.push(Buffer.from(`${size.toString(16)}\r\n`), body.subarray(at, at + size), CRLF)
@@ -137,7 +140,7 @@ describe('buffers that are used again', () => {
       async (responses) => {
         serve = async (socket) => {
           for (const one of responses) {
-            const bytes = messageOf(one)
+            const bytes = messageOf(one, one === responses.at(-1))
             for (let at = 0, i = 0; at < bytes.length; i++) {
               const size = one.pieces[i % one.pieces.length] as number
               // Of very small ones only some, so that it comes to an end.
@@ -167,6 +170,7 @@ describe('buffers that are used again', () => {
           assert.equal(receiver.fault, undefined, `response ${index}`)
           assert.equal(receiver.received, responses[index]?.length)
         }
+        assert.equal(LentReads.resting, 0, 'a closed connection rests no more')
       },
     )
     await fc.assert(property, fuzz(0.05, 40))

@@ -289,7 +289,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     this.#deadlines.remove(this)
     const events = this.#events
     this.#events = undefined
-    this.#reads?.forget()
+    this.#reads?.close()
     this.onClose(this)
     if (events === undefined) return
     this.socket.destroy()
