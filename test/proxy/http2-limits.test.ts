@@ -268,37 +268,6 @@ describe('limits of one connection', () => {
   })
 })
 
-describe('draining', () => {
-  it('streams under way end, new ones do not begin, then the connection closes', async () => {
-    const peer = await startPeer('h1', (request, response) => {
-      setTimeout(() => response.end('late'), request.url === '/slow' ? 600 : 0)
-    })
-    const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1' })
-    opened.push(gateway, peer)
-    const session = sessionTo(gateway)
-    const slow = askHttp2(session, { path: '/slow' })
-    await wait(100)
-    const goodbyes: unknown[] = []
-    session.on('goaway', (code, last) => goodbyes.push([code, last]))
-    for (const own of gateway.sessions) own.drain()
-    assert.equal(String((await slow).body), 'late')
-    // The first is a warning: what the client opened before it came is served as well.
-    assert.deepEqual(goodbyes, [
-      [0, 2 ** 31 - 1],
-      [0, 1],
-    ])
-    await once(session, 'close')
-  })
-
-  it('a connection without streams closes at once', async () => {
-    const { gateway } = await start()
-    const session = sessionTo(gateway)
-    await askHttp2(session, {})
-    for (const own of gateway.sessions) own.drain()
-    await once(session, 'close')
-  })
-})
-
 describe('what must not reach an upstream of HTTP/1.1', () => {
   const base = (path = '/', method = 'GET') =>
     [
@@ -332,7 +301,9 @@ describe('what must not reach an upstream of HTTP/1.1', () => {
     ['two paths', [...base(), [':path', '/evil']]],
     ['a pseudo-header behind a field', [...base().slice(0, 3), ['x-a', '1'], [':path', '/']]],
     ['an unknown pseudo-header', [...base(), [':evil', '1']]],
-    ['the extended CONNECT', [...base('/', 'CONNECT'), [':protocol', 'websocket']]],
+    ['the extended CONNECT of no WebSocket', [...base('/', 'CONNECT'), [':protocol', 'tcp']]],
+    ['the extended CONNECT with an end', [...base('/', 'CONNECT'), [':protocol', 'websocket']]],
+    ['another method with a protocol', [...base(), [':protocol', 'websocket']]],
     [
       'CONNECT',
       [

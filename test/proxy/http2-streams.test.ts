@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { constants } from 'node:http2'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect, constants } from 'node:http2'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import {
@@ -9,14 +10,18 @@ import {
   fieldBlock,
   frame,
   HEADERS,
+  type Http2Gateway,
   RST_STREAM,
   rawHttp2,
   startHttp2Gateway,
 } from './http2-gateway.ts'
-import { startPeer } from './http2-peers.ts'
+import { askHttp2, startPeer } from './http2-peers.ts'
 import { until } from './whole-gateway.ts'
 
 const SETTINGS = 4
+const PING = 6
+const GOAWAY = 7
+const ACK = 1
 const HEAD = [
   [':method', 'GET'],
   [':scheme', 'http'],
@@ -27,7 +32,7 @@ const HEAD = [
 const opened: { close: () => unknown }[] = []
 after(() => opened.forEach((own) => void own.close()))
 
-async function start(limits: { readonly streams: number }) {
+async function start(limits: { readonly streams?: number } = {}) {
   const peer = await startPeer('h1', (request, response) => {
     request.on('error', () => {})
     request.resume()
@@ -36,6 +41,13 @@ async function start(limits: { readonly streams: number }) {
   const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1', limits })
   opened.push(gateway, peer)
   return { gateway }
+}
+
+function sessionTo(gateway: Http2Gateway): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${gateway.port}`)
+  session.on('error', () => {})
+  opened.push({ close: () => session.destroy() })
+  return session
 }
 
 describe('the limit of streams', () => {
@@ -76,7 +88,6 @@ describe('the limit of streams', () => {
         while (held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
           const end = 9 + held.readUIntBE(0, 3)
           const [type = 0, flags = 0] = held.subarray(3, 5)
-          // The limit counts for node:http2 once it is acknowledged.
           if (type === SETTINGS && flags === 0) socket.write(frame(SETTINGS, 1, 0, Buffer.alloc(0)))
           if (type === RST_STREAM) resets.push(held.readUInt32BE(9))
           if ((type === DATA || type === HEADERS) && (flags & END_STREAM) > 0) ended++
@@ -104,4 +115,62 @@ describe('the limit of streams', () => {
       )
     })
   }
+})
+
+describe('draining', () => {
+  it('streams under way end, new ones do not begin, then the connection closes', async () => {
+    const peer = await startPeer('h1', (request, response) => {
+      setTimeout(() => response.end('late'), request.url === '/slow' ? 600 : 0)
+    })
+    const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1' })
+    opened.push(gateway, peer)
+    const session = sessionTo(gateway)
+    const slow = askHttp2(session, { path: '/slow' })
+    await wait(100)
+    const goodbyes: unknown[] = []
+    session.on('goaway', (code, last) => goodbyes.push([code, last]))
+    for (const own of gateway.sessions) own.drain()
+    assert.equal(String((await slow).body), 'late')
+    // The first is a warning: what the client opened before it came is served as well.
+    assert.deepEqual(goodbyes, [
+      [0, 2 ** 31 - 1],
+      [0, 1],
+    ])
+    await once(session, 'close')
+  })
+
+  it('a connection without streams closes at once', async () => {
+    const { gateway } = await start()
+    const session = sessionTo(gateway)
+    await askHttp2(session, {})
+    for (const own of gateway.sessions) own.drain()
+    await once(session, 'close')
+  })
+
+  it('a request that was on its way is served', async () => {
+    const { gateway } = await start()
+    const socket = await rawHttp2(gateway.port)
+    const frames: string[] = []
+    let held = Buffer.alloc(0)
+    socket.on('data', (bytes: Buffer) => {
+      held = Buffer.concat([held, bytes])
+      while (held.length >= 9 && held.length >= 9 + held.readUIntBE(0, 3)) {
+        const payload = held.subarray(9, 9 + held.readUIntBE(0, 3))
+        const [type = 0, id] = [held[3], held.readUInt32BE(5)]
+        held = held.subarray(9 + payload.length)
+        if (type === HEADERS) frames.push(`headers ${id}`)
+        if (type === GOAWAY) frames.push(`goaway ${payload.readUInt32BE(0)}`)
+        if (type !== PING) continue
+        // The warning is read only now: this request was sent before.
+        socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 3, fieldBlock(HEAD)))
+        socket.write(frame(PING, ACK, 0, payload))
+      }
+    })
+    socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
+    await until('a response', () => frames.length === 1)
+    for (const own of gateway.sessions) own.drain()
+    await once(socket, 'close')
+    assert.deepEqual(frames.toSorted(), ['goaway 2147483647', 'goaway 3', 'headers 1', 'headers 3'])
+    assert.ok(frames.indexOf('goaway 3') > frames.indexOf('goaway 2147483647'))
+  })
 })

@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict'
-import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { once } from 'node:events'
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer,
+  type Http2Server,
+  type ServerHttp2Stream,
+} from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { free } from './doorstep.ts'
 import { exchange } from './harness.ts'
-import { CLOSE, frameOf, frameReader } from './websocket-peer.ts'
+import {
+  CLOSE,
+  frameOf,
+  frameReader,
+  startWebSocketPeer,
+  TEXT,
+  type WebSocketPeer,
+} from './websocket-peer.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
 const HANDSHAKE = [
@@ -137,4 +152,88 @@ routes:
       assert.equal(seen.length, before)
     })
   }
+})
+
+describe('WebSocket of a client of HTTP/2', () => {
+  let peer: WebSocketPeer
+  let gateway: WholeGateway
+  let session: ClientHttp2Session
+  let port: number
+
+  before(async () => {
+    peer = await startWebSocketPeer()
+    port = await free()
+    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  backends: [{ host: 127.0.0.1:${peer.port} }]
+  policies:
+    authorization:
+      rules: [{ deny: "request.path == '/denied'" }]
+`)
+    session = connect(`http://127.0.0.1:${port}`)
+    session.on('error', () => {})
+    await once(session, 'remoteSettings')
+  })
+
+  after(async () => {
+    session.destroy()
+    await gateway.stop()
+    peer.close()
+  })
+
+  const open = (path: string) =>
+    session
+      .request({
+        ':method': 'CONNECT',
+        ':protocol': 'websocket',
+        ':path': path,
+        ':authority': 'chat.test',
+        'sec-websocket-version': '13',
+        'sec-websocket-protocol': 'chat',
+      })
+      .on('error', () => {})
+
+  it('is offered', () => assert.equal(session.remoteSettings.enableConnectProtocol, true))
+
+  it('is the handshake of HTTP/1.1 to the backend, and messages go both ways', async () => {
+    const stream = open('/chat?room=1')
+    const [headers] = await once(stream, 'response')
+    assert.equal(headers[':status'], 200)
+    assert.equal(headers['sec-websocket-protocol'], 'chat')
+    assert.equal(headers['sec-websocket-accept'], undefined)
+    const request = peer.requests.at(-1)
+    assert.deepEqual([request?.method, request?.url], ['GET', '/chat?room=1'])
+    assert.equal(request?.headers.upgrade, 'websocket')
+    assert.equal(Buffer.from(String(request?.headers['sec-websocket-key']), 'base64').length, 16)
+    const mask = Buffer.from([1, 2, 3, 4])
+    for (const length of [5, 300_000]) {
+      const message = Buffer.alloc(length, 'm')
+      const answer = Promise.withResolvers<Buffer>()
+      const read = frameReader(({ payload }) => answer.resolve(payload))
+      stream.on('data', read)
+      stream.write(frameOf(TEXT, message, mask))
+      assert.deepEqual(await answer.promise, message)
+      stream.off('data', read)
+    }
+    stream.resume()
+    stream.write(frameOf(CLOSE, Buffer.from([3, 232]), mask))
+    stream.end()
+    await once(stream, 'close')
+    await until('the end of the connection', () => peer.sockets.size === 0)
+  })
+
+  it('a stream that is reset ends the connection to the backend', async () => {
+    const stream = open('/chat')
+    await once(stream, 'response')
+    stream.close(constants.NGHTTP2_CANCEL)
+    await until('the end of the connection', () => peer.sockets.size === 0)
+  })
+
+  it('rules decide first', async () => {
+    const stream = open('/denied')
+    const [headers] = await once(stream, 'response')
+    stream.close()
+    assert.equal(headers[':status'], 403)
+  })
 })

@@ -18,8 +18,8 @@ import {
   WINDOW_UPDATE,
 } from './protocol.ts'
 
-/** Four frames of the usual length, and some room. */
-const ROOM = 66_560
+/** A large read of a backend in eight frames of the usual length, and some room. */
+const ROOM = 131_584
 /** Buffers that are kept for whoever writes next; more are left to the garbage collector. */
 const MOST_KEPT = 16
 /** Up to this much is copied out of a buffer that would otherwise be away for a while. */

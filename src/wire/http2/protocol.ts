@@ -35,6 +35,8 @@ export const MAX_CONCURRENT_STREAMS = 3
 export const INITIAL_WINDOW_SIZE = 4
 export const MAX_FRAME_SIZE = 5
 export const MAX_HEADER_LIST_SIZE = 6
+/** RFC 8441 §3 */
+export const ENABLE_CONNECT_PROTOCOL = 8
 
 /** What a frame begins with. */
 export const FRAME_HEAD = 9

@@ -1,6 +1,7 @@
 // HOT PATH: a request of HTTP/2 on its way into the head that HTTP/1.1 has. Guarded by bench/proxy.ts.
 // Liberties: one buffer for the heads of all connections, of which nothing is kept.
 
+import { randomBytes } from 'node:crypto'
 import { COLON, DEL, IS_TOKEN, LOWER, SLASH, SPACE } from '../http1/ascii.ts'
 import {
   CONNECTION,
@@ -36,7 +37,7 @@ export function readHttp2Request(
   if (block.verdict < 0) return block.verdict
   let verdict = sortFields(block)
   if (verdict > 0 && block.isTooLarge) verdict = refuse('head-too-large')
-  if (verdict > 0) verdict = checkPseudo(block)
+  if (verdict > 0) verdict = checkPseudo(block, endsStream)
   if (verdict < 0) return verdict
   const length = render(block, endsStream)
   const at = readRequestHead(rendered, 0, length, limits, head)
@@ -52,6 +53,7 @@ let method = -1
 let scheme = -1
 let authority = -1
 let path = -1
+let protocol = -1
 let host = -1
 let cookies = 0
 let hasLength = false
@@ -63,6 +65,9 @@ const METHOD = octetsOf(':method')
 const SCHEME = octetsOf(':scheme')
 const AUTHORITY = octetsOf(':authority')
 const PATH = octetsOf(':path')
+const PROTOCOL = octetsOf(':protocol')
+const WEBSOCKET = octetsOf('websocket')
+const WEBSOCKET_KEY = octetsOf('sec-websocket-key')
 const COOKIE = octetsOf('cookie')
 const HTTP = octetsOf('http')
 const HTTPS = octetsOf('https')
@@ -71,7 +76,7 @@ const PROXY_CONNECTION = kindOfName(octetsOf('proxy-connection'), 0, 16)
 
 function sortFields(block: FieldBlock): number {
   const { bytes, count } = block
-  method = scheme = authority = path = host = -1
+  method = scheme = authority = path = protocol = host = -1
   cookies = 0
   hasLength = false
   firstField = count
@@ -86,6 +91,9 @@ function sortFields(block: FieldBlock): number {
     const kind = kindOfName(bytes, from, to)
     if (kind === PLAIN) {
       if (to - from === 6 && areOctets(bytes, from, to, COOKIE)) cookies++
+      // RFC 8441 §5: there is none, and the one that the backend gets is ours.
+      else if (protocol >= 0 && areOctets(bytes, from, to, WEBSOCKET_KEY))
+        return refuse('bad-connection')
     } else if (kind === HOST) {
       if (host >= 0) return refuse('duplicate-host')
       host = i
@@ -109,6 +117,9 @@ function notePseudo(bytes: Buffer, from: number, to: number, index: number): boo
   } else if (areOctets(bytes, from, to, AUTHORITY)) {
     if (authority >= 0) return false
     authority = index
+  } else if (areOctets(bytes, from, to, PROTOCOL)) {
+    if (protocol >= 0) return false
+    protocol = index
   } else return false
   return true
 }
@@ -139,14 +150,19 @@ function hasValue(block: FieldBlock, index: number, octets: Buffer): boolean {
 }
 
 /** RFC 9113 §8.3.1 */
-function checkPseudo(block: FieldBlock): number {
+function checkPseudo(block: FieldBlock, endsStream: boolean): number {
   if (method < 0 || !isToken(block, method)) return refuse('bad-method')
   if (authority >= 0 && host >= 0) {
     const verdict = agreeOnHost(block)
     if (verdict < 0) return verdict
   }
-  // §8.5: what has more is the extended form, which is not offered.
-  if (hasValue(block, method, CONNECT)) return scheme >= 0 || path >= 0 ? refuse('bad-target') : 1
+  const isConnect = hasValue(block, method, CONNECT)
+  // §8.5: what has more is the extended form, and says what for.
+  if (isConnect && protocol < 0) return scheme >= 0 || path >= 0 ? refuse('bad-target') : 1
+  if (protocol >= 0) {
+    const isTunnel = isConnect && !endsStream && !hasLength
+    if (!isTunnel || !hasValue(block, protocol, WEBSOCKET)) return refuse('bad-target')
+  }
   if (scheme < 0 || path < 0 || !isVisible(block, path)) return refuse('bad-target')
   if (!hasValue(block, scheme, HTTP) && !hasValue(block, scheme, HTTPS)) return refuse('bad-target')
   // The absolute form of HTTP/1.1 would be a second authority.
@@ -191,9 +207,10 @@ let end = 0
 const VERSION = octetsOf(' HTTP/1.1\r\n')
 const HOST_NAME = octetsOf('host: ')
 const LINE_END = octetsOf('\r\n')
+const GET = octetsOf('GET')
 const CHUNKED = octetsOf('transfer-encoding: chunked\r\n')
 /** More than everything that is written besides the block's own lines. */
-const BESIDES = 128
+const BESIDES = 256
 
 /** Writes the head of HTTP/1.1; returns its length. */
 function render(block: FieldBlock, endsStream: boolean): number {
@@ -202,7 +219,8 @@ function render(block: FieldBlock, endsStream: boolean): number {
   const most = block.length * 2 + BESIDES
   if (rendered.length < most) rendered = Buffer.allocUnsafeSlow(most * 2)
   end = 0
-  copyValue(block, method)
+  if (protocol >= 0) copy(GET, 0, GET.length)
+  else copyValue(block, method)
   rendered[end++] = SPACE
   if (path >= 0) copyValue(block, path)
   else if (authority >= 0) copyValue(block, authority)
@@ -215,9 +233,19 @@ function render(block: FieldBlock, endsStream: boolean): number {
   }
   copyLines(block)
   if (cookies > 1) joinCookies(block)
-  if (!endsStream && !hasLength) copy(CHUNKED, 0, CHUNKED.length)
+  if (protocol >= 0) copyUpgrade()
+  else if (!endsStream && !hasLength) copy(CHUNKED, 0, CHUNKED.length)
   copy(LINE_END, 0, 2)
   return end
+}
+
+/** RFC 8441 §5: to rules and backends it is the handshake of RFC 6455, which is a GET with a key. */
+function copyUpgrade(): void {
+  const key = randomBytes(16).toString('base64')
+  const lines = octetsOf(
+    `connection: upgrade\r\nupgrade: websocket\r\nsec-websocket-key: ${key}\r\n`,
+  )
+  copy(lines, 0, lines.length)
 }
 
 function copyValue(block: FieldBlock, index: number): void {

@@ -3,7 +3,7 @@
 
 import { type FieldLines, isOfSet, type NameSet } from '../http1/field-lines.ts'
 import { DATE, HIDDEN, TRAILER } from '../http1/field-names.ts'
-import { firstOf, lineOf } from '../http1/fields.ts'
+import { firstOf, hasName, lineOf } from '../http1/fields.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import { dateLine } from '../http1/write.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
@@ -30,6 +30,23 @@ export function encodeResponse(
     // RFC 9110 §8.6: neither an interim response nor 204 has a length; of 205 no content is sent.
     if (!isOpenEnded && head.length >= 0 && status !== 204 && status !== 205)
       encoder.field('content-length', String(head.length))
+  }
+  encodeLines(encoder, lines)
+}
+
+/** What a WebSocket's 101 is in HTTP/2 (RFC 8441 §5): 200, and no answer to a key. */
+export function encodeSwitch(
+  encoder: HpackEncoder,
+  { fields }: ResponseHead,
+  dropped: NameSet,
+  lines: FieldLines,
+): void {
+  encoder.begin()
+  encoder.status(200)
+  for (let i = 0; i < fields.count; i++) {
+    if ((fields.kinds[i] as number) >= HIDDEN || isOfSet(dropped, fields, i)) continue
+    if (hasName(fields, i, 'sec-websocket-accept')) continue
+    encoder.line(fields.text.substring(lineOf(fields, i), lineOf(fields, i + 1) - 2))
   }
   encodeLines(encoder, lines)
 }

@@ -63,6 +63,7 @@ export class ServerStream implements Downstream, Timed {
   #trailers: Fields | undefined = undefined
   #isPaused = false
   #isWhole = false
+  #isTunnel = false
   #isBegun = false
   #isAnswered = false
   #isOver = false
@@ -142,7 +143,7 @@ export class ServerStream implements Downstream, Timed {
 
   resumeBody(): void {
     this.#isPaused = false
-    if (this.#held.length > 0) this.#deliver(this.#held.take())
+    if (this.#held.length > 0 && !this.#awaitsTunnel) this.#deliver(this.#held.take())
     if (this.#isPaused || this.#isGone) return
     this.#returnWindow()
     if (!this.#isOver) this.#awaitClient()
@@ -198,15 +199,26 @@ export class ServerStream implements Downstream, Timed {
     this.#reset(INTERNAL_ERROR, 'aborted')
   }
 
-  /** HTTP/2 has no Upgrade, and extended CONNECT is not offered. */
-  tunnel(): boolean {
-    return false
-  }
-
-  writeTunnel(): boolean {
+  /** Only an extended CONNECT asks for one (RFC 8441). */
+  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
+    if (this.head.upgrade === '' || this.#isOver) return false
+    this.#isBegun = true
+    this.#isTunnel = true
+    this.#isWhole = false
+    this.#sink = sink
+    this.out.tunnel(head, dropped, lines)
+    this.resumeBody()
     return true
   }
-  endTunnel(): void {}
+
+  writeTunnel(bytes: Buffer): boolean {
+    return this.write(bytes)
+  }
+
+  /** Nobody is there any more for what the client may still send. */
+  endTunnel(): void {
+    this.end(undefined, false)
+  }
 
   expire(): void {
     if (this.#isLingering) {
@@ -248,8 +260,14 @@ export class ServerStream implements Downstream, Timed {
       this.#owner.returnWindow(length)
       this.#reset(PROTOCOL_ERROR, 'truncated-body')
     } else if (this.#isOver) this.#discard(length)
-    else if (this.#sink === undefined || this.#isPaused) this.#hold(bytes, from, to)
+    else if (this.#sink === undefined || this.#isPaused || this.#awaitsTunnel)
+      this.#hold(bytes, from, to)
     else this.#deliver(bytes.subarray(from, to))
+  }
+
+  /** What comes before the backend has agreed is not for whoever reads the request. */
+  get #awaitsTunnel(): boolean {
+    return this.head.upgrade !== '' && !this.#isTunnel
   }
 
   /** The client says that this is all. */
@@ -301,7 +319,7 @@ export class ServerStream implements Downstream, Timed {
     this.#owner.returnWindow(length)
     this.#returned += length
     if (sink === undefined || length === 0) return
-    if (this.#received > this.#limits.body) {
+    if (this.#received > this.#limits.body && !this.#isTunnel) {
       this.#unreadable('body-too-large')
       return
     }
@@ -345,14 +363,16 @@ export class ServerStream implements Downstream, Timed {
 
   /**
    * Gives the client time for what is its turn; the upstream has its own deadlines. A stream both
-   * ways may be quiet for as long as it likes: whether the client is there is asked with PING.
+   * ways may be quiet for as long as it likes: whether the client is there is asked with PING. Half
+   * a tunnel may not stay for ever.
    */
   #awaitClient(): void {
     const { bodyTimeout, writeTimeout } = this.#limits
-    const isBothWays = this.#isBegun && this.head.framing === 'chunked'
+    const isBothWays = this.#isTunnel || (this.#isBegun && this.head.framing === 'chunked')
     const isOurTurn = this.#isWhole || this.#sink === undefined || this.#isPaused
     if (this.out.isBlocked) this.deadline = performance.now() + writeTimeout
-    else if (isOurTurn || isBothWays) this.deadline = Number.POSITIVE_INFINITY
+    else if ((isOurTurn || isBothWays) && !(this.#isTunnel && this.hasEnded))
+      this.deadline = Number.POSITIVE_INFINITY
     else this.deadline = performance.now() + bodyTimeout
   }
 

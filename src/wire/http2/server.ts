@@ -17,6 +17,7 @@ import {
 import { PREFACE } from './preface.ts'
 import {
   DEFAULT_WINDOW,
+  ENABLE_CONNECT_PROTOCOL,
   ENHANCE_YOUR_CALM,
   INITIAL_WINDOW_SIZE,
   LARGEST_STREAM,
@@ -69,6 +70,7 @@ export class ServerSession extends ServerFrames implements Timed {
       [INITIAL_WINDOW_SIZE, limits.streamWindow],
       [MAX_FRAME_SIZE, limits.frame],
       [MAX_HEADER_LIST_SIZE, listSizeOf(limits)],
+      [ENABLE_CONNECT_PROTOCOL, 1],
     ])
     const more = limits.connectionWindow - DEFAULT_WINDOW
     if (more > 0) frames.windowUpdate(0, more)

@@ -8,7 +8,7 @@ import type { ResponseHead } from '../http1/response-head.ts'
 import type { FrameOutput } from './frame-output.ts'
 import { type HeaderList, trailerHeaders } from './headers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { encodeReply, encodeResponse } from './response-fields.ts'
+import { encodeReply, encodeResponse, encodeSwitch } from './response-fields.ts'
 
 /** The connection that all streams write to. */
 export interface SharedOutput {
@@ -92,6 +92,13 @@ export class StreamOutput {
     this.#hasBody = framing !== 'none' && status !== 205
     this.#isOpenEnded = framing === 'chunked' || framing === 'close'
     this.#shared.flushLater(this)
+  }
+
+  /** The answer to an extended CONNECT, behind which octets go both ways. */
+  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
+    encodeSwitch(this.#shared.encoder, head, dropped, lines)
+    this.#hasBody = true
+    this.#sendBlock(false)
   }
 
   reply(status: number, lines: FieldLines, bytes: Buffer, isHead: boolean): void {

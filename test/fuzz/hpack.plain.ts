@@ -1,0 +1,111 @@
+import { staticName, staticValue } from '../../src/wire/http2/hpack-static.ts'
+import { encodeHuffman, huffmanLength } from '../../src/wire/http2/huffman.ts'
+
+export type Field = readonly [name: string, value: string]
+
+/** RFC 7541 as it is written: lists of strings, bits as text, an exception for what is no block. */
+export class PlainDecoder {
+  #table: Field[] = []
+  #limit = 4_096
+
+  /** The fields, or undefined where it is no block. */
+  read(bytes: Buffer): readonly Field[] | undefined {
+    try {
+      return this.#read([...bytes])
+    } catch {
+      return undefined
+    }
+  }
+
+  #read(octets: number[]): readonly Field[] {
+    const fields: Field[] = []
+    while (octets.length > 0) {
+      const first = octets[0] as number
+      if ((first & 0x80) === 0x80) fields.push(this.#field(integer(octets, 7)))
+      else if ((first & 0xc0) === 0x40) {
+        const field = this.#literal(octets, 6)
+        fields.push(field)
+        this.#table.unshift(field)
+        this.#evict()
+      } else if ((first & 0xe0) === 0x20) {
+        const limit = integer(octets, 5)
+        if (fields.length > 0 || limit > 4_096) throw new Error('size')
+        this.#limit = limit
+        this.#evict()
+      } else fields.push(this.#literal(octets, 4))
+    }
+    return fields
+  }
+
+  #literal(octets: number[], bits: number): Field {
+    const index = integer(octets, bits)
+    const name = index === 0 ? text(octets) : this.#field(index)[0]
+    return [name, text(octets)]
+  }
+
+  #field(index: number): Field {
+    if (index >= 1 && index <= 61) return [staticName(index), staticValue(index)]
+    const field = this.#table[index - 62]
+    if (field === undefined) throw new Error('index')
+    return field
+  }
+
+  #evict(): void {
+    const size = () =>
+      this.#table.reduce((sum, [name, value]) => sum + name.length + value.length + 32, 0)
+    while (size() > this.#limit) this.#table.pop()
+  }
+}
+
+function next(octets: number[]): number {
+  const octet = octets.shift()
+  if (octet === undefined) throw new Error('end')
+  return octet
+}
+
+/** Numbers that nobody needs are refused: those of more than three octets behind the first. */
+function integer(octets: number[], bits: number): number {
+  const most = 2 ** bits - 1
+  let value = next(octets) & most
+  if (value < most) return value
+  for (let i = 0; i < 3; i++) {
+    const octet = next(octets)
+    value += (octet & 127) * 128 ** i
+    if (octet < 128) return value
+  }
+  throw new Error('integer')
+}
+
+function text(octets: number[]): string {
+  const isCoded = ((octets[0] ?? 0) & 0x80) !== 0
+  const length = integer(octets, 7)
+  if (length > octets.length) throw new Error('text')
+  const own = octets.splice(0, length)
+  return isCoded ? decoded(own) : own.map((octet) => String.fromCharCode(octet)).join('')
+}
+
+/** Each character by its bits. */
+const CODES = new Map<string, string>()
+for (let octet = 0; octet < 256; octet++) {
+  // Eight times the same character ends with a whole octet: an eighth of it is its code.
+  const eight = String.fromCharCode(octet).repeat(8)
+  const code = Buffer.alloc(huffmanLength(eight))
+  encodeHuffman(eight, code, 0)
+  const bits = [...code].map((own) => own.toString(2).padStart(8, '0')).join('')
+  CODES.set(bits.slice(0, bits.length / 8), String.fromCharCode(octet))
+}
+
+function decoded(octets: readonly number[]): string {
+  const bits = octets.map((octet) => octet.toString(2).padStart(8, '0')).join('')
+  let result = ''
+  let code = ''
+  for (const bit of bits) {
+    code += bit
+    const character = CODES.get(code)
+    if (character === undefined) continue
+    result += character
+    code = ''
+  }
+  if (code.length > 7 || code.includes('0')) throw new Error('padding')
+  return result
+}
