@@ -15,8 +15,8 @@ import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
 import { csrf } from './csrf/schema.ts'
-import { directResponse } from './direct-response/schema.ts'
-import { extAuthz } from './ext-authz/schema.ts'
+import { directResponse, plainDirectResponse } from './direct-response/schema.ts'
+import { extAuthz, plainExtAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
 import { frontendTcp } from './frontend-tcp/schema.ts'
 import { frontendTls } from './frontend-tls/schema.ts'
@@ -24,7 +24,7 @@ import { healthCheck } from './health-check/schema.ts'
 import { http } from './http/schema.ts'
 import { jwtAuthentication } from './jwt-authentication/schema.ts'
 import { loadBalancer } from './load-balancer/schema.ts'
-import { localRateLimit } from './local-rate-limit/schema.ts'
+import { localRateLimit, plainRateLimit } from './local-rate-limit/schema.ts'
 import { mcpAuthorization } from './mcp-authorization/schema.ts'
 import { networkAuthorization } from './network-authorization/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
@@ -54,6 +54,8 @@ export interface PolicySchema {
   readonly composes: boolean
   /** The variables by which it says who asks. */
   readonly identifies: readonly IdentityVariable[]
+  /** Without `conditional`, for a kind that may be conditional. */
+  readonly plain?: z.ZodType
   /** The stage of its expressions, where it is not that of the section. */
   readonly stage?: Stage
 }
@@ -87,16 +89,19 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
   authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth']),
-  authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
+  {
+    ...authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz']),
+    plain: plainExtAuthz,
+  },
   define('authorization', BOTH, authorization, { composes: true }),
-  define('localRateLimit', TRAFFIC, localRateLimit),
+  define('localRateLimit', TRAFFIC, localRateLimit, { plain: plainRateLimit }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite),
   define('requestRedirect', TRAFFIC, requestRedirect),
-  define('directResponse', TRAFFIC, directResponse),
+  define('directResponse', TRAFFIC, directResponse, { plain: plainDirectResponse }),
   define('requestMirror', TRAFFIC, requestMirror),
   define('retry', TRAFFIC, retry),
 
@@ -119,7 +124,7 @@ function define(
   kind: string,
   sections: Sections,
   schema: z.ZodType,
-  rest: Partial<Pick<PolicySchema, 'key' | 'aliases' | 'composes' | 'identifies' | 'stage'>> = {},
+  rest: Partial<Omit<PolicySchema, 'kind' | 'sections' | 'schema'>> = {},
 ): PolicySchema {
   // The id makes one definition of it in JSON Schema, however often it is used.
   const known = schema.meta({ ...schema.meta(), id: kind })
@@ -144,9 +149,15 @@ export function policySchema(kind: string): z.ZodType {
   return found.schema
 }
 
+/** The form of a policy without `conditional`. */
+export function plainSchema(kind: string): z.ZodType {
+  return POLICY_SCHEMAS.find((policy) => policy.kind === kind)?.plain ?? policySchema(kind)
+}
+
 export type { Stage } from '../cel/index.ts'
 export { type Found, findAnnotated } from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
+export { appliesAlways } from './conditional.ts'
 export { withoutEffectOnDynamic } from './dynamic-policies.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'

@@ -1,4 +1,4 @@
-import { policySchema } from '../../src/policies/schema.ts'
+import { plainSchema } from '../../src/policies/schema.ts'
 import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
 import {
   atLeastOne,
@@ -19,7 +19,7 @@ function of(
   kind: string,
   replaced: Readonly<Record<string, Structural | undefined>> = {},
 ): Structural {
-  return toStructural(policySchema(kind), replaced)
+  return toStructural(plainSchema(kind), replaced)
 }
 
 /** The block of the specification: one action and its expressions. The short form is for files. */

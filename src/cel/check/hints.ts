@@ -41,8 +41,7 @@ const FUNCTIONS: ReadonlyMap<string, string> = new Map(
     'text.replace(old, new) replaces all of them': 'replaceAll gsub',
     'compare with ==': 'equals eq isEqual',
     "write x == '', or size(x) == 0": 'isEmpty empty',
-    "for a default, write jwt.?team.orValue('none')":
-      'orDefault orElse ifNull nvl',
+    "for a default, write jwt.?team.orValue('none')": 'orDefault orElse ifNull nvl',
     'write semver(text), or semver(text, true) for texts such as v1.2': 'version parseVersion',
     "write quantity('1Gi')": 'parseQuantity bytesize',
     'write url(text)': 'uri parseUrl parseUri',
