@@ -114,6 +114,18 @@ describe('effective: rules that every request satisfies guard nothing', () => {
     })
   }
 
+  it('what a transformation makes is not known, and so guards nothing', async () => {
+    const text = `gateways: { default: { port: 3000 } }
+routes:
+- name: x
+  policies: { transformations: { request: { metadata: { team: "'blue'" } } } }
+  backends:
+  - host: 'a:80'
+    policies: { authorization: { rules: [{ require: "metadata.team == 'blue'" }] } }
+`
+    assert.notEqual((await protections(text))['x'], 'guarded')
+  })
+
   for (const [entries, isGuarded] of [
     ["{ host: 'a:1' }", true],
     ["{ condition: 'request.path == \"/x\"', host: 'a:1' }", false],
