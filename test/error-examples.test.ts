@@ -35,7 +35,9 @@ describe('the examples of the error pages', () => {
     if (example.language !== 'cel') continue
     const stage = STAGES[example.stage ?? 'traffic']
     const said = (text: string) =>
-      compile(text, stage, { expect: BOOL }).diagnostics.map((d) => `${d.severity} ${d.code}`)
+      compile(text, stage, { expect: BOOL, pure: true }).diagnostics.map(
+        (d) => `${d.severity} ${d.code}`,
+      )
 
     if (example.sketch === undefined) {
       it(`${code}: what is wrong says so`, () => {

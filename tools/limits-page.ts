@@ -343,13 +343,20 @@ function nameOf({ of, key }: Setting): string {
   return `\`${PLACES[of] ?? of}.${key}\``
 }
 
+/** The schema and those that it is one of. */
+function formsOf(schema: JsonSchema | undefined): readonly (JsonSchema | undefined)[] {
+  const forms = (schema?.anyOf as JsonSchema[] | undefined) ?? []
+  return [schema, ...forms.flatMap(formsOf)]
+}
+
 /** As it is written in the schema, or undefined where nothing is. */
 export function defaultOf(schema: JsonSchema, { of, key }: Setting): string | undefined {
   let part = of === 'config' ? schema.properties?.['config'] : schema.$defs?.[of]
   for (const name of key.split('.')) {
     const own = part as JsonSchema | undefined
-    const holders = [own, ...((own?.anyOf as JsonSchema[] | undefined) ?? [])]
-    part = holders.map((holder) => holder?.properties?.[name]).find((it) => it !== undefined)
+    part = formsOf(own)
+      .map((holder) => holder?.properties?.[name])
+      .find((it) => it !== undefined)
   }
   if (part === undefined) throw new Error(`the schema has no ${of}.${key}`)
   const value = (part as JsonSchema).default

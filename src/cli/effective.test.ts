@@ -114,6 +114,35 @@ describe('effective: rules that every request satisfies guard nothing', () => {
     })
   }
 
+  it('what a transformation makes is not known, and so guards nothing', async () => {
+    const text = `gateways: { default: { port: 3000 } }
+routes:
+- name: x
+  policies: { transformations: { request: { metadata: { team: "'blue'" } } } }
+  backends:
+  - host: 'a:80'
+    policies: { authorization: { rules: [{ require: "metadata.team == 'blue'" }] } }
+`
+    assert.notEqual((await protections(text))['x'], 'guarded')
+  })
+
+  for (const [entries, isGuarded] of [
+    ["{ host: 'a:1' }", true],
+    ["{ condition: 'request.path == \"/x\"', host: 'a:1' }", false],
+    ["{ condition: 'request.path == \"/x\"', host: 'a:1' }, { host: 'b:1' }", true],
+  ] as const) {
+    it(`a service that is asked by condition: ${entries}`, async () => {
+      const text = `gateways: { default: { port: 3000 } }
+routes:
+- name: x
+  policies: { extAuthz: { conditional: [${entries}] } }
+  backends: [{ host: 'a:80' }]
+`
+      const { code } = await effective(text, '--fail-on-unprotected')
+      assert.equal(code, isGuarded ? 0 : 1)
+    })
+  }
+
   for (const rule of [
     'require: "\'host\' in request.headers"',
     'require: source.port > 0',

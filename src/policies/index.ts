@@ -7,6 +7,7 @@ import { openBasic } from './basic-auth/authenticator.ts'
 import { basicAuth } from './basic-auth/index.ts'
 import { buffer } from './buffer/index.ts'
 import { compression } from './compression/index.ts'
+import { conditionally } from './conditional-policy.ts'
 import { cors } from './cors/index.ts'
 import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
@@ -47,16 +48,16 @@ export const POLICIES: readonly Policy[] = [
   basicAuth,
   apiKey,
   authentication,
-  extAuthz,
+  conditionally(extAuthz, 'unless-false'),
   authorization,
-  localRateLimit,
+  conditionally(localRateLimit, 'unless-false'),
   backendAuth,
   transformations,
   buffer,
   requestHeaders,
   urlRewrite,
   requestRedirect,
-  directResponse,
+  conditionally(directResponse, 'if-true'),
   requestMirror,
   retry,
 ]

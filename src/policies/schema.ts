@@ -15,8 +15,8 @@ import { connect } from './connect/schema.ts'
 import { connectionLimits } from './connection-limits/schema.ts'
 import { cors } from './cors/schema.ts'
 import { csrf } from './csrf/schema.ts'
-import { directResponse } from './direct-response/schema.ts'
-import { bodyShown, extAuthz } from './ext-authz/schema.ts'
+import { directResponse, plainDirectResponse } from './direct-response/schema.ts'
+import { bodyShown, extAuthz, plainExtAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
 import { frontendTcp } from './frontend-tcp/schema.ts'
 import { frontendTls } from './frontend-tls/schema.ts'
@@ -24,7 +24,7 @@ import { healthCheck } from './health-check/schema.ts'
 import { http } from './http/schema.ts'
 import { jwtAuthentication } from './jwt-authentication/schema.ts'
 import { loadBalancer } from './load-balancer/schema.ts'
-import { localRateLimit } from './local-rate-limit/schema.ts'
+import { localRateLimit, plainRateLimit } from './local-rate-limit/schema.ts'
 import { mcpAuthorization } from './mcp-authorization/schema.ts'
 import { networkAuthorization } from './network-authorization/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
@@ -54,6 +54,8 @@ export interface PolicySchema {
   readonly composes: boolean
   /** The variables by which it says who asks. */
   readonly identifies: readonly IdentityVariable[]
+  /** Without `conditional`, for a kind that may be conditional. */
+  readonly plain?: z.ZodType
   /** The stage of its expressions, where it is not that of the section. */
   readonly stage?: Stage
   /** Its value is Allow, Deny and Require rules, which decide at its stage. */
@@ -141,18 +143,25 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     isInline: false,
   }),
   authentication('extAuthz', BOTH, extAuthz, ['extAuth'], ['extauthz'], {
+    plain: plainExtAuthz,
     asksService: true,
     body: bodyShown,
   }),
   define('authorization', BOTH, authorization, { composes: true, hasRules: true, isInline: true }),
-  define('localRateLimit', TRAFFIC, localRateLimit, { countsRequests: true }),
+  define('localRateLimit', TRAFFIC, localRateLimit, {
+    plain: plainRateLimit,
+    countsRequests: true,
+  }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),
   define('requestRedirect', TRAFFIC, requestRedirect, { answers: 'requests' }),
-  define('directResponse', TRAFFIC, directResponse, { answers: 'requests' }),
+  define('directResponse', TRAFFIC, directResponse, {
+    plain: plainDirectResponse,
+    answers: 'requests',
+  }),
   define('requestMirror', TRAFFIC, requestMirror, { isForForwarding: true }),
   define('retry', TRAFFIC, retry, { isForForwarding: true }),
 
@@ -205,10 +214,16 @@ export function policySchema(kind: string): z.ZodType {
   return found.schema
 }
 
+/** The form of a policy without `conditional`. */
+export function plainSchema(kind: string): z.ZodType {
+  return POLICY_SCHEMAS.find((policy) => policy.kind === kind)?.plain ?? policySchema(kind)
+}
+
 export type { Stage } from '../cel/index.ts'
 export type { IdentityVariable } from '../exchange/identity.ts'
 export { type Found, findAnnotated } from './annotations.ts'
 export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
+export { appliesAlways, valuesOf } from './conditional.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
 export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'

@@ -6,7 +6,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached, Section } from '../model/policy.ts'
 import type { Match, Route, RouteRule } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
-import { POLICY_SCHEMAS } from '../policies/schema.ts'
+import { appliesAlways, POLICY_SCHEMAS } from '../policies/schema.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -296,7 +296,8 @@ function guardOf(policy: Attached): Guard {
   if (policy.state === 'invalid') return { ...place, isEnforced: true, isInvalid: true, rules: [] }
   const { rules, mode } = policy.value as Partial<Moded>
   // An authentication that takes everybody turns nobody away.
-  const isEnforced = mode !== 'Audit' && mode !== 'Optional' && mode !== 'Permissive'
+  const isMeant = mode !== 'Audit' && mode !== 'Optional' && mode !== 'Permissive'
+  const isEnforced = isMeant && appliesAlways(policy.value)
   return {
     ...place,
     isEnforced,

@@ -5,7 +5,7 @@ import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import type { Part, Policy } from '../policies/define.ts'
 import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
-import type { BodyNeed } from '../policies/schema.ts'
+import { type BodyNeed, valuesOf } from '../policies/schema.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
 import { type Effective, effectiveAt, NOTHING } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
@@ -201,8 +201,9 @@ function watched(step: Step, tell: (outcome: Outcome) => void): Step {
 function needs(byKind: Effective['byKind'], active: readonly Policy[], need: BodyNeed): boolean {
   for (const { kind } of active) {
     const body = recordOf(kind)?.body as ((value: unknown) => BodyNeed) | undefined
-    if (body !== undefined && byKind.get(kind)?.some(({ value }) => body(value) === need))
-      return true
+    if (body === undefined) continue
+    const values = byKind.get(kind)?.flatMap(({ value }) => valuesOf(value)) ?? []
+    if (values.some((value) => body(value) === need)) return true
   }
   return false
 }

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
+import { appliesAlways } from '../policies/schema.ts'
 import type { Timeout } from '../policies/timeout/schema.ts'
 import { kindsThat } from './kinds.ts'
 
@@ -38,7 +39,8 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const found: Diagnostic[] = []
   const tell = ({ origin }: Attached, message: string, hint: string) =>
     found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })
-  const first = ANSWERS.find((answer) => policies.some(({ kind }) => kind === answer))
+  const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
+  const first = ANSWERS.find((answer) => policies.some((one) => one.kind === answer && isSure(one)))
   for (const policy of policies) {
     const { kind } = policy
     // Whoever must mend it sees then what is left to say.

@@ -1,5 +1,5 @@
 import type { Section } from '../../src/model/policy.ts'
-import { POLICY_SCHEMAS, policySchema } from '../../src/policies/schema.ts'
+import { POLICY_SCHEMAS, plainSchema } from '../../src/policies/schema.ts'
 import { backendRef, matchLabels, objectName, secretKeyRef, secretRef } from './references.ts'
 import {
   atLeastOne,
@@ -34,7 +34,7 @@ function of(
   replaced: Readonly<Record<string, Structural | undefined>> = {},
 ): Structural {
   shaped.add(kind)
-  return toStructural(policySchema(kind), replaced)
+  return toStructural(plainSchema(kind), replaced)
 }
 
 /** The block of the specification: one action and its expressions. The short form is for files. */
@@ -339,7 +339,7 @@ export const BACKEND: Readonly<Record<string, Structural>> = {
 /** The others of a section, as they stand in a file. */
 function plain(section: Section): Readonly<Record<string, Structural>> {
   const own = POLICY_SCHEMAS.filter(({ kind, sections }) => sections[section] && !shaped.has(kind))
-  return Object.fromEntries(own.map(({ kind }) => [kind, toStructural(policySchema(kind))]))
+  return Object.fromEntries(own.map(({ kind }) => [kind, toStructural(plainSchema(kind))]))
 }
 
 export const MCP = object('MCP servers and tools.', { 'authorization!': mcpAuthorization })

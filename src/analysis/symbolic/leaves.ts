@@ -294,12 +294,17 @@ function oneAddress(ip: Ip): Cidr {
 
 /** The chain of names from a variable, where the term is one. */
 export function attributeOf(term: Term): Attribute | undefined {
-  if (term.kind === 'variable') return { steps: [term.name], types: [term.type] }
+  if (term.kind === 'variable') {
+    return COMPUTED.has(term.name) ? undefined : { steps: [term.name], types: [term.type] }
+  }
   if (term.kind !== 'field' || term.access !== 'get') return undefined
   const operand = attributeOf(term.operand)
   if (operand === undefined || !HAS_MEMBERS.has(term.operand.type.kind)) return undefined
   return { steps: [...operand.steps, term.field], types: [...operand.types, term.type] }
 }
+
+/** Made by expressions of the configuration: no client can choose them, and any value may be impossible. */
+const COMPUTED: ReadonlySet<string> = new Set(['metadata'])
 
 /** Types whose members are attributes like any other. */
 const HAS_MEMBERS: ReadonlySet<Type['kind']> = new Set(['struct', 'map', 'json'])

@@ -133,7 +133,7 @@ function isError(v: Traced): v is undefined | typeof ABSENT {
 }
 
 /** Does reading a name of it that is not there mean that it is absent? */
-export function hasMembers(value: Value | undefined): boolean {
+function hasMembers(value: Value | undefined): boolean {
   if (value === undefined || value === null) return false
   return isPlainObject(value) || value instanceof CelMap || value instanceof Struct
 }

@@ -6,6 +6,7 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { originalOf } from '../stand-in.ts'
 import { Answers } from './answers.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
 import type { ExtAuthz } from './schema.ts'
@@ -43,7 +44,7 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
     switch (verdict.kind) {
       case 'allowed':
         applyChanges(exchange, verdict.changes)
-        exchange.identify(policy, 'extauthz', verdict.metadata)
+        exchange.identify(originalOf(policy), 'extauthz', verdict.metadata)
         return undefined
       case 'denied':
         return refuse(exchange, policy, 'denied', verdict.detail, verdict.reply)

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { byteSize, choice, duration, expression, headerName } from '../scalars.ts'
 import { oneOfKeys } from '../shapes.ts'
 import { TARGET_KEYS, targetShape, toTarget } from '../target.ts'
@@ -72,32 +73,44 @@ const failureMode = z
   .prefault('Deny')
   .describe('What happens when the service cannot be asked.')
 
-export const extAuthz = oneOfKeys(
-  z.strictObject({
-    ...targetShape,
-    protocol: protocol.prefault({ grpc: {} }).describe('How the service is asked.'),
-    failureMode,
-    timeout: duration().prefault('10s').describe('How long to wait for an answer.'),
-    includeRequestHeaders: z
-      .array(headerOrPseudo())
-      .max(64)
-      .prefault([])
-      .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),
-    includeRequestBody: body,
-    cache,
-  }),
-  TARGET_KEYS,
-)
-  .transform(({ host, service, backend, ...rest }) => ({
-    target: toTarget({ host, service, backend }),
-    ...rest,
-  }))
+const SHAPE = {
+  ...targetShape,
+  protocol: protocol.prefault({ grpc: {} }).describe('How the service is asked.'),
+  failureMode,
+  timeout: duration().prefault('10s').describe('How long to wait for an answer.'),
+  includeRequestHeaders: z
+    .array(headerOrPseudo())
+    .max(64)
+    .prefault([])
+    .describe('Headers of the request that are sent; none: all over gRPC, few over HTTP.'),
+  includeRequestBody: body,
+  cache,
+}
+
+export const plainExtAuthz = oneOfKeys(z.strictObject(SHAPE), TARGET_KEYS)
+  .transform(withTarget)
   .describe('Asks a service of your own; it fails closed unless told otherwise.')
 
-export type ExtAuthz = z.output<typeof extAuthz>
+const entry = oneOfKeys(z.strictObject({ ...conditionOf(true), ...SHAPE }), TARGET_KEYS).transform(
+  ({ condition, ...rest }) => toEntry(condition, withTarget(rest)),
+)
+
+/** An entry of `conditional` applies unless its condition is false. */
+export const extAuthz = orConditional(plainExtAuthz, entry)
+
+export type ExtAuthz = z.output<typeof plainExtAuthz>
 
 /** The service is shown the body: all of it, unless its beginning is enough. */
 export function bodyShown({ includeRequestBody }: ExtAuthz): 'whole' | 'beginning' | undefined {
   if (includeRequestBody === undefined) return undefined
   return includeRequestBody.allowPartialMessage ? 'beginning' : 'whole'
+}
+
+function withTarget<T extends Parameters<typeof toTarget>[0]>({
+  host,
+  service,
+  backend,
+  ...rest
+}: T) {
+  return { target: toTarget({ host, service, backend }), ...rest }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { conditionOf, orConditional, toEntry } from '../conditional.ts'
 import { choice, duration, expression } from '../scalars.ts'
 import { issue } from '../shapes.ts'
 
@@ -16,90 +17,100 @@ const UNITS = { Seconds: 1000, Minutes: 60_000, Hours: 3_600_000, Days: 86_400_0
 
 const count = () => z.int().min(1).max(1_000_000_000)
 
-const limit = z
-  .strictObject({
-    requests: count().optional().describe('Requests in each `unit`.'),
-    tokens: count()
-      .optional()
-      .describe(
-        'LLM tokens in each `unit`, instead of `requests`. Refused: nothing counts them yet.',
-      ),
-    unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
-      .optional()
-      .describe('What `requests` or `tokens` are counted for.'),
-    burst: count().optional().describe('How many may come at once; as many as in a unit.'),
-    key: expression('any')
-      .optional()
-      .describe(
-        'Counts separately for each value, such as `jwt.sub`; else all together. Requests for which ' +
-          'it has no value, or an error, are counted as one.',
-      ),
-    maxKeys: z
-      .int()
-      .min(1)
-      .max(10_000_000)
-      .prefault(100_000)
-      .describe('How many values are remembered; the longest unused is forgotten first.'),
-    maxTokens: count().optional().describe('The bucket form: how much the bucket holds.'),
-    tokensPerFill: count().optional().describe('The bucket form: how much is added; `maxTokens`.'),
-    fillInterval: duration().optional().describe('The bucket form: how often.'),
-    type: choice('requests', 'tokens')
-      .optional()
-      .describe('The bucket form: what is counted, requests by default.'),
-  })
-  .check(({ value, issues }) => {
-    const { requests, tokens, unit, maxTokens, fillInterval } = value
-    const isBucket = maxTokens !== undefined || fillInterval !== undefined
-    const refuse = (message: string, hint: string, path: string[] = []) =>
-      issues.push(
-        issue(value, message, { rule: path.length === 0 ? 'missing' : 'excludes', hint }, path),
-      )
-    const form = 'write `requests` and `unit`, or `maxTokens` and `fillInterval`'
-    if (isBucket) {
-      const other = (['requests', 'tokens', 'unit', 'burst'] as const).find(
-        (key) => value[key] !== undefined,
-      )
-      if (other !== undefined) refuse(`\`${other}\` is not part of the bucket form`, form, [other])
-      if (maxTokens === undefined) refuse('`maxTokens` is missing', form)
-      if (fillInterval === undefined) refuse('`fillInterval` is missing', form)
-    } else {
-      if (requests === undefined && tokens === undefined) refuse('`requests` is missing', form)
-      else if (requests !== undefined && tokens !== undefined) {
-        const hint = 'make two limits of them'
-        refuse('`requests` and `tokens` exclude each other', hint, ['tokens'])
-      }
-      if (unit === undefined) refuse('`unit` is missing', form)
+const SHAPE = {
+  requests: count().optional().describe('Requests in each `unit`.'),
+  tokens: count()
+    .optional()
+    .describe(
+      'LLM tokens in each `unit`, instead of `requests`. Refused: nothing counts them yet.',
+    ),
+  unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
+    .optional()
+    .describe('What `requests` or `tokens` are counted for.'),
+  burst: count().optional().describe('How many may come at once; as many as in a unit.'),
+  key: expression('any')
+    .optional()
+    .describe(
+      'Counts separately for each value, such as `jwt.sub`; else all together. Requests for which ' +
+        'it has no value, or an error, are counted as one.',
+    ),
+  maxKeys: z
+    .int()
+    .min(1)
+    .max(10_000_000)
+    .prefault(100_000)
+    .describe('How many values are remembered; the longest unused is forgotten first.'),
+  maxTokens: count().optional().describe('The bucket form: how much the bucket holds.'),
+  tokensPerFill: count().optional().describe('The bucket form: how much is added; `maxTokens`.'),
+  fillInterval: duration().optional().describe('The bucket form: how often.'),
+  type: choice('requests', 'tokens')
+    .optional()
+    .describe('The bucket form: what is counted, requests by default.'),
+}
+
+type Written = z.output<z.ZodObject<typeof SHAPE>>
+
+function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
+  const { requests, tokens, unit, maxTokens, fillInterval } = value
+  const isBucket = maxTokens !== undefined || fillInterval !== undefined
+  const refuse = (message: string, hint: string, path: string[] = []) =>
+    issues.push(
+      issue(value, message, { rule: path.length === 0 ? 'missing' : 'excludes', hint }, path),
+    )
+  const form = 'write `requests` and `unit`, or `maxTokens` and `fillInterval`'
+  if (isBucket) {
+    const other = (['requests', 'tokens', 'unit', 'burst'] as const).find(
+      (key) => value[key] !== undefined,
+    )
+    if (other !== undefined) refuse(`\`${other}\` is not part of the bucket form`, form, [other])
+    if (maxTokens === undefined) refuse('`maxTokens` is missing', form)
+    if (fillInterval === undefined) refuse('`fillInterval` is missing', form)
+  } else {
+    if (requests === undefined && tokens === undefined) refuse('`requests` is missing', form)
+    else if (requests !== undefined && tokens !== undefined) {
+      const hint = 'make two limits of them'
+      refuse('`requests` and `tokens` exclude each other', hint, ['tokens'])
     }
-    // Nobody reads the answers of models yet: a limit that never refuses is none.
-    if (tokens !== undefined || (isBucket && value.type === 'tokens')) {
-      const params = { rule: 'unsupported', hint: 'limit `requests`' } as const
-      const path = tokens === undefined ? ['type'] : ['tokens']
-      issues.push(issue(value, 'nothing here counts tokens of models', params, path))
-    }
-  })
-  .transform((value): RateLimit => {
-    const { requests, tokens, unit, burst, key, maxKeys, maxTokens, tokensPerFill } = value
-    const keyed = key === undefined ? { maxKeys } : { key, maxKeys }
-    if (maxTokens !== undefined) {
-      return {
-        ...keyed,
-        type: value.type ?? 'requests',
-        capacity: maxTokens,
-        refill: tokensPerFill ?? maxTokens,
-        interval: value.fillInterval as number,
-      }
-    }
-    const refill = (requests ?? tokens) as number
+    if (unit === undefined) refuse('`unit` is missing', form)
+  }
+  // Nobody reads the answers of models yet: a limit that never refuses is none.
+  if (tokens !== undefined || (isBucket && value.type === 'tokens')) {
+    const params = { rule: 'unsupported', hint: 'limit `requests`' } as const
+    const path = tokens === undefined ? ['type'] : ['tokens']
+    issues.push(issue(value, 'nothing here counts tokens of models', params, path))
+  }
+}
+
+function toLimit(value: Written): RateLimit {
+  const { requests, tokens, unit, burst, key, maxKeys, maxTokens, tokensPerFill } = value
+  const keyed = key === undefined ? { maxKeys } : { key, maxKeys }
+  if (maxTokens !== undefined) {
     return {
       ...keyed,
-      type: requests === undefined ? 'tokens' : 'requests',
-      capacity: burst ?? refill,
-      refill,
-      interval: UNITS[unit as keyof typeof UNITS],
+      type: value.type ?? 'requests',
+      capacity: maxTokens,
+      refill: tokensPerFill ?? maxTokens,
+      interval: value.fillInterval as number,
     }
-  })
+  }
+  const refill = (requests ?? tokens) as number
+  return {
+    ...keyed,
+    type: requests === undefined ? 'tokens' : 'requests',
+    capacity: burst ?? refill,
+    refill,
+    interval: UNITS[unit as keyof typeof UNITS],
+  }
+}
 
-export const localRateLimit = z
+const limit = z.strictObject(SHAPE).check(checkForm).transform(toLimit)
+
+const entry = z
+  .strictObject({ ...conditionOf(true), ...SHAPE })
+  .check(checkForm as never)
+  .transform(({ condition, ...value }) => toEntry(condition, [toLimit(value)]))
+
+export const plainRateLimit = z
   .union([limit, z.array(limit).min(1).max(16)])
   .transform((value): readonly RateLimit[] => (Array.isArray(value) ? value : [value]))
   .describe(
@@ -108,3 +119,6 @@ export const localRateLimit = z
       'What was lent to a worker that crashes counts as used. If the process that counts does not ' +
       'respond within 2 seconds, the request gets 503.',
   )
+
+/** An entry of `conditional` applies unless its condition is false. */
+export const localRateLimit = orConditional(plainRateLimit, entry)

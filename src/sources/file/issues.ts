@@ -115,7 +115,7 @@ function diagnoseUnion(
   const value = valueAt(context.document, path)
   const likely = issue.errors
     .filter((option) => !option.some((one) => one.path.length === 0 && isOfOtherType(one, value)))
-    .toSorted((a, b) => a.length - b.length)
+    .toSorted((a, b) => unknownKeysIn(a) - unknownKeysIn(b) || a.length - b.length)
   const [best] = likely
   if (best !== undefined) {
     const inner = best.map((one) => ({ ...one, path: [...issue.path, ...one.path] }) as Issue)
@@ -130,6 +130,17 @@ function diagnoseUnion(
     return one.code === 'invalid_value' ? one.values.map((value) => typeof value) : []
   })
   return [say(context, path, 'value', wrongType([...new Set(expected)], value))]
+}
+
+/** What a form does not know is more telling than what it misses. */
+function unknownKeysIn(issues: readonly Issue[]): number {
+  return issues.reduce((sum, one) => {
+    if (one.code === 'unrecognized_keys') return sum + one.keys.length
+    if (one.code !== 'invalid_union') return sum
+    const isOther = (inner: Issue) => inner.code === 'invalid_type' && inner.path.length === 0
+    const likely = (one.errors as Issue[][]).filter((inner) => !inner.some(isOther))
+    return sum + (likely.length === 0 ? 0 : Math.min(...likely.map(unknownKeysIn)))
+  }, 0)
 }
 
 function isOfOtherType(issue: Issue, value: unknown): boolean {

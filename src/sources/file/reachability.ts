@@ -1,6 +1,7 @@
 import type { ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { RouteAction } from '../../model/route.ts'
+import { appliesAlways } from '../../policies/schema.ts'
 import { ANSWERS } from '../../reach/overshadowed.ts'
 import { hasPath, type Path } from './document.ts'
 import type { Draft } from './draft.ts'
@@ -62,7 +63,8 @@ function checkAction(
   ...policies: readonly (readonly Attached[])[]
 ): void {
   if (action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)) return
-  if (policies.flat().some(({ kind }) => ANSWERS.includes(kind))) return
+  const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
+  if (policies.flat().some((one) => ANSWERS.includes(one.kind) && isSure(one))) return
   const backends = [...path, 'backends']
   complain(reading, hasPath(reading.document, backends) ? backends : path, {
     code: 'PC0315',

@@ -1,0 +1,60 @@
+import * as z from 'zod'
+import { expression } from './scalars.ts'
+import { issue } from './shapes.ts'
+
+/** A value of a policy, and when it holds. */
+export interface Entry<T = unknown> {
+  /** Absent: always. */
+  readonly condition?: string
+  readonly value: T
+}
+
+/** Several values of a policy, of which the first applies whose condition says so. */
+export interface Conditional<T = unknown> {
+  readonly conditional: readonly Entry<T>[]
+}
+
+export function isConditional(value: unknown): value is Conditional {
+  return typeof value === 'object' && value !== null && 'conditional' in value
+}
+
+/** All values that a policy can have. */
+export function valuesOf(value: unknown): readonly unknown[] {
+  return isConditional(value) ? value.conditional.map((entry) => entry.value) : [value]
+}
+
+/** Does it apply to every request, whichever of its values? */
+export function appliesAlways(value: unknown): boolean {
+  return !isConditional(value) || value.conditional.at(-1)?.condition === undefined
+}
+
+/** The key `condition` of an entry. A policy that keeps somebody out must not depend on chance. */
+export const conditionOf = (guards: boolean) => ({
+  condition: expression(guards ? 'rule' : 'bool')
+    .optional()
+    .describe('When it applies. The last entry may leave it out: then it applies to the rest.'),
+})
+
+/** The policy as it is written alone, or `conditional` with entries. */
+export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(plain: T, entry: E) {
+  const listed = z.strictObject({
+    conditional: z
+      .array(entry)
+      .min(1)
+      .max(64)
+      .check(({ value, issues }) => {
+        const index = value.findIndex(({ condition }) => condition === undefined)
+        if (index < 0 || index === value.length - 1) return
+        const params = { rule: 'missing', hint: 'add `condition`, or move it to the end' } as const
+        const message = 'only the last entry may leave out `condition`: none after it ever applies'
+        issues.push(issue(value, message, params, [index]))
+      })
+      .describe('Several of them: the first applies whose condition says so, if there is any.'),
+  })
+  return z.union([plain, listed]).describe(plain.description ?? '')
+}
+
+/** An entry of what the value is, but for its condition. */
+export function toEntry<T>(condition: string | undefined, value: T): Entry<T> {
+  return condition === undefined ? { value } : { condition, value }
+}

@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { loadText } from '../../src/sources/file/load.ts'
+import { type Governed, governBy, startServer } from './governed.ts'
+
+const opened: { close: () => unknown }[] = []
+afterEach(async () => {
+  for (const own of opened.splice(0)) await own.close()
+})
+
+async function gatewayWith(policies: string): Promise<Governed> {
+  const gateway = await governBy(
+    policies,
+    (own, port, upstream) =>
+      `gateways: { default: { port: ${port} } }\nroutes:\n- name: all\n  policies:\n${own.replace(/^(?=.)/gm, '    ')}\n  backends: [{ host: '127.0.0.1:${upstream}' }]\n`,
+  )
+  opened.push(gateway)
+  return gateway
+}
+
+/** A service that says no to everybody, and counts. */
+async function refusing() {
+  const asked: (string | undefined)[] = []
+  const service = await startServer((request, response) => {
+    asked.push(request.url)
+    response.writeHead(403, {}).end()
+  })
+  opened.push(service)
+  return { ...service, asked }
+}
+
+describe('conditional extAuthz', () => {
+  const policyOf = (port: number, rest = '') => `extAuthz:
+  conditional:
+  - condition: request.headers['x-kind'] == 'checked'
+    host: 127.0.0.1:${port}
+    protocol: { http: {} }
+${rest}`
+
+  for (const [what, headers, status] of [
+    ['where the condition is true, the service is asked', { 'x-kind': 'checked' }, 403],
+    ['where it is false, nobody is', { 'x-kind': 'open' }, 200],
+    ['where it fails, the service is asked: to leave a header out is no way around', {}, 403],
+  ] as const) {
+    it(`${what}: ${status}`, async () => {
+      const service = await refusing()
+      const gateway = await gatewayWith(policyOf(service.port))
+      assert.equal((await gateway.get('/', headers as Record<string, string>)).status, status)
+      assert.equal(service.asked.length, status === 200 ? 0 : 1)
+    })
+  }
+
+  it('the first entry that applies is the only one', async () => {
+    const [one, two] = [await refusing(), await refusing()]
+    const gateway = await gatewayWith(
+      policyOf(one.port, `  - { host: '127.0.0.1:${two.port}', protocol: { http: {} } }\n`),
+    )
+    await gateway.get('/', { 'x-kind': 'checked' })
+    assert.deepEqual([one.asked.length, two.asked.length], [1, 0])
+    assert.equal((await gateway.get('/', { 'x-kind': 'other' })).status, 403)
+    assert.deepEqual([one.asked.length, two.asked.length], [1, 1])
+  })
+
+  it('what it found out is seen by rules of the policy', async () => {
+    const service = await startServer((_, response) => response.end('ok'))
+    opened.push(service)
+    const gateway = await gatewayWith(`extAuthz:
+  conditional:
+  - condition: request.path == '/a'
+    host: 127.0.0.1:${service.port}
+    protocol: { http: { metadata: { who: "'ann'" } } }
+authorization: { rules: [{ allow: "extauthz.who == 'ann'" }] }
+`)
+    assert.equal((await gateway.get('/a')).status, 200)
+    assert.equal((await gateway.get('/b')).status, 403)
+  })
+})
+
+describe('conditional localRateLimit', () => {
+  it('counts each entry by itself, and in doubt', async () => {
+    const gateway = await gatewayWith(`localRateLimit:
+  conditional:
+  - { condition: "request.headers['x-plan'] == 'free'", requests: 1, unit: Hours }
+  - { condition: "request.headers['x-plan'] == 'paid'", requests: 2, unit: Hours }
+`)
+    const ask = async (plan?: string) =>
+      (await gateway.get('/', plan === undefined ? {} : { 'x-plan': plan })).status
+    assert.deepEqual([await ask('paid'), await ask('paid'), await ask('paid')], [200, 200, 429])
+    assert.deepEqual([await ask('free'), await ask('free')], [200, 429])
+    assert.equal(await ask(), 429, 'without a plan it is the first one')
+    assert.deepEqual([await ask('none'), await ask('none'), await ask('none')], [200, 200, 200])
+  })
+})
+
+describe('conditional directResponse', () => {
+  it('responds only where the condition is true', async () => {
+    const gateway = await gatewayWith(`directResponse:
+  conditional:
+  - { condition: "request.headers['x-a'] == '1'", status: 418, body: one }
+  - { condition: "request.path == '/two'", status: 503, bodyExpression: "'at ' + request.path" }
+`)
+    assert.equal((await gateway.get('/', { 'x-a': '1' })).status, 418)
+    assert.equal((await gateway.get('/two')).text, 'at /two')
+    assert.equal((await gateway.get('/', { 'x-a': '2' })).status, 200)
+    assert.equal((await gateway.get('/')).status, 200)
+  })
+})
+
+describe('conditions', () => {
+  const messagesOf = (policies: string) => {
+    const text = `gateways: { default: { port: 8080 } }\nroutes:\n- name: r\n  policies: ${policies}\n  backends: [{ host: 'a:80' }]\n`
+    const { diagnostics } = loadText(text, 'gateway.yaml', { environment: {} }).result
+    return diagnostics.map(({ code, message }) => `${code} ${message}`)
+  }
+
+  for (const [policies, message] of [
+    [
+      "{ extAuthz: { conditional: [{ host: 'a:1' }, { condition: 'request.path == \"/\"', host: 'a:1' }] } }",
+      /only the last entry may leave out/,
+    ],
+    ["{ extAuthz: { conditional: [{ condition: 'random() < 0.5', host: 'a:1' }] } }", /PC0116/],
+    ["{ extAuthz: { conditional: [{ condition: 'nothing', host: 'a:1' }] } }", /PC0103/],
+    ['{ extAuthz: { conditional: [{ condition: \'request.path == "/"\' }] } }', /one of `host`/],
+    [
+      "{ extAuthz: { host: 'a:1', failureMod: Deny, timeou: 1s, cach: {} } }",
+      /unknown key|failureMod/,
+    ],
+    [
+      '{ localRateLimit: { conditional: [{ condition: "true == true", requests: 1 }] } }',
+      /`unit` is missing/,
+    ],
+    ['{ directResponse: { conditional: [{ condition: "1", status: 200 }] } }', /PC0109/],
+  ] as const) {
+    it(`${policies}: ${message.source}`, () => {
+      assert.match(messagesOf(policies).join('\n'), message)
+    })
+  }
+})
