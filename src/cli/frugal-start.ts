@@ -29,10 +29,10 @@ export function endFrugally(): void {
  * For a change of the configuration, which runs once and makes way for traffic: what the compiler
  * made of its code would be ready when it is over, and until then it would take half of a core.
  */
-export async function withoutCompiler(work: () => Promise<void>): Promise<void> {
+export async function withoutCompiler<T>(work: () => Promise<T>): Promise<T> {
   if (isOurs) setFlagsFromString('--no-turbofan')
   try {
-    await work()
+    return await work()
   } finally {
     if (isOurs) setFlagsFromString('--turbofan')
   }

@@ -2,8 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Model } from '../model/model.ts'
+import type { Applied } from '../proxy/gateway.ts'
+import { FileSource } from '../sources/file/file-source.ts'
 import { type Loaded, loadText } from '../sources/file/load.ts'
-import { Reloading } from './reload.ts'
+import { followSource } from './reload.ts'
 
 /** What happens, in words; loads and applications end when they are told to. */
 function watched() {
@@ -13,22 +16,35 @@ function watched() {
     readonly reject: (error: Error) => void
   }[] = []
   const codes = (all: readonly Diagnostic[]) => all.map(({ code }) => code).join()
-  const answer = { isApplied: true, diagnostics: [] as readonly Diagnostic[] }
-  const reloading = new Reloading({
-    file: 'gateway.yaml',
+  const answer: Applied & { error?: Error } = { isApplied: true, diagnostics: [] }
+  const source = new FileSource({
+    main: { path: 'gateway.yaml', stamp: '' },
+    files: [],
+    openWatch: () => ({
+      follow: (files) => happened.push(`follow ${files.length - 1}`),
+      close: () => happened.push('close'),
+    }),
     load: () => {
       happened.push('load')
       return new Promise((resolve, reject) => loads.push({ resolve, reject }))
     },
-    apply: async (model) => {
+  })
+  const options = {
+    apply: async (model: Model) => {
       happened.push(`apply ${model.routes.map(({ name }) => name).join()}`)
+      if (answer.error !== undefined) throw answer.error
       return answer
     },
-    follow: (files) => happened.push(`follow ${files.length}`),
     applied: () => void happened.push('applied'),
-    rejected: (diagnostics) => happened.push(`rejected ${codes(diagnostics)}`),
-  })
-  return { happened, loads, reloading, answer }
+    rejected: (diagnostics: readonly Diagnostic[]) =>
+      void happened.push(`rejected ${codes(diagnostics)}`),
+    broke: (error: unknown) => void happened.push(`broke ${(error as Error).message}`),
+  }
+  const stopping = new AbortController()
+  const over = followSource(source, options, stopping.signal)
+  // What is followed at first is no news.
+  happened.length = 0
+  return { happened, loads, source, answer, stopping, over }
 }
 
 const configuration = (route: string): Loaded =>
@@ -40,18 +56,20 @@ const configuration = (route: string): Loaded =>
 
 describe('reloading', () => {
   it('takes over what is right', async () => {
-    const { happened, loads, reloading } = watched()
-    reloading.ask()
+    const { happened, loads, source } = watched()
+    source.refresh()
+    await turn()
     loads[0]?.resolve(configuration('a'))
     await turn()
     assert.deepEqual(happened, ['load', 'follow 0', 'apply a', 'applied'])
   })
 
   it('what changes while one is read is read after it, once: the last one stays', async () => {
-    const { happened, loads, reloading } = watched()
-    reloading.ask()
-    reloading.ask()
-    reloading.ask()
+    const { happened, loads, source } = watched()
+    source.refresh()
+    await turn()
+    source.refresh()
+    source.refresh()
     await turn()
     assert.deepEqual(happened, ['load'])
     loads[0]?.resolve(configuration('a'))
@@ -66,8 +84,9 @@ describe('reloading', () => {
   })
 
   it('a mistake in the file changes nothing', async () => {
-    const { happened, loads, reloading } = watched()
-    reloading.ask()
+    const { happened, loads, source } = watched()
+    source.refresh()
+    await turn()
     loads[0]?.resolve(configuration('[]'))
     await turn()
     assert.deepEqual(happened, ['load', 'follow 0', 'rejected PC0212'])
@@ -78,8 +97,9 @@ describe('reloading', () => {
     ['comments alone', '# in a moment\n'],
   ] as const) {
     it(`${what} changes nothing: it may be half written`, async () => {
-      const { happened, loads, reloading } = watched()
-      reloading.ask()
+      const { happened, loads, source } = watched()
+      source.refresh()
+      await turn()
       loads[0]?.resolve(loadText(text, 'gateway.yaml', { environment: {} }))
       await turn()
       assert.deepEqual(happened, ['load', 'follow 0', 'rejected PC0223'])
@@ -87,28 +107,32 @@ describe('reloading', () => {
   }
 
   it('no gateway at all is taken over where it is written', async () => {
-    const { happened, loads, reloading } = watched()
-    reloading.ask()
+    const { happened, loads, source } = watched()
+    source.refresh()
+    await turn()
     loads[0]?.resolve(loadText('gateways: {}', 'gateway.yaml', { environment: {} }))
     await turn()
     assert.deepEqual(happened, ['load', 'follow 0', 'apply ', 'applied'])
   })
 
   it('what cannot be put into effect is rejected', async () => {
-    const { happened, loads, reloading, answer } = watched()
-    answer.isApplied = false
-    reloading.ask()
+    const { happened, loads, source, answer } = watched()
+    Object.assign(answer, { isApplied: false })
+    source.refresh()
+    await turn()
     loads[0]?.resolve(configuration('a'))
     await turn()
     assert.deepEqual(happened.slice(2), ['apply a', 'rejected '])
   })
 
   it('a load that fails is told with its code, and the next change is read as usual', async () => {
-    const { happened, loads, reloading } = watched()
-    reloading.ask()
+    const { happened, loads, source } = watched()
+    source.refresh()
+    await turn()
     loads[0]?.reject(new Error('out of memory'))
     await turn()
-    reloading.ask()
+    source.refresh()
+    await turn()
     loads[1]?.resolve(configuration('b'))
     await turn()
     assert.deepEqual(happened, [
@@ -119,5 +143,30 @@ describe('reloading', () => {
       'apply b',
       'applied',
     ])
+  })
+
+  it('what is thrown while a change is applied costs that change alone', async () => {
+    const { happened, loads, source, answer } = watched()
+    answer.error = new Error('a fault')
+    source.refresh()
+    await turn()
+    loads[0]?.resolve(configuration('a'))
+    await turn()
+    delete answer.error
+    source.refresh()
+    await turn()
+    loads[1]?.resolve(configuration('b'))
+    await turn()
+    const told = happened.filter((what) => !/follow|load/.test(what))
+    assert.deepEqual(told, ['apply a', 'broke a fault', 'apply b', 'applied'])
+  })
+
+  it('ends when it is told to, and watches nothing any more', async () => {
+    const { happened, source, stopping, over } = watched()
+    stopping.abort()
+    await over
+    source.refresh()
+    await turn()
+    assert.deepEqual(happened, ['close'])
   })
 })

@@ -19,9 +19,10 @@ import { inSlices, toEnd } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
+import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { stampOf } from '../sources/file/stamp.ts'
-import { FileWatch, type FollowedFile } from '../sources/file/watch.ts'
+import type { FollowedFile } from '../sources/file/watch.ts'
 import {
   configApplied,
   configInfo,
@@ -37,12 +38,12 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { type Fleet, openFleet, openMetrics } from './fleet.ts'
-import { endFrugally } from './frugal-start.ts'
+import { endFrugally, withoutCompiler } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
-import { Reloading } from './reload.ts'
+import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
@@ -178,7 +179,6 @@ async function serveUntilStopped(
   }
   tell(first, [...warnings, ...applied.diagnostics])
   const digests: Digests = { served: firstDigest, rejected: undefined }
-  let newest = firstDigest
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
   const stopped = stopAsked(() => reload())
@@ -210,18 +210,16 @@ async function serveUntilStopped(
   }
 
   const reloads = metrics.counter(configReloads)
-  const reloading = new Reloading({
-    file,
-    load: async () => {
-      const loaded = await loadServable(file, terminal.environment, status.model)
-      newest = loaded.digest
-      return loaded
-    },
+  const source = new FileSource({
+    main,
+    files: named,
+    load: () => withoutCompiler(() => loadServable(file, terminal.environment, status.model)),
+  })
+  const following: ReloadOptions = {
     apply: (model) => apply({ ...model, settings }),
-    follow: (files) => followed(files),
-    applied: async (written, diagnostics) => {
+    applied: async (written, diagnostics, digest) => {
       reloads.at({ outcome: 'applied' }).inc()
-      Object.assign(digests, { served: newest, rejected: undefined })
+      Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, written.settings)
       const model = late.length === 0 ? written : { ...written, settings }
       tell(model, [...diagnostics, ...late])
@@ -229,8 +227,8 @@ async function serveUntilStopped(
       for (const { message } of late) log.warn('config', { file, message })
       await tellHash(model)
     },
-    rejected: (diagnostics) => {
-      Object.assign(digests, { rejected: newest })
+    rejected: (diagnostics, digest) => {
+      Object.assign(digests, { rejected: digest })
       reloads.at({ outcome: 'rejected' }).inc()
       metrics.gauge(configSynchronized).at({}).set(0)
       status = { ...status, diagnostics }
@@ -238,11 +236,11 @@ async function serveUntilStopped(
       const cause = diagnostics.find(({ severity }) => severity === 'error') ?? diagnostics[0]
       log.error('config', { file, outcome: 'rejected', error: cause?.message })
     },
-  })
-  reload = () => reloading.ask()
-  const watch = new FileWatch(reload)
-  const followed = (files: Loaded['files']) => watch.follow([main, ...files])
-  followed(named)
+    broke: (error, digest) => following.rejected([brokenOff(file, error)], digest),
+  }
+  reload = () => source.refresh()
+  const stopping = new AbortController()
+  void followSource(source, following, stopping.signal).catch(broke)
   void tellHash(first).then(endFrugally)
 
   log.info('portcullis', {
@@ -258,7 +256,7 @@ async function serveUntilStopped(
   await new Promise((done) => setTimeout(done, settings.drain.least))
   await fleet.drain()
   await records?.close()
-  watch.close()
+  stopping.abort()
   linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()

@@ -1,0 +1,73 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { refusal } from '../../diagnostics/result.ts'
+import type { Source, Update } from '../source.ts'
+import type { Loaded } from './load.ts'
+import { FileWatch, type FollowedFile } from './watch.ts'
+
+export interface FileSourceOptions {
+  readonly main: FollowedFile
+  /** Named by what was read first. */
+  readonly files: readonly FollowedFile[]
+  readonly load: () => Promise<Loaded>
+  readonly openWatch?: (changed: () => void) => Pick<FileWatch, 'follow' | 'close'>
+}
+
+/** A file and the files that it names, also those that a file that is rejected names. */
+export class FileSource implements Source {
+  readonly #options: FileSourceOptions
+  #isAsked = false
+  #wake = () => {}
+
+  constructor(options: FileSourceOptions) {
+    this.#options = options
+  }
+
+  refresh(): void {
+    this.#isAsked = true
+    this.#wake()
+  }
+
+  async *watch(signal: AbortSignal): AsyncGenerator<Update, void> {
+    const { main, files, openWatch = (changed) => new FileWatch(changed) } = this.#options
+    const watch = openWatch(() => this.refresh())
+    signal.addEventListener('abort', () => this.#wake(), { once: true })
+    const follow = (named: readonly FollowedFile[]) => watch.follow([main, ...named])
+    try {
+      follow(files)
+      for (;;) {
+        while (!this.#isAsked && !signal.aborted) {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve
+          })
+        }
+        if (signal.aborted) return
+        this.#isAsked = false
+        yield await this.#read(follow)
+      }
+    } finally {
+      watch.close()
+    }
+  }
+
+  async #read(follow: (files: Loaded['files']) => void): Promise<Update> {
+    try {
+      const { result, files, digest } = await this.#options.load()
+      follow(files)
+      return { result, digest }
+    } catch (error) {
+      return { result: refusal([brokenOff(this.#options.main.path, error)]) }
+    }
+  }
+}
+
+/** What is said where reading or applying a file threw. */
+export function brokenOff(file: string, error: unknown): Diagnostic {
+  const problem = error instanceof Error ? error.message : String(error)
+  return {
+    code: 'PC0404',
+    severity: 'error',
+    message: `the configuration could not be read to its end: ${problem}`,
+    origin: { kind: 'file', file, line: 1, column: 1 },
+    hint: 'the gateway keeps the previous configuration',
+  }
+}
