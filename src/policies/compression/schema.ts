@@ -17,7 +17,9 @@ export const compression = z
       .min(1)
       .max(3)
       .prefault(['zstd', 'br', 'gzip'])
-      .describe('Encodings to offer. If the client accepts several equally, the first one is used.'),
+      .describe(
+        'Encodings to offer. If the client accepts several equally, the first one is used.',
+      ),
     minBytes: byteSize()
       .prefault(1024)
       .describe('Responses with a shorter Content-Length are not compressed.'),
