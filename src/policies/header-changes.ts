@@ -27,7 +27,7 @@ const OWN: Readonly<Record<string, string>> = {
   upgrade: 'the gateway manages connections itself',
 }
 
-const fieldName = () =>
+export const fieldName = () =>
   headerName().check(({ value, issues }) => {
     const hint = OWN[value.toLowerCase()]
     if (hint === undefined) return

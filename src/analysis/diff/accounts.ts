@@ -221,7 +221,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   ),
   // Rules read the request as it came, whatever is sent on.
   requestHeaders: nothing('add', 'set', 'remove'),
-  responseHeaders: nothing('add', 'set', 'remove'),
+  responseHeaders: nothing('add', 'set', 'remove', 'compute'),
   urlRewrite: nothing('authority', 'path'),
   // What was decided about a request is decided before its body is held.
   buffer: nothing('request', 'response'),
