@@ -1,4 +1,9 @@
-import type { DestinationValues, SourceValues } from '../cel/stages.ts'
+import type {
+  DestinationField,
+  DestinationValues,
+  SourceField,
+  SourceValues,
+} from '../cel/stages.ts'
 import type { Ip } from '../cel/values/ip.ts'
 import { Struct } from '../cel/values/struct.ts'
 
@@ -12,7 +17,7 @@ export interface ClientCertificate {
   readonly fingerprint: string
 }
 
-const SOURCE_FIELDS: ReadonlySet<string> = new Set([
+const SOURCE_FIELDS: ReadonlySet<string> = new Set<SourceField>([
   'address',
   'port',
   'rawAddress',
@@ -77,7 +82,11 @@ export class Source extends Struct implements SourceValues {
   }
 }
 
-const DESTINATION_FIELDS: ReadonlySet<string> = new Set(['address', 'port', 'hostname'])
+const DESTINATION_FIELDS: ReadonlySet<string> = new Set<DestinationField>([
+  'address',
+  'port',
+  'hostname',
+])
 
 /** `destination` in expressions. */
 export class Destination extends Struct implements DestinationValues {

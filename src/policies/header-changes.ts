@@ -27,7 +27,7 @@ export const MANAGED_HEADERS: Readonly<Record<string, string>> = {
   upgrade: 'the gateway manages connections itself',
 }
 
-const fieldName = () =>
+export const fieldName = () =>
   headerName().check(({ value, issues }) => {
     const hint = MANAGED_HEADERS[value.toLowerCase()]
     if (hint === undefined) return

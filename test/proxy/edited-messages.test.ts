@@ -27,6 +27,15 @@ routes:
     requestHeaderModifier: { set: { x-user: nobody }, remove: [x-role] }
     authorization: { rules: [{ deny: "string(request.body) == 'forbidden'" }] }
   backends: [{ host: 127.0.0.1:${upstream.port} }]
+- name: computed
+  matches: [{ path: { pathPrefix: /computed } }]
+  policies:
+    responseHeaders:
+      set: { x-missing: static }
+      compute:
+        x-seen: "string(response.code) + ' ' + request.method + ' ' + string(size(response.body))"
+        x-missing: response.headers['x-none']
+  backends: [{ host: 127.0.0.1:${upstream.port} }]
 - name: rest
   policies:
     requestHeaderModifier: { set: { x-user: nobody }, remove: [x-role] }
@@ -52,6 +61,15 @@ routes:
       assert.equal(body, '1\r\na\r\n0\r\nx-sum: 1\r\n\r\n')
     })
   }
+
+  it('may depend on the response', async () => {
+    const text = await exchange(
+      port,
+      'GET /computed HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n',
+    )
+    assert.match(text, /x-seen: 200 GET 2\r\n/)
+    assert.doesNotMatch(text, /x-missing/)
+  })
 
   it('holds for trailers of an answer, and for what is said before it', async () => {
     const text = await exchange(

@@ -221,7 +221,7 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   ),
   // Rules read the request as it came, whatever is sent on.
   requestHeaders: nothing('add', 'set', 'remove'),
-  responseHeaders: nothing('add', 'set', 'remove'),
+  responseHeaders: nothing('add', 'set', 'remove', 'compute'),
   urlRewrite: nothing('authority', 'path'),
   // Rules read the request as it came, but for metadata, which those of backends may read.
   transformations: {
