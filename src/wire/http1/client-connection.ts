@@ -83,6 +83,8 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     this.#interim = 0
     this.#timeout = timeout
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
+    // What there is of the body already leaves with the head.
+    if (hasBody) corkForNow(this.socket)
     return this.socket.write(head, 'latin1')
   }
 
@@ -295,4 +297,14 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     this.socket.destroy()
     events.failed(reason, this.#isUntouched && reason !== 'timeout')
   }
+}
+
+/** Until all that runs now is over. */
+function corkForNow(socket: Socket): void {
+  socket.cork()
+  process.nextTick(uncork, socket)
+}
+
+function uncork(socket: Socket): void {
+  socket.uncork()
 }
