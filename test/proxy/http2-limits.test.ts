@@ -235,6 +235,16 @@ describe('limits of one connection', () => {
     assert.equal(gateway.counts.get('no-preface'), 1)
   })
 
+  it('a head that does not become whole ends the connection', async () => {
+    const { gateway } = await start({ headTimeout: 300 }, '')
+    const socket = await rawHttp2(gateway.port)
+    socket.write(frame(HEADERS, END_HEADERS | END_STREAM, 1, fieldBlock(HEAD)))
+    socket.write(frame(HEADERS, END_STREAM, 3, fieldBlock(HEAD)))
+    socket.resume()
+    await once(socket, 'close')
+    assert.equal(gateway.counts.get('no-preface'), 1)
+  })
+
   it('a client that no longer answers is let go', async () => {
     const { gateway } = await start({ pingInterval: 300, pingTimeout: 500 }, '')
     const socket = await rawHttp2(gateway.port)

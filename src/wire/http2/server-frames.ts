@@ -262,6 +262,11 @@ export abstract class ServerFrames
     return true
   }
 
+  /** The stream whose head has begun and is not whole, or 0. */
+  protected get unfinishedHead(): number {
+    return this.#blocks.stream
+  }
+
   /** Whether anything but a part of a header block or the first SETTINGS may come now. */
   #isInOrder(): boolean {
     return this.isGreeted && this.#blocks.isWhole

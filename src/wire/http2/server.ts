@@ -50,6 +50,9 @@ export class ServerSession extends ServerFrames implements Timed {
   #prefaced = 0
   #isClosed = false
   #leavingSince = 0
+  /** The head that is waited for, and since when. */
+  #awaited = 0
+  #awaitedSince = 0
   #isLeft = false
 
   constructor(
@@ -120,6 +123,10 @@ export class ServerSession extends ServerFrames implements Timed {
     }
     this.guard.settle()
     if (this.isOver) return
+    if (this.#isHeadLate(now)) {
+      this.#close('no-preface')
+      return
+    }
     if (this.#leavingSince > 0 && now - this.#leavingSince >= PERIOD) this.#leave()
     if (this.streams.size === 0) this.#checkIdle(now)
     else this.#checkAlive(now)
@@ -175,6 +182,16 @@ export class ServerSession extends ServerFrames implements Timed {
   protected emptied(): void {
     this.#idleSince = performance.now()
     if (this.#isLeft) this.#end()
+  }
+
+  /** Until a head is whole, nothing else can come on the connection. */
+  #isHeadLate(now: number): boolean {
+    const { unfinishedHead } = this
+    if (unfinishedHead === 0 || unfinishedHead !== this.#awaited) {
+      this.#awaited = unfinishedHead
+      this.#awaitedSince = now
+    }
+    return unfinishedHead !== 0 && now - this.#awaitedSince > this.limits.headTimeout
   }
 
   #checkIdle(now: number): void {
