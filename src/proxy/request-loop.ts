@@ -236,25 +236,16 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   #deliver(run: Run, permit: Permit<'backend'>, first: ForwardPermit): void {
     run.callOut = 'delivery'
     const { route, backend } = run
-    const { policies: known } = run
-    if (known === undefined && !hasWayBack(route) && !hasWayBack(backend))
-      this.#start(run, permit, first, run.body)
-    else {
-      const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
-      const most = route?.retry?.mostBody ?? 0
-      const policies = this.#policiesOf(run)
-      policies.transform(parts, run.body, most, (body) => this.#start(run, permit, first, body))
+    if (run.policies === undefined && !hasWayBack(route) && !hasWayBack(backend)) {
+      run.delivery = new Delivery(run, permit, this, run.body)
+      run.delivery.start(first)
+      return
     }
-  }
-
-  #start(
-    run: Run,
-    permit: Permit<'backend'>,
-    first: ForwardPermit,
-    body: KeptBody | undefined,
-  ): void {
-    run.delivery = new Delivery(run, permit, this, body)
-    run.delivery.start(first)
+    const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
+    this.#policiesOf(run).transform(parts, run.body, route?.retry?.mostBody ?? 0, (body) => {
+      run.delivery = new Delivery(run, permit, this, body)
+      run.delivery.start(first)
+    })
   }
 
   /** What stands between the request and its client, from now on. */

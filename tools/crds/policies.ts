@@ -27,7 +27,7 @@ export const ELSEWHERE: readonly string[] = [
 ]
 
 /** Kinds that have a shape or a name of their own in Kubernetes. */
-const shaped = new Set(ELSEWHERE)
+const shaped = new Set([...ELSEWHERE, 'transformations'])
 
 function of(
   kind: string,

@@ -5,7 +5,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'a2a',
   'ai',
   'backendTunnel',
-  'buffer',
   'delay',
   'extProc',
   'guardrails',
