@@ -61,7 +61,7 @@ export interface PolicySchema {
   /** Its value is Allow, Deny and Require rules, which decide at its stage. */
   readonly hasRules: boolean
   /** What it answers by itself, so that nothing of it goes on: every request, or preflights. */
-  readonly answers?: 'requests' | 'preflights'
+  readonly repliesTo?: 'requests' | 'preflights'
   /** Whether it does nothing for a request that does not go on to a backend. */
   readonly isForForwarding: boolean
   /** It asks a service, which may say anything, once for a request. */
@@ -134,7 +134,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
 
   define('compression', TRAFFIC, compression),
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
-  define('cors', TRAFFIC, cors, { answers: 'preflights', isInline: true }),
+  define('cors', TRAFFIC, cors, { repliesTo: 'preflights', isInline: true }),
   define('csrf', TRAFFIC, csrf),
   authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
@@ -157,10 +157,10 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('buffer', TRAFFIC, buffer),
   define('requestHeaders', BOTH, requestHeaders, { aliases: ['requestHeaderModifier'] }),
   define('urlRewrite', TRAFFIC, urlRewrite, { isForForwarding: true }),
-  define('requestRedirect', TRAFFIC, requestRedirect, { answers: 'requests' }),
+  define('requestRedirect', TRAFFIC, requestRedirect, { repliesTo: 'requests' }),
   define('directResponse', TRAFFIC, directResponse, {
     plain: plainDirectResponse,
-    answers: 'requests',
+    repliesTo: 'requests',
   }),
   define('requestMirror', TRAFFIC, requestMirror, { isForForwarding: true }),
   define('retry', TRAFFIC, retry, { isForForwarding: true }),

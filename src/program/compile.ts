@@ -81,7 +81,7 @@ function* compileStepwise(
   }
 }
 
-const PREFLIGHTS = kindsThat(({ answers }) => answers === 'preflights')
+const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
 function* compileListener(
   compilation: Compilation,

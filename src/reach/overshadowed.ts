@@ -6,7 +6,7 @@ import type { Timeout } from '../policies/timeout/schema.ts'
 import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
-export const ANSWERS: readonly string[] = [...kindsThat(({ answers }) => answers === 'requests')]
+export const ANSWERS: readonly string[] = [...kindsThat(({ repliesTo }) => repliesTo === 'requests')]
 /** What is only for requests that go on to a backend. */
 const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 

@@ -260,7 +260,7 @@ function oddity(
 function answersPreflights({ where }: Entry): boolean {
   const { gateway, listener, route, rule } = where
   return [gateway, listener, route, rule].some((level) =>
-    level?.policies.some(({ kind }) => recordOf(kind)?.answers === 'preflights'),
+    level?.policies.some(({ kind }) => recordOf(kind)?.repliesTo === 'preflights'),
   )
 }
 
