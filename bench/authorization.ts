@@ -235,12 +235,12 @@ function target(
   what: string,
   own: number | undefined,
   other: number | undefined,
-  most: number,
+  max: number,
 ): Target[] {
   if (own === undefined || other === undefined) return []
   const measured = own / other
   return [
-    { what, wanted: `≤ ${most.toFixed(2)} x`, measured: ratio(measured), met: measured <= most },
+    { what, wanted: `≤ ${max.toFixed(2)} x`, measured: ratio(measured), met: measured <= max },
   ]
 }
 

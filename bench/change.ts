@@ -4,7 +4,7 @@ import { success } from '../src/diagnostics/result.ts'
 import { freezeModel } from '../src/model/freeze.ts'
 import type { Model } from '../src/model/model.ts'
 import { reconcile } from '../src/model/reconcile.ts'
-import { inSlices, toEnd } from '../src/model/steps.ts'
+import { runCooperatively, runToCompletion } from '../src/model/steps.ts'
 import { versionOfModel } from '../src/model/version.ts'
 import { Gateway } from '../src/proxy/gateway.ts'
 import { loadText } from '../src/sources/file/load.ts'
@@ -79,20 +79,22 @@ async function measure(hostnames: (n: number) => readonly string[]): Promise<rea
   })
   let served = first
   const times: Times[] = []
-  toEnd(unservable(file, success(first, [])))
+  runToCompletion(unservable(file, success(first, [])))
   await gateway.apply(first)
-  toEnd(versionOfModel(first))
+  runToCompletion(versionOfModel(first))
   for (let round = 0; round < ROUNDS; round++) {
     const written = text((round * 97) % ROUTES, round)
     const own: Partial<Times> = {}
     const read = await timed(own, 'reading', () => load(written, file))
     // What reading threw away is not charged to what comes after it.
     collect()
-    const model = await timed(own, 'comparing', () => toEnd(reconcile(served, read)))
-    await timed(own, 'checking', () => toEnd(unservable(file, success(model, []), served)))
+    const model = await timed(own, 'comparing', () => runToCompletion(reconcile(served, read)))
+    await timed(own, 'checking', () =>
+      runToCompletion(unservable(file, success(model, []), served)),
+    )
     const { isApplied } = await timed(own, 'applying', () => gateway.apply(model))
     if (!isApplied) throw new Error('the change was not applied')
-    await timed(own, 'hashing', () => inSlices(rest(model), () => performance.now()))
+    await timed(own, 'hashing', () => runCooperatively(rest(model), () => performance.now()))
     served = model
     if (round >= WARM) times.push(own as Times)
   }

@@ -1,13 +1,13 @@
 import { compile, compileRules, type Rule, STAGES, type Variables } from '../src/cel/index.ts'
-import { NO_SCRUTINY, type Scrutiny } from '../src/exchange/decision.ts'
+import { type DecisionSampler, NO_SAMPLER } from '../src/exchange/decision.ts'
 import type { Exchange } from '../src/exchange/exchange.ts'
 import type { ValidPolicy } from '../src/model/policy.ts'
 import type { Authorization } from '../src/policies/authorization-rules.ts'
 import { compileProgram } from '../src/program/compile.ts'
 import type { ListenerProgram, RouteProgram } from '../src/program/program.ts'
+import { MeteredSampler } from '../src/proxy/decision-sampler.ts'
 import { Decisions } from '../src/proxy/decisions.ts'
-import type { Run } from '../src/proxy/run.ts'
-import { DecisionScrutiny } from '../src/proxy/scrutiny.ts'
+import type { RequestState } from '../src/proxy/request-state.ts'
 import { createLogger } from '../src/telemetry/log.ts'
 import { createMetrics } from '../src/telemetry/metrics.ts'
 import { exchangeOf } from '../test/fuzz/exchanges.ts'
@@ -72,15 +72,15 @@ async function allowPath() {
       return { action: 'Allow', expression }
     }),
   )
-  const counted = scrutiny(0)
+  const counted = sampler(0)
   const all = [
     contender('a boolean alone', (times) => {
       for (let i = 0; i < times; i++) if (rules.decide(variables)) sink.count++
     }),
-    deciding('told to nobody', routeOf(size, NO_SCRUTINY), exchange),
+    deciding('told to nobody', routeOf(size, NO_SAMPLER), exchange),
     deciding('counted', routeOf(size, counted), exchange),
     deciding('counted, with a block in audit mode', routeOf(size, counted, true), exchange),
-    deciding('counted, 1 % recorded', routeOf(size, scrutiny(0.01)), exchange),
+    deciding('counted, 1 % recorded', routeOf(size, sampler(0.01)), exchange),
   ]
   const figures = await interleave(all)
   const cost = (name: string) => figures.get(name)?.p10 ?? Number.NaN
@@ -101,13 +101,13 @@ async function denials() {
     metrics,
     log: createLogger({ format: 'text', level: 'off', write: () => {} }),
   })
-  const spent: Scrutiny = { ...scrutiny(0), ...NO_SCRUTINY, search: () => undefined }
+  const spent: DecisionSampler = { ...sampler(0), ...NO_SAMPLER, search: () => undefined }
   const nameOf = (size: number, isStorm: boolean) => `${size} ${isStorm ? 'storm' : 'searched'}`
   const all = SIZES.flatMap((size) =>
     [false, true].map((isStorm) => {
-      const route = routeOf(size, isStorm ? spent : NO_SCRUTINY)
+      const route = routeOf(size, isStorm ? spent : NO_SAMPLER)
       const listener = { gateway: 'default', listener: { name: 'http' } } as ListenerProgram
-      const run = { exchange, listener, route, backend: undefined } as unknown as Run
+      const run = { exchange, listener, route, backend: undefined } as unknown as RequestState
       return contender(nameOf(size, isStorm), (times) => {
         for (let i = 0; i < times; i++) {
           exchange.decisions = []
@@ -132,8 +132,8 @@ async function denials() {
   return { cost, table }
 }
 
-function scrutiny(share: number): Scrutiny {
-  return new DecisionScrutiny(createMetrics(), share)
+function sampler(share: number): DecisionSampler {
+  return new MeteredSampler(createMetrics(), share)
 }
 
 function exchangeFor(sub: string): Exchange {
@@ -151,7 +151,7 @@ function deciding(name: string, route: RouteProgram, exchange: Exchange) {
   })
 }
 
-function routeOf(size: number, own: Scrutiny, isAudited = false): RouteProgram {
+function routeOf(size: number, own: DecisionSampler, isAudited = false): RouteProgram {
   const origin = { kind: 'object', object: 'bench', field: '' } as const
   const block = (mode: Authorization['mode'], policy: string): ValidPolicy<Authorization> => ({
     state: 'valid',
@@ -170,7 +170,7 @@ function routeOf(size: number, own: Scrutiny, isAudited = false): RouteProgram {
     },
   })
   const policies = [block('Enforce', 'own'), ...(isAudited ? [block('Audit', 'next')] : [])]
-  const services = Object.assign(new TestServices(), { scrutiny: own })
+  const services = Object.assign(new TestServices(), { sampler: own })
   const program = compileProgram(modelOf({ routes: [{ policies }] }), undefined, services)
   const route = program.listeners[0]?.match(exchangeFor('user-7'))
   if (route === undefined) throw new Error('there is no route')

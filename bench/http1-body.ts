@@ -18,7 +18,7 @@ export async function http1Body(): Promise<Report> {
       reading('as wire', bytes, true),
     ])
     const cost = (name: string) => nanoseconds(figures.get(name)?.p10 ?? Number.NaN)
-    rows.push([`${count} of ${size} octets`, cost('data'), cost('as wire')])
+    rows.push([`${count} of ${size} bytes`, cost('data'), cost('as wire')])
   }
   return {
     intro: ['CPU time for one segment with a whole chunked body, no sockets; the p10 of slices.'],

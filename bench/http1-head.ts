@@ -29,7 +29,7 @@ export async function http1Head(): Promise<Report> {
   return {
     intro: [
       'CPU time of reading and writing heads, no sockets; slices of about 2 ms, contenders in turn;',
-      'the p10 of the slices is shown. Every reader has looked at each octet and made strings of the',
+      'the p10 of the slices is shown. Every reader has looked at each byte and made strings of the',
       'path, the host and one field; ours has understood framing, connection and target besides.',
     ],
     tables: [reading.table, passing],
@@ -88,7 +88,7 @@ async function benchPassing(): Promise<Table> {
       rotating(`request ${name}`, heads, requestAs({})),
       rotating(`request ${name}, two fields changed`, heads, requestAs({ dropped, lines })),
     ]),
-    rotating(`response, ${RESPONSES[0]?.length} octets`, RESPONSES, responseAs),
+    rotating(`response, ${RESPONSES[0]?.length} bytes`, RESPONSES, responseAs),
   ]
   const figures = await interleave(contenders)
   return {

@@ -15,14 +15,14 @@ interface Form {
   readonly asked: (n: number) => { readonly host?: string; readonly url: string }
 }
 
-const NOTHING = { headers: [], query: [] }
+const NO_CONDITIONS = { headers: [], query: [] }
 
 const FORMS: readonly Form[] = [
   {
     name: 'exact paths',
     route: (n) => ({
       hostnames: [],
-      match: { ...NOTHING, path: { kind: 'exact', value: `/api/v1/service-${n}/items` } },
+      match: { ...NO_CONDITIONS, path: { kind: 'exact', value: `/api/v1/service-${n}/items` } },
     }),
     asked: (n) => ({ url: `/api/v1/service-${n}/items` }),
   },
@@ -30,7 +30,7 @@ const FORMS: readonly Form[] = [
     name: 'prefixes',
     route: (n) => ({
       hostnames: [],
-      match: { ...NOTHING, path: { kind: 'prefix', value: `/api/v1/service-${n}` } },
+      match: { ...NO_CONDITIONS, path: { kind: 'prefix', value: `/api/v1/service-${n}` } },
     }),
     asked: (n) => ({ url: `/api/v1/service-${n}/items/42` }),
   },
@@ -38,7 +38,7 @@ const FORMS: readonly Form[] = [
     name: 'hosts',
     route: (n) => ({
       hostnames: [`app-${n}.example.com`],
-      match: { ...NOTHING, path: { kind: 'prefix', value: '/' } },
+      match: { ...NO_CONDITIONS, path: { kind: 'prefix', value: '/' } },
     }),
     asked: (n) => ({ host: `app-${n}.example.com`, url: '/items/42' }),
   },
@@ -46,7 +46,7 @@ const FORMS: readonly Form[] = [
     name: 'wildcard hosts with a prefix',
     route: (n) => ({
       hostnames: [`*.tenant-${n}.example.com`],
-      match: { ...NOTHING, path: { kind: 'prefix', value: `/app-${n}` } },
+      match: { ...NO_CONDITIONS, path: { kind: 'prefix', value: `/app-${n}` } },
     }),
     asked: (n) => ({ host: `www.tenant-${n}.example.com`, url: `/app-${n}/items` }),
   },
@@ -151,7 +151,7 @@ function compileTime(): number {
           name: '',
           origin,
           policies: [],
-          matches: [{ ...NOTHING, path: { kind: 'prefix', value: `/service-${n}` } }],
+          matches: [{ ...NO_CONDITIONS, path: { kind: 'prefix', value: `/service-${n}` } }],
           action: {
             kind: 'forward',
             backends: [{ backend: `backend-${n}`, weight: 1, policies: [] }],

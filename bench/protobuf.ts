@@ -1,6 +1,6 @@
 import { create, fromBinary, type MessageInitShape, toBinary } from '@bufbuild/protobuf'
 import type { Exchange } from '../src/exchange/exchange.ts'
-import { type Asked, grpcQuestion, readGrpcAnswer } from '../src/policies/ext-authz/grpc.ts'
+import { type Asked, grpcQuestion, readGrpcResponse } from '../src/policies/ext-authz/grpc.ts'
 import { decode } from '../src/protobuf/decode.ts'
 import {
   CheckResponseSchema,
@@ -209,7 +209,7 @@ function checks(): readonly Contender[] {
   const answer = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
   return [
     each('a CheckRequest', () => grpcQuestion(EXCHANGE, ASKED, 1000).body.length),
-    each('a verdict from a CheckResponse', () => readGrpcAnswer(answer).kind.length),
+    each('a verdict from a CheckResponse', () => readGrpcResponse(answer).kind.length),
     each('a CheckResponse, decoded strictly', () => size(decode(CheckResponseSchema, response))),
     each('a CheckResponse, decoded', () => size(fromBinary(CheckResponseSchema, response))),
   ]

@@ -92,7 +92,7 @@ interface Target {
 
 interface Found {
   readonly name: string
-  readonly octets: number
+  readonly bytes: number
   readonly status: number
   readonly typicalCost: number
   readonly worst: number
@@ -124,13 +124,13 @@ async function measure(target: Target): Promise<Found> {
   }
   agent.destroy()
   const base = typical(plain)
-  const octets =
+  const bytes =
     Buffer.byteLength(attack.body ?? '') +
     Object.values(attack.headers ?? {}).reduce((sum, value) => sum + value.length, 0) +
     (attack.claims === undefined ? 0 : token.length)
   return {
     name: attack.name,
-    octets,
+    bytes,
     status,
     typicalCost: typical(ruled) - base,
     worst: Math.max(...ruled) - base,
@@ -194,7 +194,7 @@ function reportOf(found: readonly Found[]): Report {
     intro: [
       'CPU time of all threads of a gateway with one worker for one request, less that of the same',
       'request to a route without rules: what the rules, their explanation and their record cost',
-      `beyond reading the octets. ${ROUNDS} requests of each, one after another; the target is the lower`,
+      `beyond reading the bytes. ${ROUNDS} requests of each, one after another; the target is the lower`,
       'quartile of each, since the highest of so few holds a collection of garbage or a function',
       'compiled anew; the last column is the highest without rules, counted from the same base.',
     ],
@@ -209,10 +209,10 @@ function reportOf(found: readonly Found[]): Report {
     tables: [
       {
         title: 'What attacks cost',
-        columns: ['attack', 'octets', 'answer', 'typical', 'highest', 'without rules'],
-        rows: found.map(({ name, octets, status, typicalCost, worst: highest, worstPlain }) => [
+        columns: ['attack', 'bytes', 'answer', 'typical', 'highest', 'without rules'],
+        rows: found.map(({ name, bytes, status, typicalCost, worst: highest, worstPlain }) => [
           name,
-          octets.toLocaleString('en-US'),
+          bytes.toLocaleString('en-US'),
           String(status),
           shown(typicalCost),
           shown(highest),

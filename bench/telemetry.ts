@@ -17,7 +17,7 @@ import { nanoseconds, type Report, type Table, type Target } from './report.ts'
 export async function telemetry(): Promise<Report> {
   const perRequest = await measure([...counting(), ...logging(), ...tracing()])
   const scrapes = await measure(await scraping())
-  const cost = (name: string) => perRequest.get(name) ?? NOTHING
+  const cost = (name: string) => perRequest.get(name) ?? NO_COST
   return {
     intro: [
       'CPU time of one call (p10) and what it allocates. A request is counted by a series that it',
@@ -29,7 +29,7 @@ export async function telemetry(): Promise<Report> {
       target('histogram: observe, classic', cost(CLASSIC).time, 50),
       target('access log record, text', cost(TEXT).time, 3000),
       target('access log record, JSON', cost(JSON_FORM).time, 3000),
-      target('scrape of 2,000 counters, text', (scrapes.get(SCRAPE) ?? NOTHING).time, 5_000_000),
+      target('scrape of 2,000 counters, text', (scrapes.get(SCRAPE) ?? NO_COST).time, 5_000_000),
     ],
     tables: [table('One request', perRequest), table('One scrape', scrapes)],
   }
@@ -47,7 +47,7 @@ interface Cost {
   readonly bytes: number
 }
 
-const NOTHING: Cost = { time: Number.NaN, bytes: Number.NaN }
+const NO_COST: Cost = { time: Number.NaN, bytes: Number.NaN }
 
 async function measure(contenders: readonly Contender[]): Promise<ReadonlyMap<string, Cost>> {
   const figures = await interleave(contenders)
@@ -82,12 +82,12 @@ function size(bytes: number): string {
     : `${(bytes / 2 ** 20).toFixed(1)} MiB`
 }
 
-function target(what: string, measured: number, most: number): Target {
+function target(what: string, measured: number, max: number): Target {
   return {
     what,
-    wanted: `≤ ${nanoseconds(most)}`,
+    wanted: `≤ ${nanoseconds(max)}`,
     measured: nanoseconds(measured),
-    met: measured <= most,
+    met: measured <= max,
   }
 }
 

@@ -3,7 +3,7 @@ import type { Exchange } from '../src/exchange/exchange.ts'
 import type { Backend } from '../src/model/backend.ts'
 import type { Attached } from '../src/model/policy.ts'
 import type { Attempt, Choice, Cluster } from '../src/upstream/cluster.ts'
-import { openCluster, type Surroundings } from '../src/upstream/clusters.ts'
+import { type ClusterDeps, openCluster } from '../src/upstream/clusters.ts'
 import type { Dial } from '../src/upstream/connect.ts'
 import { Resolver } from '../src/upstream/dns.ts'
 import { systemNames } from '../src/upstream/name-source.ts'
@@ -20,7 +20,7 @@ const OVER: Attempt = { outcome: 'answered', status: 200, duration: 1 }
 /** What choosing an endpoint costs a request, the account of it included. */
 export async function upstream(): Promise<Report> {
   const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
-  const around: Surroundings = {
+  const around: ClusterDeps = {
     settings: {
       connectTimeout: 1_000,
       idleTimeout: 1_000,
@@ -104,7 +104,7 @@ async function pooled(deadlines: Deadlines): Promise<Contender> {
     setImmediate(() => opened(new Socket(), ''))
     return { cancel: () => {} }
   }
-  const pool = new Pool(dial, { idleTimeout: 1e9, connectTimeout: 1e9, most: 8 }, deadlines)
+  const pool = new Pool(dial, { idleTimeout: 1e9, connectTimeout: 1e9, max: 8 }, deadlines)
   const connections = await Promise.all(
     Array.from({ length: 8 }, () => {
       return new Promise<ClientConnection>((connected, unconnected) => {
@@ -121,12 +121,12 @@ async function pooled(deadlines: Deadlines): Promise<Contender> {
   })
 }
 
-function target(name: string, most: number, figure: Figure | undefined): Target {
+function target(name: string, max: number, figure: Figure | undefined): Target {
   const measured = figure?.p10 ?? Number.NaN
   return {
     what: `${name}, ${ENDPOINTS} endpoints`,
-    wanted: `< ${most} ns`,
+    wanted: `< ${max} ns`,
     measured: nanoseconds(measured),
-    met: measured < most,
+    met: measured < max,
   }
 }

@@ -13,10 +13,10 @@ const page = limitsPage.generate('').get('docs/reference/limits.md') ?? ''
 describe('the page of limits', () => {
   it('has every key of frontendHttp that is a limit', () => {
     const part = schema.$defs?.['frontendHttp'] as JsonSchema
-    const told = SETTINGS.filter(({ of }) => of === 'frontendHttp').map(({ key }) => key)
+    const reported = SETTINGS.filter(({ of }) => of === 'frontendHttp').map(({ key }) => key)
     const keys = Object.keys(part.properties ?? {})
     assert.deepEqual(
-      keys.filter((key) => !told.includes(key) && !NO_LIMITS.includes(key)),
+      keys.filter((key) => !reported.includes(key) && !NO_LIMITS.includes(key)),
       [],
     )
   })
@@ -50,7 +50,7 @@ describe('what holds where nothing is set', () => {
     return {
       http: plan?.http,
       http2: plan?.http2,
-      mostBody: plan?.mostBody,
+      maxBody: plan?.maxBody,
       longest: plan?.longest,
       tls: plan?.tls.handshakeTimeout,
       keepalive: [plan?.keepalive.enabled, plan?.keepalive.time],

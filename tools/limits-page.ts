@@ -1,11 +1,11 @@
-import { MOST_BODIES } from '../src/proxy/body-room.ts'
+import { MAX_BODIES } from '../src/proxy/body-room.ts'
 import { DEFAULT_TIMEOUT } from '../src/proxy/delivery.ts'
-import { MOST_WAITING } from '../src/proxy/mirror.ts'
+import { MAX_WAITING } from '../src/proxy/mirror.ts'
 import { LONGEST_TARGET, STREAM_IDLE } from '../src/proxy/port-plan.ts'
 import { fileJsonSchema, type JsonSchema } from '../src/sources/file/json-schema.ts'
 import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
-import { HALF_CLOSED } from '../src/wire/http1/parting.ts'
-import { MOST_INTERIM } from '../src/wire/http1/response-head.ts'
+import { HALF_CLOSED } from '../src/wire/http1/close-grace.ts'
+import { MAX_INTERIM } from '../src/wire/http1/response-head.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
 import type { Generator } from './generated.ts'
 
@@ -81,25 +81,25 @@ const REQUESTS: readonly Setting[] = [
       happens: `${REFUSED} 503 with \`Retry-After\`: as many as make up for the delay, half of them at twice the limit. \`0s\`: never.`,
     },
   ),
-  setting('frontendHttp', 'maxHeadSize', 'octets of the head of a request', {
+  setting('frontendHttp', 'maxHeadSize', 'bytes of the head of a request', {
     happens: `${REFUSED} 431, the connection closes.`,
   }),
   setting('frontendHttp', 'http1MaxHeaders', 'headers of a request', {
     happens: `${REFUSED} 431, the connection closes.`,
   }),
-  setting('frontendHttp', 'maxBodySize', 'octets of the body of a request', {
+  setting('frontendHttp', 'maxBodySize', 'bytes of the body of a request', {
     happens: `${REFUSED} 413 as soon as it is known; what is left of the body is not read, and the backend never gets a whole one.`,
     otherwise: 'none: bodies are passed on as they come, and not kept',
   }),
   setting(
     'frontendHttp',
     'maxBufferSize',
-    'octets of a body that are kept for a rule that reads it',
+    'bytes of a body that are kept for a rule that reads it',
     {
       happens: `${REFUSED} 413: a rule that cannot read the body could not guard against it. For the access log alone, \`request.body\` is not set.`,
     },
   ),
-  setting('frontendHttp', 'maxJsonSize', 'octets of JSON that an expression reads', {
+  setting('frontendHttp', 'maxJsonSize', 'bytes of JSON that an expression reads', {
     happens:
       'A Deny rule that reads it denies, and no other rule matches; see [Expressions](expressions.md#limits).',
   }),
@@ -131,16 +131,16 @@ const HTTP2: readonly Setting[] = [
         'The connection closes with ENHANCE_YOUR_CALM, or with INTERNAL_ERROR where they come faster than they can be counted.',
     },
   ),
-  setting('frontendHttp', 'http2WindowSize', 'octets of one body that a client may send ahead', {
+  setting('frontendHttp', 'http2WindowSize', 'bytes of one body that a client may send ahead', {
     happens: 'The client waits.',
   }),
   setting('frontendHttp', 'http2ConnectionWindowSize', 'the same for all bodies of a connection', {
     happens: 'The client waits.',
   }),
-  setting('frontendHttp', 'http2FrameSize', 'octets of a frame', {
+  setting('frontendHttp', 'http2FrameSize', 'bytes of a frame', {
     happens: 'The connection closes with FRAME_SIZE_ERROR.',
   }),
-  setting('frontendHttp', 'http2MaxHeaderSize', 'octets of the head of a request', {
+  setting('frontendHttp', 'http2MaxHeaderSize', 'bytes of the head of a request', {
     happens: `${REFUSED} 431, or the stream is reset.`,
     otherwise: 'as `maxHeadSize`',
   }),
@@ -195,7 +195,7 @@ const BACKENDS: readonly Setting[] = [
   setting('http', 'maxResponseHeaders', "headers of a backend's response", {
     happens: 'The client gets 502; `detail` is `too-many-headers`.',
   }),
-  setting('retry', 'maxBodyBytes', 'octets of a body that are kept so that it can be sent again', {
+  setting('retry', 'maxBodyBytes', 'bytes of a body that are kept so that it can be sent again', {
     happens: 'A request with a longer body is not tried again.',
   }),
   setting('localRateLimit', 'maxKeys', 'keys that a rate limit remembers', {
@@ -213,27 +213,27 @@ const BACKENDS: readonly Setting[] = [
 ]
 
 const FIXED: readonly (readonly [string, string, string])[] = [
-  ['octets of the target in a request line', number(LONGEST_TARGET), `${REFUSED} 414.`],
-  ['octets of chunk extensions in a body', number(BODY_LIMITS.extensions), `${REFUSED} 400.`],
-  ['octets of a trailer section', number(BODY_LIMITS.trailers), `${REFUSED} 431.`],
+  ['bytes of the target in a request line', number(LONGEST_TARGET), `${REFUSED} 414.`],
+  ['bytes of chunk extensions in a body', number(BODY_LIMITS.extensions), `${REFUSED} 400.`],
+  ['bytes of a trailer section', number(BODY_LIMITS.trailers), `${REFUSED} 431.`],
   ['fields of a trailer section', number(BODY_LIMITS.trailerFields), `${REFUSED} 431.`],
   [
-    'octets of all bodies that rules of one process wait for',
-    `${MOST_BODIES} times \`maxBufferSize\``,
+    'bytes of all bodies that rules of one process wait for',
+    `${MAX_BODIES} times \`maxBufferSize\``,
     `${REFUSED} 503 with \`Retry-After\`, the connection closes.`,
   ],
   [
     'interim answers (`103`) of a backend before one answer',
-    number(MOST_INTERIM),
+    number(MAX_INTERIM),
     `${REFUSED} 502.`,
   ],
   [
-    'time without an octet of its answer for a client that closed its side behind its request',
+    'time without a byte of its answer for a client that closed its side behind its request',
     `${HALF_CLOSED / 1_000}s`,
     'The connection is closed, and the backend is let go.',
   ],
   [
-    'octets in a second on an HTTP/2 connection that are neither head nor body',
+    'bytes in a second on an HTTP/2 connection that are neither head nor body',
     `${number(HTTP2_LIMITS.overhead.perSecond)}; ${number(HTTP2_LIMITS.overhead.burst)} at once`,
     'The connection closes with ENHANCE_YOUR_CALM.',
   ],
@@ -243,12 +243,12 @@ const FIXED: readonly (readonly [string, string, string])[] = [
     'The stream is refused.',
   ],
   [
-    'octets that wait for a mirror that is slow',
-    number(MOST_WAITING),
+    'bytes that wait for a mirror that is slow',
+    number(MAX_WAITING),
     'The mirror gets no more of this request.',
   ],
   [
-    'time without an octet on a TCP or TLS listener',
+    'time without a byte on a TCP or TLS listener',
     seconds(STREAM_IDLE),
     'The connection is closed.',
   ],
@@ -267,7 +267,7 @@ const DECISIONS: readonly Setting[] = [
   setting('config', 'decisions.keep', 'records that one process keeps in memory', {
     happens: 'The oldest one is forgotten.',
   }),
-  setting('config', 'decisions.file.maxSize', 'octets of a file of records', {
+  setting('config', 'decisions.file.maxSize', 'bytes of a file of records', {
     happens: 'It is closed, and another begun.',
   }),
   setting('config', 'decisions.file.maxFiles', 'full files of records', {

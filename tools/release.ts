@@ -122,7 +122,7 @@ const COMMON = {
   bundle: true,
   platform: 'node',
   target: 'node26',
-  // One octet for each character, also in memory.
+  // One byte for each character, also in memory.
   charset: 'ascii',
   // Not minified: a stack trace that a user sends can be read without a map.
   legalComments: 'none',

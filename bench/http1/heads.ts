@@ -23,7 +23,7 @@ export const REQUESTS: ReadonlyMap<string, readonly Buffer[]> = new Map(
     ] as const
   ).map(([name, lines, token]) => {
     const heads = Array.from({ length: 16 }, (_, i) => requestHead(i, lines, token))
-    return [`${name}, ${heads[0]?.length} octets`, heads]
+    return [`${name}, ${heads[0]?.length} bytes`, heads]
   }),
 )
 

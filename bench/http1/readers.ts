@@ -5,7 +5,7 @@ import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
 
 /*
- * Ways to read a head. Each looks at every octet, as a strict reader must, and answers how long
+ * Ways to read a head. Each looks at every byte, as a strict reader must, and answers how long
  * the path, the host and one field are, so that all have made these three strings.
  */
 export type Reader = (bytes: Buffer) => number
@@ -57,7 +57,7 @@ export function patterns(bytes: Buffer): number {
 
 const offsets = new Int32Array(400)
 
-/** Octet by octet, and each string decoded when it is asked for. */
+/** Byte by byte, and each string decoded when it is asked for. */
 export function decodedOnDemand(bytes: Buffer): number {
   const target = bytes.indexOf(32) + 1
   let count = 0
@@ -68,8 +68,8 @@ export function decodedOnDemand(bytes: Buffer): number {
     offsets[count + 1] = at
     at++
     for (;;) {
-      const octet = bytes[at] as number
-      if (octet < 32 ? octet !== 9 : octet === 127) break
+      const byte = bytes[at] as number
+      if (byte < 32 ? byte !== 9 : byte === 127) break
       at++
     }
     offsets[count + 2] = at

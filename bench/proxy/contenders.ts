@@ -165,11 +165,11 @@ export async function reachable(port: number, started: Started, patience = 10_00
 function takes(port: number): Promise<boolean> {
   return new Promise((answer) => {
     const socket = connect(port, '127.0.0.1')
-    const tell = (isTaken: boolean) => {
+    const report = (isTaken: boolean) => {
       socket.destroy()
       answer(isTaken)
     }
-    socket.once('connect', () => tell(true))
-    socket.once('error', () => tell(false))
+    socket.once('connect', () => report(true))
+    socket.once('error', () => report(false))
   })
 }

@@ -23,17 +23,17 @@ export async function benchLife(
   const programs = new Map([['source', SOURCE]])
   if (bundle !== undefined) programs.set('bundle', bundle)
   const lives = new Map<string, Life>()
-  const sites = new Map<string, Site>()
+  const contexts = new Map<string, CompileContext>()
   for (const [name, program] of programs) {
-    const site = await siteOf(field, name, program)
-    sites.set(name, site)
-    lives.set(name, await live(site, rounds))
+    const context = await siteOf(field, name, program)
+    contexts.set(name, context)
+    lives.set(name, await live(context, rounds))
   }
   // Targets are for what is released.
   const [name, life] = [...lives].at(-1) as [string, Life]
-  const site = sites.get(name) as Site
-  const one = await reload(site, 1, rounds)
-  const all = await reload(site, ROUTES, rounds)
+  const context = contexts.get(name) as CompileContext
+  const one = await reload(context, 1, rounds)
+  const all = await reload(context, ROUTES, rounds)
   const some = ROUTES.toLocaleString('en-US')
   return {
     tables: [
@@ -73,14 +73,14 @@ export function buildBundle(): string | undefined {
   return status === 0 && existsSync(BUNDLE) ? BUNDLE : undefined
 }
 
-interface Site {
+interface CompileContext {
   readonly program: string
   readonly place: Place
   readonly readiness: number
   readonly file: string
 }
 
-async function siteOf(field: Field, name: string, program: string): Promise<Site> {
+async function siteOf(field: Field, name: string, program: string): Promise<CompileContext> {
   const [port = 0, tlsPort = 0, readiness = 0] = await freePorts(3)
   const { backend, grpcBackend, certificate, key } = field
   const folder = join(field.folder, `own-${name}`)
@@ -101,18 +101,18 @@ interface Life {
   readonly full: Stage
 }
 
-async function live(site: Site, rounds: number): Promise<Life> {
-  const idle = await stageOf(site, rounds, {})
-  return { idle, full: await stageOf(site, 1, { routes: ROUTES }) }
+async function live(context: CompileContext, rounds: number): Promise<Life> {
+  const idle = await stageOf(context, rounds, {})
+  return { idle, full: await stageOf(context, 1, { routes: ROUTES }) }
 }
 
-async function stageOf(site: Site, rounds: number, extras: OwnExtras): Promise<Stage> {
+async function stageOf(context: CompileContext, rounds: number, extras: OwnExtras): Promise<Stage> {
   const times: number[] = []
   let resident = Number.NaN
-  writeNext(site, extras)
-  takeNext(site)
+  writeNext(context, extras)
+  takeNext(context)
   for (let round = 0; round < rounds; round++) {
-    const { started, ready } = await launch(site)
+    const { started, ready } = await launch(context)
     times.push(ready)
     if (round === rounds - 1) {
       await pause(SETTLE)
@@ -123,21 +123,23 @@ async function stageOf(site: Site, rounds: number, extras: OwnExtras): Promise<S
   return { ready: figure(times).median, resident }
 }
 
-function writeNext({ place, readiness, file }: Site, extras: OwnExtras): void {
+function writeNext({ place, readiness, file }: CompileContext, extras: OwnExtras): void {
   writeFileSync(`${file}.next`, ownConfiguration(place, { readiness, ...extras }))
 }
 
 /** By a rename, so that nobody reads half a file. */
-function takeNext({ file }: Site): void {
+function takeNext({ file }: CompileContext): void {
   renameSync(`${file}.next`, file)
 }
 
-async function launch(site: Site): Promise<{ readonly started: Started; readonly ready: number }> {
+async function launch(
+  context: CompileContext,
+): Promise<{ readonly started: Started; readonly ready: number }> {
   const before = performance.now()
-  const started = start('proxy', process.execPath, [site.program, 'run', '-f', site.file])
-  while (!(await isReady(site.readiness))) {
+  const started = start('proxy', process.execPath, [context.program, 'run', '-f', context.file])
+  while (!(await isReady(context.readiness))) {
     if (started.child.exitCode !== null || performance.now() - before > 20_000) {
-      throw new Error(`${site.program} is not ready: ${started.output().trim()}`)
+      throw new Error(`${context.program} is not ready: ${started.output().trim()}`)
     }
     await pause(2)
   }
@@ -167,18 +169,18 @@ interface Reload {
 const EVERY_5_MS = { perSecond: 200, connections: 8 }
 const WATCHED = 3_000
 
-async function reload(site: Site, routes: number, rounds: number): Promise<Reload> {
-  const { port } = site.place
-  writeNext(site, { routes: ROUTES })
-  takeNext(site)
-  const { started } = await launch(site)
+async function reload(context: CompileContext, routes: number, rounds: number): Promise<Reload> {
+  const { port } = context.place
+  writeNext(context, { routes: ROUTES })
+  takeNext(context)
+  const { started } = await launch(context)
   const found: Reload[] = []
   // The first reloads meet code that was never run: so do a user's.
   for (let round = 0; round < rounds; round++) {
     const calm = await steadyLoad({ port, milliseconds: 1_000, ...EVERY_5_MS })
     const open = `/open-${round}`
     const mark = { text: `changed-${round}`, routes }
-    writeNext(site, { routes: ROUTES, mark, open })
+    writeNext(context, { routes: ROUTES, mark, open })
     const steady = steadyLoad({ port, milliseconds: WATCHED, ...EVERY_5_MS })
     // Without the header only the new path answers 200.
     const looking = steadyLoad({
@@ -191,7 +193,7 @@ async function reload(site: Site, routes: number, rounds: number): Promise<Reloa
     })
     await pause(750)
     const changedAt = Date.now()
-    takeNext(site)
+    takeNext(context)
     const [{ longest }, { foundAt }] = await Promise.all([steady, looking])
     const effect = foundAt === 0 ? Number.NaN : foundAt - changedAt
     found.push({ effect, stall: longest, calm: calm.longest })
@@ -210,9 +212,9 @@ const mb = (value: number) => `${value.toFixed(0)} MB`
 
 function under(
   what: string,
-  most: number,
+  max: number,
   measured: number,
   render: (value: number) => string,
 ): Target {
-  return { what, wanted: `< ${render(most)}`, measured: render(measured), met: measured < most }
+  return { what, wanted: `< ${render(max)}`, measured: render(measured), met: measured < max }
 }

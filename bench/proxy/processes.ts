@@ -86,7 +86,7 @@ export function cpuOf(pid: number): Cpu {
   return { user, kernel }
 }
 
-/** Resident memory of a process and its descendants, in MB (10⁶ octets). */
+/** Resident memory of a process and its descendants, in MB (10⁶ bytes). */
 export function residentOf(pid: number): number {
   let kib = 0
   for (const each of familyOf(pid)) {

@@ -19,12 +19,12 @@ const allowModel = (n: number) => ({ allow: `json(request.body).model == 'good-$
 const EIGHT = times(8, denyModel)
 
 /** A text of so many parts as fit. */
-function filled(before: string, part: (n: number) => string, after: string, most = BODY): string {
+function filled(before: string, part: (n: number) => string, after: string, max = BODY): string {
   const parts = [before]
   let length = before.length + after.length
   for (let n = 0; ; n++) {
     const next = part(n)
-    if (length + next.length > most) break
+    if (length + next.length > max) break
     parts.push(next)
     length += next.length
   }
@@ -192,12 +192,12 @@ export const ATTACKS: readonly Attack[] = [
     ['short ones', text.slice(0, 100_000), "split('f').size() == 1"],
     ['short ones', text.slice(0, 20_000), "reverse() == ''"],
     ['short ones', text.slice(0, 100_000), "replace('f', 'ff') == ''"],
-  ].map(([what, octets = '', call = '']) => ({
+  ].map(([what, bytes = '', call = '']) => ({
     name: `8 × string(request.body).${call.split('(')[0]}() of ${what}`,
     rules: times(8, (n) => ({
       deny: `string(request.body).${call} && size(request.path) == ${1_000 + n}`,
     })),
-    body: octets,
+    body: bytes,
   })),
   ...['int', 'double', 'timestamp', 'duration', 'ip', 'cidr', 'base64.decode', 'url.decode'].map(
     (name) => ({

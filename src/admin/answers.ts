@@ -10,7 +10,7 @@ import {
   type MetricView,
   rendererOf,
 } from '../telemetry/exposition.ts'
-import { decisionAnswers, type FindDecisions } from './decisions.ts'
+import { decisionResponses, type FindDecisions } from './decisions.ts'
 import { type Answer, json, text } from './servers.ts'
 
 /** How things stand, for probes and people. */
@@ -23,7 +23,7 @@ export interface Status {
   readonly findings: readonly Diagnostic[] | undefined
 }
 
-export function metricsAnswers(
+export function metricsResponses(
   read: () => Promise<Iterable<MetricView>>,
 ): ReadonlyMap<string, Answer> {
   return new Map([
@@ -48,7 +48,7 @@ export interface Digests {
 }
 
 /** `digests`: for whoever compares what is served with what should be. */
-export function readinessAnswers(
+export function readinessResponses(
   status: () => Status,
   digests: Digests,
 ): ReadonlyMap<string, Answer> {
@@ -73,13 +73,13 @@ export function readinessAnswers(
 }
 
 /** `secrets`: texts that are shown to nobody, wherever they came to stand. */
-export function adminAnswers(
+export function adminResponses(
   status: () => Status,
   find: FindDecisions,
   secrets: readonly string[],
 ): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
-    ...decisionAnswers(find),
+    ...decisionResponses(find),
     ['/', (_, response: ServerResponse) => text(response, 200, OVERVIEW)],
     [
       '/config_dump',

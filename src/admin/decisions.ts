@@ -11,7 +11,7 @@ const VERDICTS = ['allowed', 'denied', 'skipped', 'would-deny'] as const
 const PATH = '/api/decisions'
 
 /** Records of decisions: the newest, and those of one id. */
-export function decisionAnswers(find: FindDecisions): ReadonlyMap<string, Answer> {
+export function decisionResponses(find: FindDecisions): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
     [
       PATH,

@@ -12,12 +12,12 @@ type Looked = (error: NodeJS.ErrnoException | null, address: string, family: num
 const ORIGIN = { file: 'test', line: 1, column: 1 } as unknown as Parameters<typeof serve>[2]
 
 async function statusFor(bound: string, host: string, isPrivate = false): Promise<string> {
-  const answers = new Map<string, Answer>([
+  const responses = new Map<string, Answer>([
     ['/secret', (_, response) => text(response, 200, 'yes')],
   ])
   const server = (await serve(
     { kind: 'tcp', host: bound, port: 0 },
-    answers,
+    responses,
     ORIGIN,
     undefined,
     isPrivate,
@@ -49,8 +49,8 @@ describe('a server for operators', () => {
   }
 
   it('responds 500 where an answer throws, at once or later, and says so once', async () => {
-    const told: unknown[] = []
-    const answers = new Map<string, Answer>([
+    const reported: unknown[] = []
+    const responses = new Map<string, Answer>([
       [
         '/now',
         () => {
@@ -61,8 +61,8 @@ describe('a server for operators', () => {
       ['/fine', (_, response) => text(response, 200, 'yes')],
     ])
     const at = { kind: 'tcp', host: '127.0.0.1', port: 0 } as const
-    const broke = (error: unknown) => told.push((error as Error).message)
-    const server = (await serve(at, answers, ORIGIN, broke)) as Server
+    const broke = (error: unknown) => reported.push((error as Error).message)
+    const server = (await serve(at, responses, ORIGIN, broke)) as Server
     const { port } = server.address() as AddressInfo
     const seen: number[] = []
     for (const path of ['/now', '/later', '/fine']) {
@@ -73,7 +73,7 @@ describe('a server for operators', () => {
     server.close()
     server.closeAllConnections()
     assert.deepEqual(seen, [500, 500, 200])
-    assert.deepEqual(told, ['now', 'later'])
+    assert.deepEqual(reported, ['now', 'later'])
   })
 
   for (const [host, status] of [

@@ -10,12 +10,12 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 
 /**
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
- * is off; a Diagnostic where it cannot listen. `broke`: told what an answer threw. `isPrivate`: what
+ * is off; a Diagnostic where it cannot listen. `broke`: told what a response threw. `isPrivate`: what
  * it shows is for operators alone, so that names are checked wherever it listens.
  */
 export async function serve(
   address: Address,
-  answers: ReadonlyMap<string, Answer>,
+  responses: ReadonlyMap<string, Answer>,
   origin: Origin,
   broke: (error: unknown) => void = () => {},
   isPrivate = false,
@@ -28,7 +28,7 @@ export async function serve(
       return
     }
     const path = (request.url ?? '/').split('?', 1)[0] as string
-    const answer = answers.get(path) ?? answers.get(folderOf(path))
+    const answer = responses.get(path) ?? responses.get(folderOf(path))
     if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')

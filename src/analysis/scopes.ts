@@ -91,8 +91,8 @@ export function isPermissive(policy: ValidPolicy): boolean {
 export function acceptanceOf(policy: ValidPolicy): string {
   const { mode } = policy.value as { readonly mode?: string }
   const [, ...others] = IDENTIFYING.get(policy.kind) ?? []
-  const isTold = others.length === 0
-  return `${credentialsOf(policy)} ${isTold ? mode === 'Permissive' : mode}`
+  const isReported = others.length === 0
+  return `${credentialsOf(policy)} ${isReported ? mode === 'Permissive' : mode}`
 }
 
 const VERIFIERS = new WeakMap<ValidPolicy, string>()

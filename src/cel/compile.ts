@@ -1,6 +1,6 @@
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import { check, type Finding } from './check/check.ts'
-import { costOf, MOST_COST } from './check/cost.ts'
+import { costOf, MAX_COST } from './check/cost.ts'
 import type { Environment } from './check/environment.ts'
 import { type Read, readsAnything, readsOf } from './check/reads.ts'
 import { type CallTerm, children, type Term } from './check/term.ts'
@@ -106,7 +106,7 @@ export class Expression {
   }
 
   /** Holds on to the tree, for one that is asked for again and again, until it is released. */
-  keep(): void {
+  retain(): void {
     this.#term = this.term
   }
 
@@ -116,12 +116,12 @@ export class Expression {
   }
 
   /** Many ask for the same: until `letGo`, what was made for one is given to all. */
-  hold(): void {
+  retainShared(): void {
     this.#term = this.term
     this.#isHeld = true
   }
 
-  letGo(): void {
+  releaseShared(): void {
     this.#isHeld = false
     this.#term = undefined
     this.#predicate = undefined
@@ -204,7 +204,7 @@ function judge(term: Term, options: CompileOptions): readonly Finding[] {
       )
     }
   }
-  if (costOf(term) > MOST_COST) {
+  if (costOf(term) > MAX_COST) {
     report(
       'PC0113',
       'error',

@@ -36,7 +36,7 @@ wrong or a file cannot be read, 2 for a usage error. head exits with 0 or 1 alon
       terminal.err(`portcullis audit: ${report}\n`)
       return 1
     }
-    if (what === 'head') return tellHead(report, terminal)
+    if (what === 'head') return reportHead(report, terminal)
     if (values.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderReport(report, terminal))
     return EXIT_CODES[report.state]
@@ -60,7 +60,7 @@ async function read(
 }
 
 /** Not of a broken chain: its head says nothing. */
-function tellHead({ head, state }: ChainReport, { out, err }: Terminal): number {
+function reportHead({ head, state }: ChainReport, { out, err }: Terminal): number {
   if (head === undefined || state === 'broken') {
     err('portcullis audit: the chain is broken; `portcullis audit verify` says where\n')
     return 1

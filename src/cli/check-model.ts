@@ -6,13 +6,13 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, success } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
-import { inSlices } from '../model/steps.ts'
+import { runCooperatively } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import { checkKeys } from './check-keys.ts'
-import { idleServices } from './idle-services.ts'
+import { idleServices } from './idle-deps.ts'
 import { loadBetweenRequests } from './load.ts'
 
 /** What the gateway would say of a Model when it is put to use. */
@@ -52,9 +52,9 @@ export async function loadServable(
   const { value, diagnostics } = loaded.result
   if (value === undefined) return loaded
   const now = () => performance.now()
-  const model = await inSlices(reconcile(before, value), now)
+  const model = await runCooperatively(reconcile(before, value), now)
   const result = success(model, diagnostics)
-  const found = await inSlices(unservable(file, result, before), now)
+  const found = await runCooperatively(unservable(file, result, before), now)
   return { ...loaded, result: success(model, [...diagnostics, ...found]) }
 }
 

@@ -6,7 +6,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
-import type { Supposed } from '../program/explain.ts'
+import type { HypotheticalRequest } from '../program/explain.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
@@ -72,7 +72,7 @@ function compare(before: Model, after: Model): SemanticDiff {
   }
 }
 
-export function supposedOf(request: ExampleRequest): Supposed {
+export function supposedOf(request: ExampleRequest): HypotheticalRequest {
   const { method, path, query, host, headers, source, sni, certificate, identity } = request
   return {
     method,

@@ -8,13 +8,13 @@ import {
   clientCertificates,
   type ExplainedRequest,
   explainRequest,
+  type HypotheticalRequest,
   isDenied,
   listenersCalled,
-  type Supposed,
 } from '../program/explain.ts'
+import { tokenRefusal } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { tokenRefusal } from '../program/supposed-token.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
@@ -27,10 +27,10 @@ import {
   reportUncertified,
 } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
-import { idleServices } from './idle-services.ts'
+import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-request.ts'
+import { idleServices } from './idle-deps.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
-import { readSupposed, supposedFrom, supposedFromRecord } from './supposed.ts'
 import { refusalBy } from './verdicts.ts'
 import { RequestReader } from './wire-request.ts'
 
@@ -131,7 +131,7 @@ function reportOn(program: Program, given: Given, dice: { value: number }): Expl
   return reportExplained(explained, notes, refused)
 }
 
-function checkName({ listeners }: Program, { listener: wanted }: Supposed): void {
+function checkName({ listeners }: Program, { listener: wanted }: HypotheticalRequest): void {
   if (wanted === undefined) return
   const called = listenersCalled(listeners, wanted)
   if (new Set(called.map(({ gateway }) => gateway)).size < 2) return
@@ -147,7 +147,10 @@ function certificatesAt({ listeners }: Program, at: ExplainedRequest) {
 }
 
 /** Who asks is known to the rules only where an authentication finds it out. */
-function unseen({ identity }: Supposed, { authentications }: ExplainedRequest): readonly string[] {
+function unseen(
+  { identity }: HypotheticalRequest,
+  { authentications }: ExplainedRequest,
+): readonly string[] {
   const found = authentications.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? [])
   const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
@@ -177,7 +180,7 @@ function refuse(
 }
 
 interface Given {
-  readonly supposed: Supposed
+  readonly supposed: HypotheticalRequest
   /** Its credentials were accepted then, though the record may not show them. */
   readonly hasPassed: boolean
   /** Not all of what it had is in the record. */

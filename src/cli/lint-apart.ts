@@ -6,7 +6,7 @@ import type { Environment } from '../sources/file/expand.ts'
 /** Milliseconds after a change: what was changed is served before anybody thinks about it. */
 const PAUSE = 2_000
 const PATIENCE = 300_000
-const MOST_TEXT = 64 * 1024 * 1024
+const MAX_TEXT = 64 * 1024 * 1024
 
 export interface LintApartOptions {
   readonly file: string
@@ -44,12 +44,12 @@ export class LintApart {
 
   #start(): void {
     const { file, environment, entry = process.argv[1] as string } = this.#options
-    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MOST_TEXT } as const
+    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
     const args = [...process.execArgv, entry, 'lint', '--format', 'json', file]
     const child = execFile(process.execPath, args, settings, (error, out) => {
       if (this.#child !== child) return
       this.#child = undefined
-      this.#told(out, error?.message ?? 'it said nothing')
+      this.#reported(out, error?.message ?? 'it said nothing')
     })
     child.unref()
     this.#child = child
@@ -61,7 +61,7 @@ export class LintApart {
   }
 
   /** With errors among the findings the command fails, and has told them all the same. */
-  #told(out: string, problem: string): void {
+  #reported(out: string, problem: string): void {
     const { found, failed } = this.#options
     let said: { readonly diagnostics: readonly Diagnostic[] }
     try {

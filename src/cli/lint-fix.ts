@@ -8,7 +8,7 @@ import { loadText } from '../sources/file/load.ts'
 import type { Terminal } from './define.ts'
 
 /** Removing one rule may make another one needed, so they go one after the other. */
-const MOST_ROUNDS = 1_000
+const MAX_ROUNDS = 1_000
 
 /**
  * Mends the file in place, and says what was done. A change is kept only if it is proven that the
@@ -25,7 +25,7 @@ export function fixFile(
   let model = load(text)
   let fixed = 0
   const refused = new Set<string>()
-  for (let round = 0; model !== undefined && round < MOST_ROUNDS; round++) {
+  for (let round = 0; model !== undefined && round < MAX_ROUNDS; round++) {
     const next = fixesFor(model, options, text, file).find((edit) => !refused.has(keyOf(edit)))
     if (next === undefined) break
     const edited = applyEdits(text, [next])

@@ -49,7 +49,7 @@ A comment at the line of a finding, or the line above, suppresses it with a reas
 Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
 is not understood.`,
   run: (args, terminal) => {
-    const { files, format, most, isFixing, options } = parse(args)
+    const { files, format, max, isFixing, options } = parse(args)
     const all: Diagnostic[] = []
     for (const file of files) {
       const isMended = isFixing && file !== '-' && textOf(file) !== undefined
@@ -62,7 +62,7 @@ is not understood.`,
     if (format === 'sarif') terminal.out(`${renderSarif(all, own.version)}\n`)
     if (format === 'text' && options.decisions === undefined) terminal.out(NOT_ASKED)
     const warnings = all.filter(({ severity }) => severity === 'warning').length
-    return hasErrors(all) || warnings > most ? 1 : 0
+    return hasErrors(all) || warnings > max ? 1 : 0
   },
 })
 
@@ -116,13 +116,13 @@ function parse(args: readonly string[]) {
   if (!['text', 'json', 'sarif'].includes(format)) {
     throw new UsageError(`no format is called ${format}: text, json and sarif are`)
   }
-  const most = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
-  if (Number.isNaN(most) || most < 0) throw new UsageError('--max-warnings takes a number')
+  const max = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
+  if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings takes a number')
   const options: LintOptions = {
     ...(values.service === undefined ? {} : { exposures: exposures(values.service) }),
     ...(values.decisions === undefined ? {} : { decisions: summaryOf(values.decisions) }),
   }
-  return { files: positionals, format, most, isFixing: values.fix === true, options }
+  return { files: positionals, format, max, isFixing: values.fix === true, options }
 }
 
 function parsed(args: readonly string[]) {

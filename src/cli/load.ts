@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { refusal, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
-import { inSlices } from '../model/steps.ts'
+import { runCooperatively } from '../model/steps.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
 import { NotQuick } from '../sources/file/read.ts'
@@ -14,7 +14,7 @@ import { type Begun, THREAD, type ThreadData } from './thread.ts'
 export async function loadBetweenRequests(file: string, environment: Environment): Promise<Loaded> {
   try {
     const steps = loadFileStepwise(file, { environment, isQuick: true })
-    return await inSlices(steps, () => performance.now())
+    return await runCooperatively(steps, () => performance.now())
   } catch (error) {
     if (!(error instanceof NotQuick)) throw error
   }
@@ -26,7 +26,7 @@ export interface ThreadOptions {
   readonly entry?: string
   /** Milliseconds until it is given up. */
   readonly patience?: number
-  readonly mostMegabytes?: number
+  readonly maxMegabytes?: number
 }
 
 /** Rejects where the thread crashes, runs out of memory or does not come to an end. */
@@ -35,9 +35,9 @@ export async function loadInThread(
   environment: Environment,
   options: ThreadOptions = {},
 ): Promise<Loaded> {
-  const { entry = process.argv[1] as string, patience = 60_000, mostMegabytes = 2_048 } = options
+  const { entry = process.argv[1] as string, patience = 60_000, maxMegabytes = 2_048 } = options
   const workerData: ThreadData = { file, environment: { ...environment } }
-  const resourceLimits = { maxOldGenerationSizeMb: mostMegabytes }
+  const resourceLimits = { maxOldGenerationSizeMb: maxMegabytes }
   const thread = new Worker(entry, { argv: [THREAD], workerData, resourceLimits })
   let timer: NodeJS.Timeout | undefined
   const failed = new Promise<never>((_, reject) => {

@@ -157,8 +157,8 @@ describe('reloading', () => {
     await turn()
     loads[1]?.resolve(configuration('b'))
     await turn()
-    const told = happened.filter((what) => !/follow|load/.test(what))
-    assert.deepEqual(told, ['apply a', 'broke a fault', 'apply b', 'applied'])
+    const reported = happened.filter((what) => !/follow|load/.test(what))
+    assert.deepEqual(reported, ['apply a', 'broke a fault', 'apply b', 'applied'])
   })
 
   it('ends when it is told to, and watches nothing any more', async () => {

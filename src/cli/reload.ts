@@ -3,7 +3,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import type { Source, Update } from '../sources/source.ts'
 import type { Fleet } from './fleet.ts'
-import { withoutCompiler } from './frugal-start.ts'
+import { withoutOptimization } from './startup-memory.ts'
 
 export interface ReloadOptions {
   readonly apply: Fleet['apply']
@@ -27,7 +27,7 @@ export async function followSource(
   signal: AbortSignal,
 ): Promise<void> {
   for await (const update of source.watch(signal)) {
-    await withoutCompiler(() => take(update, options)).catch((error: unknown) => {
+    await withoutOptimization(() => take(update, options)).catch((error: unknown) => {
       options.broke(error, update.digest)
     })
   }

@@ -13,7 +13,7 @@ import { closeKept, retiredKept } from '../program/kept.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { HttpListeners } from '../proxy/http-listeners.ts'
 import { Reach } from '../reach/reach.ts'
-import { idleServices } from './idle-services.ts'
+import { idleServices } from './idle-deps.ts'
 
 /** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
 export function openRouter(
@@ -70,7 +70,7 @@ function routesOf(
   recorded: RecordedRequest,
 ): { readonly routes: readonly string[]; readonly unknown: readonly string[] } {
   const known = new KnownValues()
-  recorded.tellRequest(known)
+  recorded.setRequest(known)
   const headers = Object.entries(
     ((known.variables()['request'] as { readonly headers?: object })?.headers ?? {}) as Record<
       string,

@@ -4,7 +4,7 @@ import type { Attached } from '../model/policy.ts'
 import type { Match } from '../model/route.ts'
 import type { Authorization } from '../policies/authorization-rules.ts'
 import type { GuardedWay, RuleGuard } from '../program/effective.ts'
-import { clientCertificates, type Supposed } from '../program/explain.ts'
+import { clientCertificates, type HypotheticalRequest } from '../program/explain.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import { NO_NAMES, supposedOf } from './diff.ts'
 import { openVerdicts, type Verdicts } from './verdicts.ts'
@@ -75,7 +75,7 @@ function plainRequests(
   way: GuardedWay,
   hostname: string,
   { path, method, headers }: Match,
-): readonly Supposed[] {
+): readonly HypotheticalRequest[] {
   const { gateway, listener, backend, provider } = way
   const [named = 'example.com'] = [hostname, listener.hostname ?? '*'].filter(
     (name) => name !== '*',

@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
 import {
-  adminAnswers,
+  adminResponses,
   type Digests,
-  metricsAnswers,
-  readinessAnswers,
+  metricsResponses,
+  readinessResponses,
   type Status,
 } from '../admin/answers.ts'
 import { isListening, serve } from '../admin/servers.ts'
@@ -15,13 +15,13 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
-import { inSlices, toEnd } from '../model/steps.ts'
+import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
+import { stampOf } from '../sources/file/file-version.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
-import { stampOf } from '../sources/file/stamp.ts'
 import type { FollowedFile } from '../sources/file/watch.ts'
 import {
   configApplied,
@@ -38,13 +38,13 @@ import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { type Fleet, openFleet, openMetrics } from './fleet.ts'
-import { endFrugally, withoutCompiler } from './frugal-start.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
+import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -71,9 +71,9 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const file = fileOf(args)
     const stamp = stampOf(file ?? QUICKSTART)
     const { environment } = terminal
-    const loaded = toEnd(loadFileStepwise(file ?? QUICKSTART, { environment }))
+    const loaded = runToCompletion(loadFileStepwise(file ?? QUICKSTART, { environment }))
     const { value: model, diagnostics: read } = loaded.result
-    const unserved = toEnd(unservable(file ?? QUICKSTART, loaded.result))
+    const unserved = runToCompletion(unservable(file ?? QUICKSTART, loaded.result))
     const diagnostics = [...read, ...notImplemented(environment), ...unserved]
     if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
     const example =
@@ -159,7 +159,7 @@ async function serveUntilStopped(
     },
     failed: (error) => log.warn('lint', { error }),
   })
-  const tell = (model: Model, diagnostics: readonly Diagnostic[]) => {
+  const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     metrics.gauge(configSynchronized).at({}).set(1)
     metrics
@@ -170,14 +170,14 @@ async function serveUntilStopped(
     linting.ask()
   }
   // Frozen when it serves: nobody waits for it then.
-  const tellHash = async (model: Model) => {
-    await inSlices(freezeModel(model), now)
-    const hash = await inSlices(versionOfModel(model), now)
+  const logHash = async (model: Model) => {
+    await runCooperatively(freezeModel(model), now)
+    const hash = await runCooperatively(versionOfModel(model), now)
     if (status.model !== model) return
     metrics.gauge(configInfo).clear()
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
-  tell(first, [...warnings, ...applied.diagnostics])
+  report(first, [...warnings, ...applied.diagnostics])
   const digests: Digests = { served: firstDigest, rejected: undefined }
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
@@ -186,15 +186,15 @@ async function serveUntilStopped(
   const opened = await Promise.all([
     serve(
       settings.admin,
-      adminAnswers(() => status, fleet.decisions, secretsOf(terminal.environment)),
+      adminResponses(() => status, fleet.decisions, secretsOf(terminal.environment)),
       at('config.adminAddr'),
       broke,
       true,
     ),
-    serve(settings.stats, metricsAnswers(fleet.readMetrics), at('config.statsAddr'), broke),
+    serve(settings.stats, metricsResponses(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(
       settings.readiness,
-      readinessAnswers(() => withWorkers(status, fleet), digests),
+      readinessResponses(() => withWorkers(status, fleet), digests),
       at('config.readinessAddr'),
       broke,
     ),
@@ -213,7 +213,7 @@ async function serveUntilStopped(
   const source = new FileSource({
     main,
     files: named,
-    load: () => withoutCompiler(() => loadServable(file, terminal.environment, status.model)),
+    load: () => withoutOptimization(() => loadServable(file, terminal.environment, status.model)),
   })
   const following: ReloadOptions = {
     apply: (model) => apply({ ...model, settings }),
@@ -222,10 +222,10 @@ async function serveUntilStopped(
       Object.assign(digests, { served: digest, rejected: undefined })
       const late = restartNeeded(file, settings, written.settings)
       const model = late.length === 0 ? written : { ...written, settings }
-      tell(model, [...diagnostics, ...late])
+      report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
-      await tellHash(model)
+      await logHash(model)
     },
     rejected: (diagnostics, digest) => {
       Object.assign(digests, { rejected: digest })
@@ -241,7 +241,7 @@ async function serveUntilStopped(
   reload = () => source.refresh()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
-  void tellHash(first).then(endFrugally)
+  void logHash(first).then(resumeOptimization)
 
   log.info('portcullis', {
     file,
@@ -253,7 +253,7 @@ async function serveUntilStopped(
   // Readiness goes first, so that no new traffic is sent here while the rest finishes.
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })
-  await new Promise((done) => setTimeout(done, settings.drain.least))
+  await new Promise((done) => setTimeout(done, settings.drain.min))
   await fleet.drain()
   await records?.close()
   stopping.abort()

@@ -10,20 +10,20 @@ import {
   denialOf,
   type ExplainedRequest,
   explainRequest,
-  type Supposed,
+  type HypotheticalRequest,
 } from '../program/explain.ts'
+import { tokenRefusal } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { tokenRefusal } from '../program/supposed-token.ts'
 import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
-import { idleServices } from './idle-services.ts'
-import { readSupposed } from './supposed.ts'
+import { readSupposed } from './hypothetical-request.ts'
+import { idleServices } from './idle-deps.ts'
 import { RequestReader } from './wire-request.ts'
 
 /** A configuration that decides about requests that nobody sent. */
 export interface Verdicts {
   /** By the functions that decide in the gateway; of a connection alone, at its rules alone. */
-  decide(supposed: Supposed, isConnection?: boolean): Verdict
+  decide(supposed: HypotheticalRequest, isConnection?: boolean): Verdict
   close(): void
 }
 
@@ -61,7 +61,7 @@ export function openVerdicts(model: Model): Verdicts {
 function isUncertified(
   { listeners }: Program,
   at: ExplainedRequest,
-  { certificate }: Supposed,
+  { certificate }: HypotheticalRequest,
 ): boolean {
   if (certificate !== undefined) return false
   const own = listeners.find(
@@ -89,7 +89,7 @@ function reasonOf(decision: Decision | undefined): string | undefined {
 }
 
 /** Whether what examples have for bad credentials stands where they are looked for. */
-function isBad(value: unknown, { headers }: Pick<Supposed, 'headers'>): boolean {
+function isBad(value: unknown, { headers }: Pick<HypotheticalRequest, 'headers'>): boolean {
   const { location } = value as Partial<JwtAuthentication>
   if (location?.kind !== 'header') return false
   const { name, prefix } = location
@@ -101,7 +101,7 @@ function isBad(value: unknown, { headers }: Pick<Supposed, 'headers'>): boolean 
 /** Why the credentials that are supposed would not pass; undefined: they would. */
 export function refusalBy(
   policy: Attached,
-  supposed: Pick<Supposed, 'identity' | 'headers'>,
+  supposed: Pick<HypotheticalRequest, 'identity' | 'headers'>,
 ): string | undefined {
   const { identity } = supposed
   if (policy.state !== 'valid') return 'an authentication is invalid'

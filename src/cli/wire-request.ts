@@ -4,7 +4,7 @@ import { isAlike, type PortPlan, planPorts } from '../proxy/port-plan.ts'
 import { RequestHead, readRequestHead } from '../wire/http1/head.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { refusalOf } from '../wire/http1/refusals.ts'
+import { refusalOf } from '../wire/http1/rejections.ts'
 
 /** A request as a client writes it. */
 export interface WrittenRequest {

@@ -10,8 +10,8 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
-import { endFrugally } from './frugal-start.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { resumeOptimization } from './startup-memory.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -51,7 +51,7 @@ export function runWorker(number: string): Promise<number> {
         return
       }
       if (order.kind === 'apply') {
-        endFrugally()
+        resumeOptimization()
         serving ??= begin(order.model, number, order.ticketSecret, quotas)
         const { gateway } = serving
         const applied = await gateway.apply(order.model)

@@ -1,13 +1,13 @@
 /** The known name that `name` was probably meant to be, for hints. */
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   let best: string | undefined
-  let least = Math.max(1, Math.floor(name.length / 3)) + 1
+  let min = Math.max(1, Math.floor(name.length / 3)) + 1
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) >= least) continue
+    if (Math.abs(candidate.length - name.length) >= min) continue
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase())
-    if (distance < least) {
+    if (distance < min) {
       best = candidate
-      least = distance
+      min = distance
     }
   }
   return best

@@ -11,8 +11,8 @@ export interface Question {
   readonly body: Uint8Array
   /** Milliseconds for all of it. */
   readonly timeout: number
-  /** Octets of the answer; a longer one is a failure. */
-  readonly mostBytes: number
+  /** Bytes of the response; a longer one is a failure. */
+  readonly maxBytes: number
 }
 
 export interface Answer {
@@ -24,10 +24,10 @@ export interface Answer {
   readonly body: Uint8Array
 }
 
-/** Why there is no answer, in one word: `connect-refused`, `timeout`, `overloaded`, … */
-export interface NoAnswer {
+/** Why there is no response, in one word: `connect-refused`, `timeout`, `overloaded`, … */
+export interface NoResponse {
   readonly failure: string
 }
 
 /** Asks, and never throws; `exchange` is the request on whose behalf. */
-export type Ask = (exchange: Exchange, question: Question) => Promise<Answer | NoAnswer>
+export type Ask = (exchange: Exchange, question: Question) => Promise<Answer | NoResponse>

@@ -12,7 +12,7 @@ export interface ShownValue {
 }
 
 const LONGEST_TEXT = 256
-const MOST_MEMBERS = 20
+const MAX_MEMBERS = 20
 const DEEPEST = 4
 
 export function showValue(value: Value): ShownValue {
@@ -59,12 +59,12 @@ function bounded(value: Json, depth: number, cutting: { isCut: boolean }): Json 
     return null
   }
   if (Array.isArray(value)) {
-    if (value.length > MOST_MEMBERS) cutting.isCut = true
-    return value.slice(0, MOST_MEMBERS).map((each) => bounded(each as Json, depth + 1, cutting))
+    if (value.length > MAX_MEMBERS) cutting.isCut = true
+    return value.slice(0, MAX_MEMBERS).map((each) => bounded(each as Json, depth + 1, cutting))
   }
   const members = Object.entries(value as { readonly [key: string]: Json })
-  if (members.length > MOST_MEMBERS) cutting.isCut = true
+  if (members.length > MAX_MEMBERS) cutting.isCut = true
   return Object.fromEntries(
-    members.slice(0, MOST_MEMBERS).map(([name, each]) => [name, bounded(each, depth + 1, cutting)]),
+    members.slice(0, MAX_MEMBERS).map(([name, each]) => [name, bounded(each, depth + 1, cutting)]),
   )
 }

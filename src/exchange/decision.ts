@@ -114,13 +114,13 @@ export interface ExplainedRule {
 }
 
 /** Who is told of decisions, and how much may be told. */
-export interface Scrutiny {
+export interface DecisionSampler {
   /** Of what is allowed, the share that is recorded. */
   readonly share: number
   /** Runs it, unless too much was explained lately. */
   search<T>(work: () => T): T | undefined
   /** Whether it is time to look for rules that fail unseen; asked for every decision. */
-  isDue(): boolean
+  shouldAudit(): boolean
   /** Counts what this rule admits; undefined: no rule stood against it. */
   admitted(rule: RulePlace | undefined): Tally
   /** The rule came to no boolean. */
@@ -136,10 +136,10 @@ export interface Tally {
 const UNCOUNTED: Tally = { inc: () => {} }
 
 /** Nothing is counted or sampled, and all that is asked is told: for tools. */
-export const NO_SCRUTINY: Scrutiny = {
+export const NO_SAMPLER: DecisionSampler = {
   share: 0,
   search: (work) => work(),
-  isDue: () => false,
+  shouldAudit: () => false,
   admitted: () => UNCOUNTED,
   failed: () => {},
   broke: () => {},

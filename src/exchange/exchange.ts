@@ -107,7 +107,7 @@ const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
 ])
 
 /**
- * `response` in expressions: made when all is over, for the log, or when an answer begins, to ask
+ * `response` in expressions: made when all is over, for the log, or when a response begins, to ask
  * whether it is one to try again after. Only where one of them reads it.
  */
 export class ResponseAttributes extends Struct implements ResponseValues {
@@ -141,7 +141,7 @@ export class ResponseAttributes extends Struct implements ResponseValues {
 }
 
 /**
- * One request and its answer, from the head to the last byte: the only object on the request path
+ * One request and its response, from the head to the last byte: the only object on the request path
  * that changes. It is also what expressions read their variables from, so the names of its first
  * fields are theirs.
  */
@@ -193,7 +193,7 @@ export class Exchange implements StageVariables {
 
   /** What became of it, for logs and metrics. */
   status = 0
-  /** Who or what made the answer, in a word of the metric's label `reason`; empty until it is known. */
+  /** Who or what made the response, in a word of the metric's label `reason`; empty until it is known. */
   reason: Reason | '' = ''
   /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
   detail = ''
@@ -203,7 +203,7 @@ export class Exchange implements StageVariables {
   bytesSent = 0
   /** As the client got them; kept only where an expression of the log reads them. */
   responseHeaders: HeaderView | undefined = undefined
-  /** -1: the answer had none. */
+  /** -1: the response had none. */
   grpcStatus = -1
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS

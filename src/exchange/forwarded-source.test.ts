@@ -89,9 +89,12 @@ describe('the client that X-Forwarded-For names', () => {
         fc.array(piece).map((all) => all.join('')),
         fc.integer({ min: 0, max: 4 }),
         (list, hops) => {
-          const answer = seen(list, hops)
-          const [text = ''] = answer.split(' ')
-          assert.ok(answer === 'PEER' || answer === 'BAD' || seen(text, 1) === `${text} 0`, list)
+          const response = seen(list, hops)
+          const [text = ''] = response.split(' ')
+          assert.ok(
+            response === 'PEER' || response === 'BAD' || seen(text, 1) === `${text} 0`,
+            list,
+          )
         },
       ),
     )

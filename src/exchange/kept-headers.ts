@@ -1,7 +1,7 @@
 import type { HeaderEdit } from './header-edit.ts'
 import { HeaderView } from './header-view.ts'
 
-/** Headers of an answer for expressions of the log, which run when its head is long gone. */
+/** Headers of a response for expressions of the log, which run when its head is long gone. */
 export class KeptHeaders extends HeaderView {
   readonly #values = new Map<string, string>()
 

@@ -2,7 +2,7 @@ import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { HeaderEdit } from './header-edit.ts'
 import { NO_EDIT } from './header-edit.ts'
 
-/** An answer that the gateway gives itself. */
+/** A response that the gateway gives itself. */
 export interface Reply {
   readonly status: number
   readonly headers: HeaderEdit

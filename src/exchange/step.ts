@@ -7,7 +7,7 @@ export type Outcome = Reply | undefined
 /** One policy at work on one exchange. Synchronous until it cannot be. */
 export type Step = (exchange: Exchange) => Outcome | Promise<Outcome>
 
-/** Runs steps in order until one answers; stays synchronous as long as they do. */
+/** Runs steps in order until one responses; stays synchronous as long as they do. */
 export function runSteps(
   steps: readonly Step[],
   exchange: Exchange,
@@ -17,7 +17,7 @@ export function runSteps(
     const outcome = (steps[i] as Step)(exchange)
     if (outcome === undefined) continue
     if (outcome instanceof Promise) {
-      return outcome.then((answer) => answer ?? runSteps(steps, exchange, i + 1))
+      return outcome.then((response) => response ?? runSteps(steps, exchange, i + 1))
     }
     return outcome
   }

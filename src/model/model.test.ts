@@ -9,7 +9,7 @@ import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
 import { reconcile } from './reconcile.ts'
 import { redact, secretsOf } from './redact.ts'
-import { toEnd } from './steps.ts'
+import { runToCompletion } from './steps.ts'
 import { versionOf, versionOfModel } from './version.ts'
 
 describe('canonical JSON', () => {
@@ -273,7 +273,7 @@ describe('a Model after another', () => {
       frontend: [],
       ...own,
     }) as unknown as Model
-  const after = (before: Model, now: Model) => toEnd(reconcile(before, now))
+  const after = (before: Model, now: Model) => runToCompletion(reconcile(before, now))
   const before = model({})
 
   it('is the one before where nothing changed', () => {

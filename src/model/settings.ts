@@ -57,8 +57,8 @@ export interface MetricsSettings {
 }
 
 export interface DrainSettings {
-  readonly least: number
-  readonly most: number
+  readonly min: number
+  readonly max: number
 }
 
 export interface LimitSettings {

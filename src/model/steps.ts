@@ -2,7 +2,10 @@
 const LONGEST_SLICE = 8
 
 /** Steps of something long between requests: no more than some milliseconds at once. */
-export async function inSlices<T>(steps: Generator<void, T>, now: () => number): Promise<T> {
+export async function runCooperatively<T>(
+  steps: Generator<void, T>,
+  now: () => number,
+): Promise<T> {
   for (let began = now(); ; ) {
     const { done, value } = steps.next()
     if (done === true) return value
@@ -13,7 +16,7 @@ export async function inSlices<T>(steps: Generator<void, T>, now: () => number):
 }
 
 /** The same at once, where nobody waits. */
-export function toEnd<T>(steps: Generator<void, T>): T {
+export function runToCompletion<T>(steps: Generator<void, T>): T {
   for (;;) {
     const { done, value } = steps.next()
     if (done === true) return value

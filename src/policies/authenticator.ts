@@ -6,7 +6,7 @@ import type { AuthenticationMethod } from '../exchange/refusal.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
-import type { Attachments, Part, Site } from './define.ts'
+import type { Attachments, CompileContext, Part } from './define.ts'
 
 /** Strict: known or 401. Optional: none is fine, a bad one is 401. Permissive: as if it had none. */
 export type Mode = 'Strict' | 'Optional' | 'Permissive'
@@ -86,11 +86,11 @@ export function refuse(
   by: ValidPolicy,
   method: AuthenticationMethod,
   { fault, detail }: BadCredential,
-  answer: Reply,
+  response: Reply,
 ): Reply {
   exchange.refusal = { by, method, fault, detail }
-  const told = fault === UNAVAILABLE ? BUSY : answer
-  return { ...told, detail: `${fault}: ${detail}` }
+  const reported = fault === UNAVAILABLE ? BUSY : response
+  return { ...reported, detail: `${fault}: ${detail}` }
 }
 
 const BUSY = reply(503, 'authentication')
@@ -104,16 +104,21 @@ export function unauthorized(challenges: readonly string[], isForProxy: boolean)
 }
 
 /** Makes an authenticator of what a policy says; `field` is where in the policy that stands. */
-export type Open<T> = (value: T, policy: ValidPolicy, field: string, site: Site) => Authenticator
+export type Open<T> = (
+  value: T,
+  policy: ValidPolicy,
+  field: string,
+  context: CompileContext,
+) => Authenticator
 
 /** All policies of one kind that reach a place: every one of them must be content. */
 export function compileAuthentication<T extends { readonly mode: Mode }>(
   policies: Attachments<T>,
-  site: Site,
+  context: CompileContext,
   open: Open<T>,
 ): Part {
   const steps = policies.map((policy) =>
-    authenticationStep(policy, policy.value.mode, open(policy.value, policy, '', site)),
+    authenticationStep(policy, policy.value.mode, open(policy.value, policy, '', context)),
   )
   const [first, second] = steps
   if (first !== undefined && second === undefined) return { step: first }

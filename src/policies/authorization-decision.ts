@@ -2,10 +2,10 @@ import { compileRule, compileRules, type Rule, type Variables } from '../cel/ind
 import {
   type Decider,
   type Decision,
+  type DecisionSampler,
   type ExplainedRule,
-  NO_SCRUTINY,
+  NO_SAMPLER,
   type RulePlace,
-  type Scrutiny,
   type Tally,
 } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
@@ -19,12 +19,12 @@ import {
   type PlacedRule,
   placeOf,
   type RuleGroups,
+  reportFailures,
   ruleAt,
   type ScopedRules,
-  tellFailures,
 } from './authorization-judgement.ts'
 import type { Authorization, AuthorizationRule } from './authorization-rules.ts'
-import type { Site } from './define.ts'
+import type { CompileContext } from './define.ts'
 import { STAGE_OF_SECTION } from './expressions.ts'
 
 /**
@@ -37,24 +37,24 @@ import { STAGE_OF_SECTION } from './expressions.ts'
  */
 export function compileDecision(
   policies: readonly [ValidPolicy<Authorization>, ...ValidPolicy<Authorization>[]],
-  site: Site,
+  context: CompileContext,
   stage = STAGE_OF_SECTION[policies[0].section] as Decision['stage'],
 ): Decider {
-  const [sets = NO_RULES, ...others] = byLevel(policies, site).map(({ scope, members }) =>
-    site.shared(members, () => compileLevel(members, scope, site, stage)),
+  const [sets = NO_RULES, ...others] = byLevel(policies, context).map(({ scope, members }) =>
+    context.shared(members, () => compileLevel(members, scope, context, stage)),
   )
-  return deciderOf(others.length === 0 ? sets : [sets, ...others].flat(), site, stage)
+  return deciderOf(others.length === 0 ? sets : [sets, ...others].flat(), context, stage)
 }
 
 function deciderOf(
   sets: readonly CompiledRules[],
-  { scrutiny }: Site,
+  { sampler }: CompileContext,
   stage: Decision['stage'],
 ): Decider {
   const enforced = groupsOf(sets, 'Enforce')
   const isAudited = sets.some(({ mode }) => mode === 'Audit')
   const audit = isAudited ? groupsOf(sets, 'Audit') : undefined
-  return new RuleDecider(stage, enforced, audit, scrutiny)
+  return new RuleDecider(stage, enforced, audit, sampler)
 }
 
 /** Thousands of routes have a rule or two each: what is empty in all of them is one list. */
@@ -75,7 +75,7 @@ function setsOf(sets: readonly CompiledRules[], action: Rule['action'], mode: Mo
 const NO_RULES: readonly CompiledRules[] = []
 
 /** What is told once is neither counted nor searched for again. */
-const UNTOLD: Scrutiny = { ...NO_SCRUTINY, search: () => undefined }
+const UNTOLD: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
 
 type Mode = Authorization['mode']
 
@@ -95,7 +95,7 @@ class RuleDecider implements Decider {
   readonly #audit: Groups | undefined
   /** Both together. */
   readonly #all: Groups
-  readonly #scrutiny: Scrutiny
+  readonly #sampler: DecisionSampler
   readonly #share: number
   #unopposed: Tally | undefined
   /** Where the look for failures goes on. */
@@ -105,29 +105,29 @@ class RuleDecider implements Decider {
     stage: Decision['stage'],
     enforced: Groups,
     audit: Groups | undefined,
-    scrutiny: Scrutiny,
+    sampler: DecisionSampler,
   ) {
     this.#stage = stage
     this.#enforced = enforced
     this.#audit = audit
     this.#all = audit === undefined ? enforced : together(enforced, audit)
-    this.#scrutiny = scrutiny
-    this.#share = scrutiny.share
+    this.#sampler = sampler
+    this.#share = sampler.share
   }
 
   decide(variables: Variables): Decision | undefined {
-    if (this.#scrutiny.isDue()) this.#lookForFailures(variables)
+    if (this.#sampler.shouldAudit()) this.#lookForFailures(variables)
     const denial = this.#denialOf(variables)
     if (denial !== undefined) {
       if (typeof denial === 'object' && 'stage' in denial) return denial
       const otherwise = undecided(this.#stage, 'error', undefined)
-      return this.#told(true, this.#enforced, variables, otherwise, denial)
+      return this.#reported(true, this.#enforced, variables, otherwise, denial)
     }
     if (this.#audit !== undefined && !this.#passes(this.#audit, variables)) {
-      return this.#told(false, this.#all, variables, undefined)
+      return this.#reported(false, this.#all, variables, undefined)
     }
     if (this.#share === 0 || Math.random() >= this.#share) return undefined
-    return this.#told(true, this.#enforced, variables, undefined)
+    return this.#reported(true, this.#enforced, variables, undefined)
   }
 
   admittedBy(variables: Variables): RulePlace | undefined {
@@ -169,7 +169,7 @@ class RuleDecider implements Decider {
       }
       at = undefined
       if (allows.length === 0) {
-        this.#unopposed ??= this.#scrutiny.admitted(undefined)
+        this.#unopposed ??= this.#sampler.admitted(undefined)
         this.#unopposed.inc()
         return undefined
       }
@@ -198,7 +198,7 @@ class RuleDecider implements Decider {
     if (at === undefined) throw error
     if (at.action !== 'Allow') {
       const thrown = findThrowing(at, variables, error)
-      this.#scrutiny.broke(thrown.rule, thrown.error, variables)
+      this.#sampler.broke(thrown.rule, thrown.error, variables)
       return undecided(this.#stage, 'error', thrown.rule)
     }
     const { allows } = this.#enforced
@@ -212,7 +212,7 @@ class RuleDecider implements Decider {
 
   #apart(allow: CompiledRules, variables: Variables, error: unknown): number {
     const thrown = admittingApart(allow, variables, error)
-    this.#scrutiny.broke(thrown.rule, thrown.error, variables)
+    this.#sampler.broke(thrown.rule, thrown.error, variables)
     return thrown.admitting
   }
 
@@ -235,19 +235,19 @@ class RuleDecider implements Decider {
       if (this.#enforced.allows.length > 0 || allows.length === 0) return true
       return allows.some((allow) => entered(allow, variables).admitting(variables) >= 0)
     } catch (error) {
-      this.#scrutiny.broke(undefined, error, variables)
+      this.#sampler.broke(undefined, error, variables)
       return true
     }
   }
 
   #tallyOf(allow: CompiledRules, rule: number): Tally {
-    const tally = this.#scrutiny.admitted(placeOf(allow.placed[rule] as PlacedRule))
+    const tally = this.#sampler.admitted(placeOf(allow.placed[rule] as PlacedRule))
     allow.tallies[rule] = tally
     return tally
   }
 
   /** `otherwise`: what holds if the rules that decided cannot be explained. */
-  #told(
+  #reported(
     isEnforced: boolean,
     groups: RuleGroups,
     variables: Variables,
@@ -255,7 +255,7 @@ class RuleDecider implements Decider {
     denial?: Denial,
   ): Decision | undefined {
     try {
-      const { judgement, named } = judge(groups, variables, this.#scrutiny, denial)
+      const { judgement, named } = judge(groups, variables, this.#sampler, denial)
       const isOther = isEnforced && this.#audit !== undefined
       return {
         ...judgement,
@@ -268,7 +268,7 @@ class RuleDecider implements Decider {
         attributes: attributesOf(named, this.#all, variables),
       }
     } catch (error) {
-      this.#scrutiny.broke(undefined, error, variables)
+      this.#sampler.broke(undefined, error, variables)
       return otherwise
     }
   }
@@ -276,11 +276,11 @@ class RuleDecider implements Decider {
   /** Rules that fail while others decide are seen by nobody: now and then some are looked at. */
   #lookForFailures(variables: Variables): void {
     try {
-      this.#scrutiny.search(() => {
-        this.#cursor = tellFailures(this.#all, this.#cursor, variables, this.#scrutiny)
+      this.#sampler.search(() => {
+        this.#cursor = reportFailures(this.#all, this.#cursor, variables, this.#sampler)
       })
     } catch (error) {
-      this.#scrutiny.broke(undefined, error, variables)
+      this.#sampler.broke(undefined, error, variables)
     }
   }
 }
@@ -299,11 +299,14 @@ interface Members {
   readonly members: ValidPolicy<Authorization>[]
 }
 
-function byLevel(policies: readonly ValidPolicy<Authorization>[], site: Site): readonly Members[] {
+function byLevel(
+  policies: readonly ValidPolicy<Authorization>[],
+  context: CompileContext,
+): readonly Members[] {
   const all: Members[] = []
   for (const policy of policies) {
     const { level } = policy
-    const scope = site.scopeOf(policy)
+    const scope = context.scopeOf(policy)
     const known = all.find((one) => one.level === level && one.scope === scope)
     if (known === undefined) all.push({ level, scope, members: [policy] })
     else known.members.push(policy)
@@ -315,16 +318,16 @@ function byLevel(policies: readonly ValidPolicy<Authorization>[], site: Site): r
 function compileLevel(
   policies: readonly ValidPolicy<Authorization>[],
   scope: Scope | undefined,
-  site: Site,
+  context: CompileContext,
   stage: Decision['stage'],
 ): readonly CompiledRules[] {
   const [first, ...others] = policies
   const isAlone = others.length === 0 && first?.value.rules.length === 1
-  if (isAlone) return compileAlone(first, scope, site, stage)
+  if (isAlone) return compileAlone(first, scope, context, stage)
   const level: CompiledRules[] = []
   for (const { action, mode } of kindsOf(policies)) {
     const placed: PlacedRule[] = []
-    const rules = compileRules(rulesOf(policies, { action, mode }, site, stage, placed))
+    const rules = compileRules(rulesOf(policies, { action, mode }, context, stage, placed))
     if (placed.length > 0) level.push({ action, mode, rules, placed, scope, tallies: [] })
   }
   return level
@@ -334,10 +337,10 @@ function compileLevel(
 function compileAlone(
   policy: ValidPolicy<Authorization>,
   scope: Scope | undefined,
-  site: Site,
+  context: CompileContext,
   stage: Decision['stage'],
 ): readonly CompiledRules[] {
-  const rule = compileAt(policy, 0, site, stage)
+  const rule = compileAt(policy, 0, context, stage)
   if (rule === undefined) return []
   const { action } = rule
   const { mode } = policy.value
@@ -361,7 +364,7 @@ function kindsOf(policies: readonly ValidPolicy<Authorization>[]): readonly Kind
 function* rulesOf(
   policies: readonly ValidPolicy<Authorization>[],
   { action, mode }: Kind,
-  site: Site,
+  context: CompileContext,
   stage: Decision['stage'],
   placed: PlacedRule[],
 ): Generator<PlacedRule> {
@@ -369,7 +372,7 @@ function* rulesOf(
     if (policy.value.mode !== mode) continue
     for (const [index, rule] of policy.value.rules.entries()) {
       if (rule.action !== action) continue
-      const compiled = compileAt(policy, index, site, stage)
+      const compiled = compileAt(policy, index, context, stage)
       if (compiled === undefined) continue
       placed.push(compiled)
       yield compiled
@@ -380,10 +383,10 @@ function* rulesOf(
 function compileAt(
   policy: ValidPolicy<Authorization>,
   index: number,
-  site: Site,
+  context: CompileContext,
   stage: Decision['stage'],
 ): PlacedRule | undefined {
   const { action, expression: text, field, origin } = policy.value.rules[index] as AuthorizationRule
-  const expression = site.compileRule(text, { policy, field, origin, stage, result: 'rule' })
+  const expression = context.compileRule(text, { policy, field, origin, stage, result: 'rule' })
   return expression && { action, expression, policy, index }
 }

@@ -13,12 +13,12 @@ import {
 import { renderOrigin } from '../diagnostics/render.ts'
 import type {
   Attribute,
+  DecisionSampler,
   Failure,
   Judgement,
   Miss,
   NearMiss,
   RulePlace,
-  Scrutiny,
 } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Scope } from '../exchange/identity.ts'
@@ -54,14 +54,14 @@ export interface RuleGroups<T extends ScopedRules = ScopedRules> {
 }
 
 /** Allow rules that are looked at for the nearest miss, and milliseconds after which few must do. */
-const MOST_SEARCHED = 64
+const MAX_SEARCHED = 64
 const FEWEST_SEARCHED = 8
 const LONGEST_SEARCH = 5
 /** Rules and attributes that a record names at most. */
-const MOST_READ = 64
-const MOST_ATTRIBUTES = 32
+const MAX_READ = 64
+const MAX_ATTRIBUTES = 32
 /** Rules of one look for failures. */
-const MOST_TRIED = 16
+const MAX_TRIED = 16
 /** What such a look may cost, in units of fuel. */
 const TRIED_EFFORT = 50_000
 
@@ -89,20 +89,20 @@ export type Denial = SetRule | 'no-allow-match'
 export function judge(
   groups: RuleGroups,
   variables: Variables,
-  scrutiny: Scrutiny,
+  sampler: DecisionSampler,
   denial?: Denial,
 ): Judged {
-  if (denial !== undefined) return denied(denial, groups, variables, scrutiny)
+  if (denial !== undefined) return denied(denial, groups, variables, sampler)
   ledgerOf(variables)?.renew()
   const { denies, requires, allows } = groups
   const own = denyingIn(denies, variables) ?? denyingIn(requires, variables)
-  if (own !== undefined) return denied(own, groups, variables, scrutiny)
+  if (own !== undefined) return denied(own, groups, variables, sampler)
   if (allows.length === 0) return decided(true, 'no-rules')
   for (const set of allows) {
     const rule = entered(set, variables).admitting(variables)
     if (rule >= 0) return decided(true, 'matched', ruleAt(set, rule))
   }
-  return unmatched(allows, variables, scrutiny)
+  return unmatched(allows, variables, sampler)
 }
 
 /** The rule of sets of Deny or Require rules that denies. */
@@ -121,16 +121,16 @@ function denied(
   own: Denial,
   { allows }: RuleGroups,
   variables: Variables,
-  scrutiny: Scrutiny,
+  sampler: DecisionSampler,
 ): Judged {
-  if (own === 'no-allow-match') return unmatched(allows, variables, scrutiny)
+  if (own === 'no-allow-match') return unmatched(allows, variables, sampler)
   const explained = explain(own, variables, ledgerOf(variables)?.explaining)
   if (isCut(explained)) return unexplained(own, explained, variables)
   if (own.rule.action === 'Deny') {
     return decided(false, explained.isTrue ? 'matched' : 'error', own, explained)
   }
   if (explained.isTrue) return decided(false, 'error', own)
-  tell(own.rule, explained, scrutiny)
+  report(own.rule, explained, sampler)
   return decided(false, causeOf(explained), own, explained)
 }
 
@@ -184,10 +184,14 @@ interface Nearest {
 }
 
 /** No Allow rule matched: the one with the fewest misses is told; of equals the first. */
-function unmatched(allows: RuleGroups['allows'], variables: Variables, scrutiny: Scrutiny): Judged {
+function unmatched(
+  allows: RuleGroups['allows'],
+  variables: Variables,
+  sampler: DecisionSampler,
+): Judged {
   const { judgement } = decided(false, 'no-allow-match')
   const of = allows.reduce((sum, { placed }) => sum + placed.length, 0)
-  const found = scrutiny.search(() => searchNearest(allows, variables, scrutiny))
+  const found = sampler.search(() => searchNearest(allows, variables, sampler))
   if (found === undefined) {
     return { judgement: { ...judgement, search: { rules: 0, of, extent: 'skipped' } }, named: [] }
   }
@@ -203,7 +207,7 @@ function unmatched(allows: RuleGroups['allows'], variables: Variables, scrutiny:
 function searchNearest(
   allows: RuleGroups['allows'],
   variables: Variables,
-  scrutiny: Scrutiny,
+  sampler: DecisionSampler,
 ): { readonly best: Nearest | undefined; readonly searched: number } {
   const until = performance.now() + LONGEST_SEARCH
   const effort = ledgerOf(variables)?.explaining
@@ -211,11 +215,11 @@ function searchNearest(
   let searched = 0
   for (const own of rulesIn(allows)) {
     const isLate = searched >= FEWEST_SEARCHED && performance.now() > until
-    if (searched === MOST_SEARCHED || isLate) break
+    if (searched === MAX_SEARCHED || isLate) break
     const explained = explain(own, variables, effort)
     if (isCut(explained)) break
     searched++
-    tell(own.rule, explained, scrutiny)
+    report(own.rule, explained, sampler)
     const isNearer = best === undefined || explained.misses.length < best.explained.misses.length
     if (isNearer) best = { own, explained }
   }
@@ -268,7 +272,7 @@ export function attributesOf(
   const add = ({ set, rule }: SetRule) => {
     entered(set, variables)
     for (const read of readsOf(rule)) {
-      if (found.size === MOST_ATTRIBUTES) return
+      if (found.size === MAX_ATTRIBUTES) return
       const known = found.get(read.path)
       // Who asks may be seen by one policy and not by the next: what is seen is told.
       if (known !== undefined && (known.value !== undefined || known.missing !== read.variable)) {
@@ -280,28 +284,28 @@ export function attributesOf(
   for (const own of named) add(own)
   let looked = 0
   for (const own of rulesIn([...groups.denies, ...groups.requires, ...groups.allows])) {
-    if (looked++ === MOST_READ) break
+    if (looked++ === MAX_READ) break
     add(own)
   }
   return [...found.values()]
 }
 
 /** Tells of up to some rules, from the cursor on, which came to nothing; where to go on. */
-export function tellFailures(
+export function reportFailures(
   groups: RuleGroups,
   cursor: number,
   variables: Variables,
-  scrutiny: Scrutiny,
+  sampler: DecisionSampler,
 ): number {
   const sets = [...groups.denies, ...groups.requires, ...groups.allows]
   const effort = { left: TRIED_EFFORT }
   const total = sets.reduce((sum, { placed }) => sum + placed.length, 0)
-  for (let i = 0; i < Math.min(MOST_TRIED, total); i++) {
+  for (let i = 0; i < Math.min(MAX_TRIED, total); i++) {
     const own = ruleBehind(sets, (cursor + i) % total)
     const explained = explain(own, variables, effort)
-    if (!isCut(explained)) tell(own.rule, explained, scrutiny)
+    if (!isCut(explained)) report(own.rule, explained, sampler)
   }
-  return (cursor + MOST_TRIED) % Math.max(total, 1)
+  return (cursor + MAX_TRIED) % Math.max(total, 1)
 }
 
 /** By its place in all sets together. */
@@ -314,11 +318,15 @@ function ruleBehind(sets: RuleGroups['allows'], place: number): SetRule {
   throw new Error('there is no such rule')
 }
 
-function tell(rule: PlacedRule, { explanation }: RuleExplanation, scrutiny: Scrutiny): void {
+function report(
+  rule: PlacedRule,
+  { explanation }: RuleExplanation,
+  sampler: DecisionSampler,
+): void {
   const { value, cause } = explanation
   if (typeof value === 'boolean') return
-  if (value !== undefined) scrutiny.failed(placeOf(rule), 'not-boolean')
-  else scrutiny.failed(placeOf(rule), cause?.kind === 'error' ? 'error' : 'unset')
+  if (value !== undefined) sampler.failed(placeOf(rule), 'not-boolean')
+  else sampler.failed(placeOf(rule), cause?.kind === 'error' ? 'error' : 'unset')
 }
 
 export function placeOf(rule: PlacedRule): RulePlace {
@@ -346,7 +354,7 @@ type Effort = Parameters<typeof explainRule>[3]
 
 /** Trees of rules that were explained last: those of a storm are not parsed each time. */
 const kept = new Set<Expression>()
-const MOST_KEPT = 256
+const MAX_KEPT = 256
 
 function explain(
   { set, at, rule }: SetRule,
@@ -357,10 +365,10 @@ function explain(
   const { expression } = rule
   if (kept.delete(expression)) kept.add(expression)
   else {
-    expression.keep()
+    expression.retain()
     kept.add(expression)
     const [oldest] = kept
-    if (kept.size > MOST_KEPT && oldest !== undefined) {
+    if (kept.size > MAX_KEPT && oldest !== undefined) {
       kept.delete(oldest)
       oldest.release()
     }

@@ -2,7 +2,7 @@ import type { Step } from '../exchange/step.ts'
 import { runSteps } from '../exchange/step.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { isConditional } from './conditional.ts'
-import { type Part, type Policy, type Site, variablesOf } from './define.ts'
+import { type CompileContext, type Part, type Policy, variablesOf } from './define.ts'
 import { originalOf, standIn } from './stand-in.ts'
 
 /**
@@ -13,9 +13,10 @@ import { originalOf, standIn } from './stand-in.ts'
 export function conditionally(policy: Policy, applies: 'unless-false' | 'if-true'): Policy {
   return {
     ...policy,
-    compile(policies, site) {
-      if (!policies.some(({ value }) => isConditional(value))) return policy.compile(policies, site)
-      const parts = policies.map((one) => compileOne(policy, one, site, applies))
+    compile(policies, context) {
+      if (!policies.some(({ value }) => isConditional(value)))
+        return policy.compile(policies, context)
+      const parts = policies.map((one) => compileOne(policy, one, context, applies))
       const steps = parts.flatMap(({ step }) => step ?? [])
       return { step: (exchange) => runSteps(steps, exchange) }
     },
@@ -25,18 +26,18 @@ export function conditionally(policy: Policy, applies: 'unless-false' | 'if-true
 function compileOne(
   policy: Policy,
   one: ValidPolicy,
-  site: Site,
+  context: CompileContext,
   applies: 'unless-false' | 'if-true',
 ): Part {
-  if (!isConditional(one.value)) return policy.compile([one], site)
+  if (!isConditional(one.value)) return policy.compile([one], context)
   const result = applies === 'unless-false' ? 'rule' : 'bool'
   const entries = one.value.conditional.map(({ condition, value }, index) => {
     const field = `conditional[${index}]`
     const place = { policy: one, field: `${field}.condition`, result } as const
-    const part = policy.compile([standIn(one, value)], within(site, one, field))
+    const part = policy.compile([standIn(one, value)], within(context, one, field))
     if (condition === undefined) return { part, evaluate: () => true }
     // One that does not compile makes the whole policy deny.
-    return { part, evaluate: site.compile(condition, place)?.evaluate() ?? (() => undefined) }
+    return { part, evaluate: context.compile(condition, place)?.evaluate() ?? (() => undefined) }
   })
   const step: Step = (exchange) => {
     const variables = variablesOf(exchange)
@@ -52,19 +53,19 @@ function compileOne(
 }
 
 /** What an entry keeps, sees and says is of the policy that it is an entry of. */
-function within(site: Site, policy: ValidPolicy, field: string): Site {
+function within(context: CompileContext, policy: ValidPolicy, field: string): CompileContext {
   const at = (inner: string) => (inner.startsWith('[') ? `${field}${inner}` : `${field}.${inner}`)
   return {
-    now: site.now,
-    scrutiny: site.scrutiny,
-    world: site.world,
-    compile: (text, place) => site.compile(text, { ...place, policy, field: at(place.field) }),
+    now: context.now,
+    sampler: context.sampler,
+    world: context.world,
+    compile: (text, place) => context.compile(text, { ...place, policy, field: at(place.field) }),
     compileRule: (text, place) =>
-      site.compileRule(text, { ...place, policy, field: at(place.field) }),
-    scopeOf: (one) => site.scopeOf(originalOf(one)),
+      context.compileRule(text, { ...place, policy, field: at(place.field) }),
+    scopeOf: (one) => context.scopeOf(originalOf(one)),
     shared: (_, make) => make(),
-    kept: (_, make, part = '') => site.kept(policy, make, `${field} ${part}`),
-    report: (diagnostic) => site.report(diagnostic),
-    connect: (target, _, version) => site.connect(target, policy, version),
+    kept: (_, make, part = '') => context.kept(policy, make, `${field} ${part}`),
+    report: (diagnostic) => context.report(diagnostic),
+    connect: (target, _, version) => context.connect(target, policy, version),
   }
 }

@@ -4,7 +4,7 @@ import type { StageVariables } from '../cel/stages.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Ask } from '../exchange/ask.ts'
 import type { BodyPart } from '../exchange/body-part.ts'
-import type { Decider, Scrutiny } from '../exchange/decision.ts'
+import type { Decider, DecisionSampler } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import type { Quotas } from '../exchange/quota.ts'
 import type { ResponseStep } from '../exchange/response-draft.ts'
@@ -25,7 +25,7 @@ export interface Policy<S extends z.ZodType = z.ZodType> {
    * All that is expensive happens here. Of a kind that composes it gets all policies that reach
    * the place, those of the gateway first; of others the one that holds.
    */
-  compile(policies: Attachments<z.output<S>>, site: Site): Part
+  compile(policies: Attachments<z.output<S>>, context: CompileContext): Part
 }
 
 export type Attachments<T> = readonly [ValidPolicy<T>, ...ValidPolicy<T>[]]
@@ -43,7 +43,7 @@ export interface Part {
   readonly requestBody?: BodyPart
   /** On the body, after `response` of the same policy; a whole one is there before it. */
   readonly responseBody?: BodyPart
-  /** What the step decides by, for whoever wants to know more than its answer. */
+  /** What the step decides by, for whoever wants to know more than its response. */
   readonly decider?: Decider
   readonly timeouts?: Timeouts
   readonly retry?: Retry
@@ -51,10 +51,10 @@ export interface Part {
 }
 
 /** What a policy is given while it is compiled. */
-export interface Site {
+export interface CompileContext {
   /** Monotonic milliseconds. */
   readonly now: () => number
-  readonly scrutiny: Scrutiny
+  readonly sampler: DecisionSampler
   /**
    * Undefined after an error, which is reported with its place; the policy then denies what it
    * guards, whatever it compiles to. Wherever it runs, it sees who asks as its own policy does.
@@ -74,13 +74,13 @@ export interface Site {
   kept<T>(policy: ValidPolicy, make: (key: string) => T, part?: string): T
   /** Says what is wrong with a policy that serves all the same. */
   report(diagnostic: Diagnostic): void
-  readonly world: World
+  readonly world: PolicyDeps
   /** How to ask the service behind a target; where there is none, each question says so. */
   connect(target: Target, policy: ValidPolicy, version: '1.1' | '2'): Ask
 }
 
 /** What policies that look outside are given of the world; without a word, the real one. */
-export interface World extends Partial<JwtWorld> {
+export interface PolicyDeps extends Partial<JwtWorld> {
   /** Limits that several processes share; without it, this process is all there is. */
   readonly quotas?: Quotas
 }

@@ -4,7 +4,7 @@ import type { ClientCredential } from '../exchange/identity.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { BadCredential } from './authenticator.ts'
 import type { CredentialLocation, SentLocation } from './credential-location.ts'
-import { type Site, variablesOf } from './define.ts'
+import { type CompileContext, variablesOf } from './define.ts'
 import { editRequest } from './header-steps.ts'
 
 /** Where the credential of a request stands, and how to keep it from the backend. */
@@ -22,12 +22,12 @@ export function compileLocation(
   location: CredentialLocation,
   policy: ValidPolicy,
   field: string,
-  site: Site,
+  context: CompileContext,
 ): Location {
   if (location.kind !== 'expression') return known(location, locationOf(location))
   const written = `${field === '' ? '' : `${field}.`}location.expression`
   const place = { policy, field: written, result: 'string' } as const
-  const evaluate = site.compile(location.expression, place)?.evaluate()
+  const evaluate = context.compile(location.expression, place)?.evaluate()
   return known(undefined, {
     find: (exchange) => textOf(evaluate?.(variablesOf(exchange))),
     // What an expression made of a request cannot be told from the rest of it.

@@ -20,7 +20,7 @@ export function editRequest(edit: HeaderEdit): Apply {
   }
 }
 
-/** An answer meets the steps in reverse: what ran later changes it first. */
+/** A response meets the steps in reverse: what ran later changes it first. */
 export function editResponse(edit: HeaderEdit): Apply {
   let after = NO_EDIT
   let sum = edit

@@ -46,7 +46,7 @@ describe('policies that are data on their route', () => {
     }
     const { route, exchange } = await decide(programOf({ routes: [{ policies: { retry } }] }))
     const { precondition, condition, statuses, ...rest } = route.retry ?? assert.fail()
-    assert.deepEqual(rest, { attempts: 3, backoff: 100, onConnectionError: true, mostBody: 65_536 })
+    assert.deepEqual(rest, { attempts: 3, backoff: 100, onConnectionError: true, maxBody: 65_536 })
     assert.deepEqual([...statuses], [503])
     assert.equal(precondition?.(exchange), true)
     assert.equal(condition?.(exchange), false, 'there is no answer yet')

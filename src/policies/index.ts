@@ -34,7 +34,7 @@ const authentication = authenticationBy(
 
 /**
  * What runs for a request, in this order. Those that change answers come first, so that they also
- * reach the answers of the gateway itself; a preflight has no credentials and so is answered
+ * reach the responses of the gateway itself; a preflight has no credentials and so is answered
  * before anybody asks for some; nothing is counted or sent on for a request that is denied.
  * Responses meet them in the reverse order, so that what is compressed is what all others made.
  */

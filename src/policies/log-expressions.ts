@@ -2,7 +2,7 @@ import type { Value, Variables } from '../cel/index.ts'
 import { type Json, toJson } from '../cel/values/json-write.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { HIDDEN } from '../model/redact.ts'
-import type { Site } from './define.ts'
+import type { CompileContext } from './define.ts'
 
 /** A field that an expression says. */
 export interface ComputedField {
@@ -31,12 +31,12 @@ export function compileLogExpressions(
   policy: ValidPolicy,
   filter: string | undefined,
   fields: readonly (readonly [field: string, texts: Readonly<Record<string, string>>])[],
-  site: Site,
+  context: CompileContext,
   hidden: readonly string[],
 ): LogExpressions {
   const reads: LogReads = { response: false, responseHeaders: false }
   const compile = (text: string, field: string, result: 'bool' | 'any') => {
-    const expression = site.compile(text, { policy, field, result, stage: 'log' })
+    const expression = context.compile(text, { policy, field, result, stage: 'log' })
     for (const { variable, fields } of expression?.reads ?? []) {
       if (variable !== 'response') continue
       reads.response = true

@@ -1,7 +1,7 @@
 import type { Variables } from '../cel/index.ts'
 import type { Json } from '../cel/values/json-write.ts'
 import type { ValidPolicy } from '../model/policy.ts'
-import type { Site } from './define.ts'
+import type { CompileContext } from './define.ts'
 import { compileLogExpressions, type LogReads } from './log-expressions.ts'
 
 /** Labels of metrics about requests that the configuration adds. */
@@ -17,14 +17,14 @@ const UNKNOWN = 'unknown'
 
 export function compileMetricLabels(
   labels: Readonly<Record<string, string>>,
-  site: Site,
+  context: CompileContext,
   hidden: readonly string[],
 ): MetricLabels {
   const { fields, reads } = compileLogExpressions(
     settingOf(labels),
     undefined,
     [['fields.add', labels]],
-    site,
+    context,
     hidden,
   )
   const byName = new Map(fields.map(({ name, valueIn }) => [name, valueIn]))

@@ -13,7 +13,7 @@ export function compilePath(path: NewPath): (exchange: Exchange) => string {
   }
 }
 
-/** RFC 3986 §2.1: what is not ASCII is sent as the octets of its UTF-8. */
+/** RFC 3986 §2.1: what is not ASCII is sent as the bytes of its UTF-8. */
 function encodePath(path: string): string {
   return path.replace(/[^\x21-\x7e]+/g, (text) => encodeURI(text.toWellFormed()))
 }

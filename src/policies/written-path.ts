@@ -23,9 +23,9 @@ function requestPathOf(written: string): string | undefined {
   if (/^\/[^%\\.\u007f-\uffff]*$/.test(written)) return written
   const path = encoded(written)
   if (path === undefined || /\\|%(?![0-9A-Fa-f]{2})|%(?:2F|5C|00)/i.test(path)) return undefined
-  const decoded = path.replace(/%[0-9A-Fa-f]{2}/g, (octet) => {
-    const character = String.fromCharCode(Number.parseInt(octet.slice(1), 16))
-    return /[A-Za-z0-9._~-]/.test(character) ? character : octet.toUpperCase()
+  const decoded = path.replace(/%[0-9A-Fa-f]{2}/g, (byte) => {
+    const character = String.fromCharCode(Number.parseInt(byte.slice(1), 16))
+    return /[A-Za-z0-9._~-]/.test(character) ? character : byte.toUpperCase()
   })
   return /\/\.\.?(?:;|%3B|\/|$)/.test(decoded) ? undefined : decoded
 }

@@ -25,8 +25,8 @@ describe('routes with the same rule', () => {
         const { exchange } = await decide(program, { url: `/${name}` })
         const [decision] = exchange.decisions
         assert.equal(decision?.isAllowed, false)
-        const told = decision.rule ?? decision.nearest?.rule
-        assert.equal(told?.policy, `policy-${name}`)
+        const reported = decision.rule ?? decision.nearest?.rule
+        assert.equal(reported?.policy, `policy-${name}`)
         const { exchange: other } = await decide(program, { url: `/${name}`, method: 'PUT' })
         assert.deepEqual(other.decisions, [])
       }

@@ -6,7 +6,7 @@ import type { BackendRef } from '../model/route.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
-import { type Effective, effectiveAt, NOTHING } from '../reach/effective.ts'
+import { type Effective, effectiveAt, NO_POLICIES } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests } from '../reach/points.ts'
 import type { RefPlace, RulePlace } from '../reach/where.ts'
@@ -45,14 +45,14 @@ export function compileChoice(
 ): Choosing {
   const plain = plainChoice(compilation, where, layers)
   if (plain === undefined) return choiceOf(compilation, where, layers)
-  return compilation.sites.once(compilation.plainChoices, plain, () =>
+  return compilation.contexts.once(compilation.plainChoices, plain, () =>
     choiceOf(compilation, where, []),
   )
 }
 
 /** One backend that nothing around the route has a word about: thousands of routes share it. */
 function plainChoice(
-  { sites }: Compilation,
+  { contexts }: Compilation,
   { rule }: RulePlace,
   layers: readonly Layer[],
 ): string | undefined {
@@ -61,7 +61,8 @@ function plainChoice(
   if (only === undefined || refs.length > 1) return undefined
   if (only.weight <= 0 || only.policies.length > 0) return undefined
   const isTouched =
-    effectiveAt(layers, 'backend') !== NOTHING || sites.scopesAt(layers, 'backend') !== NO_SCOPES
+    effectiveAt(layers, 'backend') !== NO_POLICIES ||
+    contexts.scopesAt(layers, 'backend') !== NO_SCOPES
   return isTouched ? undefined : only.backend
 }
 
@@ -108,13 +109,13 @@ function compileBackend(
 ): BackendProgram | Reply {
   const { backend } = place
   if (backend === undefined || backend.kind === 'invalid') return INVALID_BACKEND
-  const { sites, backendPrograms } = compilation
+  const { contexts, backendPrograms } = compilation
   const around = compilation.reach.behind(layers, place)
   const reached = effectiveAt(around, 'backend')
   const policies = [...reached.byKind.values()].flat()
-  const { sources } = sites.scopesAt(around, 'backend')
-  const key = sites.identity([backend, ...policies, ...reached.invalid, ...sources])
-  return sites.once(backendPrograms, key, () => {
+  const { sources } = contexts.scopesAt(around, 'backend')
+  const key = contexts.identity([backend, ...policies, ...reached.invalid, ...sources])
+  return contexts.once(backendPrograms, key, () => {
     switch (backend.kind) {
       case 'ai':
         return compileProviders(compilation, backend, around) ?? INVALID_BACKEND
@@ -148,7 +149,7 @@ function compilePlain(
     readsBeginning,
     decodesBody,
     requestTimeout,
-    judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
+    judgesResponses: unhealthyExpressionOf(policies) !== undefined,
     decider,
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,

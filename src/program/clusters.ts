@@ -9,23 +9,23 @@ import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { backendMaterialFaults } from '../policies/tls-materials.ts'
 import { textOf } from '../policies/value-text.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+import type { CompileContexts } from './compile-context.ts'
+import type { ClusterExpressions, CompileDeps } from './compile-deps.ts'
 import type { Program } from './program.ts'
-import type { ClusterExpressions, Services } from './services.ts'
-import type { Sites } from './site.ts'
 
 type TextOf = (exchange: Exchange) => string | undefined
 
 /** Clusters of one Program; what the one before had is taken over as it is. */
 export class Clusters {
   readonly #opened = new Map<string, Cluster>()
-  readonly #services: Services
+  readonly #services: CompileDeps
   #previous: Program | undefined
-  readonly #sites: Sites
+  readonly #contexts: CompileContexts
 
-  constructor(services: Services, previous: Program | undefined, sites: Sites) {
+  constructor(services: CompileDeps, previous: Program | undefined, contexts: CompileContexts) {
     this.#services = services
     this.#previous = previous
-    this.#sites = sites
+    this.#contexts = contexts
   }
 
   /** When all is compiled: parts that know it must not keep earlier Programs alive. */
@@ -36,28 +36,28 @@ export class Clusters {
 
   /** What ConsistentHash goes by where it chooses among clusters. */
   hashKey(policies: readonly ValidPolicy[]): TextOf | undefined {
-    return hashKeyOf(policies, this.#textFrom(this.#sites.open()))
+    return hashKeyOf(policies, this.#textFrom(this.#contexts.open()))
   }
 
   /** Undefined where an expression of it has an error. */
   open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
-    const site = this.#sites.open()
-    const textFrom = this.#textFrom(site)
+    const context = this.#contexts.open()
+    const textFrom = this.#textFrom(context)
     const key = keyOf(backend, policies)
     const isOpened = this.#opened.has(key)
     const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
       hashKey: hashKeyOf(policies, textFrom),
-      isFailure: isFailureOf(policies, site),
+      isFailure: isFailureOf(policies, context),
     }
-    if (site.findings.failed !== undefined) return undefined
+    if (context.findings.failed !== undefined) return undefined
     if (!isOpened) this.#tellFaults(policies)
     // Its own policies are among those that hold, unless a more specific one replaced them.
     const bare = { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
     this.#opened.set(key, cluster)
-    this.#sites.use(key, cluster)
+    this.#contexts.use(key, cluster)
     return cluster
   }
 
@@ -65,13 +65,13 @@ export class Clusters {
   #tellFaults(policies: readonly ValidPolicy[]): void {
     const tls = policies.find(({ kind }) => kind === 'backendTLS')
     for (const fault of tls === undefined ? [] : backendMaterialFaults(tls)) {
-      this.#sites.report(fault)
+      this.#contexts.report(fault)
     }
   }
 
-  #textFrom(site: ReturnType<Sites['open']>): TextFrom {
+  #textFrom(context: ReturnType<CompileContexts['open']>): TextFrom {
     return (text, place) => {
-      const evaluate = site.compile(text, place)?.evaluate()
+      const evaluate = context.compile(text, place)?.evaluate()
       if (evaluate === undefined) return undefined
       return (exchange) => {
         // A cluster outlives the policies around it: it sees the most specific of who asks.
@@ -114,13 +114,13 @@ function hashKeyOf(policies: readonly ValidPolicy[], textFrom: TextFrom): TextOf
 
 function isFailureOf(
   policies: readonly ValidPolicy[],
-  site: ReturnType<Sites['open']>,
+  context: ReturnType<CompileContexts['open']>,
 ): ClusterExpressions['isFailure'] {
   const policy = policies.find(({ kind }) => kind === 'outlierDetection')
   const text = unhealthyExpressionOf(policies)
   if (policy === undefined || text === undefined) return undefined
   const place = { policy, field: 'unhealthyExpression', stage: 'log', result: 'bool' } as const
-  const predicate = site.compile(text, place)?.predicate()
+  const predicate = context.compile(text, place)?.predicate()
   return (exchange) => {
     exchange.enter(undefined)
     const before = exchange.response

@@ -1,25 +1,25 @@
 import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
-import type { Site } from '../policies/define.ts'
+import type { CompileContext } from '../policies/define.ts'
 import { Reach } from '../reach/reach.ts'
 import type { Choosing } from './backends.ts'
 import { Clusters } from './clusters.ts'
+import { CompileContexts } from './compile-context.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { connectTo } from './connect.ts'
 import { Layers } from './layers.ts'
 import type { BackendProgram, Program } from './program.ts'
 import { SectionCompiler } from './section.ts'
-import type { Services } from './services.ts'
-import { Sites } from './site.ts'
 import type { Recorded } from './uses.ts'
 
 /** What the parts of one compilation share. */
 export interface Compilation {
   readonly model: Model
-  readonly services: Services
+  readonly services: CompileDeps
   /** With policies of their own at each place. */
   readonly reach: Reach
-  readonly sites: Sites
+  readonly contexts: CompileContexts
   readonly sections: SectionCompiler
   readonly clusters: Clusters
   readonly backendPrograms: Map<string, Recorded<BackendProgram | Reply>>
@@ -30,20 +30,27 @@ export interface Compilation {
 export function openCompilation(
   model: Model,
   previous: Program | undefined,
-  services: Services,
+  services: CompileDeps,
 ): Compilation {
   const layers = new Layers()
-  const { world, scrutiny } = services
-  const connect: Site['connect'] = (...asked) => connectTo(compilation, ...asked)
+  const { world, sampler } = services
+  const connect: CompileContext['connect'] = (...asked) => connectTo(compilation, ...asked)
   const now = clockOf(services)
-  const sites = new Sites({ now, previous, placeOf: placesOf(layers), world, scrutiny, connect })
+  const contexts = new CompileContexts({
+    now,
+    previous,
+    placeOf: placesOf(layers),
+    world,
+    sampler,
+    connect,
+  })
   const compilation: Compilation = {
     model,
     services,
     reach: new Reach(model, (place, policies) => layers.at(place, policies)),
-    sites,
-    sections: new SectionCompiler(sites, services),
-    clusters: new Clusters(services, previous, sites),
+    contexts,
+    sections: new SectionCompiler(contexts, services),
+    clusters: new Clusters(services, previous, contexts),
     backendPrograms: new Map(),
     plainChoices: new Map(),
   }
@@ -51,7 +58,7 @@ export function openCompilation(
 }
 
 /** Apart: a policy keeps its clock, and a closure keeps all that its neighbours see. */
-function clockOf(services: Services): () => number {
+function clockOf(services: CompileDeps): () => number {
   return () => services.now()
 }
 
@@ -64,8 +71,8 @@ function placesOf(layers: Layers): (policy: Attached) => string {
  * neighbours see, and must not keep its Model or earlier Programs alive with it.
  */
 export function closeCompilation(compilation: Compilation): void {
-  const { sites, clusters } = compilation
-  sites.close()
+  const { contexts, clusters } = compilation
+  contexts.close()
   clusters.close()
   for (const key of Object.keys(compilation)) Reflect.deleteProperty(compilation, key)
 }

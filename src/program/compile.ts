@@ -1,6 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
-import { inSlices, toEnd } from '../model/steps.ts'
+import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import { Point } from '../reach/points.ts'
@@ -8,6 +8,7 @@ import { unenforcedOnStreams } from '../reach/stream-policies.ts'
 import type { RoutePlace, Where } from '../reach/where.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { type Compilation, closeCompilation, openCompilation } from './compilation.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { compileFrontend } from './frontend.ts'
 import { HeaderReads } from './headers-read.ts'
 import { compileHosts, type MatchEntry, matcherOf } from './match.ts'
@@ -22,7 +23,6 @@ import {
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
-import type { Services } from './services.ts'
 import { allUses } from './uses.ts'
 
 /**
@@ -33,18 +33,18 @@ import { allUses } from './uses.ts'
 export function compileProgram(
   model: Model,
   previous: Program | undefined,
-  services: Services,
+  services: CompileDeps,
 ): Program {
-  return toEnd(compileStepwise(model, previous, services))
+  return runToCompletion(compileStepwise(model, previous, services))
 }
 
 /** The same between requests: no more than some milliseconds at once. */
 export function compileProgramInSlices(
   model: Model,
   previous: Program | undefined,
-  services: Services,
+  services: CompileDeps,
 ): Promise<Program> {
-  return inSlices(compileStepwise(model, previous, services), services.now)
+  return runCooperatively(compileStepwise(model, previous, services), services.now)
 }
 
 /** What nothing uses any more once the new Program serves, to be closed. */
@@ -56,7 +56,7 @@ export function retiredClusters(previous: Program, next: Program): readonly Clus
 function* compileStepwise(
   model: Model,
   previous: Program | undefined,
-  services: Services,
+  services: CompileDeps,
 ): Generator<void, Program> {
   const compilation = openCompilation(model, previous, services)
   // Whoever asks for other services must not get parts that were made with these.
@@ -68,10 +68,10 @@ function* compileStepwise(
     parts.set(key, yield* compileListener(compilation, before, where))
   }
   for (const diagnostic of unenforcedOnStreams(model)) {
-    if (diagnostic.severity === 'error') compilation.sites.report(diagnostic)
+    if (diagnostic.severity === 'error') compilation.contexts.report(diagnostic)
   }
   const lists = [...parts.values()].flatMap(({ own, routes }) => [[own], routes])
-  const uses = allUses([...lists, [compilation.sites]])
+  const uses = allUses([...lists, [compilation.contexts]])
   closeCompilation(compilation)
   return {
     model,
@@ -92,7 +92,7 @@ function* compileListener(
   const { model, reach } = compilation
   const around: Around = { frontend: model.frontend, policies: gateway.policies, listener }
   const known = before.listener(`${gateway.name}/${listener.name}`, around)
-  const own = known?.own ?? compilation.sites.record(() => compileOwn(compilation, where))
+  const own = known?.own ?? compilation.contexts.record(() => compileOwn(compilation, where))
   const find = before.routes(known)
   const parts: RoutePart[] = []
   for (const place of reach.routesOn(where)) {
@@ -134,15 +134,15 @@ function compileOwn(compilation: Compilation, where: Where): ListenerOwn {
 /** A route at a listener. */
 function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<void, RoutePart> {
   const { route, hostnames } = place
-  const { sites, reach } = compilation
+  const { contexts, reach } = compilation
   const entries: MatchEntry<PlacedRoute>[] = []
-  const { uses } = sites.record(() => {
+  const { uses } = contexts.record(() => {
     const reads = new HeaderReads()
     reads.noteMatches(route)
-    if (reads.names.size > 0) sites.readHeaders(reads)
+    if (reads.names.size > 0) contexts.readHeaders(reads)
   })
   for (const rulePlace of reach.rulesOf(place)) {
-    const made = sites.record(() => compileRule(compilation, rulePlace))
+    const made = contexts.record(() => compileRule(compilation, rulePlace))
     const target = made.value
     const takesPreflights = target.kinds?.some((kind) => PREFLIGHTS.has(kind)) === true
     for (const match of rulePlace.rule.matches) {
@@ -151,5 +151,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return { route, uses: sites.shareUses(uses), entries }
+  return { route, uses: contexts.shareUses(uses), entries }
 }

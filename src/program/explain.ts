@@ -12,6 +12,7 @@ import type { Attached } from '../model/policy.ts'
 import { POLICIES } from '../policies/index.ts'
 import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
+import { tokenRefusal } from './hypothetical-token.ts'
 import {
   type BackendProgram,
   isReply,
@@ -19,10 +20,9 @@ import {
   type Program,
   type RouteProgram,
 } from './program.ts'
-import { tokenRefusal } from './supposed-token.ts'
 
 /** A request that nobody sent, as it would reach the rules. */
-export interface Supposed {
+export interface HypotheticalRequest {
   readonly method: string
   /** Normalised, where it is explained. */
   readonly path: string
@@ -76,7 +76,7 @@ export interface ExplainedRequest {
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
 export function explainRequest(
   program: Program,
-  supposed: Supposed,
+  supposed: HypotheticalRequest,
   dice: { value: number },
 ): ExplainedRequest | string {
   const listener = listenerFor(program, supposed)
@@ -104,8 +104,8 @@ export function explainRequest(
   const early = answerOf(route, EARLY, exchange)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
-  const answer = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
-  const chosen = answer ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
+  const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
+  const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const last = isReply(chosen) ? [] : backendStages(chosen, exchange, supposed.provider)
   const stages = [first, traffic, ...last]
   const late = isReply(chosen) ? chosen : undefined
@@ -191,7 +191,7 @@ export function clientCertificates({
 
 function listenerFor(
   { listeners }: Program,
-  { host, sni, listener: wanted }: Supposed,
+  { host, sni, listener: wanted }: HypotheticalRequest,
 ): ListenerProgram | undefined {
   const named = listenersCalled(listeners, wanted)
   const rank = ({ listener }: ListenerProgram) => {
@@ -211,7 +211,7 @@ function listenerFor(
 
 function connectionOf(
   program: ListenerProgram,
-  { source, sourcePort, sni, certificate }: Supposed,
+  { source, sourcePort, sni, certificate }: HypotheticalRequest,
 ): Connection | undefined {
   const { listener } = program
   const from = sourceOf(source, sourcePort)
@@ -228,7 +228,7 @@ function connectionOf(
 function exchangeOf(
   connection: Connection,
   { listener }: ListenerProgram,
-  { method, path, search, host, headers, version = 'HTTP/1.1' }: Supposed,
+  { method, path, search, host, headers, version = 'HTTP/1.1' }: HypotheticalRequest,
 ): Exchange {
   const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
   const view = new PlainHeaders(headers)
@@ -238,7 +238,7 @@ function exchangeOf(
 }
 
 /** As if the authentication had found out just this. */
-function identify(exchange: Exchange, policy: Attached, { identity }: Supposed): void {
+function identify(exchange: Exchange, policy: Attached, { identity }: HypotheticalRequest): void {
   if (tokenRefusal(policy, identity.jwt) !== undefined && isPermissive(policy)) return
   for (const variable of IDENTIFYING.get(policy.kind) ?? []) {
     const value = identity[variable]

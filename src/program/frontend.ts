@@ -8,36 +8,36 @@ import { compileTracing } from '../policies/tracing/compile.ts'
 import type { Tracing } from '../policies/tracing/schema.ts'
 import type { Effective } from '../reach/effective.ts'
 import type { Compilation } from './compilation.ts'
+import type { TelemetryOptions } from './compile-deps.ts'
 import type { ListenerProgram, TracingProgram } from './program.ts'
-import type { Telling } from './services.ts'
 
 /** What is told of the requests of a listener. */
 export function compileFrontend(
   compilation: Compilation,
   { byKind }: Effective,
 ): Pick<ListenerProgram, 'accessLog' | 'tracing' | 'metricLabels' | 'needs'> {
-  const { labels: wanted, hiddenHeaders } = compilation.services.telling ?? NOTHING_ADDED
+  const { labels: wanted, hiddenHeaders } = compilation.services.telemetry ?? NOTHING_ADDED
   const hasLabels = Object.keys(wanted).length > 0
   const logging = byKind.get('accessLog')?.[0] as ValidPolicy<AccessLog> | undefined
   const tracing = byKind.get('tracing')?.[0] as ValidPolicy<Tracing> | undefined
-  if (logging === undefined && tracing === undefined && !hasLabels) return NOTHING
-  const site = compilation.sites.open()
+  if (logging === undefined && tracing === undefined && !hasLabels) return NO_TELEMETRY
+  const context = compilation.contexts.open()
   const log =
-    logging && site.shared([logging], () => compileAccessLog(logging, site, hiddenHeaders))
-  const traces = tracing && site.shared([tracing], () => traceTo(compilation, tracing, site))
-  const labels = hasLabels ? compileMetricLabels(wanted, site, hiddenHeaders) : undefined
+    logging && context.shared([logging], () => compileAccessLog(logging, context, hiddenHeaders))
+  const traces = tracing && context.shared([tracing], () => traceTo(compilation, tracing, context))
+  const labels = hasLabels ? compileMetricLabels(wanted, context, hiddenHeaders) : undefined
   const responseHeaders = [log, traces, labels].some((own) => own?.reads.responseHeaders === true)
   return {
     accessLog: log,
     tracing: traces,
     metricLabels: labels,
-    needs: { requestBody: site.findings.readsBody, responseHeaders },
+    needs: { requestBody: context.findings.readsBody, responseHeaders },
   }
 }
 
-const NOTHING_ADDED: Telling = { labels: {}, hiddenHeaders: [] }
+const NOTHING_ADDED: TelemetryOptions = { labels: {}, hiddenHeaders: [] }
 
-const NOTHING = {
+const NO_TELEMETRY = {
   accessLog: undefined,
   tracing: undefined,
   metricLabels: undefined,
@@ -45,15 +45,15 @@ const NOTHING = {
 } as const
 
 function traceTo(
-  { reach, sites, services }: Compilation,
+  { reach, contexts, services }: Compilation,
   policy: ValidPolicy<Tracing>,
-  site: ReturnType<Compilation['sites']['open']>,
+  context: ReturnType<Compilation['contexts']['open']>,
 ): TracingProgram | undefined {
-  const compiled = compileTracing(policy, site, services.telling?.hiddenHeaders ?? [])
+  const compiled = compileTracing(policy, context, services.telemetry?.hiddenHeaders ?? [])
   const { target, protocol, path, resources } = compiled
   const address = addressOf(target, reach.backends)
   if (address === undefined) {
-    sites.report({
+    contexts.report({
       code: 'PC0219',
       severity: 'error',
       message: 'traces cannot be sent there',

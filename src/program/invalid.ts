@@ -30,10 +30,10 @@ const INVALID = reply(500, 'invalid-policy')
 /** The log says which policy; the client never learns. */
 export function invalidStep(fault: Fault): Step {
   const decision = decisionOf(fault)
-  const answer = { ...INVALID, detail: `${fault.policy.policy} ${fault.policy.kind}` }
+  const response = { ...INVALID, detail: `${fault.policy.policy} ${fault.policy.kind}` }
   return (exchange) => {
     exchange.decisions = [...exchange.decisions, decision]
-    return answer
+    return response
   }
 }
 

@@ -10,12 +10,12 @@ const KINDS = ['on', 'wait', 'answer', 'late'] as const
 
 function stepsOf(kinds: readonly string[], ran: number[]): readonly Step[] {
   return kinds.map((kind, index): Step => {
-    const answer = reply(200, 'direct-response', String(index))
+    const response = reply(200, 'direct-response', String(index))
     return () => {
       ran.push(index)
       if (kind === 'on') return undefined
-      if (kind === 'answer') return answer
-      return Promise.resolve(kind === 'late' ? answer : undefined)
+      if (kind === 'answer') return response
+      return Promise.resolve(kind === 'late' ? response : undefined)
     }
   })
 }

@@ -4,7 +4,7 @@ import { errorIn } from '../exchange/policy-error.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
 import type { PolicyPlace } from '../model/policy.ts'
 
-const NOTHING: Step = () => undefined
+const NO_STEP: Step = () => undefined
 
 const places = new WeakMap<Step, PolicyPlace>()
 
@@ -23,7 +23,7 @@ export function linkSteps(steps: readonly Step[]): Step {
   const [a, b, c, d] = steps as [Step, Step, Step, Step]
   switch (steps.length) {
     case 0:
-      return NOTHING
+      return NO_STEP
     case 1:
       return (exchange) => {
         try {
@@ -95,7 +95,7 @@ function goOn(
 ): Outcome | Promise<Outcome> {
   if (!(outcome instanceof Promise)) return outcome
   return outcome.then(
-    (answer) => answer ?? runFrom(steps, exchange, next),
+    (response) => response ?? runFrom(steps, exchange, next),
     (error: unknown) => {
       throw errorIn(places.get(steps[next - 1] as Step), error)
     },

@@ -6,7 +6,7 @@ import type { Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
-import { toEnd } from '../model/steps.ts'
+import { runToCompletion } from '../model/steps.ts'
 import { byDetail, Candidate } from './candidate.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
@@ -34,7 +34,7 @@ export function compileMatcher<T>(
   entries: readonly MatchEntry<T>[],
   options: MatcherOptions<T>,
 ): Matcher<T> {
-  return matcherOf(toEnd(compileHosts([{ entries }])), options)
+  return matcherOf(runToCompletion(compileHosts([{ entries }])), options)
 }
 
 export function matcherOf<T>(hosts: Hosts<T>, options: MatcherOptions<T>): Matcher<T> {
@@ -227,8 +227,8 @@ function longestSuffix<T>(
 ): HostTable<T> | undefined {
   let best: HostTable<T> | undefined
   let hash = SEED
-  const least = Math.max(1, host.length - longest)
-  for (let i = host.length - 1; i >= least; i--) {
+  const min = Math.max(1, host.length - longest)
+  for (let i = host.length - 1; i >= min; i--) {
     const code = host.charCodeAt(i)
     hash = Math.imul(hash ^ code, PRIME)
     if (code !== DOT) continue

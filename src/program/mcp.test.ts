@@ -39,7 +39,7 @@ async function ask(program: Program, message: McpMessage, headers = {}) {
   const { exchange, backend } = await decide(program, { headers })
   const verdict = backend?.mcp?.decide(exchange, message) ?? assert.fail('no MCP rules')
   const isAllowed = verdict.permit?.stage === 'mcp'
-  return { ...verdict, isAllowed, told: exchange.decisions }
+  return { ...verdict, isAllowed, reported: exchange.decisions }
 }
 
 const call = (name: string, target = 'search'): McpMessage => ({
@@ -58,9 +58,9 @@ describe('rules about MCP', () => {
   it('decide by method and tool, and say which rule did', async () => {
     const program = toolsOf({ backend: rules('backend', 'backend:tools', allowEcho) })
     assert.equal((await ask(program, call('echo'))).isAllowed, true)
-    const { isAllowed, decision, told } = await ask(program, call('delete'))
+    const { isAllowed, decision, reported } = await ask(program, call('delete'))
     assert.equal(isAllowed, false)
-    assert.deepEqual(told, [decision])
+    assert.deepEqual(reported, [decision])
     assert.deepEqual([decision?.stage, decision?.cause], ['mcp', 'no-allow-match'])
     const { rule, misses } = decision?.nearest ?? assert.fail()
     assert.deepEqual(
@@ -130,10 +130,10 @@ describe('rules about MCP', () => {
   it('in audit mode are told and never done', async () => {
     const own = { mode: 'Audit', ...allowEcho }
     const program = toolsOf({ backend: rules('backend', 'own', own) })
-    const { isAllowed, decision, told } = await ask(program, call('delete'))
+    const { isAllowed, decision, reported } = await ask(program, call('delete'))
     assert.equal(isAllowed, true)
     assert.deepEqual([decision?.isAllowed, decision?.isEnforced], [false, false])
-    assert.equal(told.length, 1)
+    assert.equal(reported.length, 1)
   })
 
   it('that are invalid deny everything', async () => {

@@ -74,7 +74,7 @@ function mcpProgram(
 ): McpProgram {
   return {
     decide(exchange, message) {
-      const { target } = message.tool ?? message.prompt ?? message.resource ?? NOTHING
+      const { target } = message.tool ?? message.prompt ?? message.resource ?? NO_PART
       const rules = target === undefined || !targets.has(target) ? decider : targets.get(target)
       exchange.mcp = message as unknown as Exchange['mcp']
       const verdict = Permit.message(rules, exchange)
@@ -87,17 +87,17 @@ function mcpProgram(
   }
 }
 
-const NOTHING: Partial<McpPart> = {}
+const NO_PART: Partial<McpPart> = {}
 
 /** Undefined where no rule is about MCP. */
-function deciderAt({ sites }: Compilation, layers: readonly Layer[]): Decider | undefined {
+function deciderAt({ contexts }: Compilation, layers: readonly Layer[]): Decider | undefined {
   const { byKind, invalid } = effectiveAt(layers, 'backend')
   const broken = invalid.find((policy) => decidesAt(policy, 'mcp'))
   if (broken !== undefined) return invalidDecider(faultOf(broken))
   const policies = rulesAt(byKind, 'mcp')
   if (policies === undefined) return undefined
-  const site = sites.open(sites.scopesAt(layers, 'backend'))
-  const decider = compileMcpAuthorization(policies, site)
-  const { failed } = site.findings
+  const context = contexts.open(contexts.scopesAt(layers, 'backend'))
+  const decider = compileMcpAuthorization(policies, context)
+  const { failed } = context.findings
   return failed === undefined ? decider : invalidDecider(failed)
 }

@@ -9,16 +9,16 @@ import type { NetworkDecision } from './program.ts'
 
 /** Undefined where there is no rule; where one is invalid, nobody is let in. */
 export function compileNetwork(
-  { sites }: Compilation,
+  { contexts }: Compilation,
   { byKind, invalid }: Effective,
 ): NetworkDecision | undefined {
   const broken = invalid.find((policy) => decidesAt(policy, 'connection'))
   if (broken !== undefined) return nobody(faultOf(broken))
   const policies = rulesAt(byKind, 'connection')
   if (policies === undefined) return undefined
-  const site = sites.open()
-  const decider = compileDecision(policies, site)
-  const { failed, readsHostname, readsCertificate } = site.findings
+  const context = contexts.open()
+  const decider = compileDecision(policies, context)
+  const { failed, readsHostname, readsCertificate } = context.findings
   if (failed !== undefined) return nobody(failed)
   return {
     readsHostname,

@@ -4,7 +4,7 @@ import { queryObjects } from 'node:v8'
 import { hostBackend, modelOf, TestServices, type WrittenRoute } from '../../test/program/models.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
-import { toEnd } from '../model/steps.ts'
+import { runToCompletion } from '../model/steps.ts'
 import { compileProgram } from './compile.ts'
 import { mentionedBackends } from './parts.ts'
 import type { Program } from './program.ts'
@@ -32,7 +32,7 @@ const model = (changed = -1, value = '') =>
   modelOf({ routes: routes(changed, value), backends: [hostBackend('up'), hostBackend('asked')] })
 
 const after = (program: Program, now: Model, services: TestServices) =>
-  compileProgram(toEnd(reconcile(program.model, now)), program, services)
+  compileProgram(runToCompletion(reconcile(program.model, now)), program, services)
 
 const partsOf = ({ parts }: Program) =>
   [...(parts?.listeners.values() ?? [])].flatMap(({ routes }) => routes)

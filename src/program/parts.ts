@@ -2,10 +2,10 @@ import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
 import type { ListenerProgram } from './program.ts'
 import type { PlacedRoute } from './routes.ts'
-import type { Services } from './services.ts'
 import type { Recorded, Uses } from './uses.ts'
 
 /**
@@ -14,7 +14,7 @@ import type { Recorded, Uses } from './uses.ts'
  * these mention. Pieces are the same where they are the same objects: see model/reconcile.ts.
  */
 export interface Parts {
-  readonly services: Services
+  readonly services: CompileDeps
   /** By `gateway/listener`. */
   readonly listeners: ReadonlyMap<string, ListenerPart>
 }

@@ -48,13 +48,13 @@ export class Permit<S extends PermitStage = PermitStage> {
   static connection(
     listeners: readonly ListenerProgram[],
     connection: Connection,
-    tell: (listener: ListenerProgram, decision: Decision, isDenied: boolean) => void,
+    report: (listener: ListenerProgram, decision: Decision, isDenied: boolean) => void,
   ): Permit<'connection'> | undefined {
     for (const listener of listeners) {
       const decision = listener.network?.decide(connection)
       if (decision === undefined) continue
       const isDenied = decision.isEnforced && !decision.isAllowed
-      tell(listener, decision, isDenied)
+      report(listener, decision, isDenied)
       if (isDenied) return undefined
     }
     return Permit.#connection

@@ -130,7 +130,7 @@ export interface BackendProgram extends WayBack {
   /** Milliseconds for each attempt; 0: the route's. */
   readonly requestTimeout: number
   /** Whether an expression of it reads answers when they are over. */
-  readonly judgesAnswers?: boolean
+  readonly judgesResponses?: boolean
   /** As RouteProgram.decider. */
   readonly decider?: Decider | undefined
   /** Of an AI backend, in the order of its groups; each has rules and a cluster of its own. */
@@ -157,7 +157,7 @@ export interface Selection {
   /** There is one that was neither asked nor denied yet. */
   readonly hasOther: boolean
   /**
-   * Runs the steps of the next provider, and of those after it where it is denied; an answer where
+   * Runs the steps of the next provider, and of those after it where it is denied; a response where
    * none is left. Before it, all is as it was before the steps of the one before ran.
    */
   next(): Outcome | Promise<Outcome>

@@ -10,7 +10,7 @@ export class ProviderMember implements Balanced {
   readonly name: string
   readonly program: ProviderProgram
   readonly weight = 1
-  /** Who is ill is passed over by whoever picks, since that may change with every answer. */
+  /** Who is ill is passed over by whoever picks, since that may change with every response. */
   readonly isUsable = true
 
   constructor(program: ProviderProgram) {
@@ -50,7 +50,7 @@ export class ProviderSelection implements Selection {
   readonly #tried = new Set<string>()
   readonly #denied = new Set<string>()
   /** How many decisions there were before the provider at hand. */
-  #told = 0
+  #reported = 0
 
   constructor(
     exchange: Exchange,
@@ -104,14 +104,14 @@ export class ProviderSelection implements Selection {
     if (exchange.identity !== identity) exchange.identifyAs(identity)
     exchange.backend = program.attributes
     exchange.llm = program.llm
-    this.#told = exchange.decisions.length
+    this.#reported = exchange.decisions.length
     return program.run(exchange)
   }
 
   /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
   #settle({ name, program }: ProviderMember, reply: Reply | undefined): Outcome | 'next' {
     const { decisions } = this.#exchange
-    const own = decisions.slice(this.#told)
+    const own = decisions.slice(this.#reported)
     if (reply === undefined) {
       this.#tried.add(name)
       this.chosen = program
@@ -123,7 +123,7 @@ export class ProviderSelection implements Selection {
         provider: name,
         isSkipped: isSkipped && isDenial(one),
       }))
-      this.#exchange.decisions = [...decisions.slice(0, this.#told), ...named]
+      this.#exchange.decisions = [...decisions.slice(0, this.#reported), ...named]
     }
     return isSkipped ? 'next' : reply
   }

@@ -142,13 +142,13 @@ describe('which provider is asked', () => {
           asked.push(chosen?.name ?? '')
         }
         assert.equal(new Set(asked).size, allowed.length)
-        const answer = await selection.next()
+        const response = await selection.next()
         if (allowed.length > 0) {
-          assert.equal(answer, undefined)
+          assert.equal(response, undefined)
           assert.ok(asked.includes(selection.chosen?.provider ?? ''))
         } else {
-          assert.ok(answer !== undefined)
-          assert.deepEqual([answer.status, answer.reason], [403, 'authorization'])
+          assert.ok(response !== undefined)
+          assert.deepEqual([response.status, response.reason], [403, 'authorization'])
           assert.equal(selection.chosen, undefined)
           const last = exchange.decisions.filter(({ isEnforced }) => isEnforced).at(-1)
           assert.deepEqual([last?.isAllowed, last?.isSkipped], [false, false])

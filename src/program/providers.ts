@@ -101,7 +101,7 @@ function compileProvider(
     readsBeginning: section.readsBeginning,
     decodesBody: section.decodesBody,
     requestTimeout: attemptTime(http?.requestTimeout),
-    judgesAnswers: unhealthyExpressionOf(policies) !== undefined,
+    judgesResponses: unhealthyExpressionOf(policies) !== undefined,
     decider: section.decider,
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,

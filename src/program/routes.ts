@@ -69,7 +69,7 @@ export function refusedRoute({ gateway, listener }: Where): PlacedRoute {
 }
 
 function answering(status: number, detail: string): Omit<RouteProgram, 'name' | 'rule'> {
-  const answer = { ...reply(status, 'invalid-configuration'), detail }
-  const step: Step = () => answer
-  return { ...NOWHERE, steps: [step], run: step, readsBody: false, choose: () => answer }
+  const response = { ...reply(status, 'invalid-configuration'), detail }
+  const step: Step = () => response
+  return { ...NOWHERE, steps: [step], run: step, readsBody: false, choose: () => response }
 }

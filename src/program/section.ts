@@ -7,15 +7,15 @@ import { POLICIES } from '../policies/index.ts'
 import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { type BodyNeed, valuesOf } from '../policies/schema.ts'
 import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
-import { type Effective, effectiveAt, NOTHING } from '../reach/effective.ts'
+import { type Effective, effectiveAt, NO_POLICIES } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
+import type { CompileContexts } from './compile-context.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import { type Fault, faultOf, invalidDecider, invalidStep } from './invalid.ts'
 import { linkSteps, placeStep } from './link.ts'
 import type { Retry, Timeouts } from './program.ts'
 import type { Scopes } from './scopes.ts'
-import type { Services } from './services.ts'
-import type { Sites } from './site.ts'
 import type { Recorded } from './uses.ts'
 import { type WayBack, wayBackOf } from './way-back.ts'
 
@@ -61,25 +61,25 @@ const RUNNING: ReadonlyMap<string, { readonly policy: Policy; readonly turn: num
 
 /** Routes that the same policies reach share what is made of them. */
 export class SectionCompiler {
-  readonly #sites: Sites
-  readonly #services: Pick<Services, 'watchStep'>
+  readonly #contexts: CompileContexts
+  readonly #services: Pick<CompileDeps, 'watchStep'>
   /** By the only policy, or by the identity of all. */
   readonly #made = new Map<object | string, Recorded<CompiledSection>>()
   readonly #kinds = new Map<string, readonly string[]>()
 
-  constructor(sites: Sites, services: Pick<Services, 'watchStep'>) {
-    this.#sites = sites
+  constructor(contexts: CompileContexts, services: Pick<CompileDeps, 'watchStep'>) {
+    this.#contexts = contexts
     this.#services = services
   }
 
   /** Of all layers around a point, the gateway's first; `isOwn`: those that others do not see to. */
   compile(layers: readonly Layer[], section: Section, isOwn?: IsOwn): CompiledSection {
     const all = effectiveAt(layers, section)
-    if (all === NOTHING) return EMPTY
+    if (all === NO_POLICIES) return EMPTY
     const reached = isOwn === undefined ? all : only(all, isOwn)
-    const scopes = this.#sites.scopesAt(layers, section)
+    const scopes = this.#contexts.scopesAt(layers, section)
     const key = this.#keyOf(reached, section, scopes)
-    return this.#sites.once(this.#made, key, () => this.#compile(reached, section, scopes))
+    return this.#contexts.once(this.#made, key, () => this.#compile(reached, section, scopes))
   }
 
   /** A policy belongs to one section. */
@@ -88,16 +88,16 @@ export class SectionCompiler {
       for (const [only, ...others] of byKind.values()) if (others.length === 0) return only
     }
     let key = `${section} `
-    for (const policies of byKind.values()) key += this.#sites.identity(policies)
-    return `${key}|${this.#sites.identity(invalid)}|${this.#sites.identity(sources)}`
+    for (const policies of byKind.values()) key += this.#contexts.identity(policies)
+    return `${key}|${this.#contexts.identity(invalid)}|${this.#contexts.identity(sources)}`
   }
 
   #compile({ byKind, invalid }: Effective, section: Section, scopes: Scopes): CompiledSection {
-    const site = this.#sites.open(scopes)
+    const context = this.#contexts.open(scopes)
     const active = inTurn(byKind, section)
-    const parts = active.map((policy) => compileOne(policy, byKind, site, this.#services))
+    const parts = active.map((policy) => compileOne(policy, byKind, context, this.#services))
     const unenforced = this.#unenforced(byKind, section, active)
-    const [fault = unenforced[0] ?? site.findings.failed] = invalid.map(faultOf)
+    const [fault = unenforced[0] ?? context.findings.failed] = invalid.map(faultOf)
     const isBroken = fault !== undefined
     const placed = parts.map((part, i) => ({
       part,
@@ -108,15 +108,15 @@ export class SectionCompiler {
       steps,
       run: linkSteps(steps),
       kinds: isBroken ? EMPTY.kinds : this.#kindsOf(active, parts),
-      readsBody: !isBroken && (site.findings.readsBody || needs(byKind, active, 'whole')),
-      decodesBody: !isBroken && site.findings.readsBody,
+      readsBody: !isBroken && (context.findings.readsBody || needs(byKind, active, 'whole')),
+      decodesBody: !isBroken && context.findings.readsBody,
       readsBeginning: !isBroken && needs(byKind, active, 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,
       mirrors: mirrorsOf(parts),
       authentications: scopes.sources,
       decider: isBroken ? invalidDecider(fault) : parts.find(({ decider }) => decider)?.decider,
-      ...wayBackOf(isBroken ? [] : placed, site.findings.readsResponseBody),
+      ...wayBackOf(isBroken ? [] : placed, context.findings.readsResponseBody),
     }
   }
 
@@ -136,7 +136,7 @@ export class SectionCompiler {
       ([kind]) => !active.some((policy) => policy.kind === kind) && !isClusters(kind, section),
     )
     const faults = ignored.map(([, [policy]]) => ({ policy, diagnostic: unsupported(policy) }))
-    for (const { diagnostic } of faults) this.#sites.report(diagnostic)
+    for (const { diagnostic } of faults) this.#contexts.report(diagnostic)
     return faults
   }
 }
@@ -159,12 +159,12 @@ function inTurn(byKind: Effective['byKind'], section: Section): readonly Policy[
 function compileOne(
   policy: Policy,
   byKind: Effective['byKind'],
-  site: ReturnType<Sites['open']>,
-  services: Pick<Services, 'watchStep'>,
+  context: ReturnType<CompileContexts['open']>,
+  services: Pick<CompileDeps, 'watchStep'>,
 ): Part {
   const policies = byKind.get(policy.kind)
   if (policies === undefined) return {}
-  const part = policy.compile(policies, site)
+  const part = policy.compile(policies, context)
   if (part.step === undefined) return part
   const tell = services.watchStep?.(policies[0])
   if (tell === undefined) {

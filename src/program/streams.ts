@@ -12,10 +12,10 @@ import { Reach } from '../reach/reach.ts'
 import { holdsForStreams } from '../reach/stream-policies.ts'
 import type { StreamPlace } from '../reach/where.ts'
 import type { Choice, Cluster } from '../upstream/cluster.ts'
+import type { CompileDeps } from './compile-deps.ts'
 import type { ListenerProgram } from './program.ts'
-import type { Services } from './services.ts'
 
-/** An endpoint for the octets of a connection. */
+/** An endpoint for the bytes of a connection. */
 export interface StreamChoice {
   readonly backend: string
   readonly choice: Choice
@@ -24,13 +24,13 @@ export interface StreamChoice {
 /** Routes of connections that are not HTTP: on TCP listeners, and on TLS listeners by server name. */
 export class Streams {
   readonly #reach: Reach
-  readonly #services: Services
+  readonly #services: CompileDeps
   readonly clusters: Map<string, Cluster>
   /** By gateway and listener. */
   readonly #places = new Map<string, readonly StreamPlace[]>()
   readonly #byRef = new Map<TcpRoute, Map<BackendRef, Cluster>>()
 
-  constructor(model: Model, services: Services, previous: Streams | undefined) {
+  constructor(model: Model, services: CompileDeps, previous: Streams | undefined) {
     this.#reach = new Reach(model)
     this.#services = services
     this.clusters = new Map()

@@ -23,7 +23,7 @@ export interface CompiledPart {
   readonly policy: PolicyPlace | undefined
 }
 
-const NOTHING: WayBack = {}
+const NO_WAY_BACK: WayBack = {}
 
 /** An expression reads the body: it is there before any step of the section runs. */
 const WHOLE: PlacedPart = {
@@ -33,7 +33,7 @@ const WHOLE: PlacedPart = {
 
 export function wayBackOf(compiled: readonly CompiledPart[], readsResponseBody: boolean): WayBack {
   if (!compiled.some(({ part }) => part.response || part.requestBody || part.responseBody))
-    return NOTHING
+    return NO_WAY_BACK
   const back = compiled.flatMap(({ part: { response, responseBody: body }, policy }) =>
     response === undefined && body === undefined ? [] : [{ policy, response, body }],
   )

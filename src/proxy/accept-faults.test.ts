@@ -47,7 +47,7 @@ async function crowd(port: number, count: number, greet: (socket: Socket, at: nu
   return sockets
 }
 
-/** Has its answer, or hangs. */
+/** Has its response, or hangs. */
 async function goodClient(port: number): Promise<void> {
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   let text = ''
@@ -87,7 +87,7 @@ describe('bad clients', { skip: WITHOUT_OPENSSL }, () => {
     await goodClient(own.port)
   })
 
-  it('octets one by one are waited for, but not for ever', async () => {
+  it('bytes one by one are waited for, but not for ever', async () => {
     const own = await start(400)
     const hello = inRecords(helloMessage({ extensions: [serverName('a.test')] }), 1)
     const sockets = await crowd(own.port, 50, () => {})

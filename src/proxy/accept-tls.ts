@@ -5,7 +5,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import { type ClientHello, type HelloOutcome, HelloReader } from '../wire/tls/client-hello.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured, Terminator } from '../wire/tls/terminate.ts'
-import type { Accepted } from './accept.ts'
+import type { DownstreamSocket } from './accept.ts'
 import { admit } from './admission.ts'
 import { admissionOf, isAlike } from './port-plan.ts'
 import { Prelude, type PreludeEnd } from './prelude.ts'
@@ -37,19 +37,19 @@ const SPEAKS_TLS = [
 ].join('\r\n')
 
 /** Whether somebody who may come in began a request, where requests are what TLS is for. */
-function isPlainHttp({ plan, admittedBy }: Accepted, bytes: Buffer): boolean {
+function isPlainHttp({ plan, admittedBy }: DownstreamSocket, bytes: Buffer): boolean {
   if (admittedBy !== plan || !/^[A-Z]{3,16} \//.test(bytes.toString('latin1', 0, 18))) return false
   return plan.listeners.some(({ listener }) => listener.protocol === 'HTTPS')
 }
 
 /** A socket on which a ClientHello comes first. */
-export function acceptTls(accepted: Accepted, connection: Connection): void {
-  const { socket, plan, doorway } = accepted
+export function acceptTls(accepted: DownstreamSocket, connection: Connection): void {
+  const { socket, plan, boundPort } = accepted
   const startedAt = performance.now()
   const failed = (reason: HandshakeFailure, last?: string) => {
     if (last === undefined) socket.destroy()
     else socket.end(last, () => socket.destroy())
-    doorway.observer.unsecured(connection, undefined, reason, performance.now() - startedAt)
+    boundPort.observer.unsecured(connection, undefined, reason, performance.now() - startedAt)
   }
   const reader = new HelloReader()
   const greeted = (outcome: Exclude<HelloOutcome, 'more'>, bytes: Buffer) => {
@@ -58,16 +58,16 @@ export function acceptTls(accepted: Accepted, connection: Connection): void {
   }
   const read = (bytes: Buffer) => {
     const outcome = reader.read(bytes)
-    // TLS reads the octets again, or the backend does: none are consumed here.
+    // TLS reads the bytes again, or the backend does: none are consumed here.
     return outcome === 'more' ? undefined : { consumed: 0, next: () => greeted(outcome, bytes) }
   }
   const { handshakeTimeout } = plan.tls
   const ended = (end: PreludeEnd) => failed(end === 'timeout' ? 'timeout' : 'reset')
   const broke = (error: unknown) => accepted.broke('client-hello', error)
-  new Prelude(socket, handshakeTimeout, doorway.deadlines, read, ended, broke)
+  new Prelude(socket, handshakeTimeout, boundPort.deadlines, read, ended, broke)
 }
 
-function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
+function chooseListener(accepted: DownstreamSocket, { serverName }: ClientHello): void {
   const { plan } = accepted
   const found = plan.names.forHost(serverName ?? '')
   const listener = found?.listener.protocol === 'Invalid' ? undefined : found
@@ -102,19 +102,19 @@ function chooseListener(accepted: Accepted, { serverName }: ClientHello): void {
 }
 
 function terminate(
-  accepted: Accepted,
+  accepted: DownstreamSocket,
   listener: ListenerProgram,
   connection: Connection,
   terminator: Terminator,
   target: StreamTarget | undefined,
 ): void {
-  const { doorway, plan, socket } = accepted
+  const { boundPort, plan, socket } = accepted
   const givenUp = (duration: number) => target?.done({ outcome: 'cancelled', status: 0, duration })
   const { handshakeTimeout } = plan.tls
   const enter = (tls: TLSSocket, secured: Secured) => {
     const source: Source = connection.source
     source.certificate = secured.certificate
-    doorway.observer.secured(connection, listener, secured)
+    boundPort.observer.secured(connection, listener, secured)
     const now = accepted.plan.listeners.find((own) => isAlike(own, listener))
     // It may be another Program by now, and it is its rules that hold.
     if (now !== undefined && accepted.admittedBy !== accepted.plan) {
@@ -128,11 +128,11 @@ function terminate(
       givenUp(secured.milliseconds)
     }
   }
-  terminator.secure(socket, handshakeTimeout, doorway.deadlines, {
+  terminator.secure(socket, handshakeTimeout, boundPort.deadlines, {
     failed: (reason, milliseconds) =>
       accepted.guard('handshake', () => {
         givenUp(milliseconds)
-        doorway.observer.unsecured(connection, listener, reason, milliseconds)
+        boundPort.observer.unsecured(connection, listener, reason, milliseconds)
       }),
     broke: (error) => accepted.broke('handshake', error),
     secured: (tls, secured) => {
@@ -144,7 +144,7 @@ function terminate(
 
 function serve(
   permit: Permit<'connection'>,
-  accepted: Accepted,
+  accepted: DownstreamSocket,
   listener: ListenerProgram,
   connection: Connection,
   tls: TLSSocket,
@@ -154,7 +154,7 @@ function serve(
   accepted.admitted = connection
   if (target !== undefined) serveStream(permit, accepted, listener, tls, connection, target)
   else {
-    const port = new SecuredPort(accepted.doorway, listener)
+    const port = new SecuredPort(accepted.boundPort, listener)
     accepted.serveHttp(permit, tls, connection, port, protocol === 'h2')
   }
 }

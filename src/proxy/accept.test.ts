@@ -47,7 +47,7 @@ function answered(socket: Socket): Promise<void> {
 describe('limits of connections', () => {
   const busy =
     'HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
-  for (const [limit, word, answer] of [
+  for (const [limit, word, response] of [
     ['connections', 'rejected connections connections', busy],
     ['connectionsPerAddress', 'rejected connections-per-address connections-per-address', ''],
   ] as const) {
@@ -56,7 +56,7 @@ describe('limits of connections', () => {
       const first = connect(own.port, '127.0.0.1')
       const second = connect(own.port, '127.0.0.1')
       await Promise.all([answered(first), answered(second)])
-      assert.equal(await exchange(own.port, GET), answer)
+      assert.equal(await exchange(own.port, GET), response)
       assert.deepEqual(own.seen, [word])
       first.destroy()
       await until(() => own.counts.total === 1)
@@ -123,12 +123,12 @@ describe('the PROXY protocol', () => {
     })
   }
 
-  it('a header in single octets is read as a whole one', async () => {
+  it('a header in single bytes is read as a whole one', async () => {
     const policy = frontendPolicy('proxyProtocol', { mode: 'Strict', version: 'V1' })
     const own = await start({ frontend: [policy] })
     const socket = connect({ port: own.port, host: '127.0.0.1', noDelay: true })
-    for (const octet of v1) {
-      socket.write(Buffer.from([octet]))
+    for (const byte of v1) {
+      socket.write(Buffer.from([byte]))
       await wait(1)
     }
     await answered(socket)

@@ -6,11 +6,11 @@ import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
+import type { Served } from './accept-deps.ts'
 import { acceptTls } from './accept-tls.ts'
-import type { Served } from './acceptance.ts'
 import { admit } from './admission.ts'
+import type { BoundPort } from './bound-port.ts'
 import type { CallOutName } from './call-outs.ts'
-import type { Doorway } from './doorway.ts'
 import { isAlike, type PortPlan, type ProxyProtocolPlan } from './port-plan.ts'
 import { Prelude, type PreludeFound } from './prelude.ts'
 import { type RejectionWord, rejectionOf } from './rejection.ts'
@@ -18,12 +18,12 @@ import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
 import { type StreamTarget, serveStream } from './tcp.ts'
 
-/** One accepted socket, from its first octet until it is somebody else's. */
-export class Accepted implements Http2Observer {
+/** One accepted socket, from its first byte until it is somebody else's. */
+export class DownstreamSocket implements Http2Observer {
   readonly socket: Socket
-  /** What its octets are read from: the socket, or TLS on it. */
+  /** What its bytes are read from: the socket, or TLS on it. */
   carrier: Socket
-  readonly doorway: Doorway
+  readonly boundPort: BoundPort
   /** The plan whose rules let it in before anything was read of it but a ClientHello. */
   admittedBy: PortPlan | undefined = undefined
   /** That they did. */
@@ -47,17 +47,17 @@ export class Accepted implements Http2Observer {
   #sent = 0
   #isCut = false
 
-  constructor(socket: Socket, doorway: Doorway) {
+  constructor(socket: Socket, boundPort: BoundPort) {
     this.socket = socket
     this.carrier = socket
-    this.doorway = doorway
-    this.#kind = doorway.plan.kind
+    this.boundPort = boundPort
+    this.#kind = boundPort.plan.kind
     socket.on('close', () => this.#left())
   }
 
   /** As it is now: who waits with a ClientHello until the rules have changed meets the new ones. */
   get plan(): PortPlan {
-    return this.doorway.plan
+    return this.boundPort.plan
   }
 
   start(): void {
@@ -80,11 +80,11 @@ export class Accepted implements Http2Observer {
     const gateway = listeners[0]?.gateway ?? ''
     // Requests on one connection may be for several listeners of its gateway.
     const name = listener === undefined ? gateway : `${gateway}/${listener.listener.name}`
-    this.#serving = this.doorway.observer.served?.(name, protocol)
+    this.#serving = this.boundPort.observer.served?.(name, protocol)
     this.#isHttp2 = protocol === 'http2'
   }
 
-  /** Octets that came and went since it was asked last. */
+  /** Bytes that came and went since it was asked last. */
   tellMoved(): void {
     const { bytesRead, bytesWritten } = this.carrier
     this.#serving?.moved(bytesRead - this.#received, bytesWritten - this.#sent)
@@ -132,7 +132,7 @@ export class Accepted implements Http2Observer {
     const gateway = plan.listeners[0]?.gateway
     const connection = this.source && this.connection(false, undefined, undefined)
     const place = { gateway, listener: listener?.listener.name, connection }
-    this.doorway.observer.broke?.(callOut, error, place)
+    this.boundPort.observer.broke?.(callOut, error, place)
   }
 
   guard(callOut: CallOutName, work: () => void): void {
@@ -154,13 +154,13 @@ export class Accepted implements Http2Observer {
   reject(word: RejectionWord, detail: string, connection: Connection | undefined): void {
     this.carrier.destroy()
     const rejection = rejectionOf(word, detail, this.plan, this.listener, connection)
-    this.doorway.acceptance.observer.rejected(rejection)
+    this.boundPort.acceptDeps.observer.rejected(rejection)
   }
 
-  /** Where its octets go; where nowhere, it is closed and said so. */
+  /** Where its bytes go; where nowhere, it is closed and said so. */
   target(listener: ListenerProgram, connection: Connection): StreamTarget | undefined {
     try {
-      const target = this.doorway.acceptance.route(listener, connection, [])
+      const target = this.boundPort.acceptDeps.route(listener, connection, [])
       if (typeof target !== 'string') return target
       this.reject('no-route', target, connection)
     } catch (error) {
@@ -176,7 +176,7 @@ export class Accepted implements Http2Observer {
     return new Connection(source, destination, isEncrypted, sni, this.openedAt)
   }
 
-  /** Serves HTTP/1.1 or HTTP/2 on a socket whose octets are those of HTTP. */
+  /** Serves HTTP/1.1 or HTTP/2 on a socket whose bytes are those of HTTP. */
   serveHttp(
     permit: Permit<'connection'>,
     socket: Socket,
@@ -184,7 +184,7 @@ export class Accepted implements Http2Observer {
     port: Port,
     isHttp2: boolean,
   ): void {
-    const { deadlines, http2 } = this.doorway.acceptance
+    const { deadlines, http2 } = this.boundPort.acceptDeps
     const closing = (word: ClosedWord) => {
       this.closedBy ??= word
     }
@@ -212,7 +212,7 @@ export class Accepted implements Http2Observer {
       if (typeof header === 'string') return { consumed: 0, next: () => refuse(header) }
       return { consumed: header.length, next: () => this.#moved(header, refuse) }
     }
-    const { deadlines } = this.doorway
+    const { deadlines } = this.boundPort
     const broke = (error: unknown) => this.broke('accept', error)
     new Prelude(this.socket, this.plan.tls.handshakeTimeout, deadlines, read, refuse, broke)
   }
@@ -226,7 +226,7 @@ export class Accepted implements Http2Observer {
 
   /** The true source is known: who may come in comes in. */
   #sourced(): void {
-    const { counts } = this.doorway.acceptance
+    const { counts } = this.boundPort.acceptDeps
     const key = counts.enterFrom(this.source as Source)
     if (!(key instanceof Promise)) {
       this.#entered(key)
@@ -270,16 +270,16 @@ export class Accepted implements Http2Observer {
   }
 
   #plainHttp(permit: Permit<'connection'>, connection: Connection): void {
-    const { doorway, socket, plan } = this
-    const { http2, deadlines } = doorway.acceptance
+    const { boundPort, socket, plan } = this
+    const { http2, deadlines } = boundPort.acceptDeps
     if (http2 === undefined) {
-      this.serveHttp(permit, socket, connection, doorway, false)
+      this.serveHttp(permit, socket, connection, boundPort, false)
       return
     }
     const read = (bytes: Buffer) => {
       const isHttp2 = http2.isPreface(bytes)
       if (isHttp2 === undefined) return undefined
-      const next = () => this.serveHttp(permit, socket, connection, doorway, isHttp2)
+      const next = () => this.serveHttp(permit, socket, connection, boundPort, isHttp2)
       return { consumed: 0, next }
     }
     const gone = () => socket.destroy()
@@ -288,7 +288,7 @@ export class Accepted implements Http2Observer {
   }
 
   #after(milliseconds: number, then: () => void): void {
-    const { deadlines } = this.doorway.acceptance
+    const { deadlines } = this.boundPort.acceptDeps
     const timed = {
       deadline: performance.now() + milliseconds,
       expire: () => {
@@ -301,16 +301,17 @@ export class Accepted implements Http2Observer {
   }
 
   #left(): void {
-    if (this.#addressKey !== undefined) this.doorway.acceptance.counts.leaveFrom(this.#addressKey)
-    this.doorway.left(this)
+    if (this.#addressKey !== undefined) this.boundPort.acceptDeps.counts.leaveFrom(this.#addressKey)
+    this.boundPort.left(this)
     this.guard('telemetry', () => {
       // Who closes first is who had enough: a client that is gone, or the gateway when it is done.
       const isClients = this.carrier.readableEnded || this.carrier.errored !== null
       this.tellMoved()
-      const tell = () => this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
+      const report = () =>
+        this.#serving?.closed(this.closedBy ?? (isClients ? 'client' : 'finished'))
       // HTTP/2 says a moment later why it closed.
-      if (this.#isHttp2) setImmediate(() => this.guard('telemetry', tell))
-      else tell()
+      if (this.#isHttp2) setImmediate(() => this.guard('telemetry', report))
+      else report()
     })
   }
 }

@@ -4,14 +4,14 @@ import type { AccessLogProgram } from '../program/program.ts'
 import type { Logger, LogValue } from '../telemetry/log.ts'
 import type { LogFieldName } from '../telemetry/log-fields.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 
 type Variables = Parameters<NonNullable<AccessLogProgram['filter']>>[0]
 
 /** Only fields that the reference lists. */
 export type AccessRecord = { readonly [name in LogFieldName]?: LogValue }
 
-/** Reasons of answers that turned somebody away: these are written whatever the share. */
+/** Reasons of responses that turned somebody away: these are written whatever the share. */
 const DENIALS: ReadonlySet<string> = new Set([
   'authentication',
   'authorization',
@@ -22,19 +22,19 @@ const DENIALS: ReadonlySet<string> = new Set([
 ])
 
 /** Writes about a request what its listener wants to have written. */
-export function logRequest(log: Logger, run: Run, seconds: number): void {
-  const policy = run.listener.accessLog
+export function logRequest(log: Logger, state: RequestState, seconds: number): void {
+  const policy = state.listener.accessLog
   if (policy === undefined) {
-    if (log.isOn('info')) log.info('request', accessRecord(run, seconds))
+    if (log.isOn('info')) log.info('request', accessRecord(state, seconds))
     return
   }
-  const { exchange } = run
+  const { exchange } = state
   const isDenial = DENIALS.has(exchange.reason)
   if (!policy.isOn || !log.isOn('info') || (!isDenial && isLeftOut(policy))) return
   const variables = variablesOf(exchange)
   if (policy.reads.response) respond(exchange, seconds)
   if (policy.filter?.(variables) === false) return
-  log.info('request', shaped(accessRecord(run, seconds), policy, variables))
+  log.info('request', shaped(accessRecord(state, seconds), policy, variables))
 }
 
 /** The same for a connection that is none of HTTP: it has `source` and `destination` alone. */
@@ -84,16 +84,16 @@ function shaped(
   return own
 }
 
-function accessRecord(run: Run, seconds: number): AccessRecord {
-  const { exchange, trace } = run
+function accessRecord(state: RequestState, seconds: number): AccessRecord {
+  const { exchange, trace } = state
   const { request, connection, jwt } = exchange
   return {
-    gateway: run.listener.gateway,
-    listener: run.listener.listener.name,
-    route: run.route?.name || undefined,
-    backend: run.backend?.name,
-    provider: run.selection?.chosen?.provider,
-    endpoint: run.endpoint === '' ? undefined : run.endpoint,
+    gateway: state.listener.gateway,
+    listener: state.listener.listener.name,
+    route: state.route?.name || undefined,
+    backend: state.backend?.name,
+    provider: state.selection?.chosen?.provider,
+    endpoint: state.endpoint === '' ? undefined : state.endpoint,
     'src.addr': sourceOf(exchange),
     'src.identity': exchange.source.identity,
     'http.method': request.method,
@@ -107,7 +107,7 @@ function accessRecord(run: Run, seconds: number): AccessRecord {
     'trace.id': trace?.traceId,
     'span.id': trace?.spanId,
     'jwt.sub': typeof jwt?.sub === 'string' ? jwt.sub : undefined,
-    'retry.attempt': run.retries === 0 ? undefined : run.retries,
+    'retry.attempt': state.retries === 0 ? undefined : state.retries,
     reason: exchange.reason,
     detail: exchange.detail === '' ? undefined : exchange.detail,
     'bytes.received': exchange.bytesReceived,

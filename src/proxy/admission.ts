@@ -2,22 +2,22 @@ import type { Connection } from '../exchange/connection.ts'
 import { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { Accepted } from './accept.ts'
+import type { DownstreamSocket } from './accept.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
 import { rejectionOf } from './rejection.ts'
 
 /** A permit if the rules of all these listeners let it in; otherwise it is closed and said so. */
 export function admit(
-  accepted: Accepted,
+  accepted: DownstreamSocket,
   connection: Connection,
   listeners: readonly ListenerProgram[],
 ): Permit<'connection'> | undefined {
-  const { observer } = accepted.doorway.acceptance
-  let isTold = false
+  const { observer } = accepted.boundPort.acceptDeps
+  let isReported = false
   const permit = Permit.connection(listeners, connection, (listener, decision, isDenied) => {
     // Listeners of a port usually have the same rules, and one of them has said it.
-    if (isDenied || !isTold) observer.decided?.(connection, listener, decision)
-    isTold = true
+    if (isDenied || !isReported) observer.decided?.(connection, listener, decision)
+    isReported = true
   })
   if (permit === undefined) accepted.reject('authorization', DENIED, connection)
   return permit
@@ -29,7 +29,7 @@ const DENIED = 'authorization failed'
  * Asks the rules of a new plan about a connection that came in by those before: whom they keep out
  * takes no new request any more. What is under way finishes as it began, for as long as `grace`.
  */
-export function readmit(accepted: Accepted, plan: PortPlan, grace: number): void {
+export function reauthorize(accepted: DownstreamSocket, plan: PortPlan, grace: number): void {
   const { listener, admitted } = accepted
   if (!accepted.fits(plan)) {
     accepted.end(grace)
@@ -37,7 +37,7 @@ export function readmit(accepted: Accepted, plan: PortPlan, grace: number): void
   }
   // Who is not in yet meets the new rules at the door.
   if (admitted === undefined) return
-  const { observer } = accepted.doorway.acceptance
+  const { observer } = accepted.boundPort.acceptDeps
   for (const own of plan.listeners) {
     if (listener !== undefined && !isAlike(own, listener)) continue
     const decision = own.network?.decide(admitted)
@@ -51,6 +51,6 @@ export function readmit(accepted: Accepted, plan: PortPlan, grace: number): void
 }
 
 /** HTTP/2 tells the client what it will still answer; HTTP/1.1 would take one request more. */
-function isIdle({ served }: Accepted): boolean {
+function isIdle({ served }: DownstreamSocket): boolean {
   return served instanceof ServerConnection && served.exchange === undefined
 }

@@ -263,7 +263,7 @@ export class BodyChain implements BodySink {
   }
 
   #hold(bytes: Buffer): void {
-    if (this.#room?.keep(bytes.length) === false) {
+    if (this.#room?.retain(bytes.length) === false) {
       this.#fail(CROWDED_OUT)
       return
     }
@@ -275,7 +275,7 @@ export class BodyChain implements BodySink {
   #release(): void {
     this.#held.clear()
     this.#size = 0
-    this.#room?.letGo(this.#taken)
+    this.#room?.release(this.#taken)
     this.#taken = 0
   }
 

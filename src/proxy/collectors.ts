@@ -6,7 +6,7 @@ import { createOtlpExporter, type OtlpExporter, type SpanLoss } from '../telemet
 import { createOtlpGrpcSend } from '../telemetry/otlp-grpc.ts'
 import { createOtlpSend } from '../telemetry/otlp-send.ts'
 import { createTracer, type Tracer } from '../telemetry/trace.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 import { attributeOf, RequestTrace } from './tracing.ts'
 
 export interface CollectorOptions {
@@ -38,13 +38,13 @@ export class Collectors {
     this.#options = options
   }
 
-  begin(run: Run, policy: TracingProgram): void {
+  begin(state: RequestState, policy: TracingProgram): void {
     const { tracer, send } = this.#sendingOf(policy)
-    run.trace = new RequestTrace(tracer, send, policy, run.exchange)
+    state.trace = new RequestTrace(tracer, send, policy, state.exchange)
   }
 
-  end(run: Run, seconds: number): void {
-    if (run.trace instanceof RequestTrace) run.trace.end(run, seconds)
+  end(state: RequestState, seconds: number): void {
+    if (state.trace instanceof RequestTrace) state.trace.end(state, seconds)
   }
 
   /** Collectors that nothing names any more are told what is left, when the last request is over. */

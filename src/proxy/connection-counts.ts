@@ -31,8 +31,8 @@ export class ConnectionCounts {
    * its upstream, and without one it could only be answered with an error.
    */
   constructor(limits: CountLimits, descriptors = descriptorLimit(), quotas?: Quotas) {
-    const most = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
-    this.limits = { ...limits, connections: Math.min(limits.connections, most) }
+    const max = Math.max(1, Math.floor((descriptors - RESERVED) / 2))
+    this.limits = { ...limits, connections: Math.min(limits.connections, max) }
     this.#quotas = quotas
     this.#all = atOnce(limits.connections)
     this.#each = atOnce(limits.connectionsPerAddress)

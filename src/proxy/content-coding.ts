@@ -34,7 +34,7 @@ export function isCoded(contentEncoding: string | undefined): contentEncoding is
 }
 
 /**
- * Rules read what a body stands for, beyond its Content-Encoding, up to `most` octets. What cannot
+ * Rules read what a body stands for, beyond its Content-Encoding, up to `max` bytes. What cannot
  * be decoded is refused where it `mustDecode`: whoever may choose the coding could otherwise choose
  * one that hides from a rule what the backend will find. One coding is taken off, not several.
  */
@@ -42,21 +42,21 @@ export async function decodeBody(
   exchange: Exchange,
   bytes: Uint8Array,
   contentEncoding: string,
-  most: number,
+  max: number,
   mustDecode: boolean,
 ): Promise<Reply | undefined> {
   exchange.codedBody = bytes
   const decompress = CODINGS.get(contentEncoding.trim().toLowerCase())
-  const content = decompress === undefined ? UNKNOWN : await decoded(decompress, bytes, most)
+  const content = decompress === undefined ? UNKNOWN : await decoded(decompress, bytes, max)
   if (!(content instanceof Uint8Array)) return mustDecode ? content : undefined
   exchange.request.body = content
   return undefined
 }
 
 /** Not on this thread. */
-function decoded(decompress: Decompress, bytes: Uint8Array, most: number): Promise<Buffer | Reply> {
+function decoded(decompress: Decompress, bytes: Uint8Array, max: number): Promise<Buffer | Reply> {
   return new Promise((resolve) => {
-    decompress(bytes, { maxOutputLength: most }, (error, content) => {
+    decompress(bytes, { maxOutputLength: max }, (error, content) => {
       if (error === null) resolve(content)
       else resolve(isTooLarge(error) ? TOO_LARGE : BAD)
     })

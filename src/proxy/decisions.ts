@@ -23,9 +23,9 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
 import { sourceOf } from './access-record.ts'
+import { labelsOf } from './decision-sampler.ts'
 import { compileRedaction, type IsShown } from './redaction.ts'
-import type { Run } from './run.ts'
-import { labelsOf } from './scrutiny.ts'
+import type { RequestState } from './request-state.ts'
 
 export interface DecisionOptions {
   readonly settings: DecisionSettings
@@ -57,8 +57,8 @@ export class Decisions {
     return this.#ring.find(query)
   }
 
-  /** Told before a client has the answer, so that whoever has the id finds the record. */
-  request(run: Run, status: number): void {
+  /** Told before a client has the response, so that whoever has the id finds the record. */
+  request(run: RequestState, status: number): void {
     const { request, decisions, refusal } = run.exchange
     const place = placeOf(run, status)
     for (const decision of decisions) this.#decided(request.id, decision, place)
@@ -181,7 +181,7 @@ type Place = Pick<
   | 'identified'
 >
 
-function placeOf(run: Run, status: number): Place {
+function placeOf(run: RequestState, status: number): Place {
   const { exchange, listener } = run
   const { request, connection } = exchange
   return {

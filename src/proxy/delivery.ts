@@ -11,25 +11,25 @@ import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { MirrorCopy } from './mirror.ts'
-import type { AttemptOutcome, Run } from './run.ts'
+import type { AttemptOutcome, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
 
 /** One request to a backend, for the metrics. */
 export interface Attempted {
   readonly outcome: AttemptOutcome
   readonly purpose: 'proxy' | 'retry' | 'mirror'
-  /** Milliseconds to the first octet of the answer; -1: none came. */
+  /** Milliseconds to the first byte of the response; -1: none came. */
   readonly firstByte: number
 }
 
 export type RetryReason = 'status' | 'condition' | 'connect' | 'reset' | 'timeout'
 
-/** Who gives the answer where no backend did. */
+/** Who gives the response where no backend did. */
 export interface DeliveryEvents {
-  undelivered(run: Run, status: number, reason: string): void
+  undelivered(state: RequestState, status: number, reason: string): void
   /** Goes on once another provider may be asked; answers where none may. */
   select(
-    run: Run,
+    state: RequestState,
     selection: Selection,
     permit: Permit<'backend'>,
     next: (provided: Permit<'provider'>) => void,
@@ -37,9 +37,9 @@ export interface DeliveryEvents {
   attempted(backend: string, attempted: Attempted): void
   retried(backend: string, reason: RetryReason): void
   /** Something threw on the way. */
-  broken(run: Run, error: unknown): void
+  broken(state: RequestState, error: unknown): void
   /** The same where the request is none the worse for it. */
-  mirrorBroke(run: Run, error: unknown): void
+  mirrorBroke(state: RequestState, error: unknown): void
 }
 
 const STATUS_OUTCOMES = ['invalid', '1xx', '2xx', '3xx', '4xx', '5xx'] as const
@@ -51,7 +51,7 @@ const NOTHING_KEPT = 0
 
 /** A request on its way to a backend: attempts one after the other, mirrors beside. */
 export class Delivery implements ForwardEvents {
-  readonly #run: Run
+  readonly #state: RequestState
   readonly #permit: Permit<'backend'>
   readonly #events: DeliveryEvents
   readonly #tried: string[] = []
@@ -73,13 +73,18 @@ export class Delivery implements ForwardEvents {
   readonly #retry: Retry | undefined
 
   /** `read`: the body, where an expression had it read already. */
-  constructor(run: Run, permit: Permit<'backend'>, events: DeliveryEvents, read?: KeptBody) {
-    this.#run = run
+  constructor(
+    state: RequestState,
+    permit: Permit<'backend'>,
+    events: DeliveryEvents,
+    read?: KeptBody,
+  ) {
+    this.#state = state
     this.#permit = permit
     this.#events = events
-    this.#takesHost = run.exchange.host === ''
-    const retry = run.route?.retry
-    this.#retry = retry?.precondition?.(run.exchange) === false ? undefined : retry
+    this.#takesHost = state.exchange.host === ''
+    const retry = state.route?.retry
+    this.#retry = retry?.precondition?.(state.exchange) === false ? undefined : retry
     this.#body = read
     this.#isDecoded = read !== undefined
     this.#isBodyBegun = read !== undefined
@@ -87,23 +92,31 @@ export class Delivery implements ForwardEvents {
 
   /** `permit`: of the backend, or of the provider that was chosen. */
   start(permit: ForwardPermit): void {
-    const { route, downstream, exchange } = this.#run
+    const { route, downstream, exchange } = this.#state
     const mirrors = route?.mirrors ?? []
     if (mirrors.length > 0) {
-      const edit = this.#run.trace?.mirroring(this.#run) ?? withoutTrace(exchange.requestEdit)
+      const edit = this.#state.trace?.mirroring(this.#state) ?? withoutTrace(exchange.requestEdit)
       this.#mirrors = mirrors
         .filter(({ fraction }) => fraction >= 1 || Math.random() < fraction)
         .flatMap(({ cluster }) => {
-          const tell = (status: number) => {
+          const report = (status: number) => {
             const outcome = status === 0 ? 'cancelled' : outcomeOf(status)
             const own = { outcome, purpose: 'mirror', firstByte: -1 } as const
             this.#events.attempted(cluster.name, own)
           }
           const { head } = downstream
-          const broke = (error: unknown) => this.#events.mirrorBroke(this.#run, error)
+          const broke = (error: unknown) => this.#events.mirrorBroke(this.#state, error)
           return (
-            MirrorCopy.send(permit, head, exchange, edit, cluster, this.#isDecoded, tell, broke) ??
-            []
+            MirrorCopy.send(
+              permit,
+              head,
+              exchange,
+              edit,
+              cluster,
+              this.#isDecoded,
+              report,
+              broke,
+            ) ?? []
           )
         })
     }
@@ -112,12 +125,12 @@ export class Delivery implements ForwardEvents {
 
   /** With the provider that may be asked next, of a backend that has any. */
   #attemptNext(): void {
-    const { selection } = this.#run
+    const { selection } = this.#state
     if (selection === undefined) {
       this.#attempt(this.#permit)
       return
     }
-    this.#events.select(this.#run, selection, this.#permit, (provided) => {
+    this.#events.select(this.#state, selection, this.#permit, (provided) => {
       if (!this.#isOver) this.#attempt(provided)
     })
   }
@@ -131,7 +144,7 @@ export class Delivery implements ForwardEvents {
     this.#leaveMirrors()
   }
 
-  /** The answer is with the client, all of it. */
+  /** The response is with the client, all of it. */
   finish(): void {
     this.#isOver = true
     // Nobody else's answer may follow it.
@@ -143,15 +156,15 @@ export class Delivery implements ForwardEvents {
 
   /** Those that wait for a body which nobody will send them any more. */
   #leaveMirrors(): void {
-    if (this.#run.downstream.head.framing !== 'none')
+    if (this.#state.downstream.head.framing !== 'none')
       for (const mirror of this.#mirrors) mirror.abort('abandoned')
     this.#mirrors = []
   }
 
   /** The client takes more of the response. */
   resume(): void {
-    if (this.#run.policies === undefined) this.#forward?.resume()
-    else this.#run.policies.drained()
+    if (this.#state.policies === undefined) this.#forward?.resume()
+    else this.#state.policies.drained()
   }
 
   /** The policies on the way back take more of it. */
@@ -166,8 +179,8 @@ export class Delivery implements ForwardEvents {
   }
 
   #attempt(permit: ForwardPermit): void {
-    const run = this.#run
-    const { backend, route, exchange, downstream } = run
+    const state = this.#state
+    const { backend, route, exchange, downstream } = state
     const choice = backend?.cluster.choose(exchange, this.#tried) ?? 'no-endpoint'
     if (typeof choice === 'string') {
       if (this.#mayFailOver()) {
@@ -175,21 +188,21 @@ export class Delivery implements ForwardEvents {
         return
       }
       this.#isOver = true
-      this.#events.undelivered(run, 503, choice)
+      this.#events.undelivered(state, 503, choice)
       return
     }
     this.#choice = choice
     this.#attemptedAt = performance.now()
     this.#firstByte = -1
     this.#status = 0
-    if (run.sentAt === 0) run.sentAt = this.#attemptedAt
+    if (state.sentAt === 0) state.sentAt = this.#attemptedAt
     this.#tried.push(choice.endpoint)
-    run.endpoint = choice.endpoint
+    state.endpoint = choice.endpoint
     if (this.#takesHost) {
       const named = choice.host || (exchange.namesBackend ? (choice.name ?? '') : '')
       exchange.host = named || ownHost(downstream.head.host, choice)
     }
-    run.trace?.attempting(run)
+    state.trace?.attempting(state)
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
@@ -197,19 +210,19 @@ export class Delivery implements ForwardEvents {
   }
 
   broke(callOut: CallOutName, error: unknown): void {
-    this.#run.callOut = callOut
-    this.#events.broken(this.#run, error)
+    this.#state.callOut = callOut
+    this.#events.broken(this.#state, error)
   }
 
   sent(forward: Forward): void {
-    const { downstream } = this.#run
+    const { downstream } = this.#state
     const retry = this.#retry
     if (this.#body === undefined && retry === undefined && this.#mirrors.length === 0) {
       this.#isBodyBegun = true
       downstream.readBody(forward, true)
       return
     }
-    this.#body ??= new KeptBody(retry?.mostBody ?? NOTHING_KEPT)
+    this.#body ??= new KeptBody(retry?.maxBody ?? NOTHING_KEPT)
     this.#body.sendTo(forward, ...this.#mirrors)
     this.#mirrors = []
     if (this.#isBodyBegun) downstream.resumeBody()
@@ -220,12 +233,12 @@ export class Delivery implements ForwardEvents {
   }
 
   accepts(_: Forward, head: ResponseHead): boolean {
-    const run = this.#run
+    const state = this.#state
     const now = performance.now()
     this.#firstByte = now - this.#attemptedAt
     this.#status = head.status
-    if (run.listener.needs?.responseHeaders || run.backend?.judgesAnswers) {
-      const { exchange } = run
+    if (state.listener.needs?.responseHeaders || state.backend?.judgesResponses) {
+      const { exchange } = state
       const headers = new Http1Headers(head.fields)
       const kept = new KeptHeaders(headers, exchange.responseEdit)
       const { id } = exchange.request
@@ -235,7 +248,7 @@ export class Delivery implements ForwardEvents {
     const retry = this.#retry
     const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined
     if (retry === undefined || reason === undefined) {
-      run.answeredAt = now
+      state.respondedAt = now
       return true
     }
     this.#settle('answered', outcomeOf(head.status))
@@ -243,11 +256,11 @@ export class Delivery implements ForwardEvents {
     return false
   }
 
-  /** Whether this answer is one to try again after. Its condition reads it as the backend gave it. */
+  /** Whether this response is one to try again after. Its condition reads it as the backend gave it. */
   #reasonToRetry(retry: Retry, head: ResponseHead): RetryReason | undefined {
     if (retry.statuses.has(head.status)) return 'status'
     if (retry.condition === undefined) return undefined
-    const { exchange, startedAt } = this.#run
+    const { exchange, startedAt } = this.#state
     const headers = new Http1Headers(head.fields)
     exchange.response = new ResponseAttributes(exchange, performance.now() - startedAt, headers)
     const isTrue = retry.condition(exchange)
@@ -273,24 +286,24 @@ export class Delivery implements ForwardEvents {
       return
     }
     if (isConnect && this.#mayFailOver()) {
-      this.#run.retries++
-      this.#events.retried(this.#run.backend?.cluster.name ?? '', 'connect')
+      this.#state.retries++
+      this.#events.retried(this.#state.backend?.cluster.name ?? '', 'connect')
       this.#attemptNext()
       return
     }
     this.#isOver = true
-    this.#events.undelivered(this.#run, status, reason)
+    this.#events.undelivered(this.#state, status, reason)
   }
 
   /** Nothing was sent to the provider that was chosen, and there is another one. */
   #mayFailOver(): boolean {
-    if (this.#isOver || this.#run.selection?.hasOther !== true) return false
-    const isUnread = this.#run.downstream.head.framing === 'none' || !this.#isBodyBegun
+    if (this.#isOver || this.#state.selection?.hasOther !== true) return false
+    const isUnread = this.#state.downstream.head.framing === 'none' || !this.#isBodyBegun
     return isUnread || this.#body?.isReplayable === true
   }
 
   cut(forward: Forward, reason: string): void {
-    const { exchange } = this.#run
+    const { exchange } = this.#state
     exchange.reason = isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
     exchange.detail = reason
     this.#settle('reset', isReset(reason) ? 'reset' : 'invalid')
@@ -299,20 +312,20 @@ export class Delivery implements ForwardEvents {
 
   #mayRetry(retry: Retry): boolean {
     if (this.#isOver || this.#tried.length > retry.attempts) return false
-    return this.#run.downstream.head.framing === 'none' || this.#body?.isReplayable === true
+    return this.#state.downstream.head.framing === 'none' || this.#body?.isReplayable === true
   }
 
   /** Doubled each time, and never all at once. */
   #again(retry: Retry, reason: RetryReason): void {
-    this.#run.retries++
-    this.#events.retried(this.#run.backend?.cluster.name ?? '', reason)
+    this.#state.retries++
+    this.#events.retried(this.#state.backend?.cluster.name ?? '', reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
     this.#timer = setTimeout(() => {
-      this.#run.callOut = 'delivery'
+      this.#state.callOut = 'delivery'
       try {
         this.#attemptNext()
       } catch (error) {
-        this.#events.broken(this.#run, error)
+        this.#events.broken(this.#state, error)
       }
     }, delay)
   }
@@ -321,13 +334,13 @@ export class Delivery implements ForwardEvents {
     const choice = this.#choice
     if (choice === undefined) return
     this.#choice = undefined
-    const run = this.#run
+    const state = this.#state
     const status = this.#status
     choice.done({ outcome, status, duration: performance.now() - this.#attemptedAt })
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
-    run.trace?.attempted(run, word)
+    state.trace?.attempted(state, word)
     const firstByte = this.#firstByte
-    this.#events.attempted(run.backend?.cluster.name ?? '', { outcome: word, purpose, firstByte })
+    this.#events.attempted(state.backend?.cluster.name ?? '', { outcome: word, purpose, firstByte })
   }
 }
 

@@ -20,11 +20,11 @@ import { endBody, writeBody } from './request-body.ts'
 export interface ForwardEvents {
   /** The head is sent: now the body may follow. */
   sent(forward: Forward): void
-  /** Whether this answer goes to the client; else the attempt is over. */
+  /** Whether this response goes to the client; else the attempt is over. */
   accepts(forward: Forward, head: ResponseHead): boolean
   /** Nothing was answered yet. `isUntouched`: the upstream did not even begin to answer. */
   unanswered(forward: Forward, status: number, reason: string, isUntouched: boolean): void
-  /** The answer began, and was cut short. */
+  /** The response began, and was cut short. */
   cut(forward: Forward, reason: string): void
   /** Something threw, whoever's event it was. */
   broke(callOut: CallOutName, error: unknown): void
@@ -96,7 +96,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#upstream?.abort()
   }
 
-  /** The client takes more of the answer. */
+  /** The client takes more of the response. */
   resume(): void {
     this.#upstream?.resume()
   }
@@ -206,7 +206,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     }
   }
 
-  // The answer on its way to the client.
+  // The response on its way to the client.
 
   interim(head: ResponseHead): void {
     try {
@@ -228,7 +228,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #respond(head: ResponseHead): boolean {
     const { downstream, exchange } = this
     exchange.status = head.status
-    // gRPC is spoken over HTTP/2 alone; an answer without a body has its status in the head.
+    // gRPC is spoken over HTTP/2 alone; a response without a body has its status in the head.
     if (exchange.request.version === 'HTTP/2') exchange.grpcStatus = grpcStatusOf(head.fields)
     if (!this.#events.accepts(this, head)) {
       this.stop()
@@ -361,7 +361,7 @@ function isUnseen(reason: string): boolean {
   return reason === 'goaway' || reason === 'refused-stream'
 }
 
-/** -1 where it is no answer of gRPC. */
+/** -1 where it is no response of gRPC. */
 function grpcStatusOf(fields: Fields): number {
   const text = joinedValue(fields, 'grpc-status')
   return text !== undefined && /^[0-9]{1,3}$/.test(text) ? Number(text) : -1

@@ -2,11 +2,11 @@ import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
-import { inSlices } from '../model/steps.ts'
+import { runCooperatively } from '../model/steps.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
+import type { CompileDeps } from '../program/compile-deps.ts'
 import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import type { Services } from '../program/services.ts'
 import { Streams } from '../program/streams.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
@@ -15,15 +15,16 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createRequestId } from '../telemetry/request-id.ts'
 import type { Cluster } from '../upstream/cluster.ts'
-import { type OpenCluster, openCluster, type Surroundings } from '../upstream/clusters.ts'
+import { type ClusterDeps, type OpenCluster, openCluster } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
 import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
-import type { Acceptance } from './acceptance.ts'
+import type { AcceptDeps } from './accept-deps.ts'
 import { Collectors } from './collectors.ts'
 import { ConnectionCounts } from './connection-counts.ts'
+import { MeteredSampler } from './decision-sampler.ts'
 import { Decisions } from './decisions.ts'
 import { Forgetting } from './forget.ts'
 import { http2Sessions } from './http2.ts'
@@ -31,10 +32,9 @@ import { errorReporter } from './internal-errors.ts'
 import { Listeners, type ListenFailure } from './listen.ts'
 import { Load } from './load.ts'
 import { Observing } from './observe.ts'
-import { authenticationWorld, tellKept } from './observe-authentication.ts'
+import { authenticationWorld, countKept } from './observe-authentication.ts'
 import { rateLimitCounter } from './observe-limits.ts'
-import { tellCounts, upstreamObserver } from './observe-upstream.ts'
-import { DecisionScrutiny } from './scrutiny.ts'
+import { recordCounts, upstreamObserver } from './observe-upstream.ts'
 import { streamRouter } from './stream-router.ts'
 
 /** Where name servers are named, nobody else is asked. */
@@ -83,7 +83,7 @@ export interface Applied {
 /** What runs: one Program at a time, and the ports that serve it. */
 export class Gateway {
   readonly #listeners: Listeners
-  readonly #services: Services
+  readonly #services: CompileDeps
   readonly #settings: Settings
   readonly #observing: Observing
   readonly #decisions: Decisions
@@ -105,21 +105,21 @@ export class Gateway {
       source: systemNames(namesOf(settings.dns)),
       observe: (outcome) => lookups.at(outcome).inc(),
     })
-    const surroundings: Surroundings = {
+    const clusterDeps: ClusterDeps = {
       settings: settings.upstream,
       deadlines,
       resolver,
       observe: (backend) => upstreamObserver(metrics, backend),
     }
     metrics.beforeRead(() => {
-      for (const cluster of this.#open) tellCounts(metrics, cluster.name, cluster.counts())
-      tellKept(metrics, this.#program)
+      for (const cluster of this.#open) recordCounts(metrics, cluster.name, cluster.counts())
+      countKept(metrics, this.#program)
       this.#listeners.tellMoved()
     })
     this.#settings = settings
     this.#services = {
       openCluster: (backend, policies, { target, hashKey, isFailure }) => {
-        const opened = openCluster(backend, policies, surroundings, {
+        const opened = openCluster(backend, policies, clusterDeps, {
           ...(target === undefined ? {} : { target }),
           ...(hashKey === undefined ? {} : { hashKey }),
           ...(isFailure === undefined ? {} : { isFailure }),
@@ -132,16 +132,16 @@ export class Gateway {
         return governed(opened, close)
       },
       watchStep: (policy) => rateLimitCounter(metrics, policy),
-      scrutiny: new DecisionScrutiny(metrics, settings.decisions.allowed, undefined, broke),
+      sampler: new MeteredSampler(metrics, settings.decisions.allowed, undefined, broke),
       now: () => performance.now(),
       random: Math.random,
-      telling: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
+      telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
         ...authenticationWorld(metrics, log),
         ...(options.quotas === undefined ? {} : { quotas: options.quotas }),
       },
     }
-    this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.most })
+    this.#collectors = new Collectors({ metrics, log, version, grace: settings.drain.max })
     this.#decisions = new Decisions({
       settings: settings.decisions,
       sensitiveHeaders: settings.sensitiveHeaders,
@@ -153,7 +153,7 @@ export class Gateway {
     this.#forgetting = new Forgetting(metrics)
     this.#load = new Load(settings.limits)
     this.#load.watch()
-    const acceptance: Acceptance = {
+    const acceptDeps: AcceptDeps = {
       deadlines,
       load: this.#load,
       counts: new ConnectionCounts(settings.limits, undefined, options.quotas),
@@ -163,11 +163,11 @@ export class Gateway {
       terminators: new Terminators(new TicketKeys(ticketSecret && Buffer.from(ticketSecret))),
       http2: http2Sessions(deadlines),
     }
-    this.#listeners = new Listeners(acceptance, {
+    this.#listeners = new Listeners(acceptDeps, {
       host: settings.enableIpv6 ? '::' : '0.0.0.0',
       backlog: 4_096,
       reusePort,
-      grace: settings.drain.most,
+      grace: settings.drain.max,
     })
   }
 
@@ -204,13 +204,14 @@ export class Gateway {
     let next: Program | undefined
     try {
       const { now } = this.#services
-      const model = await inSlices(reconcile(previous?.model, written), now)
+      const model = await runCooperatively(reconcile(previous?.model, written), now)
       next = await compileProgramInSlices(model, previous, this.#services)
       const { diagnostics } = next
       if (diagnostics.some(({ severity }) => severity === 'error'))
         return this.#giveUp(next, diagnostics)
       const failures = await this.#swap(next)
-      if (failures.length > 0) return this.#giveUp(next, [...diagnostics, ...failures.map(told)])
+      if (failures.length > 0)
+        return this.#giveUp(next, [...diagnostics, ...failures.map(reported)])
       await this.#swapped(previous, next)
       return { isApplied: true, diagnostics }
     } catch (error) {
@@ -265,7 +266,7 @@ export class Gateway {
   /** Takes no more connections, and answers when the last one is over or the time is. */
   async drain(): Promise<number> {
     await this.#applying
-    const cut = await this.#listeners.drain(this.#settings.drain.most)
+    const cut = await this.#listeners.drain(this.#settings.drain.max)
     for (const cluster of this.#program?.clusters.values() ?? []) cluster.close()
     if (this.#program !== undefined) closeKept(retiredKept(this.#program, undefined))
     this.#streams?.close()
@@ -287,6 +288,6 @@ function brokenSwap({ gateways }: Model, error: unknown): Diagnostic {
   }
 }
 
-function told({ word, severity, message, hint, origin }: ListenFailure): Diagnostic {
+function reported({ word, severity, message, hint, origin }: ListenFailure): Diagnostic {
   return { code: word === 'certificate' ? 'PC0402' : 'PC0401', severity, message, hint, origin }
 }

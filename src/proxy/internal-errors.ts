@@ -7,11 +7,11 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { ownFrame } from '../telemetry/own-frame.ts'
 import { sourceOf } from './access-record.ts'
 import type { CallOutName } from './call-outs.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 
 /** What is known of the place where something threw. */
 export interface ErrorPlace {
-  readonly run?: Run | undefined
+  readonly state?: RequestState | undefined
   readonly requestId?: string | undefined
   readonly connection?: Connection | undefined
   readonly gateway?: string | undefined
@@ -35,21 +35,21 @@ export function errorReporter(log: Logger, metrics: Metrics): ReportError {
 }
 
 function recordOf(callOut: CallOutName, error: unknown, place: ErrorPlace) {
-  const { run, connection, rule } = place
+  const { state, connection, rule } = place
   const policy = error instanceof PolicyError ? error.policy : undefined
   const thrown = error instanceof PolicyError ? error.cause : error
   return {
     'call-out': callOut,
-    gateway: run?.listener.gateway ?? place.gateway,
-    listener: run?.listener.listener.name ?? place.listener,
-    route: run?.route?.name || undefined,
-    backend: run?.backend?.name,
+    gateway: state?.listener.gateway ?? place.gateway,
+    listener: state?.listener.listener.name ?? place.listener,
+    route: state?.route?.name || undefined,
+    backend: state?.backend?.name,
     policy: rule?.policy ?? policy?.policy,
     kind: rule === undefined ? policy?.kind : undefined,
     rule: rule && `${rule.kind}[${rule.index}]`,
     origin: rule?.origin,
     'src.addr': connection && sourceOf(connection),
-    'request.id': run?.exchange.request.id ?? place.requestId,
+    'request.id': state?.exchange.request.id ?? place.requestId,
     error: messageOf(thrown),
     at: ownFrame(thrown),
   }

@@ -4,18 +4,18 @@ import { KeptPieces } from './kept-pieces.ts'
 
 /** What the bodies of all requests together may take. */
 export interface Room {
-  /** False where there is no room for so many octets more. */
-  keep(octets: number): boolean
-  letGo(octets: number): void
+  /** False where there is no room for so many bytes more. */
+  retain(octets: number): boolean
+  release(octets: number): void
 }
 
 /**
  * A request's body on its way, kept as far as it may be needed again: for another attempt, for
- * mirrors, for an expression that reads it. Beyond `most` octets it passes through and is forgotten.
+ * mirrors, for an expression that reads it. Beyond `max` bytes it passes through and is forgotten.
  */
 export class KeptBody implements BodySink {
-  readonly #most: number
-  readonly #whenReady: (() => void) | undefined
+  readonly #max: number
+  readonly #onReady: (() => void) | undefined
   readonly #pieces = new KeptPieces()
   #size = 0
   #isForgotten = false
@@ -30,14 +30,14 @@ export class KeptBody implements BodySink {
   #isCrowdedOut = false
 
   /**
-   * `whenReady`: called once when the body is whole or no longer fits, or there is no room for it;
+   * `onReady`: called once when the body is whole or no longer fits, or there is no room for it;
    * until then it is only kept. Whoever gives `room` releases the body when all is over.
    */
-  constructor(most: number, whenReady?: () => void, room?: Room) {
+  constructor(max: number, onReady?: () => void, room?: Room) {
     this.#room = room
-    this.#most = most
-    this.#whenReady = whenReady
-    this.#isReady = whenReady === undefined
+    this.#max = max
+    this.#onReady = onReady
+    this.#isReady = onReady === undefined
   }
 
   /** Others took all the room that there is. */
@@ -47,18 +47,18 @@ export class KeptBody implements BodySink {
 
   /** Can it be sent from its beginning? */
   get isReplayable(): boolean {
-    return this.#size <= this.#most && this.#failure === undefined
+    return this.#size <= this.#max && this.#failure === undefined
   }
 
   /** All of it, where it is whole and was kept. */
   get bytes(): Buffer | undefined {
-    return this.#isWhole && this.#size <= this.#most ? Buffer.concat(this.#pieces.all()) : undefined
+    return this.#isWhole && this.#size <= this.#max ? Buffer.concat(this.#pieces.all()) : undefined
   }
 
   /** What came so far of a body that is too long to be kept. */
   get beginning(): Buffer | undefined {
-    const isLonger = this.#size > this.#most && !this.#isForgotten
-    return isLonger ? Buffer.concat(this.#pieces.all()).subarray(0, this.#most) : undefined
+    const isLonger = this.#size > this.#max && !this.#isForgotten
+    return isLonger ? Buffer.concat(this.#pieces.all()).subarray(0, this.#max) : undefined
   }
 
   /**
@@ -79,13 +79,13 @@ export class KeptBody implements BodySink {
   /** False where the sender should wait; after `sendTo` it may go on. */
   write(bytes: Buffer): boolean {
     if (!this.#isForgotten) {
-      if (this.#room?.keep(bytes.length) === false) return this.#crowdOut()
+      if (this.#room?.retain(bytes.length) === false) return this.#crowdOut()
       this.#taken += bytes.length
       this.#size += bytes.length
       this.#pieces.add(bytes)
     }
     if (this.#sinks.length === 0) {
-      if (this.#size <= this.#most) return true
+      if (this.#size <= this.#max) return true
       this.#ready()
       return this.#sinks.length > 0
     }
@@ -99,7 +99,7 @@ export class KeptBody implements BodySink {
   }
 
   #forget(): void {
-    if (this.#size > this.#most && !this.#isForgotten) this.release()
+    if (this.#size > this.#max && !this.#isForgotten) this.release()
   }
 
   #crowdOut(): boolean {
@@ -113,7 +113,7 @@ export class KeptBody implements BodySink {
   release(): void {
     this.#isForgotten = true
     this.#pieces.clear()
-    this.#room?.letGo(this.#taken)
+    this.#room?.release(this.#taken)
     this.#taken = 0
   }
 
@@ -129,7 +129,7 @@ export class KeptBody implements BodySink {
     for (const sink of this.#sinks) sink.abort(reason)
   }
 
-  /** What is missing will not come: the answer is there already. */
+  /** What is missing will not come: the response is there already. */
   abandon(): void {
     if (!this.#isWhole && this.#failure === undefined) this.abort('abandoned')
   }
@@ -137,6 +137,6 @@ export class KeptBody implements BodySink {
   #ready(): void {
     if (this.#isReady) return
     this.#isReady = true
-    this.#whenReady?.()
+    this.#onReady?.()
   }
 }

@@ -1,10 +1,10 @@
 import { HeldBytes } from '../wire/held-bytes.ts'
 
-/** Octets up to which pieces are joined. */
+/** Bytes up to which pieces are joined. */
 const SMALL = 8_192
 
 /**
- * Pieces of a body that wait in memory. What a client sends octet by octet, in chunks of one each,
+ * Pieces of a body that wait in memory. What a client sends byte by byte, in chunks of one each,
  * is joined: every piece on its own costs a hundred times as much as there is in it.
  */
 export class KeptPieces {

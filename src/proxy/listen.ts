@@ -5,8 +5,8 @@ import {
   type Socket,
 } from 'node:net'
 import type { Program } from '../program/program.ts'
-import type { Acceptance } from './acceptance.ts'
-import { Doorway } from './doorway.ts'
+import type { AcceptDeps } from './accept-deps.ts'
+import { BoundPort } from './bound-port.ts'
 import { type PortPlan, planPorts } from './port-plan.ts'
 
 /** A port that could not be had, or a listener's TLS: all of a Diagnostic but its code. */
@@ -32,31 +32,31 @@ export interface ListenOptions {
 
 /** All ports of the process. */
 export class Listeners {
-  readonly #acceptance: Acceptance
+  readonly #acceptDeps: AcceptDeps
   readonly #options: ListenOptions
   readonly #ports = new Map<number, OpenPort>()
   /** Doorways of ports that are gone, until their last connection is. */
-  readonly #leaving = new Set<Doorway>()
+  readonly #leaving = new Set<BoundPort>()
   #swapping: Promise<unknown> = Promise.resolve()
   #isDraining = false
 
-  constructor(acceptance: Acceptance, options: ListenOptions) {
-    this.#acceptance = acceptance
+  constructor(acceptDeps: AcceptDeps, options: ListenOptions) {
+    this.#acceptDeps = acceptDeps
     this.#options = options
   }
 
   /** How many connections are open, on whatever port. */
   get connections(): number {
     let count = 0
-    for (const { doorway } of this.#ports.values()) count += doorway.open.size
-    for (const doorway of this.#leaving) count += doorway.open.size
+    for (const { bound } of this.#ports.values()) count += bound.open.size
+    for (const bound of this.#leaving) count += bound.open.size
     return count
   }
 
-  /** Counts the octets of connections that are open, which may be so for days. */
+  /** Counts the bytes of connections that are open, which may be so for days. */
   tellMoved(): void {
-    const doorways = [...this.#leaving, ...[...this.#ports.values()].map(({ doorway }) => doorway)]
-    for (const { open } of doorways) for (const accepted of open) accepted.tellMoved()
+    const boundPorts = [...this.#leaving, ...[...this.#ports.values()].map(({ bound }) => bound)]
+    for (const { open } of boundPorts) for (const accepted of open) accepted.tellMoved()
   }
 
   /** The port that is really listened on, where the operating system was to choose one. */
@@ -70,19 +70,19 @@ export class Listeners {
    * opened, the others closed. Answers what stands in the way: then nothing is done.
    * `taken`: called between the last doubt and the first deed.
    */
-  swap(program: Program, taken = () => {}): Promise<readonly ListenFailure[]> {
-    const swapped = this.#swapping.then(() => this.#swap(program, taken))
+  swap(program: Program, commit = () => {}): Promise<readonly ListenFailure[]> {
+    const swapped = this.#swapping.then(() => this.#swap(program, commit))
     // One that throws is told of by whoever called; those after it are none of its business.
     this.#swapping = swapped.catch(() => {})
     return swapped
   }
 
-  async #swap(program: Program, taken: () => void): Promise<readonly ListenFailure[]> {
+  async #swap(program: Program, commit: () => void): Promise<readonly ListenFailure[]> {
     if (this.#isDraining) {
-      taken()
+      commit()
       return []
     }
-    const { terminators, http2 } = this.#acceptance
+    const { terminators, http2 } = this.#acceptDeps
     const plans = planPorts(program, (own) => terminators.get(own), http2 !== undefined)
     const insecure = [...plans.values()].flatMap(certificateFailures)
     const added = [...plans.values()].filter(({ port }) => !this.#ports.has(port))
@@ -94,7 +94,7 @@ export class Listeners {
       return [...unbound, ...insecure]
     }
     try {
-      taken()
+      commit()
     } catch (error) {
       for (const { server } of open) server.close()
       throw error
@@ -103,9 +103,9 @@ export class Listeners {
     for (const [port, own] of this.#ports) {
       const plan = plans.get(port)
       if (plan === undefined) this.#leave(port, own)
-      else own.doorway.replan(plan, this.#options.grace)
+      else own.bound.update(plan, this.#options.grace)
     }
-    for (const own of open) this.#ports.set(own.doorway.plan.port, own)
+    for (const own of open) this.#ports.set(own.bound.plan.port, own)
     return []
   }
 
@@ -117,28 +117,28 @@ export class Listeners {
     this.#isDraining = true
     await this.#swapping
     for (const [port, open] of this.#ports) this.#leave(port, open)
-    const empty = Promise.all([...this.#leaving].map((doorway) => doorway.drain()))
+    const empty = Promise.all([...this.#leaving].map((bound) => bound.drain()))
     await within(empty, milliseconds)
     const cut = this.connections
-    for (const doorway of this.#leaving) doorway.destroy()
+    for (const bound of this.#leaving) bound.destroy()
     await empty
     return cut
   }
 
-  #leave(port: number, { server, doorway }: OpenPort): void {
+  #leave(port: number, { server, bound }: OpenPort): void {
     this.#ports.delete(port)
     server.close()
-    this.#leaving.add(doorway)
-    const gone = within(doorway.drain(), this.#options.grace)
+    this.#leaving.add(bound)
+    const gone = within(bound.drain(), this.#options.grace)
     gone.then(() => {
-      doorway.destroy()
-      this.#leaving.delete(doorway)
+      bound.destroy()
+      this.#leaving.delete(bound)
     })
   }
 
   async #open(plan: PortPlan): Promise<OpenPort | ListenFailure> {
-    const doorway = new Doorway(plan, this.#acceptance)
-    const accept = (socket: Socket) => doorway.accept(socket)
+    const bound = new BoundPort(plan, this.#acceptDeps)
+    const accept = (socket: Socket) => bound.accept(socket)
     const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
     const failed = await bind(server, plan.port, this.#options)
     if (failed !== undefined) return failureOf(plan, failed)
@@ -146,13 +146,13 @@ export class Listeners {
     // that it keeps for this, and closes what was in it; the next client finds things as they are
     // then. What else accept(2) may say is about one client alone. Nothing of it ends the process.
     server.on('error', () => {})
-    return { server, doorway }
+    return { server, bound }
   }
 }
 
 interface OpenPort {
   readonly server: Server
-  readonly doorway: Doorway
+  readonly bound: BoundPort
 }
 
 async function bind(

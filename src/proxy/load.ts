@@ -59,18 +59,18 @@ export class Load {
     this.#delay = Math.min(...this.#late)
   }
 
-  /** Whether octets of a body that a rule waits for find room, where all may take `most`. */
-  keep(octets: number, most: number): boolean {
-    if (this.#kept + octets > most) return false
-    this.#kept += octets
+  /** Whether bytes of a body that a rule waits for find room, where all may take `max`. */
+  retain(bytes: number, max: number): boolean {
+    if (this.#kept + bytes > max) return false
+    this.#kept += bytes
     return true
   }
 
-  letGo(octets: number): void {
-    this.#kept -= octets
+  release(bytes: number): void {
+    this.#kept -= bytes
   }
 
-  /** One more; whoever begins also ends, whatever the answer. Undefined: it is taken on. */
+  /** One more; whoever begins also ends, whatever the response. Undefined: it is taken on. */
   begin(): Shedding | undefined {
     this.#underWay++
     const { requests, delay } = this.#limits

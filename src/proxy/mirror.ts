@@ -15,8 +15,8 @@ import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connec
 import { KeptPieces } from './kept-pieces.ts'
 import { endBody, writeBody } from './request-body.ts'
 
-/** Octets that wait for a mirror that is slower than the backend; beyond, it gets no more. */
-export const MOST_WAITING = 1 << 20
+/** Bytes that wait for a mirror that is slower than the backend; beyond, it gets no more. */
+export const MAX_WAITING = 1 << 20
 const TIMEOUT = 30_000
 
 /** A copy of a request for a backend whose answer nobody waits for, and which may not delay anybody. */
@@ -28,7 +28,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
   /** The body comes without its chunk framing. */
   readonly #encodes: boolean
   readonly #pool: RequestPool
-  readonly #done: (isAnswered: boolean, status: number) => void
+  readonly #done: (hasResponded: boolean, status: number) => void
   readonly #broke: (error: unknown) => void
   #upstream: UpstreamConnection | undefined
   readonly #waiting = new KeptPieces()
@@ -45,7 +45,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     hasBody: boolean,
     encodes: boolean,
     pool: RequestPool,
-    done: (isAnswered: boolean, status: number) => void,
+    done: (hasResponded: boolean, status: number) => void,
     broke: (error: unknown) => void,
   ) {
     this.#method = method
@@ -60,7 +60,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
 
   /**
    * `isDecoded`: the body was read already, and comes without its chunk framing. `tell`: the status
-   * of the answer, or 0 where none came. `broke`: told what threw; the copy is given up.
+   * of the response, or 0 where none came. `broke`: told what threw; the copy is given up.
    */
   static send(
     _: ForwardPermit,
@@ -69,11 +69,11 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     edit: HeaderEdit,
     cluster: Cluster,
     isDecoded: boolean,
-    tell: (status: number) => void,
+    report: (status: number) => void,
     broke: (error: unknown) => void,
   ): MirrorCopy | undefined {
     try {
-      return MirrorCopy.#send(head, exchange, edit, cluster, isDecoded, tell, broke)
+      return MirrorCopy.#send(head, exchange, edit, cluster, isDecoded, report, broke)
     } catch (error) {
       broke(error)
       return undefined
@@ -86,7 +86,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     edit: HeaderEdit,
     cluster: Cluster,
     isDecoded: boolean,
-    tell: (status: number) => void,
+    report: (status: number) => void,
     broke: (error: unknown) => void,
   ): MirrorCopy | undefined {
     const choice = cluster.choose(exchange, [])
@@ -104,13 +104,13 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       expectContinue: false,
     })
     const startedAt = performance.now()
-    const done = (isAnswered: boolean, status: number) => {
+    const done = (hasResponded: boolean, status: number) => {
       choice.done({
-        outcome: isAnswered ? 'answered' : 'cancelled',
+        outcome: hasResponded ? 'answered' : 'cancelled',
         status: 0,
         duration: performance.now() - startedAt,
       })
-      tell(isAnswered ? status : 0)
+      report(hasResponded ? status : 0)
     }
     const { pool } = choice
     const encodes = isDecoded && head.framing === 'chunked'
@@ -164,7 +164,7 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
       const isTaken = upstream !== undefined && writeBody(upstream, bytes, this.#encodes)
       if (!isTaken) this.#size += bytes.length
       if (upstream === undefined) this.#waiting.add(bytes)
-      if (this.#size > MOST_WAITING) this.abort()
+      if (this.#size > MAX_WAITING) this.abort()
     })
     return true
   }
@@ -216,12 +216,12 @@ export class MirrorCopy implements BodySink, ResponseEvents, Waiting {
     this.#size = 0
   }
 
-  #over(isAnswered: boolean): void {
+  #over(hasResponded: boolean): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#waiting.clear()
     try {
-      this.#done(isAnswered, this.#status)
+      this.#done(hasResponded, this.#status)
     } catch (error) {
       this.#broke(error)
     }

@@ -1,7 +1,7 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import type { CompileDeps } from '../program/compile-deps.ts'
 import { keptFigures } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import type { Services } from '../program/services.ts'
 import {
   authenticationFailures,
   jwksAge,
@@ -14,7 +14,10 @@ import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
 /** Whom authentication tells of its keys and tokens. */
-export function authenticationWorld(metrics: Metrics, log: Logger): NonNullable<Services['world']> {
+export function authenticationWorld(
+  metrics: Metrics,
+  log: Logger,
+): NonNullable<CompileDeps['world']> {
   const lookups = metrics.counter(tokenCacheLookups).of({})
   const hit = lookups.at('hit')
   const miss = lookups.at('miss')
@@ -31,7 +34,7 @@ export function authenticationWorld(metrics: Metrics, log: Logger): NonNullable<
 }
 
 /** Before the metrics are read. */
-export function tellKept(metrics: Metrics, program: Program | undefined): void {
+export function countKept(metrics: Metrics, program: Program | undefined): void {
   const { remembered, ages, keys } = keptFigures(program)
   metrics.gauge(tokenCacheEntries).of({}).at().set(remembered)
   const limited = metrics.gauge(rateLimitKeys)

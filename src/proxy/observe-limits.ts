@@ -1,8 +1,8 @@
-import type { Services } from '../program/services.ts'
+import type { CompileDeps } from '../program/compile-deps.ts'
 import { rateLimitDecisions } from '../telemetry/definitions/limits.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 
-type WatchStep = NonNullable<Services['watchStep']>
+type WatchStep = NonNullable<CompileDeps['watchStep']>
 
 /** Counts what rate limits say; of other policies nobody is told. */
 export function rateLimitCounter(

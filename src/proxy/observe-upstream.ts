@@ -37,7 +37,7 @@ export function upstreamObserver(metrics: Metrics, backend: string): ClusterObse
 }
 
 /** How things are with a backend now; asked when metrics are read. */
-export function tellCounts(metrics: Metrics, backend: string, counts: ClusterCounts): void {
+export function recordCounts(metrics: Metrics, backend: string, counts: ClusterCounts): void {
   const labels = { backend }
   metrics
     .gauge(upstreamConnectionsActive)

@@ -28,10 +28,10 @@ import type { Gauge } from '../telemetry/gauge.ts'
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import type { Refusal } from '../wire/http1/refusals.ts'
+import type { Refusal } from '../wire/http1/rejections.ts'
 import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured } from '../wire/tls/terminate.ts'
-import type { AcceptObserver } from './acceptance.ts'
+import type { AcceptObserver } from './accept-deps.ts'
 import { logConnection, logRequest, respond, sourceOf, variablesOf } from './access-record.ts'
 import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
@@ -40,8 +40,8 @@ import { errorReporter, type ReportError } from './internal-errors.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Asked, Rejection } from './rejection.ts'
+import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
-import type { Run } from './run.ts'
 import type { Serving, WireProtocol } from './serving.ts'
 import type { Streamed } from './tcp.ts'
 
@@ -116,8 +116,8 @@ export class Observing implements AcceptObserver {
     if (word === 'connections' || word === 'connections-per-address')
       this.#metrics.counter(limitHits).of({ listener: name }).at(word).inc()
     const isDenied = word === 'authorization'
-    const told = connection && this.#denied.get(connection)
-    const own = told?.listener ?? listener
+    const reported = connection && this.#denied.get(connection)
+    const own = reported?.listener ?? listener
     const record = {
       'src.addr': connection === undefined ? undefined : sourceOf(connection),
       // Of a denial every field of the specification is there, be it empty.
@@ -128,9 +128,9 @@ export class Observing implements AcceptObserver {
       duration: connection && new Milliseconds(Date.now() - connection.openedAt),
       gateway: own?.gateway ?? gateway,
       listener: own?.listener.name,
-      policy: told?.policy,
-      rule: told?.rule,
-      'request.id': told?.id,
+      policy: reported?.policy,
+      rule: reported?.rule,
+      'request.id': reported?.id,
     }
     if (isDenied) this.#log.error('request', record)
     else this.#log.warn('request', record)
@@ -146,11 +146,11 @@ export class Observing implements AcceptObserver {
   }
 
   /** Whoever gets the id of a denial finds its record. */
-  answering(run: Run, { status }: Reply): void {
-    const { decisions, refusal } = run.exchange
-    if (run.isTold || (decisions === NO_DECISIONS && refusal === undefined)) return
-    run.isTold = true
-    this.#decisions.request(run, status)
+  answering(state: RequestState, { status }: Reply): void {
+    const { decisions, refusal } = state.exchange
+    if (state.isReported || (decisions === NO_DECISIONS && refusal === undefined)) return
+    state.isReported = true
+    this.#decisions.request(state, status)
   }
 
   streamed(
@@ -213,11 +213,11 @@ export class Observing implements AcceptObserver {
     else this.#log.debug('request', record)
   }
 
-  began(run: Run): void {
-    this.#activeOf(run).inc()
-    run.isActive = true
-    const { tracing } = run.listener
-    if (tracing !== undefined) this.#collectors.begin(run, tracing)
+  began(state: RequestState): void {
+    this.#activeOf(state).inc()
+    state.isActive = true
+    const { tracing } = state.listener
+    if (tracing !== undefined) this.#collectors.begin(state, tracing)
   }
 
   refused(connection: Connection, { word, status }: Refusal, asked?: Asked): void {
@@ -238,32 +238,32 @@ export class Observing implements AcceptObserver {
     })
   }
 
-  finished(run: Run): void {
-    const { exchange } = run
-    const { startedAt, sentAt, answeredAt } = run
+  finished(state: RequestState): void {
+    const { exchange } = state
+    const { startedAt, sentAt, respondedAt } = state
     const now = performance.now()
     const seconds = (now - startedAt) / 1000
-    if (run.isActive) this.#activeOf(run).inc(-1)
-    const series = labelled(this.#seriesOf(run), run, seconds)
+    if (state.isActive) this.#activeOf(state).inc(-1)
+    const series = labelled(this.#seriesOf(state), state, seconds)
     const status = STATUS_CLASSES[Math.min(5, Math.trunc(exchange.status / 100))] ?? 'none'
     series.requests
       .at(exchange.request.method as 'GET', status, exchange.reason || 'upstream')
       .inc()
     series.duration.at().observe(seconds)
     // Answers of the gateway's own are written whole, and nobody was waited for.
-    series.firstByte.at().observe(((answeredAt || now) - startedAt) / 1000)
+    series.firstByte.at().observe(((respondedAt || now) - startedAt) / 1000)
     series.overhead.at().observe(((sentAt || now) - startedAt) / 1000)
     series.received.at().inc(exchange.bytesReceived)
     series.sent.at().inc(exchange.bytesSent)
     if (exchange.reason !== 'upstream') {
-      this.#limited(run)
+      this.#limited(state)
       countRefusal(this.#metrics, exchange)
     }
-    if (exchange.decisions !== NO_DECISIONS && !run.isTold) {
-      this.#decisions.request(run, exchange.status)
+    if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
+      this.#decisions.request(state, exchange.status)
     }
-    logRequest(this.#log, run, seconds)
-    if (run.trace !== undefined) this.#collectors.end(run, seconds)
+    logRequest(this.#log, state, seconds)
+    if (state.trace !== undefined) this.#collectors.end(state, seconds)
   }
 
   attempted(backend: string, { outcome, purpose, firstByte }: Attempted): void {
@@ -277,13 +277,13 @@ export class Observing implements AcceptObserver {
   }
 
   /** Limits that a request reached on its way. */
-  #limited(run: Run): void {
-    const { reason, detail } = run.exchange
+  #limited(state: RequestState): void {
+    const { reason, detail } = state.exchange
     const limit = limitOf(reason, detail)
     if (limit === undefined) return
     this.#metrics
       .counter(limitHits)
-      .of({ listener: listenerOf(run) })
+      .of({ listener: listenerOf(state) })
       .at(limit)
       .inc()
   }
@@ -296,23 +296,23 @@ export class Observing implements AcceptObserver {
     return made
   }
 
-  #seriesOf(run: Run): RouteSeries {
-    const owner = run.route ?? run.listener
+  #seriesOf(state: RequestState): RouteSeries {
+    const owner = state.route ?? state.listener
     const known = this.#series.get(owner)
     if (known !== undefined) return known
-    const made = routeSeries(this.#metrics, listenerOf(run), run.route?.name || 'none')
+    const made = routeSeries(this.#metrics, listenerOf(state), state.route?.name || 'none')
     this.#series.set(owner, made)
     return made
   }
 
-  #activeOf(run: Run): Gauge {
-    const known = this.#active.get(run.listener)
+  #activeOf(state: RequestState): Gauge {
+    const known = this.#active.get(state.listener)
     if (known !== undefined) return known
     const made = this.#metrics
       .gauge(requestsActive)
-      .of({ listener: listenerOf(run) })
+      .of({ listener: listenerOf(state) })
       .at()
-    this.#active.set(run.listener, made)
+    this.#active.set(state.listener, made)
     return made
   }
 }
@@ -332,7 +332,11 @@ function routeSeries(metrics: Metrics, listener: string, route: string) {
 }
 
 /** With what the configuration wants requests told apart by. */
-function labelled(series: RouteSeries, { listener, exchange }: Run, seconds: number): RouteSeries {
+function labelled(
+  series: RouteSeries,
+  { listener, exchange }: RequestState,
+  seconds: number,
+): RouteSeries {
   const { metricLabels } = listener
   if (metricLabels === undefined) return series
   if (metricLabels.reads.response) respond(exchange, seconds)
@@ -363,6 +367,6 @@ function limitOf(reason: string, detail: string) {
   return reason === 'body-timeout' || reason === 'overload' ? reason : undefined
 }
 
-function listenerOf(run: Run): string {
-  return `${run.listener.gateway}/${run.listener.listener.name}`
+function listenerOf(state: RequestState): string {
+  return `${state.listener.gateway}/${state.listener.listener.name}`
 }

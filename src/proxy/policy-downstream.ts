@@ -9,15 +9,15 @@ import type { BodySink } from '../wire/streams.ts'
 import { CROWDED_OUT } from './body-chain.ts'
 import { isGrpc } from './grpc-status.ts'
 import { KeptBody } from './kept-body.ts'
+import type { RequestState } from './request-state.ts'
 import { RequestTransform, type TransformLimits } from './request-transform.ts'
 import { ResponsePass } from './response-pass.ts'
-import type { Run } from './run.ts'
 
 /** Who decides about the exchange: ./request-loop.ts. */
 export interface PolicyEvents {
-  broken(run: Run, error: unknown): void
+  broken(state: RequestState, error: unknown): void
   /** The gateway responds by itself after all. */
-  reject(run: Run, answer: Reply): void
+  reject(state: RequestState, answer: Reply): void
 }
 
 const CROWDED = { ...reply(503, 'overload'), detail: 'buffers' }
@@ -31,29 +31,29 @@ export class PolicyDownstream implements Downstream {
   readonly takesWire = false
   readonly isGrpc: boolean
   readonly #client: Downstream
-  readonly #run: Run
+  readonly #state: RequestState
   readonly #limits: TransformLimits
   readonly #events: PolicyEvents
   #request: RequestTransform | undefined = undefined
   #response: ResponsePass | undefined = undefined
 
-  constructor(run: Run, limits: TransformLimits, events: PolicyEvents) {
-    this.#run = run
-    this.#client = run.downstream
+  constructor(state: RequestState, limits: TransformLimits, events: PolicyEvents) {
+    this.#state = state
+    this.#client = state.downstream
     this.#limits = limits
     this.#events = events
     this.head = this.#client.head
-    this.isGrpc = isGrpc(run.exchange)
+    this.isGrpc = isGrpc(state.exchange)
   }
 
   /**
    * Has the policies look at the body, and goes on when all that wait for some of it have seen it.
-   * `read`: the body, as far as it was read before. `most`: bytes to keep for another attempt.
+   * `read`: the body, as far as it was read before. `max`: bytes to keep for another attempt.
    */
   transform(
     parts: readonly PlacedPart[],
     read: KeptBody | undefined,
-    most: number,
+    max: number,
     next: (body: KeptBody | undefined) => void,
   ): void {
     const client = this.#client
@@ -63,9 +63,9 @@ export class PolicyDownstream implements Downstream {
       return
     }
     const failed = (why: unknown) => this.#failed(why)
-    const transform = new RequestTransform(this.#run, client, this.#limits, failed)
+    const transform = new RequestTransform(this.#state, client, this.#limits, failed)
     this.#request = transform
-    const isOver = () => this.#run.isOver || client.isResponding
+    const isOver = () => this.#state.isOver || client.isResponding
     transform
       .run(own, read, isOver)
       .then((outcome) => {
@@ -74,7 +74,7 @@ export class PolicyDownstream implements Downstream {
         else {
           this.head = outcome.head
           const { body } = outcome
-          const kept = body && new KeptBody(most)
+          const kept = body && new KeptBody(max)
           if (body !== undefined && kept !== undefined) body.connect(kept)
           next(kept)
         }
@@ -98,33 +98,33 @@ export class PolicyDownstream implements Downstream {
 
   #begin(source: ResponseHead | Reply): void {
     this.#response?.drop()
-    const run = this.#run
-    const { backend, route } = run
+    const state = this.#state
+    const { backend, route } = state
     const failed = (why: unknown) => this.#failed(why)
-    const pass = new ResponsePass(run, this.#client, this.#limits, source, failed)
+    const pass = new ResponsePass(state, this.#client, this.#limits, source, failed)
     this.#response = pass
     void pass.start([...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])])
   }
 
   /** A policy threw, or cannot go on: an error if nothing is sent yet, a cut if some is. */
   #failed(why: unknown): void {
-    const run = this.#run
+    const state = this.#state
     this.close()
-    if (run.isOver) return
+    if (state.isOver) return
     const answer = why === CROWDED_OUT ? CROWDED : isReply(why) ? why : undefined
     if (answer === undefined) {
-      run.callOut = 'body'
-      this.#events.broken(run, why)
+      state.callOut = 'body'
+      this.#events.broken(state, why)
       return
     }
-    run.delivery?.replaced()
+    state.delivery?.replaced()
     if (!this.#client.isResponding) {
       this.#client.head.keepAlive = false
-      this.#events.reject(run, answer)
+      this.#events.reject(state, answer)
       return
     }
-    run.exchange.reason = answer.reason
-    run.exchange.detail = answer.detail ?? ''
+    state.exchange.reason = answer.reason
+    state.exchange.detail = answer.detail ?? ''
     this.#client.abort()
   }
 
@@ -154,7 +154,7 @@ export class PolicyDownstream implements Downstream {
   /** The client takes more of the response. */
   drained(): void {
     const chain = this.#response?.chain
-    if (chain?.isPlain === true) this.#run.delivery?.proceed()
+    if (chain?.isPlain === true) this.#state.delivery?.proceed()
     else chain?.resume()
   }
 

@@ -22,9 +22,9 @@ export interface PortPlan {
   readonly proxyProtocol: ProxyProtocolPlan | undefined
   readonly http: ServerLimits
   readonly http2: Http2Limits
-  /** Octets of a body that an expression may read. */
-  readonly mostBody: number
-  readonly mostJson: number
+  /** Bytes of a body that an expression may read. */
+  readonly maxBody: number
+  readonly maxJson: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
   /** What becomes of paths and names before routes and rules see them. */
@@ -165,8 +165,8 @@ function planPort(
     proxyProtocol: setting<ProxyProtocolPlan>(first, 'proxyProtocol'),
     http: http1,
     http2: http2Limits(http, http1),
-    mostBody: http.maxBufferSize,
-    mostJson: http.maxJsonSize,
+    maxBody: http.maxBufferSize,
+    maxJson: http.maxJsonSize,
     trustedHops: http.trustedHops,
     reading: readingOf(http, program),
     longest: http.maxConnectionDuration ?? 0,
@@ -242,7 +242,7 @@ function terminatorOptions(
   return {
     certificates: tls.certificates.map(({ cert, key }) => ({ cert: cert.text, key: key.secret })),
     clients: tls.clients && { ca: tls.clients.ca.text, mode: tls.clients.mode },
-    // The octets of a TLS listener are the backend's: what they are in is not ours to promise.
+    // The bytes of a TLS listener are the backend's: what they are in is not ours to promise.
     alpn: isHttp && !hasHttp2 ? wanted.filter((name) => name !== 'h2') : wanted,
     minVersion: tls.minVersion ?? defaults.minVersion,
     maxVersion: tls.maxVersion ?? defaults.maxVersion,

@@ -1,14 +1,14 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
-import type { Refusal } from '../wire/http1/refusals.ts'
+import type { Refusal } from '../wire/http1/rejections.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { ReportError } from './internal-errors.ts'
 import type { Load } from './load.ts'
 import type { RequestReading } from './port-plan.ts'
 import type { Asked } from './rejection.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 
 /** Who is told what happened: logs, metrics. */
 export interface Observer {
@@ -16,10 +16,10 @@ export interface Observer {
   closed(connection: Connection): void
   /** `asked`: what was asked for, as far as it could be read. */
   refused(connection: Connection, refusal: Refusal, asked?: Asked): void
-  began(run: Run): void
-  finished(run: Run): void
+  began(state: RequestState): void
+  finished(state: RequestState): void
   /** The gateway answers by itself; the client has nothing of it yet. */
-  answering?(run: Run, answer: Reply): void
+  answering?(state: RequestState, response: Reply): void
   /** A request to a backend is over. */
   attempted?(backend: string, attempted: Attempted): void
   retried?(backend: string, reason: RetryReason): void
@@ -32,12 +32,12 @@ export interface Port {
   readonly listeners: HttpListeners
   readonly observer: Observer
   readonly deadlines: Deadlines
-  /** Octets of a body that an expression may read. */
-  readonly mostBody: number
+  /** Bytes of a body that an expression may read. */
+  readonly maxBody: number
   /** Bytes of JSON that an expression may read; without it, as of a body. */
-  readonly mostJson?: number | undefined
-  /** Octets of a body that may be sent at all. */
-  readonly mostUpload: number
+  readonly maxJson?: number | undefined
+  /** Bytes of a body that may be sent at all. */
+  readonly maxUpload: number
   /** Proxies in front whose entries in X-Forwarded-For are believed. */
   readonly trustedHops: number
   /** What becomes of paths and names first; without it as by default. */

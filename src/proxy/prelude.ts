@@ -4,7 +4,7 @@ import type { Deadlines, Timed } from '../wire/deadlines.ts'
 /** Why what had to come first never came whole. */
 export type PreludeEnd = 'timeout' | 'closed'
 
-/** How many octets were read, and what to go on with. */
+/** How many bytes were read, and what to go on with. */
 export interface PreludeFound {
   readonly consumed: number
   next(): void
@@ -15,7 +15,7 @@ export type ReadPrelude = (bytes: Buffer) => PreludeFound | undefined
 
 /**
  * Reads what stands before the protocol itself (a PROXY header, a ClientHello, a preface), then
- * gives the socket back, paused, with the octets that were not consumed before all others.
+ * gives the socket back, paused, with the bytes that were not consumed before all others.
  */
 export class Prelude implements Timed {
   deadline: number
@@ -24,7 +24,7 @@ export class Prelude implements Timed {
   readonly #read: ReadPrelude
   readonly #failed: (reason: PreludeEnd) => void
   readonly #broke: (error: unknown) => void
-  #held: Buffer = NOTHING
+  #held: Buffer = NO_BYTES
   #length = 0
 
   constructor(
@@ -74,7 +74,7 @@ export class Prelude implements Timed {
     found.next()
   }
 
-  /** Grows by doubling: a client that sends octet by octet must not make us copy it all each time. */
+  /** Grows by doubling: a client that sends byte by byte must not make us copy it all each time. */
   #append(bytes: Buffer): Buffer {
     const length = this.#length + bytes.length
     if (length > this.#held.length) {
@@ -99,7 +99,7 @@ export class Prelude implements Timed {
   }
 
   #stop(): void {
-    this.#held = NOTHING
+    this.#held = NO_BYTES
     this.#length = 0
     this.#deadlines.remove(this)
     this.#socket.off('data', this.#receive)
@@ -108,4 +108,4 @@ export class Prelude implements Timed {
   }
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)

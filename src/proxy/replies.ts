@@ -28,7 +28,7 @@ export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
 }
 
 /**
- * Writes an answer of the gateway's own, in the form that the client asked for. `keeps`: its
+ * Writes a response of the gateway's own, in the form that the client asked for. `keeps`: its
  * headers are read when it is over.
  */
 export function writeReply(

@@ -9,7 +9,7 @@ import type { UpstreamConnection } from '../wire/upstream-connection.ts'
  * without: what the client wrote into its data must never become framing.
  */
 
-/** `encodes`: the octets come without the chunk framing that the head tells of. */
+/** `encodes`: the bytes come without the chunk framing that the head tells of. */
 export function writeBody(upstream: UpstreamConnection, bytes: Buffer, encodes: boolean): boolean {
   if (!encodes) return upstream.write(bytes)
   if (bytes.length === 0) return true

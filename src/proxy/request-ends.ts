@@ -4,11 +4,11 @@ import { reply } from '../exchange/reply.ts'
 import type { Permit } from '../program/permit.ts'
 import type { ClosingWord, Downstream } from '../wire/downstream.ts'
 import { NO_LINES } from '../wire/http1/field-lines.ts'
-import type { Refusal } from '../wire/http1/refusals.ts'
+import type { Refusal } from '../wire/http1/rejections.ts'
 import type { CallOutName } from './call-outs.ts'
 import type { Port } from './port.ts'
 import { writeReply } from './replies.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 
 const INTERNAL = reply(500, 'internal')
 
@@ -51,30 +51,30 @@ export class RequestEnds {
 
   /** The client went away, or it was cut off. */
   aborted(downstream: Downstream, reason: string): void {
-    const run = downstream.exchange as Run | undefined
-    if (run === undefined || run.isOver) return
-    if (run.exchange.reason === '') {
-      run.exchange.reason = this.#isCut() ? 'draining' : 'client-gone'
-      run.exchange.detail = reason
+    const state = downstream.exchange as RequestState | undefined
+    if (state === undefined || state.isOver) return
+    if (state.exchange.reason === '') {
+      state.exchange.reason = this.#isCut() ? 'draining' : 'client-gone'
+      state.exchange.detail = reason
     }
     try {
-      run.delivery?.stop()
+      state.delivery?.stop()
     } catch (error) {
-      this.#told(run, 'response', error)
+      this.#reported(state, 'response', error)
     }
-    this.#over(run)
+    this.#over(state)
   }
 
   finished(downstream: Downstream): void {
-    const run = downstream.exchange as Run | undefined
-    if (run === undefined || run.isOver) return
-    if (run.exchange.reason === '') run.exchange.reason = 'upstream'
+    const state = downstream.exchange as RequestState | undefined
+    if (state === undefined || state.isOver) return
+    if (state.exchange.reason === '') state.exchange.reason = 'upstream'
     try {
-      run.delivery?.finish()
+      state.delivery?.finish()
     } catch (error) {
-      this.#told(run, 'response', error)
+      this.#reported(state, 'response', error)
     }
-    this.#over(run)
+    this.#over(state)
   }
 
   closed(): void {
@@ -87,40 +87,40 @@ export class RequestEnds {
 
   /** The wire itself failed: whoever calls this closes the connection. */
   broke(downstream: Downstream | undefined, error: unknown): void {
-    const run = downstream?.exchange as Run | undefined
-    if (run === undefined) this.#report('connection', error)
-    else this.#told(run, 'connection', error)
-    if (run !== undefined) run.exchange.reason = INTERNAL.reason
+    const state = downstream?.exchange as RequestState | undefined
+    if (state === undefined) this.#report('connection', error)
+    else this.#reported(state, 'connection', error)
+    if (state !== undefined) state.exchange.reason = INTERNAL.reason
   }
 
   /** Too late to change anything for the client. */
-  #told(run: Run, callOut: CallOutName, error: unknown): void {
-    if (!run.isBroken) this.#report(callOut, error, run)
-    run.isBroken = true
+  #reported(state: RequestState, callOut: CallOutName, error: unknown): void {
+    if (!state.isBroken) this.#report(callOut, error, state)
+    state.isBroken = true
   }
 
-  #over(run: Run): void {
-    run.isOver = true
-    if (run.isCounted) this.port.load?.end()
-    run.body?.release()
-    run.policies?.close()
-    if (run.route?.timeouts.request) this.port.deadlines.remove(run)
+  #over(state: RequestState): void {
+    state.isOver = true
+    if (state.isCounted) this.port.load?.end()
+    state.body?.release()
+    state.policies?.close()
+    if (state.route?.timeouts.request) this.port.deadlines.remove(state)
     try {
       // Logs and traces are told the most specific of who asked.
-      run.exchange.enter(undefined)
-      run.exchange.bytesReceived = run.downstream.bytesReceived
-      run.exchange.bytesSent = run.downstream.bytesSent
-      this.port.observer.finished(run)
+      state.exchange.enter(undefined)
+      state.exchange.bytesReceived = state.downstream.bytesReceived
+      state.exchange.bytesSent = state.downstream.bytesSent
+      this.port.observer.finished(state)
     } catch (error) {
-      this.#told(run, 'telemetry', error)
+      this.#reported(state, 'telemetry', error)
     }
   }
 
   /** Something threw before there was a run, or within it. */
   protected brokenIn(downstream: Downstream, error: unknown): void {
-    const run = downstream.exchange as Run | undefined
-    if (run !== undefined) {
-      this.broken(run, error)
+    const state = downstream.exchange as RequestState | undefined
+    if (state !== undefined) {
+      this.broken(state, error)
       return
     }
     this.#report('request', error)
@@ -131,13 +131,13 @@ export class RequestEnds {
    * Something threw: a fault of ours, which must not let anybody through, and costs this request
    * alone. What else throws while it comes to its end is not told again.
    */
-  broken(run: Run, error: unknown): void {
-    if (!run.isBroken) this.#report(run.callOut, error, run)
-    run.isBroken = true
-    if (run.isOver) return
-    const { downstream, exchange } = run
+  broken(state: RequestState, error: unknown): void {
+    if (!state.isBroken) this.#report(state.callOut, error, state)
+    state.isBroken = true
+    if (state.isOver) return
+    const { downstream, exchange } = state
     try {
-      run.delivery?.stop()
+      state.delivery?.stop()
     } catch {
       // It was told why it ends.
     }
@@ -147,20 +147,20 @@ export class RequestEnds {
     endBroken(downstream, () => writeReply(downstream, exchange, INTERNAL))
   }
 
-  #report(callOut: CallOutName, error: unknown, run?: Run): void {
-    this.port.observer.broke?.(callOut, error, { run, connection: this.connection })
+  #report(callOut: CallOutName, error: unknown, state?: RequestState): void {
+    this.port.observer.broke?.(callOut, error, { state, connection: this.connection })
   }
 }
 
 /**
- * Ends an exchange of which nothing is sure any more: with an answer, with one that nothing can be
+ * Ends an exchange of which nothing is sure any more: with a response, with one that nothing can be
  * wrong with, or by cutting it off, whichever does not throw.
  */
-function endBroken(downstream: Downstream, answer: () => void): void {
+function endBroken(downstream: Downstream, response: () => void): void {
   downstream.head.keepAlive = false
   const plain = () => downstream.reply(INTERNAL.status, NO_LINES, '')
   const cut = () => downstream.abort()
-  for (const end of downstream.isResponding ? [cut] : [answer, plain, cut]) {
+  for (const end of downstream.isResponding ? [cut] : [response, plain, cut]) {
     try {
       end()
       return

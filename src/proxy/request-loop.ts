@@ -13,7 +13,7 @@ import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { normalisePath } from '../wire/http1/path.ts'
-import { type Refusal, refusalOf, refuse } from '../wire/http1/refusals.ts'
+import { type Refusal, refusalOf, refuse } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { decodeBody, isCoded } from './content-coding.ts'
@@ -24,7 +24,7 @@ import type { RequestReading } from './port-plan.ts'
 import { writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { idOf } from './request-id.ts'
-import { Run } from './run.ts'
+import { RequestState } from './request-state.ts'
 import { undeliveredReason } from './undelivered-reason.ts'
 
 export type { Observer, Port } from './port.ts'
@@ -84,29 +84,29 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     )
     request.id = idOf(head.fields, this.port)
     const exchange = new Exchange(this.connection, request, source)
-    const run = new Run(downstream, exchange, listener, performance.now())
-    downstream.exchange = run
-    run.callOut = 'telemetry'
-    this.port.observer.began(run)
-    run.callOut = 'request'
-    run.route = listener.match(exchange)
+    const state = new RequestState(downstream, exchange, listener, performance.now())
+    downstream.exchange = state
+    state.callOut = 'telemetry'
+    this.port.observer.began(state)
+    state.callOut = 'request'
+    state.route = listener.match(exchange)
     const { load } = this.port
-    run.isCounted = load !== undefined
+    state.isCounted = load !== undefined
     const shedding = load?.begin()
     if (shedding !== undefined) {
-      this.#reply(run, { ...OVERLOADED, detail: shedding })
+      this.#reply(state, { ...OVERLOADED, detail: shedding })
       return
     }
-    this.#limit(run, run.route)
-    if (head.framing === 'length' && head.length > this.port.mostUpload) {
-      this.#tooLarge(run, 'body-too-large')
+    this.#limit(state, state.route)
+    if (head.framing === 'length' && head.length > this.port.maxUpload) {
+      this.#tooLarge(state, 'body-too-large')
       return
     }
-    const { route } = run
+    const { route } = state
     const readsBody =
       route.readsBody || route.readsBeginning === true || listener.needs?.requestBody === true
-    if (readsBody && head.framing !== 'none') this.#readFirst(run, () => this.#policies(run))
-    else this.#policies(run)
+    if (readsBody && head.framing !== 'none') this.#readFirst(state, () => this.#policies(state))
+    else this.#policies(state)
   }
 
   /** Who asks; undefined where those in front, who should know, do not say it. */
@@ -118,7 +118,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   #refuse(downstream: Downstream, refusal: Refusal): void {
-    // What follows may not be meant as a request: octets of a tunnel that was refused, for one.
+    // What follows may not be meant as a request: bytes of a tunnel that was refused, for one.
     const { head } = downstream
     head.keepAlive = false
     const id = idOf(head.fields, this.port)
@@ -135,153 +135,153 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   /** The route's time for the whole exchange begins. */
-  #limit(run: Run, route: RouteProgram): void {
+  #limit(state: RequestState, route: RouteProgram): void {
     if (route.timeouts.request === 0) return
-    run.deadline = run.startedAt + route.timeouts.request
-    run.whenExpired = (own) => this.#expired(own)
-    this.port.deadlines.add(run)
+    state.deadline = state.startedAt + route.timeouts.request
+    state.onExpired = (own) => this.#expired(own)
+    this.port.deadlines.add(state)
   }
 
-  #expired(run: Run): void {
-    run.deadline = Number.POSITIVE_INFINITY
-    if (run.isOver) return
-    run.callOut = 'timer'
+  #expired(state: RequestState): void {
+    state.deadline = Number.POSITIVE_INFINITY
+    if (state.isOver) return
+    state.callOut = 'timer'
     try {
-      run.delivery?.stop()
-      if (!run.downstream.isResponding) this.#reply(run, reply(504, 'request-timeout'))
+      state.delivery?.stop()
+      if (!state.downstream.isResponding) this.#reply(state, reply(504, 'request-timeout'))
       else {
-        run.exchange.reason = 'request-timeout'
-        run.downstream.abort()
+        state.exchange.reason = 'request-timeout'
+        state.downstream.abort()
       }
     } catch (error) {
-      this.broken(run, error)
+      this.broken(state, error)
     }
   }
 
   /** Closes behind it: nobody wants what is still to come. */
-  #tooLarge(run: Run, detail: string): void {
-    run.downstream.head.keepAlive = false
-    this.#reply(run, { ...reply(413, 'too-large'), detail })
+  #tooLarge(state: RequestState, detail: string): void {
+    state.downstream.head.keepAlive = false
+    this.#reply(state, { ...reply(413, 'too-large'), detail })
   }
 
   /**
    * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
    * cannot read what it guards against would not guard against it.
    */
-  #readFirst(run: Run, next: () => void): void {
-    const { mostBody } = this.port
-    const isLogged = run.listener.needs?.requestBody === true
-    const whenReady = () => {
-      if (isAnswered(run)) return
-      run.callOut = 'body'
+  #readFirst(state: RequestState, next: () => void): void {
+    const { maxBody } = this.port
+    const isLogged = state.listener.needs?.requestBody === true
+    const onReady = () => {
+      if (hasResponded(state)) return
+      state.callOut = 'body'
       try {
         ready()
       } catch (error) {
-        this.broken(run, error)
+        this.broken(state, error)
       }
     }
     const ready = () => {
       if (body.isCrowdedOut) {
-        run.downstream.head.keepAlive = false
-        this.#reply(run, { ...OVERLOADED, detail: 'buffers' })
+        state.downstream.head.keepAlive = false
+        this.#reply(state, { ...OVERLOADED, detail: 'buffers' })
         return
       }
       const { bytes } = body
-      if (bytes === undefined && run.route?.readsBody) {
-        this.#tooLarge(run, 'buffer')
+      if (bytes === undefined && state.route?.readsBody) {
+        this.#tooLarge(state, 'buffer')
         return
       }
-      const coding = joinedValue(run.downstream.head.fields, 'content-encoding')
-      const decodes = run.route?.decodesBody === true
+      const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
+      const decodes = state.route?.decodesBody === true
       if (bytes !== undefined && isCoded(coding) && (decodes || isLogged)) {
-        this.#when(run, decodeBody(run.exchange, bytes, coding, mostBody, decodes), next)
+        this.#when(state, decodeBody(state.exchange, bytes, coding, maxBody, decodes), next)
         return
       }
-      run.exchange.request.body = bytes
-      run.exchange.bodyBeginning = body.beginning
+      state.exchange.request.body = bytes
+      state.exchange.bodyBeginning = body.beginning
       next()
     }
-    run.exchange.readingLimits = { body: mostBody, json: this.port.mostJson ?? mostBody }
-    const body = new KeptBody(mostBody, whenReady, roomFor(this.port.load, mostBody))
-    run.body = body
-    run.downstream.readBody(body, false)
+    state.exchange.readingLimits = { body: maxBody, json: this.port.maxJson ?? maxBody }
+    const body = new KeptBody(maxBody, onReady, roomFor(this.port.load, maxBody))
+    state.body = body
+    state.downstream.readBody(body, false)
   }
 
-  #policies(run: Run): void {
-    run.callOut = 'policy'
-    const verdict = Permit.traffic(this.permit, run.route as RouteProgram, run.exchange)
-    this.#when(run, verdict, (permit) => this.#choose(run, permit))
+  #policies(state: RequestState): void {
+    state.callOut = 'policy'
+    const verdict = Permit.traffic(this.permit, state.route as RouteProgram, state.exchange)
+    this.#when(state, verdict, (permit) => this.#choose(state, permit))
   }
 
-  #choose(run: Run, permit: Permit<'traffic'>): void {
-    run.callOut = 'backend'
-    const backend = (run.route as RouteProgram).choose(run.exchange)
+  #choose(state: RequestState, permit: Permit<'traffic'>): void {
+    state.callOut = 'backend'
+    const backend = (state.route as RouteProgram).choose(state.exchange)
     if (isReply(backend)) {
-      this.#reply(run, backend)
+      this.#reply(state, backend)
       return
     }
-    run.backend = backend
-    this.#when(run, Permit.backend(permit, backend, run.exchange), (own) => {
-      if (backend.select === undefined) this.#deliver(run, own, own)
+    state.backend = backend
+    this.#when(state, Permit.backend(permit, backend, state.exchange), (own) => {
+      if (backend.select === undefined) this.#deliver(state, own, own)
       else {
-        run.callOut = 'provider'
+        state.callOut = 'provider'
         // Any of them may be the one that responds.
-        if (backend.providers?.some(hasWayBack)) this.#policiesOf(run)
-        run.selection = backend.select(run.exchange)
-        this.select(run, run.selection, own, (provided) => this.#deliver(run, own, provided))
+        if (backend.providers?.some(hasWayBack)) this.#policiesOf(state)
+        state.selection = backend.select(state.exchange)
+        this.select(state, state.selection, own, (provided) => this.#deliver(state, own, provided))
       }
     })
   }
 
-  #deliver(run: Run, permit: Permit<'backend'>, first: ForwardPermit): void {
-    run.callOut = 'delivery'
-    const { route, backend } = run
-    if (run.policies === undefined && !hasWayBack(route) && !hasWayBack(backend)) {
-      run.delivery = new Delivery(run, permit, this, run.body)
-      run.delivery.start(first)
+  #deliver(state: RequestState, permit: Permit<'backend'>, first: ForwardPermit): void {
+    state.callOut = 'delivery'
+    const { route, backend } = state
+    if (state.policies === undefined && !hasWayBack(route) && !hasWayBack(backend)) {
+      state.delivery = new Delivery(state, permit, this, state.body)
+      state.delivery.start(first)
       return
     }
     const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
-    this.#policiesOf(run).transform(parts, run.body, route?.retry?.mostBody ?? 0, (body) => {
-      run.delivery = new Delivery(run, permit, this, body)
-      run.delivery.start(first)
+    this.#policiesOf(state).transform(parts, state.body, route?.retry?.maxBody ?? 0, (body) => {
+      state.delivery = new Delivery(state, permit, this, body)
+      state.delivery.start(first)
     })
   }
 
   /** What stands between the request and its client, from now on. */
-  #policiesOf(run: Run): PolicyDownstream {
-    if (run.policies === undefined) {
-      const { mostBody, load } = this.port
-      const limits = { maxBody: mostBody, room: roomFor(load, mostBody) }
-      run.policies = new PolicyDownstream(run, limits, this)
-      run.downstream = run.policies
+  #policiesOf(state: RequestState): PolicyDownstream {
+    if (state.policies === undefined) {
+      const { maxBody, load } = this.port
+      const limits = { maxBody: maxBody, room: roomFor(load, maxBody) }
+      state.policies = new PolicyDownstream(state, limits, this)
+      state.downstream = state.policies
     }
-    return run.policies
+    return state.policies
   }
 
   select(
-    run: Run,
+    state: RequestState,
     selection: Selection,
     permit: Permit<'backend'>,
     next: (provided: Permit<'provider'>) => void,
   ): void {
-    run.callOut = 'provider'
-    const before = run.delivery && run.backend
-    this.#when(run, Permit.provider(permit, selection), (provided) => {
+    state.callOut = 'provider'
+    const before = state.delivery && state.backend
+    this.#when(state, Permit.provider(permit, selection), (provided) => {
       const { chosen } = selection
-      run.backend = chosen
+      state.backend = chosen
       const isChanged = before?.requestBodies !== undefined || chosen?.requestBodies !== undefined
       // The body is what the policies of another provider made of it.
       if (before !== undefined && before !== chosen && isChanged) {
-        run.delivery?.stop()
-        this.#reply(run, { ...reply(503, 'no-backend'), detail: 'changed-body' })
+        state.delivery?.stop()
+        this.#reply(state, { ...reply(503, 'no-backend'), detail: 'changed-body' })
       } else next(provided)
     })
   }
 
   /** Goes on where no step answered; at once where none has to be waited for. */
   #when<P extends Permit | undefined>(
-    run: Run,
+    state: RequestState,
     outcome: P | Reply | Promise<P | Reply>,
     next: (passed: P) => void,
   ): void {
@@ -290,51 +290,51 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     if (!(outcome instanceof Promise)) {
-      this.#reply(run, outcome as Reply)
+      this.#reply(state, outcome as Reply)
       return
     }
     outcome.then(
-      (answer) => {
-        if (isAnswered(run)) return
+      (response) => {
+        if (hasResponded(state)) return
         try {
-          if (isPassed(answer)) next(answer)
-          else this.#reply(run, answer as Reply)
+          if (isPassed(response)) next(response)
+          else this.#reply(state, response as Reply)
         } catch (error) {
-          this.broken(run, error)
+          this.broken(state, error)
         }
       },
-      (error: unknown) => this.broken(run, error),
+      (error: unknown) => this.broken(state, error),
     )
   }
 
-  #reply(run: Run, answer: Reply): void {
-    run.callOut = 'decision-record'
-    this.port.observer.answering?.(run, answer)
-    if (run.route?.responseParts !== undefined || run.backend?.responseParts !== undefined) {
-      run.callOut = 'response'
-      this.#policiesOf(run).answer(answer)
+  #reply(state: RequestState, response: Reply): void {
+    state.callOut = 'decision-record'
+    this.port.observer.answering?.(state, response)
+    if (state.route?.responseParts !== undefined || state.backend?.responseParts !== undefined) {
+      state.callOut = 'response'
+      this.#policiesOf(state).answer(response)
       return
     }
-    const keeps = run.listener.needs?.responseHeaders === true
-    run.callOut = 'reply'
-    writeReply(run.downstream, run.exchange, answer, keeps)
+    const keeps = state.listener.needs?.responseHeaders === true
+    state.callOut = 'reply'
+    writeReply(state.downstream, state.exchange, response, keeps)
   }
 
-  reject(run: Run, answer: Reply): void {
-    this.#reply(run, answer)
+  reject(state: RequestState, response: Reply): void {
+    this.#reply(state, response)
   }
 
-  undelivered(run: Run, status: number, reason: string): void {
+  undelivered(state: RequestState, status: number, reason: string): void {
     const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
     const headers = isBusy ? RETRY_AFTER : NO_EDIT
-    this.#reply(run, {
+    this.#reply(state, {
       ...reply(status, undeliveredReason(status, reason), '', headers),
       detail: reason,
     })
   }
 
-  mirrorBroke(run: Run, error: unknown): void {
-    this.port.observer.broke?.('mirror', error, { run })
+  mirrorBroke(state: RequestState, error: unknown): void {
+    this.port.observer.broke?.('mirror', error, { state })
   }
 
   attempted(backend: string, attempted: Attempted): void {
@@ -346,36 +346,36 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   unreadable(downstream: Downstream, refusal: Refusal): void {
-    const run = downstream.exchange as Run | undefined
-    if (run === undefined || run.isOver) return
-    run.callOut = 'body'
+    const state = downstream.exchange as RequestState | undefined
+    if (state === undefined || state.isOver) return
+    state.callOut = 'body'
     try {
-      this.#unreadable(run, refusal)
+      this.#unreadable(state, refusal)
     } catch (error) {
-      this.broken(run, error)
+      this.broken(state, error)
     }
   }
 
-  #unreadable(run: Run, { word, status }: Refusal): void {
-    const { downstream } = run
-    run.delivery?.stop()
+  #unreadable(state: RequestState, { word, status }: Refusal): void {
+    const { downstream } = state
+    state.delivery?.stop()
     const reason = status === 413 ? 'too-large' : status === 408 ? 'body-timeout' : 'bad-request'
     if (!downstream.isResponding) {
       downstream.head.keepAlive = false
-      this.#reply(run, { ...reply(status, reason), detail: word })
+      this.#reply(state, { ...reply(status, reason), detail: word })
       return
     }
-    run.exchange.reason = reason
-    run.exchange.detail = word
+    state.exchange.reason = reason
+    state.exchange.detail = word
     downstream.abort()
   }
 
   drained(downstream: Downstream): void {
-    const run = downstream.exchange as Run | undefined
+    const state = downstream.exchange as RequestState | undefined
     try {
-      run?.delivery?.resume()
+      state?.delivery?.resume()
     } catch (error) {
-      this.broken(run as Run, error)
+      this.broken(state as RequestState, error)
     }
   }
 }
@@ -389,6 +389,6 @@ function hasWayBack(program: WayBack | undefined): boolean {
  * that: a request which then went on would be answered twice, and the second time in place of the
  * next one.
  */
-function isAnswered(run: Run): boolean {
-  return run.isOver || run.downstream.isResponding
+function hasResponded(state: RequestState): boolean {
+  return state.isOver || state.downstream.isResponding
 }

@@ -6,7 +6,7 @@ import type { Downstream } from '../wire/downstream.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
 import type { KeptBody, Room } from './kept-body.ts'
-import type { Run } from './run.ts'
+import type { RequestState } from './request-state.ts'
 
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
@@ -26,12 +26,12 @@ export interface Transformed {
 /** The body of one request on its way through the policies that act on it. */
 export class RequestTransform {
   readonly chain: BodyChain
-  readonly #run: Run
+  readonly #run: RequestState
   readonly #client: Downstream
   readonly #limits: TransformLimits
 
   constructor(
-    run: Run,
+    run: RequestState,
     client: Downstream,
     limits: TransformLimits,
     failed: ChainEvents['failed'],
@@ -64,8 +64,8 @@ export class RequestTransform {
       // Of nothing there are no pieces.
       if (wasEmpty && body?.mode === 'stream') continue
       try {
-        const answer = body && (await this.#change(body, policy, isOver))
-        if (answer !== undefined) return answer
+        const response = body && (await this.#change(body, policy, isOver))
+        if (response !== undefined) return response
       } catch (error) {
         throw errorIn(policy, error)
       }

@@ -13,8 +13,8 @@ import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
+import type { RequestState } from './request-state.ts'
 import type { TransformLimits } from './request-transform.ts'
-import type { Run } from './run.ts'
 
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
 const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
@@ -28,7 +28,7 @@ export class ResponsePass {
   /** Sends the head, if it waits; false if it cannot be sent. */
   #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
-  readonly #run: Run
+  readonly #state: RequestState
   readonly #client: Downstream
   readonly #limits: TransformLimits
   readonly #edit: HeaderEdit
@@ -36,14 +36,14 @@ export class ResponsePass {
 
   /** `source`: the head of a backend's response, or what the gateway says. */
   constructor(
-    run: Run,
+    state: RequestState,
     client: Downstream,
     limits: TransformLimits,
     source: ResponseHead | Reply,
     failed: ChainEvents['failed'],
   ) {
-    const { exchange } = run
-    this.#run = run
+    const { exchange } = state
+    this.#state = state
     this.#client = client
     this.#limits = limits
     this.#edit = exchange.responseEdit
@@ -59,7 +59,7 @@ export class ResponsePass {
       const { length } = head
       const hasBody = mayHaveBody(head.status, method)
       this.#draft = new ResponseDraft(head.status, headers, this.#edit, { hasBody, length })
-      const drained = () => run.delivery?.proceed()
+      const drained = () => state.delivery?.proceed()
       this.#chain = new BodyChain({ drained, failed: this.#failed }, limits.room)
     } else {
       this.#head = undefined
@@ -82,7 +82,7 @@ export class ResponsePass {
         const collecting = this.#collect(at.body)
         const isThere = collecting instanceof Promise ? await collecting : collecting
         if (this.#isGone) return
-        const stepping = isThere ? at.response?.(this.#run.exchange, this.#draft) : TOO_LONG
+        const stepping = isThere ? at.response?.(this.#state.exchange, this.#draft) : TOO_LONG
         let answer = stepping instanceof Promise ? await stepping : stepping
         if (this.#isGone) return
         if (answer === undefined) {
@@ -105,17 +105,17 @@ export class ResponsePass {
     if (this.#isOver) return
     this.#isOver = true
     this.#chain.drop()
-    const { exchange } = this.#run
+    const { exchange } = this.#state
     exchange.response = undefined
     exchange.responseEdit = this.#edit
   }
 
   get #isGone(): boolean {
-    return this.#isOver || this.#run.isOver || this.#client.isResponding
+    return this.#isOver || this.#state.isOver || this.#client.isResponding
   }
 
   #concerns({ grpc = false }: BodyPart): boolean {
-    return grpc || this.#run.policies?.isGrpc !== true
+    return grpc || this.#state.policies?.isGrpc !== true
   }
 
   /** Waits for what the policy has to see; false if there is too much of it. */
@@ -125,8 +125,8 @@ export class ResponsePass {
       return true
     const chain = this.#chain
     // What the gateway says is whole, and short.
-    const most = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
-    const isWhole = chain.collect(most)
+    const max = draft.isOwn ? Number.POSITIVE_INFINITY : (body.maxBytes ?? this.#limits.maxBody)
+    const isWhole = chain.collect(max)
     const seen = (whole: boolean) => {
       draft.body = whole ? chain.bytes : undefined
       return whole || body.mode === 'beginning' || body.whenLonger === 'pass'
@@ -137,7 +137,7 @@ export class ResponsePass {
   #change({ body, policy }: PlacedPart): Reply | undefined | Promise<Reply | undefined> {
     const draft = this.#draft
     const chain = this.#chain
-    const { exchange } = this.#run
+    const { exchange } = this.#state
     if (body === undefined || !this.#concerns(body)) return undefined
     if (!draft.hasBody) {
       // The length that HEAD tells would be another one.
@@ -164,7 +164,7 @@ export class ResponsePass {
 
   /** Another response takes its place; the policies that are left see that one. */
   #replace(answer: Reply): void {
-    const { exchange, delivery } = this.#run
+    const { exchange, delivery } = this.#state
     this.#chain.drop()
     delivery?.replaced()
     const own = ownResponse(exchange, answer)
@@ -191,7 +191,7 @@ export class ResponsePass {
   }
 
   #send(): void {
-    const { exchange } = this.#run
+    const { exchange } = this.#state
     const draft = this.#draft
     const chain = this.#chain
     const received = this.#head as ResponseHead
@@ -252,7 +252,7 @@ export class ResponsePass {
     const collecting = chain.collect(Number.POSITIVE_INFINITY)
     if (collecting instanceof Promise) await collecting
     if (this.#isGone) return
-    const { exchange, listener } = this.#run
+    const { exchange, listener } = this.#state
     const { status, edit, hasBody } = this.#draft
     exchange.response = undefined
     const keeps = listener.needs?.responseHeaders === true

@@ -26,16 +26,16 @@ export class SecuredPort implements Port {
     return this.#port.deadlines
   }
 
-  get mostBody(): number {
-    return this.#port.mostBody
+  get maxBody(): number {
+    return this.#port.maxBody
   }
 
-  get mostJson(): number | undefined {
-    return this.#port.mostJson
+  get maxJson(): number | undefined {
+    return this.#port.maxJson
   }
 
-  get mostUpload(): number {
-    return this.#port.mostUpload
+  get maxUpload(): number {
+    return this.#port.maxUpload
   }
 
   get trustedHops(): number {

@@ -9,7 +9,7 @@ export type ClosedWord = StreamEnd | ClosingWord | 'drain' | 'removed' | 'limit'
 
 /** Who counts what happens on a connection while it is served. */
 export interface Serving extends Http2Observer {
-  /** Octets since the last time, without those of TLS. */
+  /** Bytes since the last time, without those of TLS. */
   moved(received: number, sent: number): void
   closed(reason: ClosedWord): void
 }

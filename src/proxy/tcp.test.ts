@@ -52,22 +52,22 @@ async function until(isTrue: () => boolean): Promise<void> {
 }
 
 describe('TCP', () => {
-  it('octets go both ways as they are, also many of them', async () => {
-    const octets = randomBytes(8 * 1024 * 1024)
-    const digest = createHash('sha256').update(octets).digest('hex')
+  it('bytes go both ways as they are, also many of them', async () => {
+    const bytes = randomBytes(8 * 1024 * 1024)
+    const digest = createHash('sha256').update(bytes).digest('hex')
     const target = await backend((socket) => socket.pipe(socket))
     const own = await start({ route: streamTo(target) })
     const socket = connect({ port: own.port, host: '127.0.0.1', allowHalfOpen: true })
     const hash = createHash('sha256')
     socket.on('data', (data) => hash.update(data))
-    socket.end(octets)
+    socket.end(bytes)
     await once(socket, 'end')
     assert.equal(hash.digest('hex'), digest)
     await until(() => own.streams.length === 1 && own.counts.total === 0)
     const [streamed] = own.streams
     assert.equal(streamed?.reason, 'finished')
-    assert.equal(streamed?.bytesReceived, octets.length)
-    assert.equal(streamed?.bytesSent, octets.length)
+    assert.equal(streamed?.bytesReceived, bytes.length)
+    assert.equal(streamed?.bytesSent, bytes.length)
     assert.equal(streamed?.endpoint, `127.0.0.1:${target}`)
   })
 
@@ -186,10 +186,10 @@ describe('TCP', () => {
   })
 
   it('a slow client gets all of what a backend sent before it went', async () => {
-    const octets = randomBytes(4 * 1024 * 1024)
+    const bytes = randomBytes(4 * 1024 * 1024)
     const target = await backend((socket) => {
       socket.resume()
-      socket.end(octets)
+      socket.end(bytes)
     })
     const own = await start({ route: streamTo(target) })
     const socket = connect({ port: own.port, host: '127.0.0.1', allowHalfOpen: true })
@@ -200,7 +200,7 @@ describe('TCP', () => {
       length += data.length
       if (length % 7 === 0) await wait(1)
     }
-    assert.equal(length, octets.length)
+    assert.equal(length, bytes.length)
     await until(() => own.streams[0]?.reason === 'finished')
   })
 
@@ -237,12 +237,12 @@ describe('TLS to a backend', { skip: WITHOUT_OPENSSL }, () => {
     })
     await once(socket, 'secureConnect')
     assert.equal(socket.alpnProtocol, false)
-    const octets = randomBytes(2 * 1024 * 1024)
+    const bytes = randomBytes(2 * 1024 * 1024)
     let length = 0
     socket.on('data', (data) => (length += data.length))
-    socket.end(octets)
+    socket.end(bytes)
     await once(socket, 'end')
-    assert.equal(length, octets.length)
+    assert.equal(length, bytes.length)
     await until(() => own.streams.length === 1 && own.counts.total === 0)
     assert.equal(own.streams[0]?.reason, 'finished')
     assert.equal(own.connections[0]?.destination.hostname, 'a.test')

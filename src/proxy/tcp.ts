@@ -6,9 +6,9 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Attempt } from '../upstream/cluster.ts'
 import type { Dial, Dialing } from '../upstream/connect.ts'
 import type { Deadlines, Timed } from '../wire/deadlines.ts'
-import type { Accepted } from './accept.ts'
+import type { DownstreamSocket } from './accept.ts'
 
-/** The endpoint that was chosen for the octets of one connection. */
+/** The endpoint that was chosen for the bytes of one connection. */
 export interface StreamTarget {
   readonly backend: string
   readonly endpoint: string
@@ -19,7 +19,7 @@ export interface StreamTarget {
 }
 
 /**
- * Where the octets of a connection go that is not one of HTTP; a word where nowhere. `tried` are
+ * Where the bytes of a connection go that is not one of HTTP; a word where nowhere. `tried` are
  * endpoints that could not be reached.
  */
 export type StreamRouter = (
@@ -44,20 +44,20 @@ export interface Streamed {
   readonly milliseconds: number
 }
 
-const MOST_ATTEMPTS = 3
+const MAX_ATTEMPTS = 3
 
-/** Takes the octets of a client to a backend and back, as they are. */
+/** Takes the bytes of a client to a backend and back, as they are. */
 export function serveStream(
   permit: Permit<'connection'>,
-  accepted: Accepted,
+  accepted: DownstreamSocket,
   listener: ListenerProgram,
   socket: Socket,
   connection: Connection,
   target: StreamTarget,
 ): void {
-  const { doorway, plan } = accepted
-  const { observer, deadlines, acceptance } = doorway
-  const again = (tried: readonly string[]) => acceptance.route(listener, connection, tried)
+  const { boundPort, plan } = accepted
+  const { observer, deadlines, acceptDeps } = boundPort
+  const again = (tried: readonly string[]) => acceptDeps.route(listener, connection, tried)
   observer.opened(connection)
   accepted.serves(plan.kind === 'tls' ? 'tls' : 'tcp')
   const over = (streamed: Streamed) => {
@@ -147,7 +147,7 @@ class Stream implements Timed {
   #unreached(reason: string): void {
     this.#dialing = undefined
     this.#tried.push(this.#target.endpoint)
-    const next = this.#tried.length < MOST_ATTEMPTS ? this.#again(this.#tried) : 'tried'
+    const next = this.#tried.length < MAX_ATTEMPTS ? this.#again(this.#tried) : 'tried'
     const isOther = typeof next !== 'string' && !this.#tried.includes(next.endpoint)
     if (!isOther) {
       if (typeof next !== 'string') next.done(CANCELLED)

@@ -17,11 +17,11 @@ import {
   writeTracestate,
 } from '../telemetry/trace-context.ts'
 import { respond, variablesOf } from './access-record.ts'
-import type { AttemptOutcome, Run, RunTrace } from './run.ts'
+import type { ActiveTrace, AttemptOutcome, RequestState } from './request-state.ts'
 import { withTrace } from './trace-headers.ts'
 
 /** The trace of one request: from the client, through the gateway, to whoever is asked. */
-export class RequestTrace implements RunTrace {
+export class RequestTrace implements ActiveTrace {
   readonly #tracer: Tracer
   readonly #send: Send
   readonly #policy: TracingProgram
@@ -61,7 +61,7 @@ export class RequestTrace implements RunTrace {
     return this.#server?.spanId
   }
 
-  attempting(run: Run): void {
+  attempting(run: RequestState): void {
     const { exchange } = run
     // Another provider has headers of its own: those of the one before are not sent to it.
     if (exchange.requestEdit !== this.#traced) this.#edit = exchange.requestEdit
@@ -73,33 +73,33 @@ export class RequestTrace implements RunTrace {
     exchange.requestEdit = this.#traced
   }
 
-  mirroring({ exchange }: Run): HeaderEdit {
+  mirroring({ exchange }: RequestState): HeaderEdit {
     const edit = exchange.requestEdit === this.#traced ? this.#edit : exchange.requestEdit
     return withTrace(edit, writeTraceparent(this.#server ?? this.#joined), this.#tracestate)
   }
 
-  attempted(run: Run, outcome: AttemptOutcome): void {
+  attempted(run: RequestState, outcome: AttemptOutcome): void {
     const span = this.#client
     if (span === undefined) return
     this.#client = undefined
     const { status } = run.exchange
-    const isAnswered = /^[1-5]xx$/.test(outcome)
+    const hasResponded = /^[1-5]xx$/.test(outcome)
     span.attributes = this.#allowed({
       'http.request.method': run.exchange.request.method,
-      'http.response.status_code': isAnswered && status > 0 ? status : undefined,
+      'http.response.status_code': hasResponded && status > 0 ? status : undefined,
       'http.request.resend_count': run.retries === 0 ? undefined : run.retries,
       ...endpointAttributes(run.endpoint),
       'portcullis.backend': run.backend?.name,
-      'error.type': isAnswered ? undefined : outcome,
+      'error.type': hasResponded ? undefined : outcome,
     })
-    const isFailed = !isAnswered || outcome === '4xx' || outcome === '5xx'
+    const isFailed = !hasResponded || outcome === '4xx' || outcome === '5xx'
     span.status = isFailed && outcome !== 'cancelled' ? 'error' : 'unset'
     this.#tracer.end(span)
     this.#ended.push(span)
   }
 
   /** All is over: what is wanted is sent. */
-  end(run: Run, seconds: number): void {
+  end(run: RequestState, seconds: number): void {
     const span = this.#server
     if (span === undefined) return
     const { exchange } = run
@@ -147,7 +147,7 @@ function samplingOf(
 }
 
 /** The names of OpenTelemetry where it has one; never the query, which may hold what is secret. */
-function attributesOf(run: Run): Attributes {
+function attributesOf(run: RequestState): Attributes {
   const { exchange, listener } = run
   const { request } = exchange
   return {

@@ -11,17 +11,17 @@ import { kindsThat } from './kinds.ts'
 const OF_ENDPOINTS = kindsThat(({ cluster }) => cluster === 'endpoints')
 
 /** Policies that are written where they reach dynamic backends alone, and do nothing for these. */
-export function* withoutEffectOnDynamic(model: Model): Generator<Diagnostic> {
+export function* checkDynamicPolicies(model: Model): Generator<Diagnostic> {
   const dynamic = new Set(
     model.backends.filter(({ kind }) => kind === 'dynamic').map(({ name }) => name),
   )
   if (dynamic.size === 0) return
-  const told = new Set<Attached>()
+  const reported = new Set<Attached>()
   for (const policy of reachingOnly(model, dynamic)) {
     const { kind, section, state, origin } = policy
     const isMeant = section === 'backend' && state === 'valid' && OF_ENDPOINTS.has(kind)
-    if (!isMeant || told.has(policy)) continue
-    told.add(policy)
+    if (!isMeant || reported.has(policy)) continue
+    reported.add(policy)
     yield {
       code: 'PC0221',
       severity: 'warning',

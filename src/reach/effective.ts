@@ -10,7 +10,7 @@ export interface Effective {
   readonly invalid: readonly InvalidPolicy[]
 }
 
-export const NOTHING: Effective = { byKind: new Map(), invalid: [] }
+export const NO_POLICIES: Effective = { byKind: new Map(), invalid: [] }
 
 /**
  * Layers go from the general to the specific. Policies of a kind that composes hold together; of
@@ -26,10 +26,10 @@ export function effectiveAt(layers: readonly Layer[], section: Section): Effecti
       only = policy
     }
   }
-  if (only === undefined) return NOTHING
+  if (only === undefined) return NO_POLICIES
   return only.state === 'invalid'
-    ? { byKind: NOTHING.byKind, invalid: [only] }
-    : { byKind: new Map([[only.kind, [only]]]), invalid: NOTHING.invalid }
+    ? { byKind: NO_POLICIES.byKind, invalid: [only] }
+    : { byKind: new Map([[only.kind, [only]]]), invalid: NO_POLICIES.invalid }
 }
 
 function merge(layers: readonly Layer[], section: Section): Effective {

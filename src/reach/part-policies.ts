@@ -11,12 +11,12 @@ import { decidesAt } from './points.ts'
  */
 
 /** Rules about MCP at what leads to something else: it looks guarded, and is not. */
-export function* withoutMcp(model: Model): Generator<Diagnostic> {
-  const told = new Set<Attached>()
+export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
+  const reported = new Set<Attached>()
   for (const policy of reachingOthers(model)) {
     const { kind, origin } = policy
-    if (!isAboutMcp(policy) || told.has(policy)) continue
-    told.add(policy)
+    if (!isAboutMcp(policy) || reported.has(policy)) continue
+    reported.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',

@@ -17,10 +17,10 @@ export function holdsForStreams({ section, kind }: Attached): boolean {
 
 /** All policies that would have to hold for connections and do not. */
 export function* unenforcedOnStreams(model: Model): Generator<Diagnostic> {
-  const told = new Set<Attached>()
+  const reported = new Set<Attached>()
   for (const policy of [...ofRoutes(new Reach(model)), ...ofListeners(model)]) {
-    if (told.has(policy)) continue
-    told.add(policy)
+    if (reported.has(policy)) continue
+    reported.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',

@@ -6,7 +6,7 @@ import { rendererOf } from './exposition.ts'
 import { createMetrics } from './metrics.ts'
 
 /** Most series of a metric that only closed labels can make: they cannot be folded. */
-const MOST_CLOSED = 3000
+const MAX_CLOSED = 3000
 
 type Check = readonly [name: string, holds: (metric: MetricDefinition) => boolean]
 
@@ -26,7 +26,7 @@ const CHECKS: readonly Check[] = [
     ({ labels }) => new Set(labels.map(({ name }) => name)).size === labels.length,
   ],
   ['has at most three closed labels', ({ labels }) => labels.filter(isClosed).length <= 3],
-  ['has few enough values in closed labels', (metric) => closedSeries(metric) <= MOST_CLOSED],
+  ['has few enough values in closed labels', (metric) => closedSeries(metric) <= MAX_CLOSED],
   ['has no closed label in a histogram', (m) => m.type !== 'histogram' || !m.labels.some(isClosed)],
   ['has ascending buckets', (m) => m.type !== 'histogram' || isAscending(m.bounds)],
 ]

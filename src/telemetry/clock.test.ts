@@ -37,12 +37,12 @@ describe('the clock', () => {
         () => fine,
         () => coarse,
       )
-      const told = steps.map(([f, c]) => {
+      const reported = steps.map(([f, c]) => {
         fine = f
         coarse = c
         return clock()
       })
-      assert.deepEqual(told, expected)
+      assert.deepEqual(reported, expected)
     })
   }
 })

@@ -197,11 +197,11 @@ class ChainCheck {
     const bytes = Buffer.concat(
       torn.pieces.flatMap((piece, i) => (i === 0 ? [piece] : [BREAK, piece])),
     )
-    const isTold =
+    const isReported =
       line.entry === 'resume' &&
       line['torn'] === bytes.length &&
       line['tornDigest'] === createHash('sha256').update(bytes).digest('hex')
-    if (isTold && this.#isLeft(torn)) {
+    if (isReported && this.#isLeft(torn)) {
       this.#notes.push(`${file}:${torn.line}: part of a line, left when a process was killed`)
     } else this.#unreadable(file, torn.line)
   }

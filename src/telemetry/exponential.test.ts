@@ -80,7 +80,7 @@ describe('exponential buckets', () => {
     fc.assert(
       fc.property(values, (values) => {
         const buckets = observe(values)
-        assert.deepEqual(told(buckets), plainly(values, buckets.schema))
+        assert.deepEqual(reported(buckets), plainly(values, buckets.schema))
         assert.ok(buckets.counts.length <= 160)
       }),
     )
@@ -91,7 +91,7 @@ describe('exponential buckets', () => {
       fc.property(values, values, (some, others) => {
         const merged = observe(some)
         merged.merge(observe(others))
-        assert.deepEqual(told(merged), plainly([...some, ...others], merged.schema))
+        assert.deepEqual(reported(merged), plainly([...some, ...others], merged.schema))
         assert.equal(merged.schema, observe([...some, ...others]).schema)
       }),
     )
@@ -104,7 +104,7 @@ function observe(values: readonly number[]): Exponential {
   return buckets
 }
 
-function told({ counts, offset, zero }: Exponential): Map<number | 'zero', number> {
+function reported({ counts, offset, zero }: Exponential): Map<number | 'zero', number> {
   const map = new Map<number | 'zero', number>(zero === 0 ? [] : [['zero', zero]])
   for (const [i, count] of counts.entries()) if (count > 0) map.set(offset + i, count)
   return map

@@ -34,7 +34,7 @@ function metricsOf(options: MetricsOptions = {}): Metrics {
 }
 
 /** `label,label=value` for each series. */
-function told(metrics: Metrics, name: string): readonly string[] {
+function reported(metrics: Metrics, name: string): readonly string[] {
   const metric = [...metrics.read()].find(({ definition }) => definition.name === name)
   return [...(metric?.series ?? [])].map((series) => {
     return `${series.labels.join(',')}=${'value' in series ? series.value : series.count}`
@@ -50,7 +50,7 @@ describe('series', () => {
     const slice = family.of({ route: 'r', listener: 'a' })
     for (const status of ['2xx', '4xx', '2xx', '4xx'] as const) slice.at(status).inc()
     assert.equal(slice.at('2xx'), family.at({ listener: 'a', route: 'r', status: '2xx' }))
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,2xx=5', 'a,r,4xx=2'])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,2xx=5', 'a,r,4xx=2'])
   })
 
   it('are not mixed up by values that look alike', () => {
@@ -61,7 +61,7 @@ describe('series', () => {
     family.of({ listener: 'a\0b', route: 'c' }).at('2xx').inc()
     family.of({ listener: 'a', route: 'b\0c' }).at('2xx').inc()
     family.of({ listener: 'a\0b\0', route: '' }).at('2xx').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), [
+    assert.deepEqual(reported(metrics, 'test_hits_total'), [
       'a,b,c,2xx=1',
       'a,b,c,2xx=1',
       'a\ufffdb,c,2xx=1',
@@ -76,17 +76,17 @@ describe('series', () => {
     slice.at('302' as '2xx').inc()
     slice.at('__proto__' as '2xx').inc()
     slice.at('other').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,other=3'])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,other=3'])
   })
 
   it('show what their labels hold', () => {
     const metrics = metricsOf()
     metrics.gauge(open).at({ route: 'a\u001b\r\u202e\ud800b' }).set(1)
-    assert.deepEqual(told(metrics, 'test_open'), ['a\ufffd\ufffd\ufffd\ufffdb=1'])
+    assert.deepEqual(reported(metrics, 'test_open'), ['a\ufffd\ufffd\ufffd\ufffdb=1'])
   })
 
   it('of closed labels alone are there from the start, at 0', () => {
-    assert.deepEqual(told(metricsOf(), 'test_outcomes_total'), ['good=0', 'bad=0', 'other=0'])
+    assert.deepEqual(reported(metricsOf(), 'test_outcomes_total'), ['good=0', 'bad=0', 'other=0'])
   })
 
   it('only of what is in the catalogue', () => {
@@ -110,14 +110,16 @@ describe('too many series', () => {
         .at(i === 5 ? '5xx' : '2xx')
         .inc()
     }
-    assert.deepEqual(told(metrics, 'test_hits_total'), [
+    assert.deepEqual(reported(metrics, 'test_hits_total'), [
       'a,r0,2xx=1',
       'a,r1,2xx=1',
       'a,r2,2xx=1',
       'other,other,2xx=2',
       'other,other,5xx=1',
     ])
-    assert.deepEqual(told(metrics, 'portcullis_metrics_series_folded_total'), ['test_hits_total=3'])
+    assert.deepEqual(reported(metrics, 'portcullis_metrics_series_folded_total'), [
+      'test_hits_total=3',
+    ])
   })
 
   it('do not keep those from counting that are there', () => {
@@ -127,7 +129,7 @@ describe('too many series', () => {
     first.at('2xx').inc()
     first.at('4xx').inc()
     first.at('2xx').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,2xx=2', 'other,other,4xx=1'])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,2xx=2', 'other,other,4xx=1'])
   })
 
   it('are counted as a scraper does: seven classic buckets are ten series', () => {
@@ -139,7 +141,7 @@ describe('too many series', () => {
       const metrics = metricsOf({ maximumSeries: 25, histograms })
       const family = metrics.histogram(time)
       for (let i = 0; i < 30; i++) family.at({ route: `r${i}` }).observe(1)
-      const series = told(metrics, 'test_seconds')
+      const series = reported(metrics, 'test_seconds')
       assert.equal(series.filter((each) => !each.startsWith('other')).length, own)
       assert.equal(series.at(-1), `other=${30 - own}`)
     }
@@ -155,8 +157,8 @@ describe('too many series', () => {
     metrics.gauge(open).at({ route: 'old' }).set(1)
     metrics.forget('route', 'old')
     next.at('2xx').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['other,other,2xx=1', 'a,new,2xx=1'])
-    assert.deepEqual(told(metrics, 'test_open'), [])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['other,other,2xx=1', 'a,new,2xx=1'])
+    assert.deepEqual(reported(metrics, 'test_open'), [])
   })
 
   it('are not lost on who kept a slice of what was forgotten, and came back', () => {
@@ -166,7 +168,7 @@ describe('too many series', () => {
     metrics.forget('route', 'r')
     slice.at('2xx').inc()
     metrics.counter(hits).of({ listener: 'a', route: 'r' }).at('2xx').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,2xx=2'])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,2xx=2'])
   })
 })
 
@@ -181,8 +183,8 @@ describe('labels that the configuration adds', () => {
     slice.with([]).at('2xx').inc()
     slice.at('2xx').inc()
     metrics.gauge(open).at({ route: 'r' }).set(1)
-    assert.deepEqual(told(metrics, 'test_hits_total'), ['a,r,2xx,red=2', 'a,r,2xx,unknown=2'])
-    assert.deepEqual(told(metrics, 'test_open'), ['r=1'])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), ['a,r,2xx,red=2', 'a,r,2xx,unknown=2'])
+    assert.deepEqual(reported(metrics, 'test_open'), ['r=1'])
   })
 
   it('are other when there are too many', () => {
@@ -193,9 +195,9 @@ describe('labels that the configuration adds', () => {
         .with([`team ${i}`])
         .at('2xx')
         .inc()
-    assert.deepEqual(told(metrics, 'test_hits_total').at(-1), 'other,other,2xx,other=7')
+    assert.deepEqual(reported(metrics, 'test_hits_total').at(-1), 'other,other,2xx,other=7')
     slice.with(['team 1']).at('2xx').inc()
-    assert.equal(told(metrics, 'test_hits_total')[1], 'a,r,2xx,team 1=2')
+    assert.equal(reported(metrics, 'test_hits_total')[1], 'a,r,2xx,team 1=2')
   })
 })
 
@@ -204,8 +206,8 @@ describe('metrics that are removed', () => {
     const metrics = metricsOf({ remove: ['test_hits_total'] })
     const slice = metrics.counter(hits).of({ listener: 'a', route: 'r' })
     slice.at('2xx').inc()
-    assert.deepEqual(told(metrics, 'test_hits_total'), [])
-    assert.deepEqual(told(metrics, 'portcullis_metrics_series_folded_total'), [])
+    assert.deepEqual(reported(metrics, 'test_hits_total'), [])
+    assert.deepEqual(reported(metrics, 'portcullis_metrics_series_folded_total'), [])
     assert.deepEqual(slice.at('2xx').labels, ['other', 'other', '2xx'])
   })
 })

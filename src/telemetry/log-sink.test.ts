@@ -71,22 +71,22 @@ describe('the sink of a log', () => {
   })
 
   it('drops lines that find it full, counts them, and tells once it can', async () => {
-    const told: number[] = []
+    const reported: number[] = []
     const drops = { count: 0, inc: (lines: number) => void (drops.count += lines) }
     const { sink, read, close } = sinkToFile({
       capacity: 100,
       interval: 60_000,
       drops,
-      whenDropped: (lines) => told.push(lines),
+      whenDropped: (lines) => reported.push(lines),
     })
     for (let i = 0; i < 30; i++) sink.write('123456789\n')
     assert.equal(drops.count, 20)
-    assert.deepEqual(told, [])
+    assert.deepEqual(reported, [])
     await flushed(sink)
-    assert.deepEqual(told, [20])
+    assert.deepEqual(reported, [20])
     sink.write('more\n')
     await flushed(sink)
-    assert.deepEqual(told, [20])
+    assert.deepEqual(reported, [20])
     assert.equal(read().split('\n').length - 1, 11)
     close()
   })

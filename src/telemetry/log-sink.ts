@@ -48,7 +48,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   let written = 0
   let writingSince = 0
   let dropped = 0
-  let told = 0
+  let reported = 0
   let timer: NodeJS.Timeout | undefined
   let whenEmpty: (() => void)[] = []
 
@@ -111,7 +111,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     state = 'idle'
     leaving = EMPTY
     written = 0
-    if (error === null) tell()
+    if (error === null) report()
     else if (isForever(error)) close()
     schedule()
   }
@@ -121,10 +121,10 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     options.drops?.inc(lines)
   }
 
-  const tell = () => {
-    if (dropped === told) return
-    const lines = dropped - told
-    told = dropped
+  const report = () => {
+    if (dropped === reported) return
+    const lines = dropped - reported
+    reported = dropped
     options.whenDropped?.(lines)
   }
 

@@ -15,7 +15,7 @@ interface Answer {
   readonly trailersOnly?: boolean
 }
 
-async function collector(t: TestContext, answer: Answer | 'hang' | 'reset') {
+async function collector(t: TestContext, response: Answer | 'hang' | 'reset') {
   const received: { headers: IncomingHttpHeaders; body: Buffer }[] = []
   const server = createServer()
   server.on('stream', (stream: ServerHttp2Stream, headers) => {
@@ -24,9 +24,9 @@ async function collector(t: TestContext, answer: Answer | 'hang' | 'reset') {
     stream.on('data', (chunk: Buffer) => chunks.push(chunk))
     stream.on('end', () => {
       received.push({ headers, body: Buffer.concat(chunks) })
-      if (answer === 'hang') return
-      if (answer === 'reset') return stream.close(2)
-      const { status = 200, grpcStatus, body, trailersOnly } = answer
+      if (response === 'hang') return
+      if (response === 'reset') return stream.close(2)
+      const { status = 200, grpcStatus, body, trailersOnly } = response
       const trailers = grpcStatus === undefined ? {} : { 'grpc-status': grpcStatus }
       const head = { ':status': status, 'content-type': 'application/grpc' }
       if (trailersOnly) return stream.respond({ ...head, ...trailers }, { endStream: true })
@@ -71,7 +71,7 @@ describe('OTLP over gRPC', () => {
     assert.equal(call?.body.toString('latin1'), '\0\0\0\0\x05batch')
   })
 
-  for (const [name, answer, expected] of [
+  for (const [name, response, expected] of [
     ['unavailable', { grpcStatus: '14' }, 503],
     ['unavailable, in headers alone', { grpcStatus: '14', trailersOnly: true }, 503],
     ['resource exhausted', { grpcStatus: '8' }, 503],
@@ -83,7 +83,7 @@ describe('OTLP over gRPC', () => {
     ['a reset', 'reset', /reset|NGHTTP2/i],
   ] as const) {
     it(`${name}: ${expected}`, async (t) => {
-      const { url } = await collector(t, answer)
+      const { url } = await collector(t, response)
       const result = await sendTo(url)()
       if (typeof expected === 'number') {
         assert.equal('status' in result && result.status, expected)

@@ -44,7 +44,7 @@ export function createOtlpGrpcSend(options: OtlpSendOptions): OtlpSend {
       finish({ error: `no answer within ${timeout} ms` })
       stream.close(constants.NGHTTP2_CANCEL)
     }, timeout).unref()
-    readAnswer(stream, finish)
+    readResponse(stream, finish)
     const prefix = Buffer.alloc(PREFIX)
     prefix.writeUInt32BE(body.length, 1)
     stream.write(prefix)
@@ -52,7 +52,7 @@ export function createOtlpGrpcSend(options: OtlpSendOptions): OtlpSend {
   }
 }
 
-function readAnswer(stream: ClientHttp2Stream, finish: (result: OtlpSendResult) => void): void {
+function readResponse(stream: ClientHttp2Stream, finish: (result: OtlpSendResult) => void): void {
   const chunks: Uint8Array[] = []
   let size = 0
   let httpStatus = 0

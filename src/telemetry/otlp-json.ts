@@ -58,10 +58,10 @@ function doubleValue(value: number): Readonly<Record<string, unknown>> {
   return { doubleValue: Number.isFinite(value) ? value : String(value) }
 }
 
-/** As `rejectedIn`, of an answer in JSON. */
-export function rejectedInJson(answer: Uint8Array): number {
+/** As `rejectedIn`, of a response in JSON. */
+export function rejectedInJson(response: Uint8Array): number {
   try {
-    const { partialSuccess } = JSON.parse(Buffer.from(answer).toString())
+    const { partialSuccess } = JSON.parse(Buffer.from(response).toString())
     const rejected = Number(partialSuccess?.rejectedSpans ?? 0)
     return Number.isSafeInteger(rejected) && rejected > 0 ? rejected : 0
   } catch {

@@ -108,7 +108,7 @@ function writeBigInt(writer: FieldWriter, value: bigint): void {
   else writer.string(ANY_VALUE.string, String(value))
 }
 
-/** How many spans were not taken, by an answer; one that cannot be read says nothing. */
+/** How many spans were not taken, by a response; one that cannot be read says nothing. */
 export function rejectedIn(answer: Uint8Array): number {
   const response = decode(ExportTraceServiceResponseSchema, answer)
   return Number(response?.partialSuccess?.rejectedSpans ?? 0n)

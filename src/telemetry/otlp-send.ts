@@ -51,12 +51,12 @@ export function createOtlpSend({ url, headers, timeout = 10_000 }: OtlpSendOptio
       outgoing.destroy()
     }, timeout).unref()
     outgoing.on('error', (error) => finish({ error: error.message }))
-    outgoing.on('response', (incoming) => readAnswer(incoming, finish))
+    outgoing.on('response', (incoming) => readResponse(incoming, finish))
     outgoing.end(body)
   }
 }
 
-function readAnswer(incoming: IncomingMessage, finish: (result: OtlpSendResult) => void): void {
+function readResponse(incoming: IncomingMessage, finish: (result: OtlpSendResult) => void): void {
   const chunks: Uint8Array[] = []
   let size = 0
   incoming.on('data', (chunk: Uint8Array) => {

@@ -42,10 +42,10 @@ interface Answer {
   readonly body?: Uint8Array | string
 }
 
-/** A collector that answers in turn, the last answer for ever; `hang` is none at all. */
+/** A collector that responses in turn, the last response for ever; `hang` is none at all. */
 async function collector(
   t: TestContext,
-  answers: readonly (Answer | 'hang')[] = [{ status: 200 }],
+  responses: readonly (Answer | 'hang')[] = [{ status: 200 }],
 ) {
   const received: Received[] = []
   let whenReceived = () => {}
@@ -53,7 +53,7 @@ async function collector(
     const chunks: Buffer[] = []
     request.on('data', (chunk) => chunks.push(chunk))
     request.on('end', () => {
-      const answer = answers[Math.min(received.length, answers.length - 1)]
+      const answer = responses[Math.min(received.length, responses.length - 1)]
       received.push({ headers: request.headers, body: Buffer.concat(chunks) })
       whenReceived()
       if (answer === 'hang' || answer === undefined) return

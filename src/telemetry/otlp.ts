@@ -60,7 +60,7 @@ export function createOtlpExporter(options: OtlpExporterOptions): OtlpExporter {
       state = 'scheduled'
       timer = setTimeout(sendNext, interval).unref()
     }
-    // Not now: whoever ends a span has an answer to give.
+    // Not now: whoever ends a span has a response to give.
     if (state === 'scheduled' && queue.length === batch) setImmediate(sendFull)
   }
 
@@ -163,7 +163,7 @@ interface Codec {
   readonly encodeSpan: (span: Span) => Uint8Array
   readonly encodeBatch: (spans: readonly Uint8Array[], source: TraceSource) => Uint8Array
   /** How many spans the collector says that it did not take. */
-  readonly rejected: (answer: Uint8Array) => number
+  readonly rejected: (response: Uint8Array) => number
 }
 
 /** Loaded with the first collector that gets protobuf. */

@@ -17,17 +17,21 @@ describe('metrics of the process', () => {
           ]),
         ),
       )
-    let told = values()
-    for (let i = 0; i < 50 && !((told.get('event_loop_delay_seconds 3 max') ?? 0) > 0.02); i++) {
+    let reported = values()
+    for (
+      let i = 0;
+      i < 50 && !((reported.get('event_loop_delay_seconds 3 max') ?? 0) > 0.02);
+      i++
+    ) {
       await sleep(30)
       const until = performance.now() + 50
       while (performance.now() < until) Math.sqrt(until)
       await sleep(10)
-      told = values()
+      reported = values()
     }
     stop()
     const within = (name: string, low: number, high: number) => {
-      const value = told.get(name) ?? Number.NaN
+      const value = reported.get(name) ?? Number.NaN
       assert.ok(value >= low && value <= high, `${name} is ${value}`)
     }
     const { rss, heapUsed } = process.memoryUsage()

@@ -20,7 +20,7 @@ export interface SliceOwner<S> {
 
 /**
  * Asked at the end of every request (bench/telemetry.ts): takes a fixed number of arguments instead
- * of a list, and remembers its last answer, since requests of one route mostly end alike.
+ * of a list, and remembers its last response, since requests of one route mostly end alike.
  */
 export class SeriesSlice<S> {
   readonly open: readonly string[]

@@ -40,7 +40,7 @@ export function writeTraceparent({ traceId, spanId, flags }: TraceContext): stri
 
 export type TraceState = readonly (readonly [key: string, value: string])[]
 
-const MOST_MEMBERS = 32
+const MAX_MEMBERS = 32
 /** What everyone passes on; more may be cut. */
 const LONGEST_STATE = 512
 /** Members that are longer are the first to go. */
@@ -62,7 +62,7 @@ export function parseTracestate(header: string | undefined): TraceState | undefi
     const key = member.slice(0, Math.max(equals, 0))
     const value = member.slice(equals + 1)
     if (!(SIMPLE_KEY.test(key) || TENANT_KEY.test(key)) || !VALUE.test(value)) return undefined
-    if (members.has(key) || members.size === MOST_MEMBERS) return undefined
+    if (members.has(key) || members.size === MAX_MEMBERS) return undefined
     members.set(key, value)
   }
   return members.size === 0 ? undefined : [...members]
@@ -83,7 +83,7 @@ function isPadding(char: string | undefined): boolean {
 
 /** As one header. If it is too long, long members go first, then those that are oldest. */
 export function writeTracestate(state: TraceState): string {
-  const members = state.slice(0, MOST_MEMBERS).map(([key, value]) => `${key}=${value}`)
+  const members = state.slice(0, MAX_MEMBERS).map(([key, value]) => `${key}=${value}`)
   let length = members.reduce((sum, member) => sum + member.length + 1, -1)
   const dropWhere = (isDropped: (member: string) => boolean) => {
     for (let i = members.length - 1; i >= 0 && length > LONGEST_STATE; i--) {

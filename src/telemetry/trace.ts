@@ -105,7 +105,7 @@ export function createTracer(options: TracerOptions): Tracer {
 }
 
 /**
- * The same trace gets the same answer everywhere that a ratio is asked like this, and what a small
+ * The same trace gets the same response everywhere that a ratio is asked like this, and what a small
  * ratio takes a larger one takes too: the trace is in if its last 56 bits are high enough.
  */
 export function isWithin(traceId: string, ratio: number): boolean {

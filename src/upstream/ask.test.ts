@@ -28,7 +28,7 @@ const QUESTION: Question = {
   headers: [],
   body: Buffer.alloc(0),
   timeout: 2_000,
-  mostBytes: 64,
+  maxBytes: 64,
 }
 
 async function open(listener: RequestListener) {

@@ -1,4 +1,4 @@
-import type { Answer, Ask, NoAnswer, Question } from '../exchange/ask.ts'
+import type { Answer, Ask, NoResponse, Question } from '../exchange/ask.ts'
 import { HeaderView } from '../exchange/header-view.ts'
 import { isFieldText } from '../wire/http1/field-lines.ts'
 import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
@@ -9,7 +9,7 @@ import type { Choice, Cluster } from './cluster.ts'
 import type { Waiting } from './pool.ts'
 
 /** Questions under way at once; what comes beyond is not held, so that a slow service costs little. */
-const MOST_ASKING = 1_024
+const MAX_ASKING = 1_024
 
 /** Questions to the service behind a cluster, one attempt each on a connection that is open. */
 export function asker(cluster: Cluster): Ask {
@@ -17,7 +17,7 @@ export function asker(cluster: Cluster): Ask {
   return async (exchange, question) => {
     const lines = renderLines(question)
     if (lines === undefined) return { failure: 'bad-question' }
-    if (asking >= MOST_ASKING) return { failure: 'overloaded' }
+    if (asking >= MAX_ASKING) return { failure: 'overloaded' }
     const choice = cluster.choose(exchange, [])
     if (typeof choice === 'string') return { failure: choice }
     asking++
@@ -44,13 +44,13 @@ function renderLines({ method, path, authority, headers, body }: Question): stri
 
 /** One question on its way. */
 class Asking implements Waiting, ResponseEvents {
-  readonly answered: Promise<Answer | NoAnswer>
+  readonly answered: Promise<Answer | NoResponse>
   readonly #choice: Choice
   readonly #question: Question
   readonly #lines: string
   readonly #startedAt = performance.now()
   readonly #timer: NodeJS.Timeout
-  #settle: (answer: Answer | NoAnswer) => void = () => {}
+  #settle: (answer: Answer | NoResponse) => void = () => {}
   #connection: UpstreamConnection | undefined
   /** Its connection was not used before. */
   #isFresh = false
@@ -103,7 +103,7 @@ class Asking implements Waiting, ResponseEvents {
 
   data(bytes: Buffer): boolean {
     this.#size += bytes.length
-    if (this.#size > this.#question.mostBytes) this.#give('too-large')
+    if (this.#size > this.#question.maxBytes) this.#give('too-large')
     else this.#pieces.push(bytes)
     return true
   }
@@ -111,7 +111,7 @@ class Asking implements Waiting, ResponseEvents {
   ended(trailers: Fields | undefined): void {
     const answer: Answer = {
       status: this.#status,
-      headers: new AnswerHeaders(this.#fields),
+      headers: new ResponseHeaderChanges(this.#fields),
       fields: this.#fields,
       trailers: new Map(trailers === undefined ? [] : listOf(trailers)),
       body: Buffer.concat(this.#pieces),
@@ -143,7 +143,7 @@ class Asking implements Waiting, ResponseEvents {
     else connection.abort()
   }
 
-  #over(answer: Answer | NoAnswer, outcome: Parameters<Choice['done']>[0]['outcome']): void {
+  #over(answer: Answer | NoResponse, outcome: Parameters<Choice['done']>[0]['outcome']): void {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -162,7 +162,7 @@ function listOf(fields: Fields): readonly (readonly [string, string])[] {
   ])
 }
 
-class AnswerHeaders extends HeaderView {
+class ResponseHeaderChanges extends HeaderView {
   readonly #values = new Map<string, string>()
 
   constructor(fields: readonly (readonly [name: string, value: string])[]) {

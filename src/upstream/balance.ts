@@ -8,7 +8,7 @@ export interface Balanced {
   readonly weight: number
   /** Requests that it is at work on. */
   active: number
-  /** Neither its health checks nor its answers speak against it. */
+  /** Neither its health checks nor its responses speak against it. */
   readonly isUsable: boolean
 }
 

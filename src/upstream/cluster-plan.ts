@@ -95,7 +95,7 @@ export function planOf(
     pool: {
       connectTimeout,
       idleTimeout: limits?.idleTimeout ?? settings.idleTimeout,
-      most: limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY,
+      max: limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY,
       maxAge: limits?.maxAge ?? settings.maxAge,
       maxPending: limits?.maxPendingRequests ?? 1_024,
       maxRequestsPerConnection: limits?.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,

@@ -6,9 +6,9 @@ import type { Waiting } from './pool.ts'
 /** What became of one request to an endpoint, for balancing, health and outlier detection. */
 export interface Attempt {
   readonly outcome: 'answered' | 'connect-failed' | 'reset' | 'timeout' | 'cancelled'
-  /** The status, where there was an answer. */
+  /** The status, where there was a response. */
   readonly status: number
-  /** Milliseconds from the choice to the end of the answer. */
+  /** Milliseconds from the choice to the end of the response. */
   readonly duration: number
 }
 
@@ -22,7 +22,7 @@ export interface RequestPool {
   take(isRepeatable?: boolean): UpstreamConnection | undefined
   request(waiting: Waiting): void
   cancel(waiting: Waiting): void
-  /** A connection for octets instead of requests. */
+  /** A connection for bytes instead of requests. */
   connect(events: DialEvents): Dialing
   /** The addresses that its name leads to now. */
   follow(addresses: readonly string[]): void
@@ -45,12 +45,12 @@ export interface Choice {
 /** The endpoints of one backend. Lives on across reloads as long as its part of the Model is equal. */
 export interface Cluster {
   readonly name: string
-  /** Some endpoint of it is well, as far as its checks and its answers tell. */
+  /** Some endpoint of it is well, as far as its checks and its responses tell. */
   readonly isHealthy: boolean
   /** Requests that its endpoints are at work on. */
   readonly active: number
   /**
-   * An endpoint for this request (undefined: for a connection that carries octets, by way of
+   * An endpoint for this request (undefined: for a connection that carries bytes, by way of
    * `pool.connect`); a word where there is none: `no-endpoint`, `unhealthy`, `overloaded`.
    */
   choose(exchange: Exchange | undefined, tried: readonly string[]): Choice | string

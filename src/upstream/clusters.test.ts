@@ -14,7 +14,7 @@ import { tcp } from '../policies/tcp/schema.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import type { UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice, Cluster } from './cluster.ts'
-import { closeUnused, clusterKey, openCluster, type Surroundings } from './clusters.ts'
+import { type ClusterDeps, closeUnused, clusterKey, openCluster } from './clusters.ts'
 import { Resolver } from './dns.ts'
 import { parseTarget } from './dynamic-cluster.ts'
 import { certify } from './fixtures/certificates.ts'
@@ -29,7 +29,7 @@ const SETTINGS: UpstreamSettings = {
 }
 const resolver = new Resolver({ lookupFamily: 'V4Only' }, { source: systemNames() })
 after(() => resolver.close())
-const AROUND: Surroundings = { settings: SETTINGS, deadlines: new Deadlines(20), resolver }
+const AROUND: ClusterDeps = { settings: SETTINGS, deadlines: new Deadlines(20), resolver }
 
 const origin = { document: 'test', path: [] } as unknown as Backend['origin']
 

@@ -14,7 +14,7 @@ import type { EjectionReason } from './outlier.ts'
 import type { PoolObserver } from './pool.ts'
 
 /** What clusters share. */
-export interface Surroundings {
+export interface ClusterDeps {
   readonly settings: UpstreamSettings
   readonly deadlines: Deadlines
   readonly resolver: Resolver
@@ -60,24 +60,24 @@ export interface OpenCluster extends Cluster {
 export function openCluster(
   backend: Backend,
   policies: readonly Attached[],
-  surroundings: Surroundings,
+  clusterDeps: ClusterDeps,
   expressions: ClusterExpressions = {},
 ): OpenCluster {
   const key = clusterKey(backend, policies)
   const { name } = backend
-  const plan = planOf([...backend.policies, ...policies], surroundings.settings)
+  const plan = planOf([...backend.policies, ...policies], clusterDeps.settings)
   if (plan === 'invalid-policy') return closedCluster(name, key, plan)
   switch (backend.kind) {
     case 'host': {
       const { endpoints } = backend
-      return new FixedCluster({ name, key, endpoints, plan, expressions, surroundings })
+      return new FixedCluster({ name, key, endpoints, plan, expressions, clusterDeps })
     }
     case 'unix': {
       const endpoints = [{ path: backend.path }]
-      return new FixedCluster({ name, key, endpoints, plan, expressions, surroundings })
+      return new FixedCluster({ name, key, endpoints, plan, expressions, clusterDeps })
     }
     case 'dynamic':
-      return new DynamicCluster({ name, key, plan, expressions, surroundings })
+      return new DynamicCluster({ name, key, plan, expressions, clusterDeps })
     case 'invalid':
       return closedCluster(name, key, 'invalid-backend')
     default:
@@ -99,7 +99,7 @@ export function closeUnused(previous: Iterable<Cluster>, next: Iterable<Cluster>
   for (const cluster of previous) if (!kept.has(cluster)) cluster.close()
 }
 
-const NOTHING: ClusterCounts = {
+const NO_COUNTS: ClusterCounts = {
   open: 0,
   idle: 0,
   waiting: 0,
@@ -110,5 +110,5 @@ const NOTHING: ClusterCounts = {
 
 function closedCluster(name: string, key: string, word: string): OpenCluster {
   const state = { isHealthy: false, active: 0 }
-  return { name, key, ...state, choose: () => word, close: () => {}, counts: () => NOTHING }
+  return { name, key, ...state, choose: () => word, close: () => {}, counts: () => NO_COUNTS }
 }

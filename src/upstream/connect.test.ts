@@ -119,11 +119,14 @@ describe('happy eyeballs', () => {
 
   it('tells nothing after it is cancelled, and leaves nothing open', async () => {
     const server = await serve(() => {})
-    let told = 0
-    const dialing = dialer(tcp(server.port), DIAL)({ opened: () => told++, failed: () => told++ })
+    let reported = 0
+    const dialing = dialer(
+      tcp(server.port),
+      DIAL,
+    )({ opened: () => reported++, failed: () => reported++ })
     dialing.cancel()
     await new Promise((resolve) => setTimeout(resolve, 50))
-    assert.equal(told, 0)
+    assert.equal(reported, 0)
     assert.ok(await eventually(() => server.sockets.size === 0))
     await server.close()
   })

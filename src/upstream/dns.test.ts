@@ -10,18 +10,18 @@ const OTHER: Address = { address: '192.0.2.5', family: 4 }
 const SIX: Address = { address: '2001:db8::6', family: 6 }
 
 interface Scripted extends NameSource {
-  answer: Answer | Error
+  response: Answer | Error
   asked: number
 }
 
-function scripted(answer: Answer | Error): Scripted {
+function scripted(response: Answer | Error): Scripted {
   const source: Scripted = {
-    answer,
+    response,
     asked: 0,
     find: async () => {
       source.asked++
-      if (source.answer instanceof Error) throw source.answer
-      return source.answer
+      if (source.response instanceof Error) throw source.response
+      return source.response
     },
     close: () => {},
   }
@@ -39,11 +39,11 @@ async function pass(milliseconds: number): Promise<void> {
 function scene(
   source: NameSource,
   lookupFamily: DnsSettings['lookupFamily'] = 'All',
-  most?: number,
+  max?: number,
 ): Resolver {
   return new Resolver(
     { lookupFamily },
-    { source, now: () => Date.now(), random: () => 0.5, ...(most === undefined ? {} : { most }) },
+    { source, now: () => Date.now(), random: () => 0.5, ...(max === undefined ? {} : { max }) },
   )
 }
 
@@ -84,7 +84,7 @@ describe('names', { concurrency: false }, () => {
     const resolver = scene(source)
     await resolver.resolve('a.test')
     resolver.resolve('a.test')
-    source.answer = found(OTHER)
+    source.response = found(OTHER)
     await pass(8_400)
     assert.equal(source.asked, 1)
     await pass(200)
@@ -108,13 +108,13 @@ describe('names', { concurrency: false }, () => {
       const source = scripted(found(FOUR))
       const resolver = scene(source)
       await resolver.resolve('a.test')
-      source.answer = new Error('SERVFAIL')
+      source.response = new Error('SERVFAIL')
       for (let i = 0; i < 600; i++) {
         assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.4'])
         await pass(1_000)
       }
       assert.ok(source.asked > 15 && source.asked < 40, `${source.asked}`)
-      source.answer = found(OTHER)
+      source.response = found(OTHER)
       await pass(30_000)
       assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.5'])
       resolver.close()
@@ -125,7 +125,7 @@ describe('names', { concurrency: false }, () => {
     const source = scripted(found(FOUR))
     const resolver = scene(source)
     await resolver.resolve('a.test')
-    source.answer = { addresses: [], ttl: 0 }
+    source.response = { addresses: [], ttl: 0 }
     const seen: string[] = []
     for (let i = 0; i < 60; i++) {
       seen.push(String(texts(await resolver.resolve('a.test'))))
@@ -136,19 +136,19 @@ describe('names', { concurrency: false }, () => {
     resolver.close()
   })
 
-  for (const [sentence, answer, word, lifetime] of [
+  for (const [sentence, response, word, lifetime] of [
     ['a name that does not exist', { addresses: [], ttl: 0 }, 'dns-no-name', 5_000],
     ['a failure', new Error('SERVFAIL'), 'dns', 2_000],
   ] as const) {
     timed(`${sentence} is remembered for a moment`, async () => {
-      const source = scripted(answer)
+      const source = scripted(response)
       const resolver = scene(source)
       assert.equal(await resolver.resolve('a.test'), word)
       await pass(lifetime - 100)
       assert.equal(resolver.resolve('a.test'), word)
       assert.equal(source.asked, 1)
       await pass(200)
-      source.answer = found(FOUR)
+      source.response = found(FOUR)
       assert.deepEqual(texts(await resolver.resolve('a.test')), ['192.0.2.4'])
       resolver.close()
     })

@@ -12,7 +12,7 @@ export interface ResolverOptions {
   readonly now?: () => number
   readonly random?: () => number
   /** Names that are remembered; beyond it those go that were looked up first. */
-  readonly most?: number
+  readonly max?: number
   readonly observe?: (outcome: LookupOutcome) => void
 }
 
@@ -28,24 +28,24 @@ const STALE_WHILE_ABSENT = 30_000
 
 /** Whoever has connections to where a name leads. */
 export interface Follower {
-  /** Whether it has any now: then the name is looked up again whenever its answer has expired. */
+  /** Whether it has any now: then the name is looked up again whenever its response has expired. */
   isActive(): boolean
-  /** After each answer of a name server: the addresses that are still good. */
+  /** After each response of a name server: the addresses that are still good. */
   follow(addresses: readonly string[]): void
 }
 
 class Name {
   readonly name: string
-  /** The last answer of a name server. */
+  /** The last response of a name server. */
   answered: readonly Address[] = []
   resolution: Resolution = 'dns'
-  /** When an answer was had from a name server; and until when it holds. */
+  /** When a response was had from a name server; and until when it holds. */
   knownAt = Number.NEGATIVE_INFINITY
   expiresAt = Number.NEGATIVE_INFINITY
   failures = 0
   /** Asked for since the last look-up: worth another one before it expires. */
   isUsed = true
-  isDue = false
+  shouldAudit = false
   turn = 0
   pending: Promise<Resolution> | undefined = undefined
   timer: NodeJS.Timeout | undefined = undefined
@@ -56,7 +56,7 @@ class Name {
 }
 
 /**
- * Remembers names for as long as their answers live, and asks again before that for those in use,
+ * Remembers names for as long as their responses live, and asks again before that for those in use,
  * so that no request waits for a name twice. A name server that fails changes nothing: addresses
  * that were good stay so.
  */
@@ -66,7 +66,7 @@ export class Resolver {
   readonly #source: NameSource
   readonly #now: () => number
   readonly #random: () => number
-  readonly #most: number
+  readonly #max: number
   readonly #observe: (outcome: LookupOutcome) => void
   readonly #names = new Map<string, Name>()
   readonly #followers = new Map<string, Set<Follower>>()
@@ -78,7 +78,7 @@ export class Resolver {
     this.#source = options.source
     this.#now = options.now ?? (() => performance.now())
     this.#random = options.random ?? Math.random
-    this.#most = options.most ?? 10_000
+    this.#max = options.max ?? 10_000
     this.#observe = options.observe ?? (() => {})
   }
 
@@ -96,7 +96,7 @@ export class Resolver {
     if (!isKnown) {
       return (name.pending ?? this.#lookUp(name)).then((found) => this.#ordered(name, found))
     }
-    if (name.isDue && name.pending === undefined) this.#lookUp(name)
+    if (name.shouldAudit && name.pending === undefined) this.#lookUp(name)
     return this.#ordered(name, name.resolution)
   }
 
@@ -123,7 +123,7 @@ export class Resolver {
     const known = this.#names.get(key)
     if (known !== undefined) return known
     for (const [oldest, { timer }] of this.#names) {
-      if (this.#names.size < this.#most) break
+      if (this.#names.size < this.#max) break
       clearTimeout(timer)
       this.#names.delete(oldest)
     }
@@ -138,7 +138,7 @@ export class Resolver {
   }
 
   #lookUp(name: Name): Promise<Resolution> {
-    name.isDue = false
+    name.shouldAudit = false
     name.isUsed = false
     name.pending = this.#source.find(name.name, this.#families).then(
       ({ addresses, ttl }) => this.#learn(name, addresses, ttl),
@@ -153,7 +153,7 @@ export class Resolver {
       name.resolution = addresses
       name.knownAt = this.#now()
       name.failures = 0
-      this.#tell(name, addresses)
+      this.#report(name, addresses)
       return this.#keep(name, Math.min(LONGEST, Math.max(SHORTEST, ttl)))
     }
     if (!this.#isStale(name, STALE_WHILE_ABSENT)) name.resolution = 'dns-no-name'
@@ -164,7 +164,7 @@ export class Resolver {
    * A family that is missing for once may only be late (RFC 8305 §3): its addresses count until
    * they are missing twice.
    */
-  #tell(name: Name, addresses: readonly Address[]): void {
+  #report(name: Name, addresses: readonly Address[]): void {
     const late = name.answered.filter(
       ({ family }) => !addresses.some((one) => one.family === family),
     )
@@ -185,8 +185,8 @@ export class Resolver {
     return this.#keep(name, typeof name.resolution === 'string' ? FAILED : wait)
   }
 
-  #isStale(name: Name, most: number): boolean {
-    return typeof name.resolution !== 'string' && this.#now() - name.knownAt < most
+  #isStale(name: Name, max: number): boolean {
+    return typeof name.resolution !== 'string' && this.#now() - name.knownAt < max
   }
 
   #keep(name: Name, lifetime: number): Resolution {
@@ -207,7 +207,7 @@ export class Resolver {
       this.#lookUp(name)
       return
     }
-    name.isDue = true
+    name.shouldAudit = true
     const left = Math.max(0, name.expiresAt - this.#now())
     this.#after(name, left, () => {
       if (name.pending === undefined) this.#names.delete(name.name)

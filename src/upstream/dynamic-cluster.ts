@@ -3,7 +3,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import type { Endpoint } from '../model/backend.ts'
 import type { Choice } from './cluster.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
-import type { ClusterCounts, ClusterExpressions, OpenCluster, Surroundings } from './clusters.ts'
+import type { ClusterCounts, ClusterDeps, ClusterExpressions, OpenCluster } from './clusters.ts'
 import { dialer } from './connect.ts'
 import {
   authorityOf,
@@ -15,7 +15,7 @@ import {
 import { Pool } from './pool.ts'
 
 /** Targets that connections are kept for; whoever was not asked for longest makes room. */
-const MOST_TARGETS = 1_024
+const MAX_TARGETS = 1_024
 
 interface Target {
   readonly endpoint: string
@@ -36,22 +36,22 @@ export class DynamicCluster implements OpenCluster {
   readonly active = 0
   readonly #plan: ClusterPlan
   readonly #expressions: ClusterExpressions
-  readonly #surroundings: Surroundings
-  readonly #most: number
+  readonly #clusterDeps: ClusterDeps
+  readonly #max: number
   /** The one asked for last stands last. */
   readonly #targets = new Map<string, Target>()
   #isClosed = false
 
   constructor(
-    { name, key, plan, expressions, surroundings }: ClusterParts,
-    most: number = MOST_TARGETS,
+    { name, key, plan, expressions, clusterDeps }: ClusterParts,
+    max: number = MAX_TARGETS,
   ) {
     this.name = name
     this.key = key
     this.#plan = plan
     this.#expressions = expressions
-    this.#surroundings = surroundings
-    this.#most = most
+    this.#clusterDeps = clusterDeps
+    this.#max = max
   }
 
   choose(exchange: Exchange | undefined): Choice | string {
@@ -94,19 +94,19 @@ export class DynamicCluster implements OpenCluster {
     const endpoint = parseTarget(wanted, this.#plan.tls === undefined ? 80 : 443)
     if (endpoint === undefined) return 'bad-target'
     for (const [oldest, { pool, unfollow }] of this.#targets) {
-      if (this.#targets.size < this.#most) break
+      if (this.#targets.size < this.#max) break
       this.#targets.delete(oldest)
       unfollow()
       pool.close()
     }
-    const { deadlines, observe, allowLocalTargets } = this.#surroundings
+    const { deadlines, observe, allowLocalTargets } = this.#clusterDeps
     const refusesLocal = allowLocalTargets !== true
-    const options = { ...dialOptions(endpoint, this.#plan, this.#surroundings), refusesLocal }
+    const options = { ...dialOptions(endpoint, this.#plan, this.#clusterDeps), refusesLocal }
     const { host, port } = endpoint
     const dial = dialer({ kind: 'tcp', host, port }, options)
     const pool = new Pool(dial, this.#plan.pool, deadlines, observe?.(this.name))
     if (this.#isClosed) pool.close()
-    const unfollow = this.#isClosed ? () => {} : followName(this.#surroundings, host, pool)
+    const unfollow = this.#isClosed ? () => {} : followName(this.#clusterDeps, host, pool)
     return { endpoint: endpointName(endpoint), host: authorityOf(endpoint), pool, unfollow }
   }
 }

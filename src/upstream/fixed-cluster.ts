@@ -7,10 +7,10 @@ import type { Attempt, Choice, RequestPool } from './cluster.ts'
 import type { ClusterPlan } from './cluster-plan.ts'
 import type {
   ClusterCounts,
+  ClusterDeps,
   ClusterExpressions,
   ClusterObserver,
   OpenCluster,
-  Surroundings,
 } from './clusters.ts'
 import { type Destination, type DialOptions, dialer } from './connect.ts'
 import { watchHealth } from './health.ts'
@@ -23,7 +23,7 @@ export interface ClusterParts {
   readonly key: string
   readonly plan: ClusterPlan
   readonly expressions: ClusterExpressions
-  readonly surroundings: Surroundings
+  readonly clusterDeps: ClusterDeps
 }
 
 /** An address, or a socket of this machine. */
@@ -66,14 +66,14 @@ export class FixedCluster implements OpenCluster {
   readonly #stops: readonly (() => void)[]
 
   constructor(parts: ClusterParts & { readonly endpoints: readonly FixedEndpoint[] }) {
-    const { name, key, endpoints, plan, expressions, surroundings } = parts
-    const { deadlines } = surroundings
-    const observer = surroundings.observe?.(name)
+    const { name, key, endpoints, plan, expressions, clusterDeps } = parts
+    const { deadlines } = clusterDeps
+    const observer = clusterDeps.observe?.(name)
     this.name = name
     this.key = key
     this.#isFailure = expressions.isFailure
     this.#members = endpoints.map((endpoint, at) => {
-      const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, surroundings))
+      const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, clusterDeps))
       const pool = plan.isHttp2
         ? http2Pool(dial, plan.pool, deadlines)
         : new Pool(dial, plan.pool, deadlines, observer)
@@ -81,7 +81,7 @@ export class FixedCluster implements OpenCluster {
     })
     const follows = endpoints.map((endpoint, at) => {
       const { pool } = this.#members[at] as Member
-      return 'path' in endpoint ? () => {} : followName(surroundings, endpoint.host, pool)
+      return 'path' in endpoint ? () => {} : followName(clusterDeps, endpoint.host, pool)
     })
     this.#balancer = balancer(plan.algorithm, this.#members, { hashKey: expressions.hashKey })
     const { eviction, healthCheck } = plan
@@ -91,7 +91,7 @@ export class FixedCluster implements OpenCluster {
         ? []
         : endpoints.map((endpoint, at) => {
             const destination = destinationOf(endpoint, healthCheck.port)
-            const options = dialOptions(endpoint, plan, surroundings)
+            const options = dialOptions(endpoint, plan, clusterDeps)
             const dial = dialer(destination, { ...options, timeout: healthCheck.timeout })
             const member = this.#members[at] as Member
             const host = 'path' in endpoint ? 'localhost' : authorityOf(endpoint)
@@ -149,9 +149,9 @@ export class FixedCluster implements OpenCluster {
   over(member: Member, exchange: Exchange | undefined, attempt: Attempt): void {
     member.active--
     if (this.#outliers === undefined) return
-    // The answers to copies are nobody's: what the exchange knows is another backend's answer.
-    const isAnswered = attempt.outcome === 'answered' && attempt.status > 0
-    const judged = isAnswered && exchange !== undefined ? this.#judge(exchange) : undefined
+    // The answers to copies are nobody's: what the exchange knows is another backend's response.
+    const hasResponded = attempt.outcome === 'answered' && attempt.status > 0
+    const judged = hasResponded && exchange !== undefined ? this.#judge(exchange) : undefined
     this.#outliers.observe(member.at, attempt, judged)
   }
 
@@ -212,11 +212,7 @@ class Chosen implements Choice {
 }
 
 /** Has connections follow a name; returns how to end it. */
-export function followName(
-  { resolver }: Surroundings,
-  host: string,
-  pool: RequestPool,
-): () => void {
+export function followName({ resolver }: ClusterDeps, host: string, pool: RequestPool): () => void {
   return resolver.follow(host, {
     isActive: () => pool.open > 0,
     follow: (addresses) => pool.follow(addresses),
@@ -226,7 +222,7 @@ export function followName(
 export function dialOptions(
   endpoint: FixedEndpoint,
   plan: ClusterPlan,
-  { resolver }: Surroundings,
+  { resolver }: ClusterDeps,
 ): DialOptions {
   const isSecure = 'scheme' in endpoint && endpoint.scheme === 'https'
   const tls = plan.tls ?? (isSecure ? PLAIN_TLS : undefined)

@@ -40,7 +40,7 @@ export interface Probed {
 
 const JITTER = 0.1
 
-/** Asks one endpoint again and again. The answer ends it. */
+/** Asks one endpoint again and again. The response ends it. */
 export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEvents): () => void {
   const { random = Math.random } = probed
   let isHealthy = true
@@ -55,7 +55,7 @@ export function watchHealth(check: HealthCheck, probed: Probed, events: HealthEv
     streak = isGood === isHealthy ? 0 : streak + 1
     const needed = isGood ? check.healthyThreshold : check.unhealthyThreshold
     events.checked(outcome)
-    // The first answer is all that is known: there is no reason to give it less weight.
+    // The first response is all that is known: there is no reason to give it less weight.
     if (streak > 0 && (streak >= needed || isFirst)) {
       isHealthy = isGood
       streak = 0

@@ -6,9 +6,9 @@ import type { PoolOptions } from './pool.ts'
 
 /** Connections of HTTP/2 to one endpoint, with the face of those of HTTP/1.1. */
 export function http2Pool(dial: Dial, options: PoolOptions, deadlines: Deadlines): RequestPool {
-  const { most, maxPending } = options
+  const { max, maxPending } = options
   const own = {
-    ...(Number.isFinite(most) ? { most } : {}),
+    ...(Number.isFinite(max) ? { max } : {}),
     ...(maxPending === undefined ? {} : { maxPending }),
     ...(options.maxAge === undefined ? {} : { maxAge: options.maxAge }),
     ...(options.head === undefined ? {} : { head: options.head }),

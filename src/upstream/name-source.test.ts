@@ -19,11 +19,11 @@ writeFileSync(hosts, '127.0.0.9 Pinned.test other # comment\n::9 pinned.test\n')
 writeFileSync(resolvConf, 'search ns.svc.cluster.local cluster.local\noptions ndots:5\n')
 
 async function sceneWith<T>(
-  answer: Answerer,
+  response: Answerer,
   act: (names: ReturnType<typeof systemNames>, asked: readonly string[]) => Promise<T>,
   files: { hosts?: string; resolvConf?: string } = { hosts: '/nowhere', resolvConf: '/nowhere' },
 ): Promise<T> {
-  const server = await serveNames(answer)
+  const server = await serveNames(response)
   const lookup = async () => []
   const servers = [server.address]
   const names = systemNames({ ...files, servers, timeout: 100, lookup })
@@ -39,9 +39,9 @@ const zone = (...addresses: readonly string[]) => ({ addresses, ttl: 7 })
 
 describe('name servers', () => {
   it('both families are asked, and the time to live is theirs', async () => {
-    const answer: Answerer = (_, family) =>
+    const response: Answerer = (_, family) =>
       family === 4 ? zone('192.0.2.1', '192.0.2.2') : { ...zone('2001:db8:0:0:0:0:0:1'), ttl: 5 }
-    await sceneWith(answer, async (names) => {
+    await sceneWith(response, async (names) => {
       const { addresses, ttl } = await names.find('api.test', BOTH)
       assert.deepEqual(
         addresses.map(({ address }) => address),
@@ -51,7 +51,7 @@ describe('name servers', () => {
     })
   })
 
-  for (const [sentence, answer, expected] of [
+  for (const [sentence, response, expected] of [
     ['no such name: no addresses', () => 'no-name', []],
     ['no record of the family: no addresses', () => zone(), []],
     ['one family is enough', (_, f) => (f === 4 ? zone('192.0.2.1') : 'failure'), ['192.0.2.1']],
@@ -62,7 +62,7 @@ describe('name servers', () => {
     ],
   ] as const satisfies readonly (readonly [string, Answerer, readonly string[]])[]) {
     it(sentence, async () => {
-      await sceneWith(answer, async (names) => {
+      await sceneWith(response, async (names) => {
         const { addresses } = await names.find('api.test', BOTH)
         assert.deepEqual(
           addresses.map(({ address }) => address),
@@ -93,10 +93,10 @@ describe('name servers', () => {
   }
 
   it('a short name is searched for in the order of resolv.conf', async () => {
-    const answer: Answerer = (name) =>
+    const response: Answerer = (name) =>
       name === 'pay.dev.cluster.local' ? zone('10.0.0.1') : 'no-name'
     await sceneWith(
-      answer,
+      response,
       async (names, asked) => {
         const { addresses } = await names.find('pay.dev', V4)
         assert.equal(addresses[0]?.address, '10.0.0.1')
@@ -107,8 +107,8 @@ describe('name servers', () => {
   })
 
   it('a failure ends the search: a public name never stands in for one of the cluster', async () => {
-    const answer: Answerer = (name) => (name === 'pay.dev' ? zone('203.0.113.1') : 'failure')
-    await sceneWith(answer, (names) => assert.rejects(names.find('pay.dev', V4)), {
+    const response: Answerer = (name) => (name === 'pay.dev' ? zone('203.0.113.1') : 'failure')
+    await sceneWith(response, (names) => assert.rejects(names.find('pay.dev', V4)), {
       hosts,
       resolvConf,
     })

@@ -16,7 +16,7 @@ export interface Answer {
   readonly ttl: number
 }
 
-/** Where the addresses of names come from. Rejects where no answer could be had. */
+/** Where the addresses of names come from. Rejects where no response could be had. */
 export interface NameSource {
   find(name: string, families: Families): Promise<Answer>
   close(): void
@@ -67,8 +67,8 @@ export function systemNames(options: SystemNamesOptions = {}): NameSource {
       }
       const asking = families.wanted.filter((it) => it === 4 || canReach(families))
       for (const candidate of candidates(name, known)) {
-        const answer = await ask(resolverFor(known), candidate, asking)
-        if (answer.addresses.length > 0) return answer
+        const response = await ask(resolverFor(known), candidate, asking)
+        if (response.addresses.length > 0) return response
       }
       const others = (await lookup(name)).filter(({ family }) => asking.includes(family))
       return { addresses: others, ttl: LOOKUP_TTL }
@@ -78,7 +78,7 @@ export function systemNames(options: SystemNamesOptions = {}): NameSource {
 }
 
 /**
- * What a name with few dots stands for, in the order of resolv.conf. An answer that fails ends the
+ * What a name with few dots stands for, in the order of resolv.conf. A response that fails ends the
  * search: going on to the next would let a public name stand in for one of the cluster.
  */
 function candidates(name: string, { search, ndots }: NameFiles): readonly string[] {
@@ -113,12 +113,12 @@ async function ask(
   name: string,
   families: readonly (4 | 6)[],
 ): Promise<Answer> {
-  const answers = families.map((family) => askFor(resolver, name, family))
-  if (answers.length === 1) return answers[0] as Promise<Answer>
-  const settled = Promise.allSettled(answers)
+  const responses = families.map((family) => askFor(resolver, name, family))
+  if (responses.length === 1) return responses[0] as Promise<Answer>
+  const settled = Promise.allSettled(responses)
   const [first, isWhole] = await Promise.race([
     settled.then((all) => [join(all), true] as const),
-    Promise.any(answers.map(positive)).then(
+    Promise.any(responses.map(positive)).then(
       (one) => late().then(() => [one, false] as const),
       () => settled.then((all) => [join(all), true] as const),
     ),
@@ -128,19 +128,19 @@ async function ask(
 }
 
 async function positive(asked: Promise<Answer>): Promise<Answer> {
-  const answer = await asked
-  if (answer.addresses.length === 0) throw new Error('no address')
-  return answer
+  const response = await asked
+  if (response.addresses.length === 0) throw new Error('no address')
+  return response
 }
 
 function late(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, RESOLUTION_DELAY))
 }
 
-/** One family that answers is enough; none, and one of them failed, is a failure. */
+/** One family that responses is enough; none, and one of them failed, is a failure. */
 function join(settled: readonly PromiseSettledResult<Answer>[]): Answer {
-  const answers = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-  const found = answers.filter(({ addresses }) => addresses.length > 0)
+  const responses = settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+  const found = responses.filter(({ addresses }) => addresses.length > 0)
   const failed = settled.find((one) => one.status === 'rejected')
   if (found.length === 0 && failed !== undefined) throw failed.reason
   return {

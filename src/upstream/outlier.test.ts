@@ -15,23 +15,23 @@ const broken = (outcome: Attempt['outcome']): Attempt => ({ outcome, status: 0, 
 
 interface Scene {
   readonly outliers: Outliers
-  readonly told: string[]
+  readonly reported: string[]
 }
 
 function scene(count: number, eviction: Partial<Eviction>, act: (scene: Scene) => void): void {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] })
-  const told: string[] = []
+  const reported: string[] = []
   const outliers = new Outliers(
     count,
     { ...EVICTION, ...eviction },
     {
-      ejected: (at, reason) => told.push(`${at} out: ${reason}`),
-      restored: (at) => told.push(`${at} back`),
+      ejected: (at, reason) => reported.push(`${at} out: ${reason}`),
+      restored: (at) => reported.push(`${at} back`),
     },
     { now: () => Date.now() },
   )
   try {
-    act({ outliers, told })
+    act({ outliers, reported })
   } finally {
     outliers.close()
     mock.timers.reset()
@@ -53,28 +53,28 @@ describe('taking out', () => {
     ['clients that went away', Array(9).fill(broken('cancelled')), []],
   ] as const satisfies readonly (readonly [string, readonly Attempt[], readonly string[]])[]) {
     it(`${sentence}: ${expected[0] ?? 'stays'}`, () =>
-      scene(4, {}, ({ outliers, told }) => {
+      scene(4, {}, ({ outliers, reported }) => {
         for (const attempt of attempts) outliers.observe(0, attempt)
-        assert.deepEqual(told, expected)
+        assert.deepEqual(reported, expected)
       }))
   }
 
   it('an expression decides where there is one', () =>
-    scene(4, {}, ({ outliers, told }) => {
+    scene(4, {}, ({ outliers, reported }) => {
       for (let i = 0; i < 3; i++) outliers.observe(0, answered(200), true)
       for (let i = 0; i < 3; i++) outliers.observe(1, answered(500), false)
-      assert.deepEqual(told, ['0 out: status'])
+      assert.deepEqual(reported, ['0 out: status'])
     }))
 
   it('a share of successes below the threshold is enough', () =>
-    scene(4, { consecutiveFailures: 1_000, healthThreshold: 0.5 }, ({ outliers, told }) => {
-      for (let i = 0; i < 200 && told.length === 0; i++) {
+    scene(4, { consecutiveFailures: 1_000, healthThreshold: 0.5 }, ({ outliers, reported }) => {
+      for (let i = 0; i < 200 && reported.length === 0; i++) {
         outliers.observe(0, answered(i % 3 === 0 ? 200 : 500))
       }
-      assert.deepEqual(told, ['0 out: status'])
+      assert.deepEqual(reported, ['0 out: status'])
     }))
 
-  for (const [count, maxEvicted, most] of [
+  for (const [count, maxEvicted, max] of [
     [1, 0.5, 0],
     [2, 0.5, 1],
     [4, 0.5, 2],
@@ -82,23 +82,23 @@ describe('taking out', () => {
     [3, 1, 3],
     [3, 0, 0],
   ] as const) {
-    it(`of ${count} at most ${most} are out when ${maxEvicted} may be`, () =>
+    it(`of ${count} at most ${max} are out when ${maxEvicted} may be`, () =>
       scene(count, { maxEvicted }, ({ outliers }) => {
         for (let at = 0; at < count; at++) repeat(outliers, at, answered(500), 10)
-        assert.equal(outliers.ejected, most)
+        assert.equal(outliers.ejected, max)
       }))
   }
 })
 
 describe('coming back', () => {
   it('takes longer each time, and less after it was well for a while', () =>
-    scene(4, {}, ({ outliers, told }) => {
+    scene(4, {}, ({ outliers, reported }) => {
       const out = () => {
-        told.length = 0
+        reported.length = 0
         repeat(outliers, 0, answered(500), 3)
-        assert.equal(told.length, 1)
+        assert.equal(reported.length, 1)
         let waited = 0
-        for (; told.length === 1; waited += 100) mock.timers.tick(100)
+        for (; reported.length === 1; waited += 100) mock.timers.tick(100)
         return waited
       }
       assert.deepEqual([out(), out(), out()], [1_000, 2_000, 3_000])
@@ -109,10 +109,10 @@ describe('coming back', () => {
     }))
 
   it('what still arrives from before changes nothing while it is out', () =>
-    scene(4, {}, ({ outliers, told }) => {
+    scene(4, {}, ({ outliers, reported }) => {
       repeat(outliers, 0, answered(500), 50)
       mock.timers.tick(1_000)
-      assert.deepEqual(told, ['0 out: status', '0 back'])
+      assert.deepEqual(reported, ['0 out: status', '0 back'])
       assert.equal(outliers.ejected, 0)
     }))
 })

@@ -25,7 +25,7 @@ export interface OutlierOptions {
 }
 
 const LONGEST = 300_000
-/** How much one answer weighs in the health of an endpoint: about the last twenty count. */
+/** How much one response weighs in the health of an endpoint: about the last twenty count. */
 const SHARE = 0.05
 
 class Record {

@@ -24,7 +24,7 @@ function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: Poo
 }
 
 function poolWith(dial: Dial, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
-  const whole = { idleTimeout: 5_000, connectTimeout: 300, most: 100, ...options }
+  const whole = { idleTimeout: 5_000, connectTimeout: 300, max: 100, ...options }
   return new Pool(dial, whole, new Deadlines(5), observer)
 }
 
@@ -59,13 +59,13 @@ async function ask(pool: Pool): Promise<number | string> {
   return typeof taken === 'string' ? taken : send(taken)
 }
 
-function tally(): PoolObserver & { readonly told: Record<string, number> } {
-  const told: Record<string, number> = {}
+function tally(): PoolObserver & { readonly reported: Record<string, number> } {
+  const reported: Record<string, number> = {}
   const count = (what: string) => {
-    told[what] = (told[what] ?? 0) + 1
+    reported[what] = (reported[what] ?? 0) + 1
   }
   return {
-    told,
+    reported,
     opened: () => count('opened'),
     closed: () => count('closed'),
     failed: (reason) => count(reason),
@@ -174,9 +174,9 @@ describe('keeping connections', () => {
     await server.close()
   })
 
-  it('octets behind an answer never meet the request that waits', async () => {
+  it('bytes behind an answer never meet the request that waits', async () => {
     const server = await serve(answering((nth) => (nth === 1 ? ANSWER + ANSWER : ANSWER)))
-    const pool = poolOf(server.port, { most: 1 })
+    const pool = poolOf(server.port, { max: 1 })
     const statuses = await Promise.all([ask(pool), ask(pool)])
     assert.deepEqual(statuses, [200, 200])
     assert.equal(server.accepted(), 2)
@@ -188,7 +188,7 @@ describe('keeping connections', () => {
 describe('limits', () => {
   it('requests beyond the connections wait, in order', async () => {
     const server = await serve(answering())
-    const pool = poolOf(server.port, { most: 2 })
+    const pool = poolOf(server.port, { max: 2 })
     const order: number[] = []
     const all = Array.from({ length: 20 }, async (_, at) => {
       assert.equal(await ask(pool), 200)
@@ -204,7 +204,7 @@ describe('limits', () => {
   it('what is beyond those that may wait is refused at once', async () => {
     const server = await serve(() => {})
     const observer = tally()
-    const pool = poolOf(server.port, { most: 1, maxPending: 2 }, observer)
+    const pool = poolOf(server.port, { max: 1, maxPending: 2 }, observer)
     const first = (await connection(pool)) as ClientConnection
     const waiting = [connection(pool), connection(pool)]
     assert.equal(pool.isFull, true)
@@ -212,22 +212,22 @@ describe('limits', () => {
     first.abort()
     assert.equal(typeof (await waiting[0]), 'object')
     assert.equal(await waiting[1], 'pending-timeout')
-    assert.equal(observer.told.overloaded, 1)
-    assert.equal(observer.told['pending-timeout'], 1)
+    assert.equal(observer.reported.overloaded, 1)
+    assert.equal(observer.reported['pending-timeout'], 1)
     pool.close()
     await server.close()
   })
 
-  for (const [most, maxPending, served] of [
+  for (const [max, maxPending, served] of [
     [2, 3, 5],
     [1, 1, 2],
     [3, 0, 3],
     [Number.POSITIVE_INFINITY, 2, 2],
   ] as const) {
-    it(`of a burst on ${most} connections with ${maxPending} who wait, ${served} are not refused`, async () => {
+    it(`of a burst on ${max} connections with ${maxPending} who wait, ${served} are not refused`, async () => {
       const server = await serve(() => {})
       const observer = tally()
-      const pool = poolOf(server.port, { most, maxPending, connectTimeout: 2_000 }, observer)
+      const pool = poolOf(server.port, { max, maxPending, connectTimeout: 2_000 }, observer)
       const all = Array.from({ length: 8 }, async () => {
         const given = await connection(pool)
         if (typeof given === 'object') given.release()
@@ -243,10 +243,10 @@ describe('limits', () => {
   it('whoever gives up no longer waits, and a connection nobody waits for is not opened', async () => {
     const silent = await silence()
     const pool = poolOf(silent.port)
-    const told: string[] = []
+    const reported: string[] = []
     const waiting: Waiting = {
-      connected: () => told.push('connected'),
-      unconnected: (reason) => told.push(reason),
+      connected: () => reported.push('connected'),
+      unconnected: (reason) => reported.push(reason),
     }
     for (let i = 0; i < 100; i++) {
       pool.request(waiting)
@@ -254,13 +254,13 @@ describe('limits', () => {
     }
     assert.deepEqual([pool.waiting, pool.dialing, pool.open], [0, 0, 0])
     await sleep(350)
-    assert.deepEqual(told, [])
+    assert.deepEqual(reported, [])
     await silent.close()
   })
 
-  it('connections for octets count, too', async () => {
+  it('connections for bytes count, too', async () => {
     const server = await serve(() => {})
-    const pool = poolOf(server.port, { most: 1 })
+    const pool = poolOf(server.port, { max: 1 })
     const socket = await new Promise<Socket>((opened, failed) => pool.connect({ opened, failed }))
     assert.equal(pool.open, 1)
     const refused = new Promise((failed) => {
@@ -296,7 +296,7 @@ describe('faults', () => {
       if (count % 3 === 0) socket.resetAndDestroy()
       else if (count % 3 === 1) answering()(socket)
     })
-    const pools = [silent.port, refusing, server.port].map((port) => poolOf(port, { most: 3 }))
+    const pools = [silent.port, refusing, server.port].map((port) => poolOf(port, { max: 3 }))
     const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool)))
     const outcomes = new Set(await Promise.all(asked))
     assert.ok(outcomes.has(200) && outcomes.has('connect-refused') && outcomes.has('timeout'))
@@ -315,7 +315,7 @@ describe('faults', () => {
     const pool = poolOf(port, {}, observer)
     const all = await Promise.all(Array.from({ length: 50 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], ['connect-refused'])
-    assert.equal(observer.told['connect-refused'], 50)
+    assert.equal(observer.reported['connect-refused'], 50)
     const server = await serve(answering(), { port })
     assert.equal(await ask(pool), 200)
     pool.close()
@@ -354,7 +354,7 @@ describe('faults', () => {
   it('an endpoint that closes after each answer costs connections, not requests', async () => {
     const answer = 'HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
     const server = await serve((socket) => socket.once('data', () => socket.end(answer)))
-    const pool = poolOf(server.port, { most: 4 })
+    const pool = poolOf(server.port, { max: 4 })
     const all = await Promise.all(Array.from({ length: 40 }, () => ask(pool)))
     assert.deepEqual([...new Set(all)], [200])
     assert.equal(pool.open, 0)

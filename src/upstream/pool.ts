@@ -16,7 +16,7 @@ export interface PoolOptions {
   /** How long a request waits for a connection, be it opened or set free. */
   readonly connectTimeout: number
   /** Connections at the same time. */
-  readonly most: number
+  readonly max: number
   /** Requests that wait for a connection; what comes beyond is refused at once. */
   readonly maxPending?: number
   readonly maxRequestsPerConnection?: number
@@ -69,7 +69,7 @@ export class Pool implements Timed {
   readonly #pending = new Map<Waiting, Pending>()
   readonly #dialing = new Set<Dialing>()
   #open = 0
-  /** Connections for octets on their way. */
+  /** Connections for bytes on their way. */
   #raw = 0
   /** Undefined where there is no name that could lead elsewhere. */
   #addresses: ReadonlySet<string> | undefined = undefined
@@ -104,10 +104,10 @@ export class Pool implements Timed {
 
   /** Whoever asks now is refused. */
   get isFull(): boolean {
-    const { most, maxPending } = this.#options
+    const { max, maxPending } = this.#options
     // Who waits for a connection that is being opened for it does not wait for one of others. Where
     // there may be any number of connections, all who wait count: the endpoint may be silent.
-    const own = Number.isFinite(most) ? Math.max(0, most - this.#open - this.#raw) : 0
+    const own = Number.isFinite(max) ? Math.max(0, max - this.#open - this.#raw) : 0
     return this.#queue.size >= maxPending + own
   }
 
@@ -168,10 +168,10 @@ export class Pool implements Timed {
     surplus.cancel()
   }
 
-  /** A connection for octets instead of requests; it counts as one of the pool's until it closes. */
+  /** A connection for bytes instead of requests; it counts as one of the pool's until it closes. */
   connect(events: DialEvents): Dialing {
     const begun = performance.now()
-    if (this.#open + this.#raw + this.#dialing.size >= this.#options.most) {
+    if (this.#open + this.#raw + this.#dialing.size >= this.#options.max) {
       this.#observer.shed('overloaded')
       const soon = setImmediate(() => events.failed('connect-refused', 'too many connections'))
       return { cancel: () => clearImmediate(soon) }
@@ -260,7 +260,7 @@ export class Pool implements Timed {
 
   /**
    * Not at once: the connection is still reading what it was given. Should more stand there than
-   * the answer, it must meet nobody: it would answer a question that had not been asked.
+   * the response, it must meet nobody: it would answer a question that had not been asked.
    */
   #serveSoon(): void {
     if (this.#isServing) return
@@ -291,10 +291,10 @@ export class Pool implements Timed {
 
   /** As many connections on their way as there are requests that wait, within the limit. */
   #openMore(): void {
-    const { most } = this.#options
+    const { max } = this.#options
     while (
       this.#dialing.size < this.#queue.size - this.#idle.size &&
-      this.#open + this.#raw + this.#dialing.size < most
+      this.#open + this.#raw + this.#dialing.size < max
     ) {
       this.#openOne()
     }

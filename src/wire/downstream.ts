@@ -1,12 +1,12 @@
 import type { FieldLines, NameSet } from './http1/field-lines.ts'
 import type { Fields } from './http1/fields.ts'
 import type { RequestHead } from './http1/head.ts'
-import type { Refusal } from './http1/refusals.ts'
+import type { Refusal } from './http1/rejections.ts'
 import type { ResponseHead } from './http1/response-head.ts'
 import type { BodySink } from './streams.ts'
 
 /**
- * One request of a client and the way for its answer, whatever the protocol. Heads are in the form
+ * One request of a client and the way for its response, whatever the protocol. Heads are in the form
  * of HTTP/1.1, which is read and written strictly: other protocols translate to and from it.
  */
 export interface Downstream {
@@ -15,9 +15,9 @@ export interface Downstream {
   readonly version: string
   /** Whatever the exchange under way is to its owner. */
   exchange: unknown
-  /** Whether the client has some of an answer: then it can be cut short, but not replaced. */
+  /** Whether the client has some of a response: then it can be cut short, but not replaced. */
   readonly isResponding: boolean
-  /** Octets of both bodies, without their framing. */
+  /** Bytes of both bodies, without their framing. */
   readonly bytesReceived: number
   readonly bytesSent: number
 
@@ -26,20 +26,20 @@ export interface Downstream {
   resumeBody(): void
 
   interim(head: ResponseHead, dropped: NameSet): void
-  /** The head of the upstream's answer; false where it cannot be written. */
+  /** The head of the upstream's response; false where it cannot be written. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean
   /** Whether a chunked answer is taken with its framing. */
   readonly takesWire: boolean
-  /** `octets`: how many of these are of the body itself. */
+  /** `bytes`: how many of these are of the body itself. */
   write(bytes: Buffer, asWire: boolean, octets: number): boolean
   /** Whether all bytes that were written are with the client's system: their memory is free. */
   readonly isWritten: boolean
   /** Nothing more is there for now: what was held back to leave together leaves. */
   flush(): void
   end(trailers: Fields | undefined, asWire: boolean): void
-  /** An answer of our own, whole. */
+  /** A response of our own, whole. */
   reply(status: number, lines: FieldLines, body: Buffer | string): void
-  /** Cuts the answer short, so that the client sees that it is not whole. */
+  /** Cuts the response short, so that the client sees that it is not whole. */
   abort(): void
 
   /** After 101; false where the protocol has no such thing or the head cannot be written. */
@@ -54,15 +54,15 @@ export type ClosingWord = 'idle' | 'timeout' | 'bad-request' | 'upstream' | 'err
 /** What a downstream tells its owner. */
 export interface DownstreamEvents {
   request(downstream: Downstream): void
-  /** Bytes that are no request: the answer is written already. */
+  /** Bytes that are no request: the response is written already. */
   refused(downstream: Downstream, refusal: Refusal): void
   /** What comes of the body is none, or too much, or too late: the exchange ends with an error. */
   unreadable(downstream: Downstream, refusal: Refusal): void
   /** The client went away while its exchange was under way. */
   aborted(downstream: Downstream, reason: string): void
-  /** The client takes more of the answer again. */
+  /** The client takes more of the response again. */
   drained(downstream: Downstream): void
-  /** The answer and the request are whole. */
+  /** The response and the request are whole. */
   finished(downstream: Downstream): void
   /** The connection is about to be closed by this side. */
   closing?(word: ClosingWord): void

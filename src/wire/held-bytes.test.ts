@@ -23,7 +23,7 @@ describe('held bytes', () => {
     )
   })
 
-  it('one octet at a time copies little', () => {
+  it('one byte at a time copies little', () => {
     const held = new HeldBytes()
     let buffers = 0
     let last: ArrayBufferLike | undefined

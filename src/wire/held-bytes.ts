@@ -1,13 +1,13 @@
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 const SMALLEST = 4_096
 
 /**
- * Octets that were received and cannot be understood yet. A peer that sends them one by one costs
+ * Bytes that were received and cannot be understood yet. A peer that sends them one by one costs
  * no more than twice their copying, since there is always room for as many again.
  */
 export class HeldBytes {
-  #bytes: Buffer = NOTHING
-  #room: Buffer = NOTHING
+  #bytes: Buffer = NO_BYTES
+  #room: Buffer = NO_BYTES
 
   get length(): number {
     return this.#bytes.length
@@ -16,7 +16,7 @@ export class HeldBytes {
   /** What is held, and no longer is. */
   take(): Buffer {
     const bytes = this.#bytes
-    this.#bytes = NOTHING
+    this.#bytes = NO_BYTES
     return bytes
   }
 
@@ -28,7 +28,7 @@ export class HeldBytes {
   /** What was held with what came now behind it. */
   join(more: Buffer): Buffer {
     const held = this.#bytes
-    this.#bytes = NOTHING
+    this.#bytes = NO_BYTES
     if (held.length === 0) return more
     const length = held.length + more.length
     const isInRoom = held.buffer === this.#room.buffer && held.byteOffset === this.#room.byteOffset
@@ -42,7 +42,7 @@ export class HeldBytes {
   }
 
   clear(): void {
-    this.#bytes = NOTHING
-    this.#room = NOTHING
+    this.#bytes = NO_BYTES
+    this.#room = NO_BYTES
   }
 }

@@ -1,6 +1,6 @@
 import type { Fields } from './http1/fields.ts'
 
-/** Where the octets of a body go. */
+/** Where the bytes of a body go. */
 export interface BodySink {
   /** False: no more until whoever gave the sink says that it drained. */
   write(bytes: Buffer): boolean

@@ -6,7 +6,7 @@ export interface ResponseEvents {
   interim(head: ResponseHead): void
   /** Answers whether chunked bodies are wanted as they are on the wire. */
   response(head: ResponseHead): boolean
-  /** `octets`: how many of these are of the body itself. False: no more until `resume`. */
+  /** `bytes`: how many of these are of the body itself. False: no more until `resume`. */
   data(bytes: Buffer, octets: number): boolean
   /**
    * Whether nothing that came by `data` is needed any longer. Without it bytes are never taken back.
@@ -43,7 +43,7 @@ export interface UpstreamConnection {
   end(): void
   pause(): void
   resume(): void
-  /** After 101 octets are told as data, until the upstream ends. */
+  /** After 101 bytes are told as data, until the upstream ends. */
   tunnel(): void
   endTunnel(): void
   abort(): void

@@ -87,11 +87,11 @@ const TESTS = [
 /** Asks the copy what becomes of a request, and of a policy that could do nothing. */
 const TRIAL = `import { decide, programOf } from './test/program/models.ts'
 import { modelOf } from './test/program/models.ts'
-import { overshadowed } from './src/reach/overshadowed.ts'
+import { shadowedPolicies } from './src/reach/shadowed-policies.ts'
 const policies = { tagRequests: { tag: 'red' } }
 const { exchange } = await decide(programOf({ routes: [{ policies }] }))
 const silent = { ...policies, directResponse: { status: 204 } }
-const [said] = overshadowed(modelOf({ routes: [{ policies: silent }] }))
+const [said] = shadowedPolicies(modelOf({ routes: [{ policies: silent }] }))
 console.log(JSON.stringify([exchange.requestEdit.added, said?.message]))
 `
 

@@ -2,12 +2,12 @@ import type { Connection } from '../../src/exchange/connection.ts'
 import type { Exchange } from '../../src/exchange/exchange.ts'
 import { Permit } from '../../src/program/permit.ts'
 import type { BackendProgram, RouteProgram, Selection } from '../../src/program/program.ts'
-import type { Accepted } from '../../src/proxy/accept.ts'
+import type { DownstreamSocket } from '../../src/proxy/accept.ts'
 import { Delivery, type DeliveryEvents } from '../../src/proxy/delivery.ts'
 import { Forward, type ForwardEvents } from '../../src/proxy/forward.ts'
 import { MirrorCopy } from '../../src/proxy/mirror.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
-import type { Run } from '../../src/proxy/run.ts'
+import type { RequestState } from '../../src/proxy/request-state.ts'
 import { type StreamTarget, serveStream } from '../../src/proxy/tcp.ts'
 
 /** All that somebody has who would send something on; none of it says that it was decided. */
@@ -17,9 +17,9 @@ interface Stage {
   readonly route: RouteProgram
   readonly backend: BackendProgram
   readonly selection: Selection
-  readonly accepted: Accepted
+  readonly accepted: DownstreamSocket
   readonly target: StreamTarget
-  readonly run: Run
+  readonly run: RequestState
   readonly port: Port
   readonly events: DeliveryEvents & ForwardEvents
   readonly traffic: Permit<'traffic'>

@@ -114,12 +114,12 @@ describe('what the controller is told', options, () => {
       find(render(CHART, values), 'Deployment'),
       'spec.template.spec.containers[0].env',
     )
-    const told = (env as readonly { readonly name: string }[]).map(({ name }) => name)
+    const reported = (env as readonly { readonly name: string }[]).map(({ name }) => name)
     const described = Array.from(
       readme.matchAll(/`((?:PORTCULLIS|POD)_[A-Z_]+)`/g),
       ([, name]) => name,
     )
-    assert.deepEqual(told.toSorted(), [...new Set(described)].sort())
+    assert.deepEqual(reported.toSorted(), [...new Set(described)].sort())
   })
 })
 

@@ -68,8 +68,8 @@ export function describeValues(chart: Chart, { defaults, cases, elsewhere }: Tab
   describe(`${chart}: values`, options, () => {
     for (const [key, value, object, path, rest = {}] of cases) {
       const expected = 'expect' in rest ? rest.expect : value
-      const told = expected === undefined ? 'nothing' : JSON.stringify(expected)
-      it(`${key} ${JSON.stringify(value)}: ${told} at ${path} of the ${object}`, () => {
+      const reported = expected === undefined ? 'nothing' : JSON.stringify(expected)
+      it(`${key} ${JSON.stringify(value)}: ${reported} at ${path} of the ${object}`, () => {
         const objects = render(chart, merge(rest.with ?? {}, setAt(key, value)))
         assert.deepEqual(at(find(objects, object), path), expected)
       })

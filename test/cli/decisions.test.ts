@@ -184,10 +184,10 @@ routes:
 
   it('are explained against a configuration', async () => {
     const id = await denied()
-    const told = await portcullis('explain', '-f', file, '--decision', id, '--admin', admin)
-    assert.equal(told.code, 1)
+    const reported = await portcullis('explain', '-f', file, '--decision', id, '--admin', admin)
+    assert.equal(reported.code, 1)
     assert.match(
-      told.out,
+      reported.out,
       /✗ request\.headers\['x-team'\] == 'eng' {2}request\.headers\['x-team'\] = 'dev'/,
     )
   })

@@ -53,7 +53,7 @@ describe('a configuration that is read in a thread', () => {
     it(`that ${name} is an error, and the process goes on`, async () => {
       const entry = written('thread.mjs', text)
       const patience = said.source.includes('within') ? 200 : 60_000
-      const options = { entry, patience, mostMegabytes: 32 }
+      const options = { entry, patience, maxMegabytes: 32 }
       await assert.rejects(loadInThread('gateway.yaml', {}, options), said)
     })
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { runWith } from '../../src/cli/fixtures/run.ts'
-import { idleServices } from '../../src/cli/idle-services.ts'
+import { idleServices } from '../../src/cli/idle-deps.ts'
 import { compileProgram } from '../../src/program/compile.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { BodyReader, beginBody, readBody } from '../../src/wire/http1/body.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import { HEAD_LIMITS } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/refusals.ts'
+import { refusalOf } from '../../src/wire/http1/rejections.ts'
 
 export interface Case {
   /** File and number in it. */

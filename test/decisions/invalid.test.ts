@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { decisionAnswers } from '../../src/admin/decisions.ts'
+import { decisionResponses } from '../../src/admin/decisions.ts'
 import { isListening, serve } from '../../src/admin/servers.ts'
 import { runWith } from '../../src/cli/fixtures/run.ts'
 import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
@@ -82,7 +82,7 @@ routes:
     await answer.text()
     const id = answer.headers.get('x-request-id') ?? ''
     const admin = { kind: 'tcp', host: '127.0.0.1', port: await freePort() } as const
-    const answers = decisionAnswers(async (query) => own.decisions(query))
+    const answers = decisionResponses(async (query) => own.decisions(query))
     const server = await serve(admin, answers, { kind: 'object', object: 'admin', field: '' })
     assert.ok(isListening(server))
     const { code, out, err } = await runWith([

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { reportExplained } from '../../src/cli/explanation.ts'
-import { idleServices } from '../../src/cli/idle-services.ts'
-import { NO_SCRUTINY, type RulePlace } from '../../src/exchange/decision.ts'
+import { idleServices } from '../../src/cli/idle-deps.ts'
+import { NO_SAMPLER, type RulePlace } from '../../src/exchange/decision.ts'
 import { compileProgram } from '../../src/program/compile.ts'
-import { explainRequest, type Supposed } from '../../src/program/explain.ts'
+import { explainRequest, type HypotheticalRequest } from '../../src/program/explain.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
 import { fuzz } from '../fuzz/runs.ts'
 import { modelOf } from './gateway.ts'
@@ -42,12 +42,12 @@ const configs = fc.record({
   more: fc.array(block, { maxLength: 2 }),
 })
 
-const requests: fc.Arbitrary<Supposed> = fc.record({
+const requests: fc.Arbitrary<HypotheticalRequest> = fc.record({
   method: fc.constantFrom('GET', 'POST'),
   path: fc.constantFrom('/a', '/b', '/ab'),
   search: fc.constant(''),
   host: fc.constant('a.test'),
-  headers: fc.constantFrom<Supposed['headers']>([], [['x-a', '1']], [['x-b', '']]),
+  headers: fc.constantFrom<HypotheticalRequest['headers']>([], [['x-a', '1']], [['x-b', '']]),
   source: fc.constantFrom('10.0.0.7', '192.0.2.1'),
   sourcePort: fc.constant(40_000),
   identity: fc.constant({}),
@@ -85,7 +85,7 @@ describe('the rule that decided', () => {
         const plain = compileProgram(model, undefined, services)
         const recording = compileProgram(model, undefined, {
           ...services,
-          scrutiny: { ...NO_SCRUTINY, share: 1 },
+          sampler: { ...NO_SAMPLER, share: 1 },
         })
         for (const supposed of all) {
           const explained = explainRequest(plain, supposed, dice)

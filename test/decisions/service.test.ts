@@ -49,7 +49,7 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
     return { status: answer.status, records: own.decisions({ id }) }
   }
 
-  const told = ({ kind, verdict, enforced, stage, credentials }: DecisionRecord) => [
+  const reported = ({ kind, verdict, enforced, stage, credentials }: DecisionRecord) => [
     kind,
     verdict,
     enforced,
@@ -72,7 +72,7 @@ routes:${route('asked', asked)}${route('gone', gone)}${route('plain', gone, ', f
       assert.equal(answer.status, expected)
       const [record, ...more] = answer.records
       assert.deepEqual(more, [])
-      assert.deepEqual(told(record ?? assert.fail()), [
+      assert.deepEqual(reported(record ?? assert.fail()), [
         'authentication',
         'denied',
         true,

@@ -23,7 +23,7 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
         stream.write('abc', () => setImmediate(() => stream.close(NGHTTP2_INTERNAL_ERROR)))
       } else if (path === '/early') {
         stream.respond({ ':status': 413 })
-        // RFC 9113 §8.1: the answer is whole, and no more of the request is wanted.
+        // RFC 9113 §8.1: the response is whole, and no more of the request is wanted.
         stream.end('large', () => setImmediate(() => stream.close(NGHTTP2_NO_ERROR)))
       } else {
         stream.respond({ ':status': 200 })

@@ -48,7 +48,7 @@ routes:
     return Number((await exchange(port, head)).slice(9, 12))
   }
 
-  const told = (error: string) =>
+  const reported = (error: string) =>
     recordsIn(running.out()).filter((record) => String(record['error']).includes(error))
 
   it('a rule that throws denies, time and again, and no worker ends', async () => {
@@ -56,8 +56,8 @@ routes:
     for (let i = 0; i < 12; i++) assert.equal(await ask('x-throws: 1\r\n'), 403)
     for (let i = 0; i < 12; i++) assert.equal(await ask(), 200)
     assert.deepEqual(workers(), before)
-    await until('the records', () => told('planted rule').length === 12)
-    const [record] = told('planted rule')
+    await until('the records', () => reported('planted rule').length === 12)
+    const [record] = reported('planted rule')
     assert.deepEqual(
       [record?.['call-out'], record?.['policy'], record?.['rule']],
       ['rule', 'route:all', 'authorization[0]'],
@@ -68,9 +68,9 @@ routes:
   it('a timer and a promise, in a worker and in the process that started it', async () => {
     const before = workers()
     for (const pid of [Number(before[0]), running.pid]) process.kill(pid, 'SIGUSR2')
-    await until('the records', () => told('planted timer').length === 2)
-    await until('the records', () => told('planted promise').length === 2)
-    for (const record of told('planted timer')) assert.equal(record['call-out'], 'process')
+    await until('the records', () => reported('planted timer').length === 2)
+    await until('the records', () => reported('planted promise').length === 2)
+    for (const record of reported('planted timer')) assert.equal(record['call-out'], 'process')
     for (let i = 0; i < 12; i++) assert.equal(await ask(), 200)
     assert.deepEqual(workers(), before)
     assert.equal(await running.status('/healthz/ready'), 200)

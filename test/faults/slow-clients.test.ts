@@ -97,9 +97,9 @@ routes:
       for (const socket of sockets) socket.resume()
       await gone(sockets)
       if (status !== undefined) {
-        const told = () =>
+        const reported = () =>
           recordsIn(running.out()).filter((line) => line['http.status'] === status).length
-        await until('a record of each', () => told() >= CLIENTS)
+        await until('a record of each', () => reported() >= CLIENTS)
       }
       await served()
       await until(
@@ -131,7 +131,7 @@ routes:
   it('slow with taking answers of 1 MiB: memory stays bounded, then they are let go', async () => {
     const sockets = await crowd('GET /large HTTP/1.1\r\nhost: x\r\n\r\n', '')
     await served()
-    // Each has some of its answer on the way, none has all of it in memory.
+    // Each has some of its response on the way, none has all of it in memory.
     bounded(200 * 1024)
     await until(
       'all to be over',

@@ -109,11 +109,11 @@ routes:
     for (const end of ['reset', 'closed'] as const) {
       const all = Array.from({ length: ANSWERS[framing].length + 1 }, (_, count) => count)
 
-      it(`${framing}, ${end} after each of ${all.length - 1} octets, to HTTP/1.1`, async () => {
+      it(`${framing}, ${end} after each of ${all.length - 1} bytes, to HTTP/1.1`, async () => {
         await Promise.all(all.map((count) => overHttp1(framing, count, end)))
       })
 
-      it(`${framing}, ${end} after each of ${all.length - 1} octets, to HTTP/2`, async () => {
+      it(`${framing}, ${end} after each of ${all.length - 1} bytes, to HTTP/2`, async () => {
         const session = connectHttp2(`http://127.0.0.1:${port}`)
         session.on('error', () => {})
         // As many at once as one connection may have.

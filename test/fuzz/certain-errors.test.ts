@@ -9,7 +9,7 @@ import { certainErrors, errorsAmong } from '../../src/analysis/lint/certain.ts'
 import { suspectsOf } from '../../src/analysis/lint/suspect-rules.ts'
 import type { Model } from '../../src/model/model.ts'
 import { reconcile } from '../../src/model/reconcile.ts'
-import { toEnd } from '../../src/model/steps.ts'
+import { runToCompletion } from '../../src/model/steps.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Credentials } from '../truth/credentials.ts'
 import { rulesOf, type Tree, withValue, writeYaml } from '../truth/document.ts'
@@ -52,11 +52,15 @@ describe('errors that keep a configuration from being served', () => {
           environment: {},
         }).result
         if (value === undefined) continue
-        const model = toEnd(reconcile(before, value))
-        const found = toEnd(certainErrors(model, before))
+        const model = runToCompletion(reconcile(before, value))
+        const found = runToCompletion(certainErrors(model, before))
         before = model
-        assert.deepEqual(found, toEnd(errorsAmong(value)), `seed ${seed + run}, step ${step}`)
-        const suspects = toEnd(suspectsOf(value))
+        assert.deepEqual(
+          found,
+          runToCompletion(errorsAmong(value)),
+          `seed ${seed + run}, step ${step}`,
+        )
+        const suspects = runToCompletion(suspectsOf(value))
         if (found.length > 0) seen.withErrors++
         if (suspects === undefined) seen.withoutSuspects++
         else if (suspects.model.routes.length < value.routes.length) seen.withFewerRoutes++

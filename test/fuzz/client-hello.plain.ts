@@ -2,7 +2,7 @@ import type { ClientHello } from '../../src/wire/tls/client-hello.ts'
 
 type PlainOutcome = 'more' | 'not-tls' | 'malformed' | ClientHello
 
-/** The plain twin of HelloReader: all octets at once, as text, and exceptions. */
+/** The plain twin of HelloReader: all bytes at once, as text, and exceptions. */
 export function plainHello(bytes: Buffer): PlainOutcome {
   try {
     const text = messageOf(bytes.toString('latin1'))
@@ -106,5 +106,5 @@ function mapped<T>(value: string | undefined, map: (value: string) => T): T | un
 }
 
 function number(text: string): number {
-  return [...text].reduce((sum, octet) => sum * 256 + octet.charCodeAt(0), 0)
+  return [...text].reduce((sum, byte) => sum * 256 + byte.charCodeAt(0), 0)
 }

@@ -5,7 +5,7 @@ import { compareModels, type SemanticDiff } from '../../src/analysis/diff/compar
 import { supposedOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Supposed } from '../../src/program/explain.ts'
+import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { claimValues } from './claim-values.ts'
 import { anyChanges, changed, textOf, usualChanges, writtenFile } from './configurations.ts'
@@ -22,7 +22,7 @@ function modelFrom(text: string): Model | undefined {
   return diagnostics.some(({ severity }) => severity === 'error') ? undefined : value
 }
 
-function requestsFor(texts: readonly string[]): fc.Arbitrary<Supposed> {
+function requestsFor(texts: readonly string[]): fc.Arbitrary<HypotheticalRequest> {
   const value = claimValues(["'a' 'ab' 'b' 'x' 1 2 2.5 0.5 0.9 10"])
   const hosts = ['a.test', 'b.test', 'c.b.test', 'd.test', 'other', '', '.test']
   const paths = ['/', '/a', '/ab', '/a/', '/a/b', '/a/bc', '/b', '/admin', '/admin/x', '*', '//a']
@@ -59,7 +59,7 @@ function requestsFor(texts: readonly string[]): fc.Arbitrary<Supposed> {
         ...(jwt === undefined ? {} : { jwt: { iss: 'https://issuer.example', ...jwt } }),
         ...(apiKey === undefined ? {} : { apiKey }),
       },
-    })) as fc.Arbitrary<Supposed>
+    })) as fc.Arbitrary<HypotheticalRequest>
 }
 
 function compare(old: Model, now: Model) {

@@ -1,4 +1,4 @@
-import { refusalOf, refuse } from '../../src/wire/http1/refusals.ts'
+import { refusalOf, refuse } from '../../src/wire/http1/rejections.ts'
 import { plainChunks, plainLength } from './http1-body.plain.ts'
 import type { PlainField } from './http1-head.plain.ts'
 import { plainPath } from './http1-path.plain.ts'

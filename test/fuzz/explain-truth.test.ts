@@ -203,10 +203,10 @@ describe('explain and a gateway on a socket', () => {
     const seen = new Map<number | string, number>()
     await fc.assert(
       fc.asyncProperty(written, async (request) => {
-        const [told, came] = [await explained(request), await answered(request)]
+        const [reported, came] = [await explained(request), await answered(request)]
         // What is no request for a person is none for the gateway either.
-        if (told === 'usage') assert.equal(came, 400)
-        else assert.equal(told, came)
+        if (reported === 'usage') assert.equal(came, 400)
+        else assert.equal(reported, came)
         seen.set(came, (seen.get(came) ?? 0) + 1)
       }),
       fuzz(0.2, 100),

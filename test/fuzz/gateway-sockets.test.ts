@@ -20,7 +20,7 @@ interface Lane {
   readonly upstream: RawUpstream
   /** Whole requests that the upstream got. */
   seen: PlainSeen[]
-  /** Octets at an upstream that are no request. */
+  /** Bytes at an upstream that are no request. */
   wrong: string[]
 }
 

@@ -58,20 +58,20 @@ export class PlainDecoder {
 }
 
 function next(octets: number[]): number {
-  const octet = octets.shift()
-  if (octet === undefined) throw new Error('end')
-  return octet
+  const byte = octets.shift()
+  if (byte === undefined) throw new Error('end')
+  return byte
 }
 
-/** Numbers that nobody needs are refused: those of more than three octets behind the first. */
+/** Numbers that nobody needs are refused: those of more than three bytes behind the first. */
 function integer(octets: number[], bits: number): number {
-  const most = 2 ** bits - 1
-  let value = next(octets) & most
-  if (value < most) return value
+  const max = 2 ** bits - 1
+  let value = next(octets) & max
+  if (value < max) return value
   for (let i = 0; i < 3; i++) {
-    const octet = next(octets)
-    value += (octet & 127) * 128 ** i
-    if (octet < 128) return value
+    const byte = next(octets)
+    value += (byte & 127) * 128 ** i
+    if (byte < 128) return value
   }
   throw new Error('integer')
 }
@@ -81,22 +81,22 @@ function text(octets: number[]): string {
   const length = integer(octets, 7)
   if (length > octets.length) throw new Error('text')
   const own = octets.splice(0, length)
-  return isCoded ? decoded(own) : own.map((octet) => String.fromCharCode(octet)).join('')
+  return isCoded ? decoded(own) : own.map((byte) => String.fromCharCode(byte)).join('')
 }
 
 /** Each character by its bits. */
 const CODES = new Map<string, string>()
-for (let octet = 0; octet < 256; octet++) {
-  // Eight times the same character ends with a whole octet: an eighth of it is its code.
-  const eight = String.fromCharCode(octet).repeat(8)
+for (let byte = 0; byte < 256; byte++) {
+  // Eight times the same character ends with a whole byte: an eighth of it is its code.
+  const eight = String.fromCharCode(byte).repeat(8)
   const code = Buffer.alloc(huffmanLength(eight))
   encodeHuffman(eight, code, 0)
   const bits = [...code].map((own) => own.toString(2).padStart(8, '0')).join('')
-  CODES.set(bits.slice(0, bits.length / 8), String.fromCharCode(octet))
+  CODES.set(bits.slice(0, bits.length / 8), String.fromCharCode(byte))
 }
 
 function decoded(octets: readonly number[]): string {
-  const bits = octets.map((octet) => octet.toString(2).padStart(8, '0')).join('')
+  const bits = octets.map((byte) => byte.toString(2).padStart(8, '0')).join('')
   let result = ''
   let code = ''
   for (const bit of bits) {

@@ -70,9 +70,9 @@ describe('header blocks', () => {
     fc.assert(
       fc.property(messages, fc.array(change, { maxLength: 4 }), (list, changes) => {
         const blocks = encoded(list)
-        for (const [which, at, octet] of changes) {
+        for (const [which, at, byte] of changes) {
           const bytes = blocks[which % Math.max(1, blocks.length)]
-          if (bytes !== undefined && bytes.length > 0) bytes[at % bytes.length] = octet
+          if (bytes !== undefined && bytes.length > 0) bytes[at % bytes.length] = byte
         }
         compare(blocks)
       }),
@@ -80,7 +80,7 @@ describe('header blocks', () => {
     )
   })
 
-  it('any octets are read as the plain decoder reads them, or refused as there', () => {
+  it('any bytes are read as the plain decoder reads them, or refused as there', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 6 }), (blocks) =>
         compare(blocks.map((octets) => Buffer.from(octets))),

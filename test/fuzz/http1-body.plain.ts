@@ -1,5 +1,5 @@
 import { isForbiddenTrailer } from '../../src/wire/http1/field-names.ts'
-import type { RefusalWord } from '../../src/wire/http1/refusals.ts'
+import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
 import { Cursor, fail, type PlainField, plainFields, Verdict } from './http1-head.plain.ts'
 
 /*
@@ -77,7 +77,7 @@ const QUOTED =
 const WHOLE = `(?:;${TOKEN}(?:=(?:${TOKEN}|"${QUOTED}"))?)*`
 const BEGUN = new RegExp(`^${WHOLE}(?:;(?:${TOKEN}(?:=(?:"${QUOTED}\\\\?)?)?)?)?$`)
 
-/** As many octets as can begin an extension. */
+/** As many bytes as can begin an extension. */
 function takeExtension(cursor: Cursor): string {
   let taken = ''
   while (cursor.at < cursor.text.length && BEGUN.test(`;${taken}${cursor.peek()}`)) {

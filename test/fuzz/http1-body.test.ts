@@ -6,7 +6,7 @@ import { type BodyLimits, renderTrailers } from '../../src/wire/http1/chunked.ts
 import { HIDDEN } from '../../src/wire/http1/field-names.ts'
 import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import type { Framing } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/refusals.ts'
+import { refusalOf } from '../../src/wire/http1/rejections.ts'
 import { type PlainBody, plainChunks, plainLength } from './http1-body.plain.ts'
 import { mutated, portions } from './http1-messages.ts'
 import { fuzz } from './runs.ts'
@@ -51,7 +51,7 @@ describe('bodies and their plain twins', () => {
     fc.assert(property, runs)
   })
 
-  it(`${runs.numRuns} chunked bodies that are sent on: the same octets but what is dropped`, () => {
+  it(`${runs.numRuns} chunked bodies that are sent on: the same bytes but what is dropped`, () => {
     const property = fc.property(mutated(chunked()), portions(), limits, (text, cut, limit) => {
       const { data: _, ...plain } = plainChunks(text, limit)
       const { ranges, ...ours } = feed(body, 'chunked', -1, true, text, cut, limit)

@@ -1,4 +1,4 @@
-import type { RefusalWord } from '../../src/wire/http1/refusals.ts'
+import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
 
 /*
  * src/wire/http1/head.ts in plain words: strings and patterns, no state, no reuse. A field is
@@ -59,11 +59,11 @@ export class Cursor {
 
 const TOKEN = /[-!#$%&'*+.^_`|~0-9A-Za-z]*/
 
-export function plainFields(cursor: Cursor, most: number): PlainField[] {
+export function plainFields(cursor: Cursor, max: number): PlainField[] {
   const fields: PlainField[] = []
   while (cursor.peek() !== '\r') {
     if (/[ \t]/.test(cursor.peek())) fail('obs-fold')
-    if (fields.length === most) fail('too-many-headers')
+    if (fields.length === max) fail('too-many-headers')
     const name = cursor.take(TOKEN)
     if (name !== '' && /[ \t]/.test(cursor.peek())) fail('space-before-colon')
     if (name === '' && cursor.peek() === ':') fail('bad-header-name')

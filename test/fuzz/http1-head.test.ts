@@ -5,7 +5,7 @@ import { HIDDEN } from '../../src/wire/http1/field-names.ts'
 import { type Fields, fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import { RequestHead, readRequestHead } from '../../src/wire/http1/head.ts'
 import type { HeadLimits } from '../../src/wire/http1/message.ts'
-import { refusalOf } from '../../src/wire/http1/refusals.ts'
+import { refusalOf } from '../../src/wire/http1/rejections.ts'
 import { ResponseHead, readResponseHead } from '../../src/wire/http1/response-head.ts'
 import type { PlainField } from './http1-head.plain.ts'
 import { mutatedRequest, mutatedResponse, portions } from './http1-messages.ts'
@@ -83,7 +83,7 @@ function listed(fields: Fields): PlainField[] {
 
 /**
  * Gives the reader more and more of the text, each time in another buffer and at another place
- * with other octets around, and answers the offset behind the head, or the word against it.
+ * with other bytes around, and answers the offset behind the head, or the word against it.
  */
 function feed(
   text: string,

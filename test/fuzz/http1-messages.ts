@@ -122,11 +122,11 @@ function messages(firstLines: readonly string[]): fc.Arbitrary<string> {
 
 /** Half of them as they are: what is well-formed reaches deeper. */
 export function mutated(arbitrary: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const octets = fc.string({
+  const bytes = fc.string({
     unit: fc.nat(255).map((code) => String.fromCharCode(code)),
     maxLength: 3,
   })
-  const shard = fc.oneof(fc.constantFrom(...SHARDS), octets)
+  const shard = fc.oneof(fc.constantFrom(...SHARDS), bytes)
   const edit = fc.tuple(place(), fc.nat(4), shard)
   const edits = fc.oneof(fc.constant([]), fc.array(edit, { minLength: 1, maxLength: 4 }))
   return fc.tuple(arbitrary, edits).map(([text, all]) =>

@@ -1,4 +1,4 @@
-import type { RefusalWord } from '../../src/wire/http1/refusals.ts'
+import type { RefusalWord } from '../../src/wire/http1/rejections.ts'
 
 /** src/wire/http1/path.ts in plain words: token by token, then segment by segment. */
 export function plainPath(path: string, keepsSlashes = false): string | { refused: RefusalWord } {

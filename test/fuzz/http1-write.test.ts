@@ -27,7 +27,7 @@ describe('heads that are written, and their plain twins', () => {
   const head = new RequestHead()
   const again = new RequestHead()
 
-  it(`${runs.numRuns} requests: the same octets, read again with the same meaning`, () => {
+  it(`${runs.numRuns} requests: the same bytes, read again with the same meaning`, () => {
     const target = fc.constantFrom('', '/new', '/a b', '/a\r\nx: y', '/\u010d\u010a', '*')
     const query = fc.constantFrom('', '?q', '? ', '?\n')
     const host = fc.constantFrom('', '', 'up:80', 'a\r\nb', 'a b')
@@ -65,7 +65,7 @@ describe('heads that are written, and their plain twins', () => {
 
   const response = new ResponseHead()
   const second = new ResponseHead()
-  it(`${runs.numRuns} responses: the same octets, read again with the same meaning`, () => {
+  it(`${runs.numRuns} responses: the same bytes, read again with the same meaning`, () => {
     const connection = fc.constantFrom<'' | 'close' | 'keep-alive'>('', 'close', 'keep-alive')
     const property = fc.property(
       mutatedResponse(),

@@ -26,7 +26,7 @@ describe('connections of HTTP/2', () => {
       fc.asyncProperty(requests, fc.integer({ min: 1, max: 40 }), async (list, length) => {
         const whole = Buffer.concat(connectionOf(list))
         const parts: Buffer[] = []
-        // Of every second one each octet comes by itself.
+        // Of every second one each byte comes by itself.
         const step = length % 2 === 0 ? length : 1
         for (let at = 0; at < whole.length; at += step)
           parts.push(Buffer.from(whole.subarray(at, at + step)))
@@ -41,7 +41,7 @@ describe('connections of HTTP/2', () => {
   it('whatever is done to them, the connection ends and nothing throws', async () => {
     const change = fc.record({
       at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-      octet: fc.integer({ min: 0, max: 255 }),
+      byte: fc.integer({ min: 0, max: 255 }),
       how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'swap'),
     })
     await fc.assert(
@@ -51,7 +51,7 @@ describe('connections of HTTP/2', () => {
         async (list, changes) => {
           const frames = [...connectionOf(list)]
           let bytes = Buffer.concat(frames)
-          for (const { at, octet, how } of changes) {
+          for (const { at, byte, how } of changes) {
             const place = Math.floor(at * bytes.length)
             const which = 1 + Math.floor(at * (frames.length - 1))
             if (how === 'repeat') {
@@ -60,10 +60,10 @@ describe('connections of HTTP/2', () => {
             } else if (how === 'swap') {
               frames.push(...frames.splice(which, 1))
               bytes = Buffer.concat(frames)
-            } else if (how === 'set') bytes[place] = octet
+            } else if (how === 'set') bytes[place] = byte
             else {
               const from = how === 'remove' ? place + 1 : place
-              const put = how === 'insert' ? Buffer.from([octet]) : Buffer.alloc(0)
+              const put = how === 'insert' ? Buffer.from([byte]) : Buffer.alloc(0)
               bytes = Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(from)])
             }
           }

@@ -23,7 +23,7 @@ interface Asked {
   readonly trailers: readonly (readonly [string, string])[]
   readonly isIndexed: boolean
   readonly padding: number
-  /** Octets of the block in the HEADERS frame; the rest is in CONTINUATION frames. */
+  /** Bytes of the block in the HEADERS frame; the rest is in CONTINUATION frames. */
   readonly firstPart: number
   readonly hasPriority: boolean
   readonly before: 'nothing' | 'ping' | 'priority' | 'unknown' | 'window' | 'settings'

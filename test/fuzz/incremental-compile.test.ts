@@ -8,12 +8,12 @@ import { after, describe, it } from 'node:test'
 import { hashOf } from '../../src/model/hash.ts'
 import type { Model } from '../../src/model/model.ts'
 import { reconcile } from '../../src/model/reconcile.ts'
-import { toEnd } from '../../src/model/steps.ts'
+import { runToCompletion } from '../../src/model/steps.ts'
 import { compileProgram, retiredClusters } from '../../src/program/compile.ts'
-import { explainRequest, type Supposed } from '../../src/program/explain.ts'
+import type { CompileDeps } from '../../src/program/compile-deps.ts'
+import { explainRequest, type HypotheticalRequest } from '../../src/program/explain.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
 import { isReply, type ListenerProgram, type Program } from '../../src/program/program.ts'
-import type { Services } from '../../src/program/services.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Credentials } from '../truth/credentials.ts'
 import { Random } from '../truth/random.ts'
@@ -22,7 +22,7 @@ import { exchangeOf } from './exchanges.ts'
 import { fuzz } from './runs.ts'
 
 /** Says which clusters are open, and which were asked: by name and content. */
-class Watching implements Services {
+class Watching implements CompileDeps {
   readonly open = new Set<string>()
   readonly asked: string[] = []
   readonly dice = { value: 0 }
@@ -35,7 +35,7 @@ class Watching implements Services {
     return undefined
   }
 
-  openCluster: Services['openCluster'] = (backend, policies) => {
+  openCluster: CompileDeps['openCluster'] = (backend, policies) => {
     const kinds = policies.map(({ kind, value }) => ({ kind, value }))
     const id = `${backend.name} ${hashOf([{ ...backend, origin: undefined }, kinds])}`
     assert.ok(!this.open.has(id), `${id} is open already`)
@@ -77,7 +77,7 @@ describe('a Program after many small changes', () => {
       for (let step = 0; step < 12; step++) {
         const text = texts.next().value
         const what = `seed ${seed + run}, step ${step}`
-        const model = toEnd(reconcile(program?.model, load(text)))
+        const model = runToCompletion(reconcile(program?.model, load(text)))
         assert.deepEqual(model, load(text), what)
         const next = compileProgram(model, program, services)
         if (program !== undefined) {
@@ -159,7 +159,12 @@ function outline({ clusters, state, headersRead, listeners }: Program) {
 }
 
 /** What a request meets: its route, what the steps do that neither count nor know a token. */
-async function observed({ program, services }: Side, at: number, supposed: Supposed, dice: number) {
+async function observed(
+  { program, services }: Side,
+  at: number,
+  supposed: HypotheticalRequest,
+  dice: number,
+) {
   services.dice.value = dice
   services.asked.length = 0
   const { method, host, path, headers } = supposed
@@ -192,7 +197,7 @@ async function observed({ program, services }: Side, at: number, supposed: Suppo
   }
 }
 
-function request(random: Random): Supposed {
+function request(random: Random): HypotheticalRequest {
   return {
     method: random.pick(['GET', 'POST']),
     path: random.pick(['/', '/a', '/a/b', '/a/b/c', '/x', '/x/y']),

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../src/cel/values/value.ts'
 import { supposedOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Supposed } from '../../src/program/explain.ts'
+import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
 import { claimValues } from './claim-values.ts'
 import { fuzz } from './runs.ts'
@@ -90,7 +90,7 @@ const claims = fc.record(
   },
   { requiredKeys: [], noNullPrototype: true },
 )
-const request: fc.Arbitrary<Supposed> = fc
+const request: fc.Arbitrary<HypotheticalRequest> = fc
   .record({
     method: fc.constantFrom('GET', 'POST', 'get'),
     path: fc.constantFrom('/', '/a', '/ab', '/a/b', '/b', '/bc/a'),
@@ -108,7 +108,7 @@ const request: fc.Arbitrary<Supposed> = fc
   }))
 
 /** Evaluated by itself; a route without authentication has no token to read. */
-function isTrue(text: string, supposed: Supposed, hasToken: boolean): boolean {
+function isTrue(text: string, supposed: HypotheticalRequest, hasToken: boolean): boolean {
   const { expression } = compile(text, STAGES.traffic, { expect: BOOL })
   assert.ok(expression)
   const { method, path, host, headers, identity } = supposed
@@ -144,7 +144,7 @@ describe('invariants', () => {
         const verdicts = openVerdicts(model)
         const hasToken = (name: string) =>
           config.routes[Number(/\d+$/.exec(name)?.[0])]?.token !== undefined
-        const breaks = (one: Supposed) => {
+        const breaks = (one: HypotheticalRequest) => {
           const { isAdmitted, route: name } = verdicts.decide(one)
           if (!isAdmitted) return false
           const own = hasToken(name)

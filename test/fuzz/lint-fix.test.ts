@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import fc from 'fast-check'
 import { fixFile } from '../../src/cli/lint-fix.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
-import type { Supposed } from '../../src/program/explain.ts'
+import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { fuzz } from './runs.ts'
 
@@ -48,7 +48,7 @@ ${list(route, '      ')}  backends: [{ host: 'a:80' }]
 `
 }
 
-const REQUESTS: readonly Supposed[] = ['GET', 'PUT'].flatMap((method) =>
+const REQUESTS: readonly HypotheticalRequest[] = ['GET', 'PUT'].flatMap((method) =>
   ['/', '/a/b', '/a/b/c', '/a/c'].flatMap((path) =>
     [[], [['x-a', '1'] as const], [['x-a', '2'] as const]].flatMap((headers) =>
       [undefined, {}, { admin: true }, { admin: 'yes' }].map((jwt) => ({

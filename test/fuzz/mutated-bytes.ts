@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Octets that are as they were, or with a few of them changed, dropped, doubled or added. */
+/** Bytes that are as they were, or with a few of them changed, dropped, doubled or added. */
 export function mutated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
   const change = fc.tuple(
     fc.constantFrom('set', 'drop', 'insert', 'double', 'cut'),
@@ -16,18 +16,18 @@ export function mutated(bytes: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> {
 
 type Change = readonly [string, number, number]
 
-function apply(bytes: Buffer, [what, where, octet]: Change): Buffer {
-  if (bytes.length === 0) return Buffer.from([octet])
+function apply(bytes: Buffer, [what, where, byte]: Change): Buffer {
+  if (bytes.length === 0) return Buffer.from([byte])
   const at = where % bytes.length
   const [before, after] = [bytes.subarray(0, at), bytes.subarray(at)]
   if (what === 'cut') return before
   if (what === 'drop') return Buffer.concat([before, after.subarray(1)])
-  if (what === 'insert') return Buffer.concat([before, Buffer.from([octet]), after])
+  if (what === 'insert') return Buffer.concat([before, Buffer.from([byte]), after])
   if (what === 'double') return Buffer.concat([before, after.subarray(0, 8), after])
-  return Buffer.concat([before, Buffer.from([octet]), after.subarray(1)])
+  return Buffer.concat([before, Buffer.from([byte]), after.subarray(1)])
 }
 
-/** How far the octets have come, each time that some come; all of them at last. */
+/** How far the bytes have come, each time that some come; all of them at last. */
 export function portionsOf(): fc.Arbitrary<(length: number) => readonly number[]> {
   const sizes = fc.oneof(
     fc.constant([Number.MAX_SAFE_INTEGER]),

@@ -5,7 +5,7 @@ import { compareModels, type SemanticDiff } from '../../src/analysis/diff/compar
 import { supposedOf } from '../../src/cli/diff.ts'
 import { openVerdicts } from '../../src/cli/verdicts.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Supposed } from '../../src/program/explain.ts'
+import type { HypotheticalRequest } from '../../src/program/explain.ts'
 import { modelOf } from '../program/models.ts'
 import { fuzz } from './runs.ts'
 
@@ -76,7 +76,7 @@ const claims = fc.record(
   { sub: fc.constantFrom('alice', 'bob', 'eve'), groups: fc.subarray(['eng', 'ops']) },
   { requiredKeys: [] },
 )
-const request: fc.Arbitrary<Supposed> = fc
+const request: fc.Arbitrary<HypotheticalRequest> = fc
   .record({
     method: fc.constantFrom('GET', 'PUT', 'POST'),
     path: fc.constantFrom('/', '/a', '/ab', '/a/b', '/a/bc', '/a/b/c', '/b', '/b/a'),

@@ -87,8 +87,8 @@ function extensions(bytes: Buffer, start: number): 'bad-tlv' | 'bad-checksum' | 
 
 function bitwise(bytes: Buffer): number {
   let sum = 0xffffffff
-  for (const octet of bytes) {
-    sum ^= octet
+  for (const byte of bytes) {
+    sum ^= byte
     for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0x82f63b78 : sum >>> 1
   }
   return (sum ^ 0xffffffff) >>> 0

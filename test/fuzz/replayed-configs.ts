@@ -92,11 +92,11 @@ const OF_CONNECTIONS = [
 
 const OF_BACKENDS = ["backend.name == 'one'", "request.method == 'GET'", 'has(jwt.sub)']
 
-function rulesOf(texts: readonly string[], most: number): fc.Arbitrary<readonly Rule[]> {
+function rulesOf(texts: readonly string[], max: number): fc.Arbitrary<readonly Rule[]> {
   const rule = fc
     .tuple(fc.constantFrom('allow', 'require', 'deny'), fc.constantFrom(...texts))
     .map(([action, text]): Rule => ({ [action]: text }))
-  return fc.array(rule, { maxLength: most })
+  return fc.array(rule, { maxLength: max })
 }
 
 /** Empty four times out of five, so that what comes after it is reached. */

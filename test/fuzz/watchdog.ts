@@ -28,18 +28,18 @@ export function startWatchdog(hang = HANG) {
       Atomics.store(state, 1, encoded.length)
       Atomics.add(state, 0, 1)
       // The least of three: a collection of garbage is not the text's fault.
-      let least = Number.POSITIVE_INFINITY
+      let min = Number.POSITIVE_INFINITY
       try {
-        for (let attempt = 0; attempt < 3 && least > LIMIT; attempt++) {
+        for (let attempt = 0; attempt < 3 && min > LIMIT; attempt++) {
           const before = process.cpuUsage()
           body()
           const { user, system } = process.cpuUsage(before)
-          least = Math.min(least, (user + system) / 1000)
+          min = Math.min(min, (user + system) / 1000)
         }
       } finally {
         Atomics.store(state, 1, IDLE)
       }
-      return least > LIMIT ? `${least.toFixed(0)} ms of CPU` : undefined
+      return min > LIMIT ? `${min.toFixed(0)} ms of CPU` : undefined
     },
     stop: () => worker.terminate(),
   }

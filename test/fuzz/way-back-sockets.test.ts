@@ -181,8 +181,8 @@ for (const [front, back] of VERSIONS) {
           assert.ok(readBack(own.down, seen.body).equals(expected), 'download')
           const isTrailed = own.hasTrailers && !own.hasLength
           assert.equal(seen.trailers['x-sum'], isTrailed ? '7' : undefined)
-          const told = seen.headers['content-length']
-          if (told !== undefined) assert.equal(told, String(seen.body.length))
+          const reported = seen.headers['content-length']
+          if (reported !== undefined) assert.equal(reported, String(seen.body.length))
         }),
         fuzz(0.1, 12),
       )

@@ -29,7 +29,7 @@ export function networkExpression(): fc.Arbitrary<string> {
 }
 
 /** Few bits, so that networks contain each other and addresses. */
-const octet = fc.constantFrom(0, 1, 10, 127, 128, 169, 172, 192, 224, 254, 255)
+const byte = fc.constantFrom(0, 1, 10, 127, 128, 169, 172, 192, 224, 254, 255)
 const word = fc.constantFrom(
   '0',
   '1',
@@ -45,7 +45,7 @@ const word = fc.constantFrom(
 )
 
 function address(): fc.Arbitrary<string> {
-  const v4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'))
+  const v4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'))
   const v6 = fc.array(word, { minLength: 8, maxLength: 8 }).map((words) => words.join(':'))
   const short = fc
     .tuple(fc.array(word, { maxLength: 4 }), fc.array(word, { maxLength: 3 }))

@@ -34,10 +34,10 @@ export function askOracle(program: string, questions: readonly Question[]): Answ
     maxBuffer: 1 << 29,
   })
   if (status !== 0) throw new Error(`the oracle failed: ${stderr}`)
-  return stdout.trimEnd().split('\n').map(readAnswer)
+  return stdout.trimEnd().split('\n').map(readResponse)
 }
 
-interface JsonAnswer {
+interface JsonResponse {
   readonly value?: OracleValue
   readonly type?: string
   readonly stage?: string
@@ -57,8 +57,8 @@ interface OracleValue extends Omit<JsonValue, 'listValue' | 'mapValue'> {
   readonly mapValue?: { readonly entries: readonly { key: OracleValue; value: OracleValue }[] }
 }
 
-function readAnswer(line: string): Answer {
-  const { value, stage, error, type }: JsonAnswer = JSON.parse(line)
+function readResponse(line: string): Answer {
+  const { value, stage, error, type }: JsonResponse = JSON.parse(line)
   if (stage === 'env' || stage === 'vars') throw new Error(`a question it cannot take: ${error}`)
   const result = value === undefined ? 'error' : readResult(value)
   return { result, stage, message: error, type }

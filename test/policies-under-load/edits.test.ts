@@ -57,11 +57,11 @@ routes:
     const agent = new Agent({ keepAlive: true, maxSockets: clients })
     const client = async (isNext: boolean) => {
       while (!isOver) {
-        const least = acknowledged
+        const min = acknowledged
         // Half of them ask for what the edit after this one will admit.
-        const asked = isNext ? least + 1 : least
+        const asked = isNext ? min + 1 : min
         const { status, policy } = await ask(port, `/${asked}`, agent)
-        assert.ok(policy >= least, `${policy} decided after ${least} was acknowledged`)
+        assert.ok(policy >= min, `${policy} decided after ${min} was acknowledged`)
         assert.ok(policy <= begun, `${policy} decided before it was there`)
         assert.equal(status, policy === asked ? 200 : 403, `${asked} by ${policy}`)
         seen.requests++

@@ -8,13 +8,13 @@ import type { Attached, Level, Section, ValidPolicy } from '../../src/model/poli
 import type { BackendRef, Match, Route, RouteRule } from '../../src/model/route.ts'
 import { POLICY_SCHEMAS, policySchema } from '../../src/policies/schema.ts'
 import { compileProgram } from '../../src/program/compile.ts'
+import type { CompileDeps } from '../../src/program/compile-deps.ts'
 import {
   type BackendProgram,
   isReply,
   type Program,
   type RouteProgram,
 } from '../../src/program/program.ts'
-import type { Services } from '../../src/program/services.ts'
 import type { Cluster } from '../../src/upstream/cluster.ts'
 import { type Asked, exchangeOf } from '../fuzz/exchanges.ts'
 
@@ -131,7 +131,7 @@ function routeOf(written: WrittenRoute, index: number): Route {
 }
 
 /** Clusters that lead nowhere, a clock and dice that tests turn. */
-export class TestServices implements Services {
+export class TestServices implements CompileDeps {
   time = 0
   dice = 0
   readonly opened: string[] = []

@@ -20,7 +20,7 @@ type HttpAttributes = Readonly<Record<string, unknown>> & {
 export interface AuthorizationService {
   readonly port: number
   readonly checked: readonly Checked[]
-  /** Its next answers: a CheckResponse as an object, `null` for none at all, a number for a status. */
+  /** Its next responses: a CheckResponse as an object, `null` for none at all, a number for a status. */
   answer: (request: Checked) => object | null | number
   close(): void
 }

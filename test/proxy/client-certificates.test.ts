@@ -41,7 +41,7 @@ routes:
     backend.closeAllConnections()
   })
 
-  /** What the client gets of an answer. */
+  /** What the client gets of a response. */
   async function ask(port: number, pair: KeyPair | undefined, maxVersion: 'TLSv1.2' | 'TLSv1.3') {
     const socket = connect({
       ...{ port, host: '127.0.0.1', servername: 'a.test', rejectUnauthorized: false, maxVersion },
@@ -75,8 +75,8 @@ routes:
         if (reason === '') assert.equal(record?.['http.status'], 200)
         else {
           const { level, error, detail, 'tls.sni': sni } = record ?? {}
-          const told = { level: 'warn', error: 'tls', detail: reason, sni: 'a.test' }
-          assert.deepEqual({ level, error, detail, sni }, told)
+          const reported = { level: 'warn', error: 'tls', detail: reason, sni: 'a.test' }
+          assert.deepEqual({ level, error, detail, sni }, reported)
         }
       })
     }

@@ -80,7 +80,7 @@ routes:
       `protocol="${protocol}",reason="${reason}"`,
     )
 
-  it('octets of a connection, also of one that is still open', async () => {
+  it('bytes of a connection, also of one that is still open', async () => {
     const before = {
       received: metric('downstream_received_bytes_total', 'plain/default', 'protocol="http1"'),
       sent: metric('downstream_sent_bytes_total', 'plain/default', 'protocol="http1"'),
@@ -101,7 +101,7 @@ routes:
     assert.equal(received() - before.received, request.length, 'is counted once')
   })
 
-  it('octets and handshakes of TLS, its own octets not among them', async () => {
+  it('bytes and handshakes of TLS, its own bytes not among them', async () => {
     const socket = connectTls({
       port: ports.secured,
       host: '127.0.0.1',

@@ -23,10 +23,10 @@ const RETRY = {
   statuses: new Set([503]),
   onConnectionError: true,
   backoff: 5,
-  mostBody: 1_024,
+  maxBody: 1_024,
 } as unknown as RouteProgram['retry']
 
-/** An upstream that gives one answer after the other; `reset` closes instead. */
+/** An upstream that gives one response after the other; `reset` closes instead. */
 async function startAnswers(...answers: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((text, socket) => {
@@ -73,7 +73,7 @@ describe('retries', () => {
 
   it('a body that is longer than what is kept is not sent again', async () => {
     const upstream = await startAnswers(BUSY, OK)
-    const small = { ...RETRY, mostBody: 2 } as RouteProgram['retry']
+    const small = { ...RETRY, maxBody: 2 } as RouteProgram['retry']
     const gateway = await startGateway(upstream.port, { route: { retry: small } })
     opened.push(gateway)
     assert.match(await exchange(gateway.port, POST, 'busy'), /^HTTP\/1\.1 503 /)
@@ -93,7 +93,7 @@ describe('mirrors', () => {
     const upstream = await startAnswers(OK)
     const mirror = await startEcho('HTTP/1.1 500 No\r\ncontent-length: 6\r\n\r\nmirror')
     const deadlines = new Deadlines()
-    const options = { connectTimeout: 500, idleTimeout: 500, most: 10 }
+    const options = { connectTimeout: 500, idleTimeout: 500, max: 10 }
     const pool = new Pool(tcpSocket('127.0.0.1', mirror.port), options, deadlines)
     const cluster = {
       name: 'mirror',
@@ -121,7 +121,7 @@ describe('mirrors', () => {
     const upstream = await startAnswers(OK)
     const gone = await startEcho(OK)
     gone.close()
-    const options = { connectTimeout: 500, idleTimeout: 500, most: 10 }
+    const options = { connectTimeout: 500, idleTimeout: 500, max: 10 }
     const pool = new Pool(tcpSocket('127.0.0.1', gone.port), options, new Deadlines())
     const choose = () => ({ pool, endpoint: 'mirror', host: '', done: () => {} })
     const state = { isHealthy: true, active: 0 }

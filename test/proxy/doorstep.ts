@@ -10,11 +10,11 @@ import type {
   Program,
   RouteProgram,
 } from '../../src/program/program.ts'
-import type { Acceptance, AcceptObserver } from '../../src/proxy/acceptance.ts'
+import type { AcceptDeps, AcceptObserver } from '../../src/proxy/accept-deps.ts'
 import { ConnectionCounts } from '../../src/proxy/connection-counts.ts'
 import { http2Sessions } from '../../src/proxy/http2.ts'
 import { Listeners } from '../../src/proxy/listen.ts'
-import type { Run } from '../../src/proxy/run.ts'
+import type { RequestState } from '../../src/proxy/request-state.ts'
 import type { Streamed, StreamRouter, StreamTarget } from '../../src/proxy/tcp.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
@@ -67,12 +67,11 @@ export interface DoorstepOptions {
 /** Ports for any Program, in front of an upstream that says hello, and all that was seen there. */
 export async function doorstep(options: DoorstepOptions = {}) {
   const deadlines = new Deadlines(20)
-  const { connections: most = 10_000, connectionsPerAddress = 10_000 } = options
-  const counts =
-    options.counts ?? new ConnectionCounts({ connections: most, connectionsPerAddress })
+  const { connections: max = 10_000, connectionsPerAddress = 10_000 } = options
+  const counts = options.counts ?? new ConnectionCounts({ connections: max, connectionsPerAddress })
   const seen: string[] = []
   const connections: Connection[] = []
-  const runs: Run[] = []
+  const runs: RequestState[] = []
   const streams: Streamed[] = []
   let held: Promise<void> | undefined
   let asked: (() => void) | undefined
@@ -97,7 +96,7 @@ export async function doorstep(options: DoorstepOptions = {}) {
     unsecured: (_, __, reason) => void seen.push(`unsecured ${reason}`),
   }
   let ids = 0
-  const acceptance: Acceptance = {
+  const acceptDeps: AcceptDeps = {
     deadlines,
     counts,
     terminators: new Terminators(new TicketKeys()),
@@ -106,7 +105,7 @@ export async function doorstep(options: DoorstepOptions = {}) {
     nextId: () => `id-${++ids}`,
     http2: options.hasHttp2 === true ? http2Sessions(deadlines) : undefined,
   }
-  const listeners = new Listeners(acceptance, {
+  const listeners = new Listeners(acceptDeps, {
     host: '::',
     backlog: 511,
     reusePort: false,
@@ -188,7 +187,7 @@ export function httpListener(
 ): ListenerProgram {
   const pool = new Pool(
     tcpSocket('127.0.0.1', upstream.port),
-    { connectTimeout: 1_000, idleTimeout: 5_000, most: 2_000 },
+    { connectTimeout: 1_000, idleTimeout: 5_000, max: 2_000 },
     new Deadlines(20),
   )
   const cluster = {

@@ -14,7 +14,7 @@ import {
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 
-/** Messages are octets: what a schema would make of them is no business of a gateway. */
+/** Messages are bytes: what a schema would make of them is no business of a gateway. */
 export const asIs = (bytes: Buffer): Buffer => bytes
 
 export const SERVICE = 'test.Echo'

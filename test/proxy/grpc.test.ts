@@ -7,7 +7,7 @@ import { free } from './doorstep.ts'
 import { asIs, type GrpcPeer, grpcClient, SERVICE, startGrpc } from './grpc-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
 
-/** All that a call with one answer brings. */
+/** All that a call with one response brings. */
 interface Unary {
   readonly error: ServiceError | undefined
   readonly message: Buffer | undefined
@@ -116,12 +116,12 @@ backends:
         assert.deepEqual(own.tail.get('x-seen-bin'), [Buffer.from([0, 255, 13, 10])])
       })
 
-      it('messages of 0 octets to 20 MB arrive as they are', async () => {
+      it('messages of 0 bytes to 20 MB arrive as they are', async () => {
         for (const size of [0, 1, 16_384, 65_536, 20_000_000]) {
           const message = randomBytes(size)
           const own = await unary(client, 'unary', message)
           assert.equal(own.error, undefined)
-          assert.ok(own.message?.equals(message), `${size} octets`)
+          assert.ok(own.message?.equals(message), `${size} bytes`)
         }
       })
 

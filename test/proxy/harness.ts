@@ -7,7 +7,7 @@ import { Permit } from '../../src/program/permit.ts'
 import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/program/program.ts'
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
-import type { Run } from '../../src/proxy/run.ts'
+import type { RequestState } from '../../src/proxy/request-state.ts'
 import type { Attempt } from '../../src/upstream/cluster.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
@@ -17,7 +17,7 @@ import type { ServerLimits } from '../../src/wire/http1/server-limits.ts'
 
 export interface TestGateway {
   readonly port: number
-  readonly runs: readonly Run[]
+  readonly runs: readonly RequestState[]
   readonly attempts: readonly Attempt[]
   readonly refusals: readonly string[]
   /** Connections that are open now. */
@@ -56,7 +56,7 @@ export async function startGateway(
   const deadlines = new Deadlines(20)
   const pool = new Pool(
     tcpSocket('127.0.0.1', upstream),
-    { connectTimeout: 1_000, idleTimeout: 5_000, most: 2_000 },
+    { connectTimeout: 1_000, idleTimeout: 5_000, max: 2_000 },
     deadlines,
   )
   const attempts: Attempt[] = []
@@ -99,7 +99,7 @@ export async function startGateway(
     steps: [],
     match: () => route,
   } as unknown as ListenerProgram
-  const runs: Run[] = []
+  const runs: RequestState[] = []
   const refusals: string[] = []
   const sockets = new Set<Socket>()
   let ids = 0
@@ -108,14 +108,14 @@ export async function startGateway(
     closed: () => {},
     began: () => {},
     refused: (_: Connection, { word }: { word: string }) => void refusals.push(word),
-    finished: (run: Run) => void runs.push(run),
+    finished: (run: RequestState) => void runs.push(run),
   }
   const port: Port = {
     listeners: new HttpListeners([program]),
     observer,
     deadlines,
-    mostBody: 1 << 20,
-    mostUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
+    maxBody: 1 << 20,
+    maxUpload: options.limits?.body ?? Number.POSITIVE_INFINITY,
     trustedHops: 0,
     reading: FORWARDS_TRAILERS,
     nextId: () => `id-${++ids}`,
@@ -186,7 +186,7 @@ export async function startUpstream(
   return { port, received, sockets, close }
 }
 
-/** An upstream that answers every complete head with the same bytes. */
+/** An upstream that responses every complete head with the same bytes. */
 export function startEcho(answer: string): Promise<RawUpstream> {
   return startUpstream((text, socket) => {
     const heads = text.split('\r\n\r\n').length - 1

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { reply } from '../../src/exchange/reply.ts'
-import { MOST_INTERIM } from '../../src/wire/http1/response-head.ts'
+import { MAX_INTERIM } from '../../src/wire/http1/response-head.ts'
 import { exchange, startEcho, startGateway, startUpstream } from './harness.ts'
 import { until } from './whole-gateway.ts'
 
@@ -350,9 +350,9 @@ describe('faults', () => {
 
   it('an upstream that sends interim answers without end is a 502', async () => {
     const hint = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
-    const { gateway } = await through(hint.repeat(MOST_INTERIM) + OK)
+    const { gateway } = await through(hint.repeat(MAX_INTERIM) + OK)
     assert.match(await exchange(gateway.port, GET, 'hello'), /\nHTTP\/1\.1 200 /)
-    const { gateway: other } = await through(hint.repeat(MOST_INTERIM + 1) + OK)
+    const { gateway: other } = await through(hint.repeat(MAX_INTERIM + 1) + OK)
     assert.match(await exchange(other.port, GET, /request id/), /\nHTTP\/1\.1 502 /)
     assert.equal(other.runs[0]?.exchange.detail, 'too-many-interim-answers')
   })
@@ -370,7 +370,7 @@ describe('faults', () => {
     for (let i = 0; i < 5; i++) assert.match(await exchange(gateway.port, GET, 'hello'), /200 OK/)
   })
 
-  it('octets behind an answer do not become the answer of another request', async () => {
+  it('bytes behind an answer do not become the answer of another request', async () => {
     const { gateway } = await through(`${OK}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil`)
     for (let i = 0; i < 5; i++) {
       const text = await exchange(gateway.port, GET, 'hello')

@@ -5,7 +5,7 @@ import type { BackendProgram, ListenerProgram, RouteProgram } from '../../src/pr
 import { HttpListeners } from '../../src/proxy/http-listeners.ts'
 import { Prelude } from '../../src/proxy/prelude.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
-import type { Run } from '../../src/proxy/run.ts'
+import type { RequestState } from '../../src/proxy/request-state.ts'
 import { Pool, tcpSocket } from '../../src/upstream/pool.ts'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ServerConnection } from '../../src/wire/http1/server-connection.ts'
@@ -19,7 +19,7 @@ export type Version = 'h1' | 'h2'
 
 export interface Http2Gateway {
   readonly port: number
-  readonly runs: readonly Run[]
+  readonly runs: readonly RequestState[]
   readonly refusals: readonly string[]
   /** How often each thing was counted. */
   readonly counts: ReadonlyMap<string, number>
@@ -77,7 +77,7 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
     listener: { name: 'http', protocol: 'HTTP', port: 0, policies: [] },
     match: () => route,
   } as unknown as ListenerProgram
-  const runs: Run[] = []
+  const runs: RequestState[] = []
   const refusals: string[] = []
   const counts = new Map<string, number>()
   const sockets = new Set<Socket>()
@@ -86,8 +86,8 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
   const port: Port = {
     listeners: new HttpListeners([program]),
     deadlines,
-    mostBody: 1 << 20,
-    mostUpload: limits.body,
+    maxBody: 1 << 20,
+    maxUpload: limits.body,
     trustedHops: 0,
     reading: FORWARDS_TRAILERS,
     nextId: () => `id-${++ids}`,
@@ -131,10 +131,10 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
 
 function poolOf({ speaks, upstream, streams }: Http2GatewayOptions, deadlines: Deadlines) {
   if (speaks === 'h1') {
-    const limits = { connectTimeout: 2_000, idleTimeout: 5_000, most: 2_000 }
+    const limits = { connectTimeout: 2_000, idleTimeout: 5_000, max: 2_000 }
     return new Pool(tcpSocket('127.0.0.1', upstream), limits, deadlines)
   }
-  const limits = { most: 16, ...(streams === undefined ? {} : { streams }) }
+  const limits = { max: 16, ...(streams === undefined ? {} : { streams }) }
   return new Http2Pool(tcpSocket('127.0.0.1', upstream), limits, deadlines) as unknown as Pool
 }
 
@@ -146,7 +146,7 @@ function connectionOf(socket: Socket): Connection {
   return new Connection(source, destination, false, undefined, Date.now())
 }
 
-/** The first octets of a client, for tests that write frames themselves. */
+/** The first bytes of a client, for tests that write frames themselves. */
 export async function rawHttp2(port: number): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   await new Promise((resolve) => socket.once('connect', resolve))

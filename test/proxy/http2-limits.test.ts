@@ -162,7 +162,7 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
     await until('its end', () => gateway.sessions.size === 0)
   })
 
-  it('bodies of one octet per frame are no flood', async () => {
+  it('bodies of one byte per frame are no flood', async () => {
     const peer = await startPeer('h1', (request, response) => request.pipe(response))
     const gateway = await startHttp2Gateway({
       upstream: peer.port,

@@ -51,7 +51,7 @@ const eventually = async (isTrue: () => boolean) => {
 for (const [down, up] of COMBINATIONS) {
   describe(`${down} to ${up}`, () => {
     for (const size of SIZES) {
-      it(`${size} octets go up and come down as they are`, async () => {
+      it(`${size} bytes go up and come down as they are`, async () => {
         const { client, gateway } = await between(down, up, (request, response) => {
           response.writeHead(200, { 'x-answer': 'yes' })
           request.pipe(response)
@@ -180,7 +180,7 @@ for (const [down, up] of COMBINATIONS) {
         return sent > 0 && sent === before
       })
       // Buffers of the kernel on both sides of a socket are several megabytes.
-      assert.ok(sent < 24 * 1024 * 1024, `${sent} octets taken from the upstream`)
+      assert.ok(sent < 24 * 1024 * 1024, `${sent} bytes taken from the upstream`)
       stop()
     })
   })
@@ -271,8 +271,8 @@ describe('what only one side knows', () => {
     })
     socket.write('GET / HTTP/1.1\r\nhost: x\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n')
     await eventually(() => text.includes('101 Switching'))
-    socket.write('octets as they are')
-    await eventually(() => text.endsWith('octets as they are'))
+    socket.write('bytes as they are')
+    await eventually(() => text.endsWith('bytes as they are'))
     socket.destroy()
   })
 

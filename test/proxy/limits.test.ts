@@ -13,7 +13,7 @@ describe('limits', () => {
   let upstream: number
   let gateway: WholeGateway
   let port: number
-  /** Octets of bodies that the backend got, by the id of the request. */
+  /** Bytes of bodies that the backend got, by the id of the request. */
   const got: { whole: boolean; octets: number }[] = []
 
   before(async () => {
@@ -23,7 +23,7 @@ describe('limits', () => {
       request.on('data', (bytes) => (own.octets += bytes.length))
       request.on('end', () => {
         own.whole = true
-        if (request.url !== '/held') response.end(`${own.octets} octets`)
+        if (request.url !== '/held') response.end(`${own.octets} bytes`)
       })
       request.on('error', () => {})
     })
@@ -84,15 +84,15 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
     it('as much as is allowed passes, and the connection goes on', async () => {
       await start('maxBodySize: 1000')
       const request = `POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 1000\r\n\r\n${'x'.repeat(1000)}`
-      const text = await exchange(port, request.repeat(2), /(1000 octets[\s\S]*){2}/)
+      const text = await exchange(port, request.repeat(2), /(1000 bytes[\s\S]*){2}/)
       assert.equal(text.match(/200 OK/g)?.length, 2)
     })
 
     it('chunks count by their data: many small ones of the allowed sum pass', async () => {
       await start('maxBodySize: 1000')
       const head = 'POST /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n'
-      const text = await exchange(port, head + chunks(1000, 1), 'octets')
-      assert.match(text, /200 OK[\s\S]*1000 octets/)
+      const text = await exchange(port, head + chunks(1000, 1), 'bytes')
+      assert.match(text, /200 OK[\s\S]*1000 bytes/)
       assert.equal((await lastLine('/a'))?.['bytes.received'], 1000)
     })
 
@@ -146,7 +146,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
   describe('of a body, HTTP/2', () => {
     for (const [what, headers] of [
       ['a length that is too much', { 'content-length': '200000' }],
-      ['octets that become too much', {}],
+      ['bytes that become too much', {}],
     ] as const) {
       it(`${what}: 413, and the connection goes on with other streams`, async () => {
         await start('maxBodySize: 100000')
@@ -157,7 +157,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
         assert.equal(answer.status, 413)
         assert.ok(got.every(({ whole }) => !whole))
         const next = await askHttp2(session, { ...own, path: '/b', body: Buffer.alloc(100_000) })
-        assert.deepEqual([next.status, String(next.body)], [200, '100000 octets'])
+        assert.deepEqual([next.status, String(next.body)], [200, '100000 bytes'])
         session.destroy()
         assert.equal((await lastLine('/a'))?.['reason'], 'too-large')
       })
@@ -195,7 +195,7 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       const hits = 'portcullis_limit_hits_total{listener="default/default",limit="overload"}'
       assert.equal(gateway.metric(hits), 2)
       for (const socket of held) socket.destroy()
-      await until('room', async () => (await exchange(port, get, 'octets')).includes('200 OK'))
+      await until('room', async () => (await exchange(port, get, 'bytes')).includes('200 OK'))
     })
 
     it('a process that is always late sheds, and serves all again when it is not', async () => {
@@ -209,11 +209,11 @@ ${policies}  backends: [{ host: 127.0.0.1:${upstream} }]
       }
       busy()
       await until('some to be shed', async () =>
-        (await exchange(port, get, /\d octets|request /)).includes(' 503 '),
+        (await exchange(port, get, /\d bytes|request /)).includes(' 503 '),
       )
       isBusy = false
       await until('all to be served', async () => {
-        const all = await Promise.all([1, 2, 3].map(() => exchange(port, get, /octets|request /)))
+        const all = await Promise.all([1, 2, 3].map(() => exchange(port, get, /bytes|request /)))
         return all.every((text) => text.includes('200 OK'))
       })
       assert.ok(

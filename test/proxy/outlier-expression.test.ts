@@ -37,7 +37,7 @@ describe('what counts as a failure of an endpoint', () => {
   const NEVER = 'unhealthyExpression: response.code == 418, '
   const ERROR = `unhealthyExpression: "response.headers['x'] == 'y'", `
   const AGAIN = ', policies: { retry: { backoff: 1ms, condition: "true" } }'
-  for (const [what, suspect, expression, retry, most] of [
+  for (const [what, suspect, expression, retry, max] of [
     ['an answer that the expression calls one', answer('sick', 200, 'X-Sick: 1'), SICK, '', 1],
     ['one that is tried again, too', answer('sick', 200, 'X-Sick: 1'), SICK, AGAIN, 1],
     ['not one that it does not', answer('sick', 200), SICK, '', 5],
@@ -50,7 +50,7 @@ describe('what counts as a failure of an endpoint', () => {
     it(what, async () => {
       const found = await bodies(suspect, expression, retry)
       const sick = found.filter((body) => body === 'sick').length
-      assert.ok(most === 1 ? sick <= 1 : sick === most, found.join())
+      assert.ok(max === 1 ? sick <= 1 : sick === max, found.join())
     })
   }
 })

@@ -230,7 +230,7 @@ routes:
     plantInProgram(gateway.program ?? assert.fail())
   }
 
-  const told = () => lines.filter(({ scope }) => scope === 'internal')
+  const reported = () => lines.filter(({ scope }) => scope === 'internal')
 
   const versions = ({ by = 'http' }: Plant) =>
     by === 'http' || by === 'post' ? (['HTTP/1.1', 'HTTP/2'] as const) : (['HTTP/1.1'] as const)
@@ -244,10 +244,10 @@ routes:
         assert.equal(await ask(plant, version), seen)
         await until('the throw', hasThrown)
         disarm()
-        await until('the record', () => told().length > 0)
+        await until('the record', () => reported().length > 0)
         const then = { ...plant, path: '/', by: by === 'post' || by === 'malformed' ? 'http' : by }
         assert.equal(await ask(then as Plant, version), 200, 'the next one is served')
-        const [record, ...others] = told()
+        const [record, ...others] = reported()
         assert.deepEqual(others, [], 'it is told once')
         assert.ok(record !== undefined)
         const { 'call-out': name, error, at } = record
@@ -273,7 +273,7 @@ routes:
       assert.equal(await ask(PLANTS[0] as Plant, 'HTTP/1.1'), 200, 'what was there goes on')
     }
     assert.deepEqual(
-      told().map((record) => record['call-out']),
+      reported().map((record) => record['call-out']),
       ['swap', 'swap'],
     )
     await apply()

@@ -132,8 +132,8 @@ function plantInRules(): void {
 function plantInPolicy(policy: Policy): void {
   const { compile } = policy
   const open = policy as { compile: Policy['compile'] }
-  open.compile = (policies, site) => {
-    const part = compile.call(policy, policies, site)
+  open.compile = (policies, context) => {
+    const part = compile.call(policy, policies, context)
     if (part.step === undefined) return part
     const inner: Step = part.step
     const [{ kind, section, level }] = policies

@@ -228,10 +228,12 @@ describe('AI providers in turn', () => {
     })
 
     it('of a provider lends what it says to no other one', async () => {
-      const told = asking({ protocol: { http: { metadata: { level: 'string(response.code)' } } } })
+      const reported = asking({
+        protocol: { http: { metadata: { level: 'string(response.code)' } } },
+      })
       const rule = "extauthz.level == '200'"
       const groups = [
-        [provider('a', one, { ...told, ...deny(rule) })],
+        [provider('a', one, { ...reported, ...deny(rule) })],
         [provider('b', two, deny(rule)), provider('c', two, deny(rule))],
       ]
       await serve(aiConfig(port, groups))

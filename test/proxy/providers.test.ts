@@ -50,7 +50,7 @@ async function ask(headers: Asked = {}, body?: string) {
   return { status: answer.status, text, id: answer.headers.get('x-request-id') ?? '' }
 }
 
-/** Told when the client has its answer already, where a backend gave it. */
+/** Told when the client has its response already, where a backend gave it. */
 async function newest(gateway: Deciding, name: string): Promise<DecisionRecord> {
   const found = () => gateway.decisions().find((record) => record.provider === name)
   await until(`a record of ${name}`, () => found() !== undefined)

@@ -20,7 +20,7 @@ describe('a connection that new network rules keep out', () => {
   let gateway: WholeGateway
   let ports: { http: number; tcp: number }
   const clients: Client[] = []
-  let answerLate = () => {}
+  let respondLate = () => {}
 
   const config = (rule: string) => `config: { connectionTerminationDeadline: 1s }
 gateways:
@@ -28,14 +28,14 @@ gateways:
   raw: { port: ${ports.tcp}, protocol: TCP }
 frontendPolicies: { networkAuthorization: { rules: [{ deny: "${rule}" }] } }
 routes: [{ name: all, gateways: [web], backends: [{ host: 127.0.0.1:${upstream.port} }] }]
-tcpRoutes: [{ name: octets, gateways: [raw], backends: [{ host: 127.0.0.1:${upstream.port} }] }]
+tcpRoutes: [{ name: bytes, gateways: [raw], backends: [{ host: 127.0.0.1:${upstream.port} }] }]
 `
   const LET_IN = config.bind(undefined, "source.address == '192.0.2.1'")
   const KEPT_OUT = config.bind(undefined, "source.address == '127.0.0.1'")
 
   before(async () => {
     upstream = await startUpstream((text, socket) => {
-      if (text.startsWith('GET /late')) answerLate = () => socket.write(ANSWER)
+      if (text.startsWith('GET /late')) respondLate = () => socket.write(ANSWER)
       else socket.write(ANSWER)
     })
     ports = { http: await free(), tcp: await free() }
@@ -80,11 +80,11 @@ tcpRoutes: [{ name: octets, gateways: [raw], backends: [{ host: 127.0.0.1:${upst
     await until('the end of who was idle', () => idle.isClosed && dumb.destroyed)
     await until('the end of HTTP/2', () => http2.destroyed || http2.closed)
     // What was under way finishes by the rules that it began with; what stands behind does not begin.
-    answerLate()
+    respondLate()
     await until('the end of who waited', () => late.isClosed)
     assert.equal(late.text.split('ok').length, 3)
     assert.match(late.text, /connection: close/)
-    await until('the end of the octets', () => octets.isClosed)
+    await until('the end of the bytes', () => octets.isClosed)
     assert.equal(upstream.received.join('').split('GET / ').length, before)
     const denials = gateway.lines.filter(({ error }) => error === 'authorization failed')
     assert.equal(denials.length, 5)

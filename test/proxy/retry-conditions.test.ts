@@ -18,7 +18,7 @@ const LATER = answer(200, 'X-Later: yes')
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 const POST = 'POST /a HTTP/1.1\r\nhost: x\r\ncontent-length: 4\r\n\r\nbody'
 
-/** A gateway whose only route tries again as `retry` says; the backend answers in turn. */
+/** A gateway whose only route tries again as `retry` says; the backend responses in turn. */
 async function start(retry: string, answers: readonly string[]) {
   let at = 0
   const upstream = await startUpstream((_, socket) => {
@@ -95,7 +95,7 @@ describe('retry', () => {
       const text = await exchange(own.port, request, /\r\n\r\n(?:done|Bad|Gateway)/)
       assert.match(text, new RegExp(`^HTTP/1\\.1 ${status} `))
       assert.equal(own.asked(), asked)
-      // The answer of an attempt that was given up does not reach the client.
+      // The response of an attempt that was given up does not reach the client.
       assert.equal(text.match(/HTTP\/1\.1/g)?.length, 1)
     })
   }

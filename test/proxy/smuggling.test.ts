@@ -95,7 +95,7 @@ describe('what is ambiguous is refused, and nothing of it reaches the upstream',
     ['a user in the target', 'GET http://u@x/a HTTP/1.1\r\nhost: x\r\n\r\n', 400],
     ['another port in the target', 'GET http://x:8/a HTTP/1.1\r\nhost: x\r\n\r\n', 400],
     ['a fragment', 'GET /a#b HTTP/1.1\r\nhost: x\r\n\r\n', 400],
-    ['an octet that is not ASCII in the path', 'GET /\xe4 HTTP/1.1\r\nhost: x\r\n\r\n', 400],
+    ['a byte that is not ASCII in the path', 'GET /\xe4 HTTP/1.1\r\nhost: x\r\n\r\n', 400],
     ['garbage', '\x16\x03\x01\x02\x00\x01\x00\r\n\r\n', 400],
   ] as const) {
     it(`${title}: ${status}`, async () => {

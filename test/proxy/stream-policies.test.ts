@@ -70,8 +70,10 @@ describe('policies that nothing enforces for connections are refused', () => {
   ] as const) {
     it(what, () => {
       const { diagnostics } = load(text)
-      const told = diagnostics.map(({ code }) => code).filter((code) => /PC02(19|21)/.test(code))
-      assert.deepEqual(told, codes)
+      const reported = diagnostics
+        .map(({ code }) => code)
+        .filter((code) => /PC02(19|21)/.test(code))
+      assert.deepEqual(reported, codes)
     })
   }
 })

@@ -220,7 +220,7 @@ for (const versions of VERSIONS) {
               statuses: new Set([503]),
               onConnectionError: false,
               backoff: 1,
-              mostBody: 1_000,
+              maxBody: 1_000,
               precondition: undefined,
               condition: undefined,
             },

@@ -28,7 +28,7 @@ const HANDSHAKE = [
   'connection: Upgrade',
   'upgrade: WebSocket',
   'sec-websocket-version: 13',
-  // That of RFC 6455 §1.3, with its answer.
+  // That of RFC 6455 §1.3, with its response.
   'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
   '\r\n',
 ].join('\r\n')

@@ -30,10 +30,10 @@ export function frameOf(opcode: number, payload: Buffer, mask?: Buffer, isFinal 
 }
 
 function masked(payload: Buffer, mask: Buffer): Buffer {
-  return Buffer.from(payload.map((octet, i) => octet ^ (mask[i % 4] as number)))
+  return Buffer.from(payload.map((byte, i) => byte ^ (mask[i % 4] as number)))
 }
 
-/** Calls back with each frame, however its octets come. */
+/** Calls back with each frame, however its bytes come. */
 export function frameReader(found: (frame: Frame) => void): (bytes: Buffer) => void {
   let held: Buffer = Buffer.alloc(0)
   return (bytes) => {

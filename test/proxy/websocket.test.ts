@@ -64,7 +64,7 @@ routes:
     const closeOf = (socket: WebSocket) =>
       new Promise<CloseEvent>((resolve) => socket.addEventListener('close', resolve))
 
-    it('text, octets and protocol', async () => {
+    it('text, bytes and protocol', async () => {
       const socket = await open('/chat?room=1', ['chat', 'other'])
       assert.equal(socket.protocol, 'chat')
       socket.send('grüße')
@@ -163,11 +163,11 @@ routes:
       socket.destroy()
     })
 
-    it('frames right behind the request, octet by octet, and in fragments', async () => {
+    it('frames right behind the request, byte by byte, and in fragments', async () => {
       const { socket, frames } = await open(frameOf(TEXT, Buffer.from('early'), MASK))
       await until('the echo', () => frames.length === 1)
-      for (const octet of frameOf(TEXT, Buffer.from('slow'), MASK)) {
-        socket.write(Buffer.from([octet]))
+      for (const byte of frameOf(TEXT, Buffer.from('slow'), MASK)) {
+        socket.write(Buffer.from([byte]))
         await new Promise(setImmediate)
       }
       await until('the slow echo', () => frames.length === 2)

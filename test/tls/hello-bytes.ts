@@ -57,7 +57,7 @@ export function helloMessage(parts: HelloParts = {}): Buffer {
   return Buffer.concat([uint(1, 1), vector(3, body)])
 }
 
-/** In records of so many octets each. */
+/** In records of so many bytes each. */
 export function inRecords(message: Buffer, size = 16_384): Buffer {
   const records: Buffer[] = []
   for (let at = 0; at < message.length; at += size) {

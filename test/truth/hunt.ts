@@ -22,7 +22,7 @@ const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 
 const options = { world, tools: runTools, count }
 const seen = new Map<string, number>()
 const report: string[] = []
-const most = Number(process.env['TRUTH_EACH'] ?? 1)
+const max = Number(process.env['TRUTH_EACH'] ?? 1)
 for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
   const judged = await judgeSeed(seed, {
     ...options,
@@ -33,7 +33,7 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
     count(`FALSE ${kind}`)
     const times = seen.get(kind) ?? 0
     seen.set(kind, times + 1)
-    if (times >= most) continue
+    if (times >= max) continue
     const known = judged.claims.find((one) => one.kind === kind) as FalseClaim
     const isQuick = process.env['TRUTH_QUICK'] !== undefined
     const small = isQuick

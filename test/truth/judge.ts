@@ -83,8 +83,8 @@ export async function judgeTrees(
   const random = new Random(seed + 1_000_000_007)
   const probes = [...extra, ...probesFor(random, [trees.old, trees.now], PROBES)]
   const due = (Object.keys(CHECKS) as CheckName[]).filter((name) => {
-    const isDue = random.chance(SHARES[name] ?? 1)
-    return only === undefined ? isDue : only.includes(name)
+    const shouldAudit = random.chance(SHARES[name] ?? 1)
+    return only === undefined ? shouldAudit : only.includes(name)
   })
   const sides: Side[] = []
   for (const name of ['old', 'now'] as const) {

@@ -11,7 +11,7 @@ import { runTools, type Said, type Tools } from './tools.ts'
  * nothing but the files must find each of them, whatever the commands say today.
  */
 
-const MOST_SEEDS = 12
+const MAX_SEEDS = 12
 
 const said = (value: unknown, code = 0): Said => ({ code, out: JSON.stringify(value), err: '' })
 const PROVEN: Tools = async () => said({ differences: [], untold: [] })
@@ -319,13 +319,13 @@ describe('what was said falsely once is found', () => {
   for (const { name, check, kind, tools, old, now = old } of CASES) {
     it(name, async () => {
       const trees = { old: file(old), now: file(now) }
-      for (let seed = 0; seed < MOST_SEEDS; seed++) {
+      for (let seed = 0; seed < MAX_SEEDS; seed++) {
         const options = { world, tools, count: () => {}, only: [check] }
         const { claims, unserved } = await judgeTrees(seed, trees, options)
         assert.equal(unserved, undefined)
         if (claims.some((one) => one.kind === kind)) return
       }
-      assert.fail(`not found with ${MOST_SEEDS} seeds`)
+      assert.fail(`not found with ${MAX_SEEDS} seeds`)
     })
   }
 

@@ -7,7 +7,7 @@ import { runTools, type Said, type Tools } from './tools.ts'
 
 /** A command that says what is not so is caught; if not, the oracle is worth nothing. */
 
-const MOST_PAIRS = 80
+const MAX_PAIRS = 80
 
 const said = (value: unknown, code = 0): Said => ({ code, out: JSON.stringify(value), err: '' })
 
@@ -139,12 +139,12 @@ describe('a command that says what is not so', () => {
 
   for (const [name, check, kind, tools] of LIES) {
     it(`${name}: it is caught`, async () => {
-      for (let seed = 1; seed <= MOST_PAIRS; seed++) {
+      for (let seed = 1; seed <= MAX_PAIRS; seed++) {
         const options = { world, tools, count: () => {}, only: [check] }
         const { claims } = await judgeSeed(seed, options)
         if (claims.some((one) => one.kind === kind)) return
       }
-      assert.fail(`nothing was noticed in ${MOST_PAIRS} pairs`)
+      assert.fail(`nothing was noticed in ${MAX_PAIRS} pairs`)
     })
   }
 })

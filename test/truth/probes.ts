@@ -48,9 +48,9 @@ function proxyOf(tree: Tree): Tree | undefined {
   return isTree(own) ? own : undefined
 }
 
-const MOST_WAYS = 8
+const MAX_WAYS = 8
 /** Handshakes take most of the time. */
-const MOST_SECURE = 4
+const MAX_SECURE = 4
 
 function transportsFor(random: Random, trees: readonly Tree[], constants: Constants): Transport[] {
   const all: Transport[] = []
@@ -87,10 +87,10 @@ function transportsFor(random: Random, trees: readonly Tree[], constants: Consta
   const unique = [...new Map(all.map((one) => [JSON.stringify(one), one])).values()]
   const secure = random.some(
     unique.filter((one) => one.tls !== undefined),
-    MOST_SECURE,
+    MAX_SECURE,
   )
   const plain = unique.filter((one) => one.tls === undefined)
-  return [...secure, ...random.some(plain, MOST_WAYS - secure.length)]
+  return [...secure, ...random.some(plain, MAX_WAYS - secure.length)]
 }
 
 function requestFor(

@@ -28,10 +28,10 @@ export class Random {
     return list[this.int(list.length)] as T
   }
 
-  /** Up to `most` of them, in their own order. */
-  some<T>(list: readonly T[], most: number): T[] {
+  /** Up to `max` of them, in their own order. */
+  some<T>(list: readonly T[], max: number): T[] {
     const kept = new Set<number>()
-    const wanted = Math.min(most, list.length)
+    const wanted = Math.min(max, list.length)
     while (kept.size < wanted) kept.add(this.int(list.length))
     return list.filter((_, index) => kept.has(index))
   }

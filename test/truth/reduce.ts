@@ -9,7 +9,7 @@ export interface Reduced {
   readonly claim: FalseClaim
 }
 
-const MOST_TRIES = 100
+const MAX_TRIES = 100
 
 /** A smaller pair of which the same kind of thing is falsely said. */
 export async function reduce(
@@ -24,7 +24,7 @@ export async function reduce(
   let best: Reduced = { trees: judged.trees, claim: first }
   let tries = 0
   const attempt = async (trees: Trees): Promise<boolean> => {
-    if (++tries > MOST_TRIES) return false
+    if (++tries > MAX_TRIES) return false
     // Other probes come of other files: a second seed finds what the first one misses.
     for (const seed of [judged.seed, judged.seed + 1]) {
       const claim = own(await claimsOf(seed, trees, { ...options, count: () => {}, only }))
@@ -35,10 +35,10 @@ export async function reduce(
     }
     return false
   }
-  for (let isSmaller = true; isSmaller && tries < MOST_TRIES; ) {
+  for (let isSmaller = true; isSmaller && tries < MAX_TRIES; ) {
     isSmaller = false
     for (const trees of smaller(best.trees)) {
-      if (tries >= MOST_TRIES) break
+      if (tries >= MAX_TRIES) break
       if (await attempt(trees)) {
         isSmaller = true
         break

@@ -15,10 +15,10 @@ import { runTools } from './tools.ts'
  */
 
 /** Of pairs whose difference is not told, this many in a hundred. */
-const MOST_UNKNOWN = 10
+const MAX_UNKNOWN = 10
 /** One pair in so many also goes through `portcullis run`. */
 const EACH_RUN = 20
-const MOST_SHOWN = 3
+const MAX_SHOWN = 3
 
 describe('what is said of all requests', () => {
   let world: World
@@ -39,7 +39,7 @@ describe('what is said of all requests', () => {
 
   it(`holds for ${numRuns} pairs of files on real sockets`, async () => {
     const failures: string[] = []
-    for (let index = 0; index < numRuns && failures.length < MOST_SHOWN; index++) {
+    for (let index = 0; index < numRuns && failures.length < MAX_SHOWN; index++) {
       const seed = first + index
       const options = { world, tools: runTools, count }
       const isRun = index % EACH_RUN === 0
@@ -66,12 +66,12 @@ describe('what is said of all requests', () => {
     if (failures.length > 0) assert.fail(failures.join('\n\n'))
   })
 
-  it(`leaves less than ${MOST_UNKNOWN} % of the pairs untold`, () => {
+  it(`leaves less than ${MAX_UNKNOWN} % of the pairs untold`, () => {
     const [unknown, all] = [counted('diff not known'), counted('diff')]
     const share = (100 * unknown) / Math.max(1, all)
     console.log(`  not known: ${share.toFixed(1)} % of ${all} pairs`)
     // Of a handful a share says nothing.
-    assert.ok(all < 100 || share < MOST_UNKNOWN, `${share.toFixed(1)} %`)
+    assert.ok(all < 100 || share < MAX_UNKNOWN, `${share.toFixed(1)} %`)
   })
 
   it('serves nearly all pairs that it makes', () => {

@@ -128,7 +128,7 @@ export class Link {
     this.#socket.write(bytes, 'latin1')
     const until = performance.now() + PATIENCE
     for (;;) {
-      const answer = readAnswer(this.#text, isHead, this.#isOver)
+      const answer = readResponse(this.#text, isHead, this.#isOver)
       if (answer === 'more') {
         if (this.#isOver) return CLOSED
         if (performance.now() > until) throw new Error('no answer came in time')
@@ -173,7 +173,7 @@ interface Answer {
 }
 
 /** Answers here have a length or end with the connection. */
-function readAnswer(text: string, isHead: boolean, isOver: boolean): Answer | 'more' {
+function readResponse(text: string, isHead: boolean, isOver: boolean): Answer | 'more' {
   const end = text.indexOf('\r\n\r\n')
   if (end < 0) return 'more'
   const head = text.slice(0, end).toLowerCase()

@@ -47,10 +47,10 @@ function rowsOf(part: Structural, path: string): readonly string[] {
   return Object.entries(properties).flatMap(([name, member]) => {
     const field = `${path}.${name}`
     const shown = required.includes(name) ? `**\`${field}\`**` : `\`${field}\``
-    const told = (member.description ?? '').replaceAll('|', '\\|')
+    const reported = (member.description ?? '').replaceAll('|', '\\|')
     const initial =
       member['default'] === undefined ? '' : `\`${String(member['default']) || '""'}\``
-    return [`| ${shown} | ${typeOf(member)} | ${initial} | ${told} |`, ...inside(member, field)]
+    return [`| ${shown} | ${typeOf(member)} | ${initial} | ${reported} |`, ...inside(member, field)]
   })
 }
 

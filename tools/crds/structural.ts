@@ -49,19 +49,19 @@ export function toStructural(
   function convert(written: Json, path: string): Structural {
     const part = inline(written)
     const { description } = part
-    const told = typeof description === 'string' ? { description } : {}
-    if (part === ANYTHING) return { ...told, 'x-kubernetes-preserve-unknown-fields': true }
+    const reported = typeof description === 'string' ? { description } : {}
+    if (part === ANYTHING) return { ...reported, 'x-kubernetes-preserve-unknown-fields': true }
     if (part['anyOf'] !== undefined) {
       const several = listOption(part)
-      if (several !== undefined) return { ...told, ...convert(several, path) }
-      return { ...told, ...sizeOrNumber(part, path) }
+      if (several !== undefined) return { ...reported, ...convert(several, path) }
+      return { ...reported, ...sizeOrNumber(part, path) }
     }
-    if (part['type'] === 'object') return { ...told, ...convertObject(part, path) }
+    if (part['type'] === 'object') return { ...reported, ...convertObject(part, path) }
     if (part['type'] === 'array') {
       const items = convert(part['items'] as Json, `${path}[]`)
-      return { ...told, type: 'array', ...pick(part, ['minItems', 'maxItems']), items }
+      return { ...reported, type: 'array', ...pick(part, ['minItems', 'maxItems']), items }
     }
-    return { ...told, ...convertScalar(part, path) }
+    return { ...reported, ...convertScalar(part, path) }
   }
 
   function convertObject(part: Json, path: string): Structural {

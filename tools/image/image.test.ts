@@ -40,8 +40,10 @@ describe('an archive', () => {
       .toString()
       .trim()
       .split('\n')
-    const told = lines.map((line) => line.replace(/ +/g, ' ').replace(/1970-01-01 \d\d:\d\d /, ''))
-    assert.deepEqual(told, [
+    const reported = lines.map((line) =>
+      line.replace(/ +/g, ' ').replace(/1970-01-01 \d\d:\d\d /, ''),
+    )
+    assert.deepEqual(reported, [
       'drwxr-xr-x 0/0 0 usr/',
       'drwxr-xr-x 0/0 0 usr/bin/',
       '-rwxr-xr-x 0/0 5 usr/bin/a',

@@ -45,8 +45,8 @@ export function credentialsIn(
     const key = credentialsOf(policy)
     if (states.has(key) || !recorded.passed.has(policy.section)) continue
     const state = passedAs(policy)
-    const isTold = state === 'accepted' || recorded.identified !== undefined
-    if (isTold) states.set(key, state)
+    const isReported = state === 'accepted' || recorded.identified !== undefined
+    if (isReported) states.set(key, state)
   }
   return { states, setBy: recorded.identified && setBy }
 }

@@ -112,10 +112,10 @@ function knownAt(
     else if (fact.isSet && fact.values.length === 1) known.set(steps, fact.values[0] ?? null)
   }
   if (stage === 'connection') {
-    recorded.tellConnection(known)
+    recorded.setConnection(known)
     return known
   }
-  recorded.tellRequest(known)
+  recorded.setRequest(known)
   for (const name of names) {
     const [variable = ''] = name.split('#')
     const found = identityFor(name, authentications, credentials, recorded.claims)

@@ -226,7 +226,7 @@ function judgeOn(
 
 function knownRequest(recorded: RecordedRequest): KnownValues {
   const known = new KnownValues()
-  recorded.tellRequest(known)
+  recorded.setRequest(known)
   return known
 }
 
@@ -254,10 +254,10 @@ function oddity(
   if (before === undefined) return 'how it came in'
   if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how it connects'
   const isPreflight = request.method === 'OPTIONS' && !request.isConnection
-  return isPreflight && own.some(answersPreflights) ? 'what `cors` answers' : undefined
+  return isPreflight && own.some(repliesToPreflights) ? 'what `cors` answers' : undefined
 }
 
-function answersPreflights({ where }: Entry): boolean {
+function repliesToPreflights({ where }: Entry): boolean {
   const { gateway, listener, route, rule } = where
   return [gateway, listener, route, rule].some((level) =>
     level?.policies.some(({ kind }) => recordOf(kind)?.repliesTo === 'preflights'),

@@ -31,8 +31,8 @@ export interface RecordedRequest {
   /** By variable, what is known of whoever asks. */
   readonly claims: ReadonlyMap<string, KnownValues>
   /** Puts down what is known of the connection, and of the request. */
-  tellConnection(known: KnownValues): void
-  tellRequest(known: KnownValues): void
+  setConnection(known: KnownValues): void
+  setRequest(known: KnownValues): void
   /** Undefined where it is not known: it was too long for a record. */
   readonly path: string | undefined
   /** As far as it is known; the rest is as if it were not there. */
@@ -75,8 +75,8 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     passed: passedIn(records, denied),
     identified: last.identified,
     claims,
-    tellConnection: (known) => tellConnection(known, last, attributes),
-    tellRequest: (known) => tellRequest(known, last, path, attributes),
+    setConnection: (known) => setConnection(known, last, attributes),
+    setRequest: (known) => setRequest(known, last, path, attributes),
     path,
     request: {
       listener: `${last.gateway}/${last.listener ?? ''}`,
@@ -138,21 +138,21 @@ function reasonOf({ kind, cause, rule }: RecordedDecision): string {
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }
 
-function tellConnection(
+function setConnection(
   known: KnownValues,
   last: RecordedDecision,
   attributes: readonly RecordedAttribute[],
 ): void {
   const from = addressIn(last.peer ?? last.source)
-  if (from !== undefined) tellSource(known, from)
+  if (from !== undefined) setSource(known, from)
   for (const attribute of attributes) {
-    if (CERTIFICATE.test(attribute.name)) tellAttribute(known, attribute, 0)
+    if (CERTIFICATE.test(attribute.name)) setAttribute(known, attribute, 0)
   }
   if (last.sni === undefined) known.unset(['destination', 'hostname'])
   else known.set(['destination', 'hostname'], last.sni)
 }
 
-function tellRequest(
+function setRequest(
   known: KnownValues,
   last: RecordedDecision,
   path: string | undefined,
@@ -163,7 +163,7 @@ function tellRequest(
     if (value !== undefined) known.set(['request', name], value)
   }
   const [source, peer] = [addressIn(last.source), addressIn(last.peer ?? last.source)]
-  if (source !== undefined) tellSource(known, source)
+  if (source !== undefined) setSource(known, source)
   if (peer !== undefined) {
     known.set(['source', 'rawAddress'], peer.address)
     known.set(['source', 'rawPort'], peer.port)
@@ -171,14 +171,14 @@ function tellRequest(
   for (const attribute of attributes) {
     const [variable] = stepsOf(attribute.name) ?? []
     if (variable === 'request' || CERTIFICATE.test(attribute.name)) {
-      tellAttribute(known, attribute, 0)
+      setAttribute(known, attribute, 0)
     }
   }
 }
 
 const CERTIFICATE = /^source\.(?:subject\w*|issuer|identity|fingerprint)$/
 
-function tellSource(known: KnownValues, { address, port }: From): void {
+function setSource(known: KnownValues, { address, port }: From): void {
   known.set(['source', 'address'], address)
   known.set(['source', 'port'], port)
 }
@@ -202,13 +202,13 @@ function claimsIn(attributes: readonly RecordedAttribute[]): ReadonlyMap<string,
   for (const attribute of attributes) {
     const [variable = ''] = stepsOf(attribute.name) ?? []
     const own = claims.get(variable)
-    if (own !== undefined) tellAttribute(own, attribute, 1)
+    if (own !== undefined) setAttribute(own, attribute, 1)
   }
   return claims
 }
 
 /** `from`: how many of its names stand for the tree itself. */
-function tellAttribute(known: KnownValues, attribute: RecordedAttribute, from: number): void {
+function setAttribute(known: KnownValues, attribute: RecordedAttribute, from: number): void {
   const { name, state, value, inexact, within } = attribute
   const steps = stepsOf(name)?.slice(from)
   const missing = stepsOf(attribute.missing ?? name)?.slice(from)

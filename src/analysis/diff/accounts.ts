@@ -36,7 +36,7 @@ const isNotInvalid = (value: unknown) => value !== 'invalid'
 
 const OPENS = { by: 'routes', opens: true } as const
 const ROUTES = { by: 'routes' } as const
-const NOTHING = { by: 'nothing' } as const
+const DECIDES_NOTHING = { by: 'nothing' } as const
 
 /** Of a listener that is new or gone, all of it goes with its ways. */
 const NEW_LISTENER = { by: 'routes', under: ['gateways[]', 'gateways[].listeners[]'] } as const
@@ -60,7 +60,7 @@ const MODEL: Readonly<Record<string, Account>> = {
     under: ['gateways[].listeners[].tls.clients'],
   },
   /** What the gateway shows to clients, not what it asks of them. */
-  'gateways[].listeners[].tls.certificates': NOTHING,
+  'gateways[].listeners[].tls.certificates': DECIDES_NOTHING,
 
   'routes[]': OPENS,
   'routes.order': ROUTES,
@@ -82,7 +82,7 @@ const MODEL: Readonly<Record<string, Account>> = {
   'routes[].rules[].action': OPENS,
   'routes[].rules[].action.kind': { by: 'routes', under: ['routes[]', 'routes[].rules[]'] },
   'routes[].rules[].action.backends': OPENS,
-  'routes[].rules[].action.backends.order': NOTHING,
+  'routes[].rules[].action.backends.order': DECIDES_NOTHING,
   'routes[].rules[].action.backends[]': OPENS,
   'routes[].rules[].action.backends[].policies': OPENS,
   'routes[].rules[].action.backends[].weight': {
@@ -100,41 +100,41 @@ const MODEL: Readonly<Record<string, Account>> = {
   'tcpRoutes[].action.backends': { by: 'nothing', when: bothListed },
 
   'backends[]': OPENS,
-  'backends.order': NOTHING,
+  'backends.order': DECIDES_NOTHING,
   'backends[].kind': NEW_BACKEND,
   'backends[].policies': OPENS,
   // Where requests go once they are admitted. Backends that decide themselves are kept apart.
-  'backends[].endpoints': NOTHING,
-  'backends[].path': NOTHING,
-  'backends[].service': NOTHING,
-  'backends[].namespace': NOTHING,
-  'backends[].port': NOTHING,
-  'backends[].target': NOTHING,
+  'backends[].endpoints': DECIDES_NOTHING,
+  'backends[].path': DECIDES_NOTHING,
+  'backends[].service': DECIDES_NOTHING,
+  'backends[].namespace': DECIDES_NOTHING,
+  'backends[].port': DECIDES_NOTHING,
+  'backends[].target': DECIDES_NOTHING,
   'backends[].groups': OPENS,
   'backends[].groups[]': OPENS,
   'backends[].groups[].providers': OPENS,
-  'backends[].groups[].providers.order': NOTHING,
+  'backends[].groups[].providers.order': DECIDES_NOTHING,
   'backends[].groups[].providers[]': OPENS,
   'backends[].groups[].providers[].policies': OPENS,
-  'backends[].groups[].providers[].provider': NOTHING,
-  'backends[].groups[].providers[].endpoint': NOTHING,
-  'backends[].groups[].providers[].options': NOTHING,
+  'backends[].groups[].providers[].provider': DECIDES_NOTHING,
+  'backends[].groups[].providers[].endpoint': DECIDES_NOTHING,
+  'backends[].groups[].providers[].options': DECIDES_NOTHING,
 
   frontend: OPENS,
 
-  'settings.workers': NOTHING,
-  'settings.admin': NOTHING,
-  'settings.stats': NOTHING,
-  'settings.readiness': NOTHING,
-  'settings.dns': NOTHING,
-  'settings.logging': NOTHING,
-  'settings.metrics': NOTHING,
-  'settings.drain': NOTHING,
-  'settings.decisions': NOTHING,
-  'settings.upstream': NOTHING,
-  'settings.modelCatalog': NOTHING,
-  'settings.sensitiveHeaders': NOTHING,
-  'settings.standardAttributes': NOTHING,
+  'settings.workers': DECIDES_NOTHING,
+  'settings.admin': DECIDES_NOTHING,
+  'settings.stats': DECIDES_NOTHING,
+  'settings.readiness': DECIDES_NOTHING,
+  'settings.dns': DECIDES_NOTHING,
+  'settings.logging': DECIDES_NOTHING,
+  'settings.metrics': DECIDES_NOTHING,
+  'settings.drain': DECIDES_NOTHING,
+  'settings.decisions': DECIDES_NOTHING,
+  'settings.upstream': DECIDES_NOTHING,
+  'settings.modelCatalog': DECIDES_NOTHING,
+  'settings.sensitiveHeaders': DECIDES_NOTHING,
+  'settings.standardAttributes': DECIDES_NOTHING,
 }
 
 function parents(route: string): Readonly<Record<string, Account>> {
@@ -228,12 +228,12 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     variants: { by: 'nothing', when: (old, now) => !setsMetadata(old) && !setsMetadata(now) },
   },
   /** What the backend makes of it is its own. */
-  backendAuth: NOTHING,
+  backendAuth: DECIDES_NOTHING,
   // What was decided about a request is decided before its body is held.
   buffer: nothing('request', 'response'),
   compression: nothing('algorithms', 'minBytes', 'contentTypes'),
   /** Whoever gets a copy decides nothing. */
-  requestMirror: NOTHING,
+  requestMirror: DECIDES_NOTHING,
   loadBalancer: nothing('algorithm', 'hashKey'),
   healthCheck: nothing(
     'http',
@@ -272,7 +272,7 @@ function setsMetadata(variants: unknown): boolean {
 }
 
 function nothing(...keys: readonly string[]): Readonly<Record<string, Account>> {
-  return Object.fromEntries(keys.map((key) => [key, NOTHING]))
+  return Object.fromEntries(keys.map((key) => [key, DECIDES_NOTHING]))
 }
 
 /** By path, with `[]` for any item of a list and `policy(kind)` for a policy wherever it is. */

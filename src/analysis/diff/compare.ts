@@ -72,8 +72,8 @@ export interface Untold {
 }
 
 /** How often an example that another route took is looked for elsewhere. */
-const MOST_TRIES = 12
-const MOST_PAIRS = 4_000
+const MAX_TRIES = 12
+const MAX_PAIRS = 4_000
 
 /**
  * Which requests a change newly admits or refuses, with an example for each way through the
@@ -132,7 +132,7 @@ function oneWay(
     const others = counterparts(entry, from, to)
     let isUntold: string | undefined
     for (const other of others) {
-      if (++pairs > MOST_PAIRS) {
+      if (++pairs > MAX_PAIRS) {
         isUntold = 'there are too many routes to compare all with all'
         break
       }
@@ -140,7 +140,7 @@ function oneWay(
       if (found.untold !== undefined) isUntold = found.untold
       for (const { example, refusing, admitting } of found.examples) {
         const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
-        if (isTold(differences, entry, refusing)) continue
+        if (isReported(differences, entry, refusing)) continue
         differences.push({ ...place, backend, provider, example, old, now })
       }
     }
@@ -150,7 +150,11 @@ function oneWay(
 }
 
 /** One example for each way through and each reason is enough. */
-function isTold(differences: readonly Difference[], { way }: Entry, refusing: Verdict): boolean {
+function isReported(
+  differences: readonly Difference[],
+  { way }: Entry,
+  refusing: Verdict,
+): boolean {
   return differences.some(
     ({ listener, route, backend, old, now }) =>
       way.startsWith(`${listener} ${route}`) &&
@@ -235,7 +239,7 @@ function searchRules(
   const examples: Found[] = []
   let untold: string | undefined
   for (const [index, way] of ways.entries()) {
-    if (examples.length >= MOST_EXAMPLES) break
+    if (examples.length >= MAX_EXAMPLES) break
     const known = solve([...proof.given, proof.ways[index] as Formula]).kind
     if (known === 'impossible') continue
     const { found, instead } = example([...given, way], entry, proof.facts, sides, other)
@@ -246,7 +250,7 @@ function searchRules(
   return untold === undefined ? { examples } : { examples, untold }
 }
 
-const MOST_EXAMPLES = 8
+const MAX_EXAMPLES = 8
 
 function example(
   formulas: readonly Formula[],
@@ -258,7 +262,7 @@ function example(
 ): { readonly found?: Found; readonly instead?: string } {
   const avoided: Formula[] = []
   let instead: string | undefined
-  for (let tries = 0; tries < MOST_TRIES; tries++) {
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
     const solution = solve([...formulas, ...avoided])
     if (solution.kind !== 'possible') break
     const made = disguise(exampleOf(worldOf(solution.assignment), entry, facts))

@@ -19,9 +19,9 @@ export function placeName({ stage, where }: Pick<Point, 'stage' | 'where'>): str
 }
 
 /** `route a, route b and 3 more` */
-export function listed(names: readonly string[], most = 3): string {
+export function listed(names: readonly string[], max = 3): string {
   const unique = [...new Set(names)]
-  const shown = unique.slice(0, most).map((name) => `\`${name}\``)
+  const shown = unique.slice(0, max).map((name) => `\`${name}\``)
   const more = unique.length - shown.length
   return more > 0 ? `${shown.join(', ')} and ${more} more` : shown.join(', ')
 }

@@ -1,7 +1,7 @@
 import { renderOrigin } from '../../diagnostics/render.ts'
 import type { Model } from '../../model/model.ts'
 import type { Match } from '../../model/route.ts'
-import { toEnd } from '../../model/steps.ts'
+import { runToCompletion } from '../../model/steps.ts'
 import type { Where } from '../../reach/where.ts'
 import type { PlacedRule, RuleReader } from '../placed-rule.ts'
 import { type Point, pointsOf } from '../points.ts'
@@ -35,14 +35,14 @@ export interface ReasonedPoint {
 }
 
 /** More rules than this at one point are not compared with each other. */
-const MOST_RULES = 1_000
+const MAX_RULES = 1_000
 
 /**
  * Points that cannot be told apart by their rules are looked at once: a gateway's rules reach
  * thousands of routes, and mean the same at all of them.
  */
 export function survey(model: Model): Survey {
-  return toEnd(surveyStepwise(model))
+  return runToCompletion(surveyStepwise(model))
 }
 
 /** The same in small steps; `read`: of the rules that are of interest. */
@@ -56,7 +56,7 @@ export function* surveyStepwise(model: Model, read?: RuleReader): Generator<void
     if (point.rules.length === 0) continue
     const key = identify(point)
     if (points.has(key)) continue
-    const few = { ...point, rules: point.rules.slice(0, MOST_RULES) }
+    const few = { ...point, rules: point.rules.slice(0, MAX_RULES) }
     const isWhole = few.rules.length === point.rules.length
     points.set(key, new Reasoned(few, isWhole, reasoningOf))
     for (const placed of few.rules) {
@@ -97,7 +97,7 @@ class ReasonedRule extends Reasoned implements SurveyedPoint {
   }
 }
 
-const MOST_KEPT = 64
+const MAX_KEPT = 64
 
 /** The latest that were asked for: checks go through points in order. */
 function recentReasonings(): ReasoningOf {
@@ -108,7 +108,7 @@ function recentReasonings(): ReasoningOf {
     const made = new Reasoning(point)
     kept.set(point, made)
     const [oldest] = kept.keys()
-    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest)
+    if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest)
     return made
   }
 }

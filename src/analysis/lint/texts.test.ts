@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { toEnd } from '../../model/steps.ts'
+import { runToCompletion } from '../../model/steps.ts'
 import { loadText } from '../../sources/file/load.ts'
 import { certainErrors } from './certain.ts'
 import { lint } from './lint.ts'
@@ -128,7 +128,7 @@ describe('lint: what is fine is not told', () => {
 
 describe('errors that are found at little cost', () => {
   const certain = (written: Written) =>
-    toEnd(certainErrors(modelOf(written))).map(({ diagnostic: { code } }) => code)
+    runToCompletion(certainErrors(modelOf(written))).map(({ diagnostic: { code } }) => code)
   for (const [what, written, expected] of [
     ['a token that nothing verifies', { rules: ["allow: jwt.sub == 'a'"] }, ['AZ001']],
     ['one that is verified', { rules: ["allow: jwt.sub == 'a'"], more: TOKEN }, []],

@@ -63,7 +63,7 @@ export interface Contents {
 }
 
 /** With more there are too many ways to be so many. */
-const MOST_COUNTED = 7
+const MAX_COUNTED = 7
 
 /**
  * All attributes that some conditions read, as a tree: `jwt.realm.roles` is there only if
@@ -104,14 +104,14 @@ export class AttributeTree {
   }
 
   /** Whether no element can be two of those that are named, as large numbers may. */
-  isTold(attribute: Attribute): boolean {
+  isReported(attribute: Attribute): boolean {
     const { elements } = this.#node(attribute)
     return [...elements.values()].every((one) => !isNumber(one) || isModest(plainNumber(one)))
   }
 
   isCountable(attribute: Attribute): boolean {
     const { elements, members } = this.#node(attribute)
-    return Math.max(elements.size, members.length) <= MOST_COUNTED && this.isTold(attribute)
+    return Math.max(elements.size, members.length) <= MAX_COUNTED && this.isReported(attribute)
   }
 
   contents(attribute: Attribute, kind: 'list' | 'map'): Contents {
@@ -318,14 +318,14 @@ function valuesFor(node: Node): readonly Value[] {
   }
 }
 
-const MOST_HINTS = 8
+const MAX_HINTS = 8
 
 /** Lists and objects of a few sizes, with what is asked for and without. */
 function collections(hints: ReadonlySet<string>): readonly Value[] {
   const others = ['other', 'another', 'x']
   const lists = [
     ...others.map((_, index) => others.slice(0, index + 1)),
-    ...[...hints].slice(0, MOST_HINTS).flatMap((hint) => [[hint], [hint, 'other']]),
+    ...[...hints].slice(0, MAX_HINTS).flatMap((hint) => [[hint], [hint, 'other']]),
   ]
   const objects = lists.map((names) => Object.fromEntries(names.map((name) => [name, name])))
   return [[], {}, ...lists, ...objects]

@@ -33,7 +33,7 @@ export function isToldOfContents(
   leaf: ContentsLeaf,
 ): boolean {
   if (leaf.kind !== 'holds') return tree.isCountable(attribute)
-  return !isOfOthers(leaf) || tree.isTold(attribute)
+  return !isOfOthers(leaf) || tree.isReported(attribute)
 }
 
 function isOfOthers({ asked }: Extract<ContentsLeaf, { kind: 'holds' }>): boolean {
@@ -169,18 +169,18 @@ export class ContentsFormulas {
  */
 function countAxioms({ named, other, count }: Contents, kind: 'list' | 'map'): readonly Formula[] {
   const members = named.map(({ unknown }) => unknown)
-  const told = [...members, other]
+  const reported = [...members, other]
   const greatest = count.possibilities.length - 2
   return count.possibilities.flatMap((possibility, at) => {
     if (possibility.kind !== 'count') return []
     const { count: own } = possibility
     const isOther = literal(count, (index) => index !== at)
-    const tooMany = own === greatest ? [] : subsets(told, own + 1)
+    const tooMany = own === greatest ? [] : subsets(reported, own + 1)
     const axioms = tooMany.map((some) => any([isOther, ...some.map(isAbsent)]))
     if (own === 0) return axioms
     const enough =
       kind === 'list'
-        ? told.map(isThere)
+        ? reported.map(isThere)
         : [isThere(other), ...subsets(members, own).map((some) => all(some.map(isThere)))]
     return [...axioms, any([isOther, ...enough])]
   })

@@ -163,7 +163,7 @@ interface Named {
 }
 
 /** With more, a list that fits into a token may take more than an evaluation may cost. */
-const MOST_COMPARISONS = 2
+const MAX_COMPARISONS = 2
 
 /** The constants that an element is compared with. No such comparison is an error. */
 function namedBy(body: Term, element: LocalTerm): Named | undefined {
@@ -179,7 +179,7 @@ function namedBy(body: Term, element: LocalTerm): Named | undefined {
       const isOneOf = body.kind === 'or'
       if (left?.isOneOf !== isOneOf || right?.isOneOf !== isOneOf) return undefined
       const comparisons = left.comparisons + right.comparisons
-      if (comparisons > MOST_COMPARISONS) return undefined
+      if (comparisons > MAX_COMPARISONS) return undefined
       return { values: [...left.values, ...right.values], isOneOf, comparisons }
     }
     case 'equal': {

@@ -23,18 +23,18 @@ export interface PatternMachine {
 
 /** So small that no text of a request is too long for it. */
 const LARGEST = 64
-const MOST_CHARACTERS = 60
+const MAX_CHARACTERS = 60
 const MATCHED = 'matched'
 
 const MACHINES = new Map<string, PatternMachine | undefined>()
-const MOST_REMEMBERED = 256
+const MAX_REMEMBERED = 256
 
 /** Undefined where it is no regular expression, or too large to be looked into. */
 export function patternMachine(pattern: string): PatternMachine | undefined {
   if (MACHINES.has(pattern)) return MACHINES.get(pattern)
   const program = compileProgram(pattern)
   const made = program === undefined || program.op.length > LARGEST ? undefined : machineOf(program)
-  if (MACHINES.size >= MOST_REMEMBERED) MACHINES.clear()
+  if (MACHINES.size >= MAX_REMEMBERED) MACHINES.clear()
   MACHINES.set(pattern, made)
   return made
 }
@@ -133,7 +133,7 @@ function charactersOf({ sets }: Program): readonly string[] | undefined {
         if (code >= 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff)) codes.add(code)
       }
     }
-    if (codes.size > MOST_CHARACTERS) return undefined
+    if (codes.size > MAX_CHARACTERS) return undefined
   }
   return [...codes].map((code) => String.fromCodePoint(code))
 }

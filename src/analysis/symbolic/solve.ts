@@ -11,13 +11,13 @@ export type Solution =
   | { readonly kind: 'untold' }
 
 /** What one question may cost, in looks at parts of formulas. */
-const MOST_LOOKS = 400_000
+const MAX_LOOKS = 400_000
 
 /**
  * Can all of these hold at once? A search over finite sets of possibilities: what follows is
  * followed first, then the alternative with the fewest ways is tried way by way.
  */
-export function solve(formulas: readonly Formula[], looks = MOST_LOOKS): Solution {
+export function solve(formulas: readonly Formula[], looks = MAX_LOOKS): Solution {
   const budget = { left: looks }
   const state = new State()
   for (const formula of formulas) mention(formula, state)

@@ -198,7 +198,7 @@ export class Space {
     if (leaf.kind === 'opaque') return this.#opaque(term, leaf.attributes, outcomes, condition)
     const attribute = renamed(leaf.attribute, condition.names)
     const unknown = this.#tree.unknown(attribute)
-    if (!this.#isTold(leaf, attribute)) {
+    if (!this.#isReported(leaf, attribute)) {
       this.#isExact = false
       return this.#opaque(term, [leaf.attribute], outcomes, condition)
     }
@@ -229,7 +229,7 @@ export class Space {
   }
 
   /** Whether there is a possibility for each class of values that the leaf tells apart. */
-  #isTold(leaf: Exclude<Leaf, { kind: 'opaque' }>, attribute: Attribute): boolean {
+  #isReported(leaf: Exclude<Leaf, { kind: 'opaque' }>, attribute: Attribute): boolean {
     if (BY_WHOLE_TEXT.has(leaf.form) && !this.#tree.isWhole(attribute)) return false
     return leaf.kind === 'plain' || isToldOfContents(this.#tree, attribute, leaf)
   }

@@ -3,9 +3,9 @@ import type { TextDomain } from './text-domains.ts'
 import type { TextQuestions } from './texts.ts'
 
 /** What may be looked at before it is said that it is too much. */
-const MOST_STATES = 3_000
+const MAX_STATES = 3_000
 /** Questions that each step has to follow. */
-const MOST_FOLLOWED = 60
+const MAX_FOLLOWED = 60
 
 interface State {
   readonly domain: string
@@ -33,7 +33,7 @@ export function exploreTexts(
 ): readonly string[] | undefined {
   const { equal, prefixes, suffixes, infixes } = questions
   const machines = [...questions.patterns].map((one) => patternMachine(one) as PatternMachine)
-  if (machines.length + suffixes.size + infixes.size > MOST_FOLLOWED) return undefined
+  if (machines.length + suffixes.size + infixes.size > MAX_FOLLOWED) return undefined
   const begun = beginningsOf([...equal, ...prefixes])
   const parts = [...suffixes, ...infixes]
   const tails = beginningsOf(parts)
@@ -81,7 +81,7 @@ export function exploreTexts(
         if (after === undefined) continue
         const key = keyOf(after)
         if (seen.has(key)) continue
-        if (seen.size >= MOST_STATES) return undefined
+        if (seen.size >= MAX_STATES) return undefined
         seen.add(key)
         following.push([text + character, after])
       }

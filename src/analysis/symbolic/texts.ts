@@ -36,7 +36,7 @@ export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
   if (suffixes.size + infixes.size + patterns.size === 0 && counted < 0)
     return { values: [...found], isWhole: true }
   const parts = [...suffixes, ...infixes, ...[...patterns].map(sampleOf)]
-  addLikely(found, questions, domain, parts.slice(0, MOST_JOINED))
+  addLikely(found, questions, domain, parts.slice(0, MAX_JOINED))
   const signature = signatureOf(questions)
   const seen = new Set([...found].map(signature))
   const rest = exploreTexts(questions, domain)
@@ -48,7 +48,7 @@ export function textsFor(questions: TextQuestions, domain: TextDomain): Texts {
   return { values: [...found], isWhole: rest !== undefined }
 }
 
-const MOST_JOINED = 20
+const MAX_JOINED = 20
 
 function byBeginning({ equal, prefixes }: TextQuestions, domain: TextDomain): Set<string> {
   const found = new Set<string>()
@@ -75,7 +75,7 @@ function byBeginning({ equal, prefixes }: TextQuestions, domain: TextDomain): Se
   return found
 }
 
-const MOST_WALKED = 2_000
+const MAX_WALKED = 2_000
 
 /**
  * A text that has the prefix and no longer one, and is not asked for by itself; undefined where
@@ -102,7 +102,7 @@ function continuation(
   for (let walked = 0; queue.length > 0; ) {
     const next: (readonly [string, string])[] = []
     for (const [text, state] of queue) {
-      if (++walked > MOST_WALKED) return madeUp(begin, isOwn)
+      if (++walked > MAX_WALKED) return madeUp(begin, isOwn)
       if (domain.accepts(state) && isOwn(text)) return text
       // Behind all that is asked for, only the state of the domain matters.
       const key = `${state} ${asked.some((one) => one.startsWith(text)) ? text : ''}`
@@ -134,7 +134,7 @@ function addLikely(
   parts: Iterable<string>,
 ): void {
   const add = (text: string) => void (isInDomain(text, domain) && found.add(text))
-  const begins = [...prefixes].slice(0, MOST_JOINED)
+  const begins = [...prefixes].slice(0, MAX_JOINED)
   for (const part of parts) {
     add(part)
     for (const sample of domain.samples) {

@@ -4,7 +4,7 @@ import { children, type Term } from './term.ts'
 const UNKNOWN_LENGTH = 256
 
 /** More turns than this are refused when the expression is loaded. */
-export const MOST_COST = 4_000_000
+export const MAX_COST = 4_000_000
 
 /**
  * About how many steps the expression takes at worst: loops multiply. An estimate to refuse what

@@ -1,8 +1,8 @@
 import type { Comprehension, Macro } from '../syntax/ast.ts'
 import type { Checker } from './check.ts'
-import { isDeclared } from './known.ts'
 import { rangeTypes } from './shapes.ts'
 import type { LocalTerm, Term } from './term.ts'
+import { isDeclared } from './trusted-types.ts'
 import * as T from './types.ts'
 
 const TESTS = new Set<Macro>(['all', 'exists', 'existsOne', 'filter'])

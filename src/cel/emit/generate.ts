@@ -47,7 +47,7 @@ interface Template {
  * beyond that expressions run as closures.
  */
 const templates = new Map<string, Template>()
-const MOST_TEMPLATES = 2_000
+const MAX_TEMPLATES = 2_000
 const RECENT = 10_000
 let made = 0
 
@@ -107,9 +107,9 @@ function newTemplate(text: string): Template | undefined {
 }
 
 function hasRoom(): boolean {
-  if (templates.size < MOST_TEMPLATES) return true
+  if (templates.size < MAX_TEMPLATES) return true
   for (const [text, { usedAt }] of templates) if (made - usedAt > RECENT) templates.delete(text)
-  return templates.size < MOST_TEMPLATES
+  return templates.size < MAX_TEMPLATES
 }
 
 let allowed: boolean | undefined

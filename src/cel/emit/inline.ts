@@ -1,5 +1,5 @@
-import { isKnown } from '../check/known.ts'
 import type { Term } from '../check/term.ts'
+import { isKnown } from '../check/trusted-types.ts'
 import type { Value } from '../values/value.ts'
 
 const OBJECT_NAMES = inheritedNames(Object)

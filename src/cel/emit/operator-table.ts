@@ -1,5 +1,5 @@
-import { isKnown } from '../check/known.ts'
 import type { CallTerm } from '../check/term.ts'
+import { isKnown } from '../check/trusted-types.ts'
 
 /** Operators for operands of unknown types: names in ./runtime.ts. */
 const OPERATORS = new Map([

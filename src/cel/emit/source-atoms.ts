@@ -1,5 +1,5 @@
-import { isDeclared, isKnown } from '../check/known.ts'
 import type { CallTerm, EqualTerm, FieldTerm, IndexTerm, MemberTerm, Term } from '../check/term.ts'
+import { isDeclared, isKnown } from '../check/trusted-types.ts'
 import { Cidr } from '../values/cidr.ts'
 import { isIdentity, isJson, isProperty, memberSet } from './inline.ts'
 import { comparisonOf, operatorOf } from './operator-table.ts'

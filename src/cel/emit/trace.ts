@@ -1,5 +1,5 @@
-import { isKnown } from '../check/known.ts'
 import type { LoopTerm, OptMapTerm, Term } from '../check/term.ts'
+import { isKnown } from '../check/trusted-types.ts'
 import { isPlainObject } from '../values/kind.ts'
 import { CelMap } from '../values/map.ts'
 import { Optional } from '../values/optional.ts'

@@ -9,7 +9,7 @@ import type { Explainer } from './explain.ts'
 import { answer, broken, type Explanation, failed, OVER_BOUND } from './explanation.ts'
 
 /** Elements beyond these are evaluated, but not kept. */
-const MOST_KEPT = 20
+const MAX_KEPT = 20
 
 /** A macro: its body explained for each element. */
 export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explanation): Explanation {
@@ -20,13 +20,13 @@ export function explainLoop(explainer: Explainer, term: LoopTerm, range: Explana
   const cost = turnCost(term)
   for (let i = 0; i < elements.length; i++) {
     const isDecided = outcome.isDecided
-    if (isDecided && i >= MOST_KEPT) break
+    if (isDecided && i >= MAX_KEPT) break
     if (!isDecided && (fuel.left -= cost) < 0) return broken(term, OVER_BOUND, kept)
     setVariables(explainer, term, range.value as Value, elements, i)
     const parts = isDecided
       ? [explainer.aside(() => explainer.explain(term.body))]
       : turn(explainer, term)
-    if (i < MOST_KEPT) {
+    if (i < MAX_KEPT) {
       const element = `${term.first.name} = ${show(explainer.frame[term.first.slot] as Value)}`
       for (const part of parts) kept.push({ ...part, element })
     }

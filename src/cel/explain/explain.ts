@@ -1,6 +1,6 @@
-import { isKnown } from '../check/known.ts'
 import { pathOf } from '../check/path.ts'
 import type { CallTerm, CoalesceTerm, LoopTerm, Term } from '../check/term.ts'
+import { isKnown } from '../check/trusted-types.ts'
 import type { Variables } from '../emit/generate.ts'
 import * as runtime from '../emit/runtime.ts'
 import { dispatch } from '../library/dispatch.ts'
@@ -330,9 +330,9 @@ function hostField(value: Value, field: string): Maybe {
 
 /** Names that are there instead of the one that is missing; names only, never values. */
 function membersOf(value: Value): readonly string[] {
-  const most = 20
-  if (value instanceof CelMap) return [...value.keys()].slice(0, most).map(String)
-  if (value instanceof Struct) return [...value.fieldNames].slice(0, most)
+  const max = 20
+  if (value instanceof CelMap) return [...value.keys()].slice(0, max).map(String)
+  if (value instanceof Struct) return [...value.fieldNames].slice(0, max)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
-  return Object.keys(value).slice(0, most)
+  return Object.keys(value).slice(0, max)
 }

@@ -7,7 +7,7 @@ import type { Value } from '../values/value.ts'
 type Key = string | number | bigint | boolean | null
 
 /** Comparisons of one call: beyond, a list of lists or maps is too long. Some 50 ms. */
-const MOST_COMPARISONS = 1 << 20
+const MAX_COMPARISONS = 1 << 20
 
 /**
  * A set of values as `==` tells them apart. Numbers, strings and booleans are looked up; only
@@ -41,12 +41,12 @@ export class Elements {
 
   /** The answers of `has` are no longer to be trusted: there was too much to compare. */
   get exhausted(): boolean {
-    return this.#compared > MOST_COMPARISONS
+    return this.#compared > MAX_COMPARISONS
   }
 
   #isOneOf(value: Value, others: Iterable<Value>): boolean {
     for (const other of others) {
-      if (!afford(3) || ++this.#compared > MOST_COMPARISONS) return false
+      if (!afford(3) || ++this.#compared > MAX_COMPARISONS) return false
       if (equals(value, other)) return true
     }
     return false

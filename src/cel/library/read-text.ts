@@ -10,7 +10,7 @@ export function currentLedger(): Ledger {
 }
 
 /**
- * The text of octets, decoded once for all rules of a request. Octets that are no UTF-8 are read by
+ * The text of bytes, decoded once for all rules of a request. Bytes that are no UTF-8 are read by
  * others as something: no Deny rule is passed by them.
  */
 export function readText(bytes: Uint8Array): string | undefined {

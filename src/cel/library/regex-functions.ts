@@ -22,7 +22,7 @@ export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
     search(
       [STRING, STRING, INT],
       listOf(STRING),
-      (pattern, text, [most]) => textsOf(pattern, text, Number(most as Int), 0),
+      (pattern, text, [max]) => textsOf(pattern, text, Number(max as Int), 0),
       method,
     ),
   ),
@@ -39,7 +39,7 @@ export const REGEX_FUNCTIONS = defineLibrary('regexFunctions', [
     search(
       [STRING, STRING, STRING, INT],
       STRING,
-      (pattern, text, [by, most]) => replace(pattern, text, by as string, Number(most as Int)),
+      (pattern, text, [by, max]) => replace(pattern, text, by as string, Number(max as Int)),
       global,
     ),
   ),
@@ -94,10 +94,10 @@ function tooManyGroups(): undefined {
 function textsOf(
   pattern: Pattern,
   text: string,
-  most: number,
+  max: number,
   group: number,
 ): readonly string[] | undefined {
-  return allOf(pattern, text, most)?.map((found) => groupOf(found, text, group))
+  return allOf(pattern, text, max)?.map((found) => groupOf(found, text, group))
 }
 
 /** In the replacement `\1` stands for a group and `\\` for a backslash. */
@@ -105,7 +105,7 @@ function replace(
   pattern: Pattern,
   text: string,
   replacement: string,
-  most: number,
+  max: number,
 ): string | undefined {
   const parts = replacement.match(/\\[\s\S]?|[^\\]+/g) ?? []
   for (const part of parts) {
@@ -113,7 +113,7 @@ function replace(
     if (!/^\\[0-9]$/.test(part)) return fail('invalid replacement', replacement)
     if (Number(part[1]) > pattern.groups) return fail('the replacement names no group', part)
   }
-  const all = allOf(pattern, text, most)
+  const all = allOf(pattern, text, max)
   if (all === undefined) return undefined
   let result = ''
   let from = 0
@@ -132,10 +132,10 @@ function replace(
 }
 
 /** As Go finds them: none overlaps, and an empty one does not follow right after another. */
-function allOf(pattern: Pattern, text: string, most: number): readonly Captures[] | undefined {
+function allOf(pattern: Pattern, text: string, max: number): readonly Captures[] | undefined {
   const all: Captures[] = []
   let last = -1
-  for (let from = 0; from <= text.length && all.length !== most; ) {
+  for (let from = 0; from <= text.length && all.length !== max; ) {
     const found = pattern.find(text, from)
     if (found === undefined) return undefined
     if (found === null) break

@@ -19,9 +19,9 @@ const LONGEST_CONSTANT = 10_000
 const LONGEST_DYNAMIC = 1_000
 /** What one text may cost to be taken apart, whoever counts, in instructions looked at. */
 const LARGEST_WORK = 1 << 22
-const MOST_REMEMBERED = 64
+const MAX_REMEMBERED = 64
 /** A pattern that is not a constant may come from a client: no more than 5 ms for its classes. */
-const MOST_DYNAMIC_CODE_POINTS = 20_000
+const MAX_DYNAMIC_CODE_POINTS = 20_000
 
 /** For a pattern known when the expression is compiled. */
 export function compilePattern(pattern: string): Pattern | undefined {
@@ -38,12 +38,12 @@ export function dynamicPattern(pattern: string): Pattern | undefined {
   charge(100 + 4 * pattern.length)
   let known = remembered.get(pattern)
   if (known === undefined) {
-    known = readPattern(pattern, MOST_DYNAMIC_CODE_POINTS) ?? { invalid: failure.detail }
+    known = readPattern(pattern, MAX_DYNAMIC_CODE_POINTS) ?? { invalid: failure.detail }
   } else {
     remembered.delete(pattern)
   }
   remembered.set(pattern, known)
-  if (remembered.size > MOST_REMEMBERED) {
+  if (remembered.size > MAX_REMEMBERED) {
     remembered.delete(remembered.keys().next().value as string)
   }
   return 'invalid' in known ? fail('invalid regular expression', known.invalid) : known
@@ -53,7 +53,7 @@ function tooLong(): undefined {
   return fail('invalid regular expression', 'expression too long')
 }
 
-function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefined {
+function readPattern(pattern: string, maxCodePoints?: number): Pattern | undefined {
   const literal = compileLiteral(pattern)
   if (literal !== undefined) {
     const program = compileProgram(pattern)
@@ -64,7 +64,7 @@ function readPattern(pattern: string, mostCodePoints?: number): Pattern | undefi
     }
     return { matches, find, groups: 0, names: new Map() }
   }
-  const program = compileProgram(pattern, mostCodePoints)
+  const program = compileProgram(pattern, maxCodePoints)
   if (program === undefined) return undefined
   const matches = automatonTest(program)
   const find = (text: string, from = 0) => findFirst(program, matches, text, from)

@@ -41,17 +41,17 @@ export interface Program {
 /** What a thread may cost per character is bounded by this: [a-z]{1,1000} fits, squared not. */
 export const LARGEST_PROGRAM = 4_000
 /** Enough for one case-insensitive range over all scripts, which takes 30 ms. */
-const MOST_CODE_POINTS = 150_000
+const MAX_CODE_POINTS = 150_000
 
 type Instruction = ReturnType<RE2JS['re2']>['prog']['inst'][number]
 
 /** Undefined, with the reason in `fail`, where the pattern is wrong or too large. */
 export function compileProgram(
   pattern: string,
-  mostCodePoints = MOST_CODE_POINTS,
+  maxCodePoints = MAX_CODE_POINTS,
 ): Program | undefined {
   const size = regexSize(pattern)
-  if (size.instructions > LARGEST_PROGRAM || size.codePoints > mostCodePoints) return tooLarge()
+  if (size.instructions > LARGEST_PROGRAM || size.codePoints > maxCodePoints) return tooLarge()
   try {
     const engine = RE2JS.compile(pattern).re2()
     const { inst, start } = engine.prog

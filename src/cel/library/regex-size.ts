@@ -68,9 +68,9 @@ export function regexSize(pattern: string): RegexSize {
       const repeat = match(REPEAT, pattern, at)
       if (repeat === null) atom(1, at + 1)
       else {
-        const least = Number(repeat[1])
-        const most = Math.max(least, Number(repeat[3] || least), 1)
-        grow((group.atom + 1) * most + 2, at + repeat[0].length)
+        const min = Number(repeat[1])
+        const max = Math.max(min, Number(repeat[3] || min), 1)
+        grow((group.atom + 1) * max + 2, at + repeat[0].length)
       }
     } else {
       // What stands on a side of | may be nothing, which is an instruction too.

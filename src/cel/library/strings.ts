@@ -164,9 +164,9 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
   charge(text.length >> 4)
-  const most = affordable(LARGEST_LIST, UNITS_PER_PART)
-  const parts = separator === '' ? characters(text, most) : splitText(text, separator, most + 1)
-  if (parts === undefined || parts.length > most) return overBound('list too long')
+  const max = affordable(LARGEST_LIST, UNITS_PER_PART)
+  const parts = separator === '' ? characters(text, max) : splitText(text, separator, max + 1)
+  if (parts === undefined || parts.length > max) return overBound('list too long')
   charge(UNITS_PER_PART * parts.length)
   if (limit < 0 || parts.length <= limit) return parts
   const rest = parts.splice(Number(limit) - 1)
@@ -174,8 +174,8 @@ function split(text: string, separator: string, limit: Int): readonly string[] |
   return parts
 }
 
-function characters(text: string, most: number): string[] | undefined {
-  return codePointLength(text) > most ? undefined : [...text]
+function characters(text: string, max: number): string[] | undefined {
+  return codePointLength(text) > max ? undefined : [...text]
 }
 
 /** Of a text that is split. */

@@ -4,7 +4,7 @@ import type { Cidr } from '../values/cidr.ts'
 import type { Value } from '../values/value.ts'
 import { isTested, testAtom } from './atom-tests.ts'
 import { type Atom, atomOf, conjunction, operands, type Subject } from './atoms.ts'
-import { FlatEqualLookup, FlatPrefixLookup, MOST_LENGTHS } from './flat-lookups.ts'
+import { FlatEqualLookup, FlatPrefixLookup, MAX_LENGTHS } from './flat-lookups.ts'
 import { type FlatBucket, FlatTable, LONGEST_TEXT } from './flat-table.ts'
 import {
   type Bucket,
@@ -245,7 +245,7 @@ function flatLookup(
     if (typeof key !== 'string' || key.length > LONGEST_TEXT) return undefined
     lengths.add(key.length)
   }
-  if (kind === 'prefix' && lengths.size > MOST_LENGTHS) return undefined
+  if (kind === 'prefix' && lengths.size > MAX_LENGTHS) return undefined
   const test =
     shared === undefined ? undefined : { kind: shared.columns.kind, read: shared.columns.read }
   const table = new FlatTable(flatBuckets(byKey, shared, emit), test)

@@ -25,7 +25,7 @@ export class FlatEqualLookup implements Matcher {
 }
 
 /** Rules use few lengths of prefixes; with more of them a radix tree is better. */
-export const MOST_LENGTHS = 24
+export const MAX_LENGTHS = 24
 
 /** `path.startsWith('a')`: each length that a prefix has, looked up on one way through the text. */
 export class FlatPrefixLookup implements Matcher {

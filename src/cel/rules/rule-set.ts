@@ -74,7 +74,7 @@ export function compileRules(rules: Iterable<Rule>, options: RuleSetOptions = {}
     const emit = emitter(all, action, options.flatFrom ?? MANY)
     return matcher(all, action, options.index === false ? undefined : own, emit, counts)
   }
-  const required = requires === undefined ? NOTHING : [...requires.values()]
+  const required = requires === undefined ? NO_REQUIREMENTS : [...requires.values()]
   return new CompiledRules(counts, match('Deny'), required, match('Allow'))
 }
 
@@ -90,7 +90,7 @@ export function compileRule(rule: Rule): RuleSet {
 
 const alone = new WeakMap<Expression, Partial<Record<Action, RuleSet>>>()
 
-const NOTHING: readonly Requirement[] = []
+const NO_REQUIREMENTS: readonly Requirement[] = []
 
 interface Requirement {
   readonly rule: number

@@ -1,6 +1,6 @@
 import type { Value } from '../values/value.ts'
-import { characterHint } from './habits.ts'
 import { readNumber } from './number-literal.ts'
+import { characterHint } from './other-language-hints.ts'
 import { readText } from './text-literal.ts'
 
 /** Punctuation is its own kind (`'&&'`); the others carry their text or value. */

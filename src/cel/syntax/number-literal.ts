@@ -5,7 +5,7 @@ import type { Problem } from './lexer.ts'
 const NUMBER = /0x([0-9a-fA-F]+)([uU]?)|(\d*\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)|(\d+)([uU]?)/y
 
 /** 2^63 is no int, but `-9223372036854775808` is: the parser negates this one itself. */
-export const LEAST_INT_MAGNITUDE = 2n ** 63n
+export const MIN_INT_MAGNITUDE = 2n ** 63n
 
 /** Reads `12`, `0x1f`, `3u`, `.5`, `6.02e23`; the sign is the parser's. */
 export function readNumber(text: string, at: number): { value: Value; end: number } | Problem {
@@ -39,5 +39,5 @@ function integer(digits: string, unsigned: boolean): Value | undefined {
   if (!unsigned && digits.length < 16 && !digits.startsWith('0x')) return Number(digits)
   const value = BigInt(digits)
   if (unsigned) return uint(value)
-  return value === LEAST_INT_MAGNITUDE ? value : int(value)
+  return value === MIN_INT_MAGNITUDE ? value : int(value)
 }

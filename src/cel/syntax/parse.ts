@@ -1,9 +1,9 @@
 import type { Expr, ListElement, MapEntry } from './ast.ts'
 import { balance, isSignable, negated, PRECEDENCE, qualifiedName, RESERVED } from './grammar.ts'
-import { reservedHint, tokenHint } from './habits.ts'
 import { Lexer, type Problem, type TokenKind } from './lexer.ts'
 import { expandMacro } from './macros.ts'
-import { LEAST_INT_MAGNITUDE } from './number-literal.ts'
+import { MIN_INT_MAGNITUDE } from './number-literal.ts'
+import { reservedHint, tokenHint } from './other-language-hints.ts'
 
 export interface Limits {
   /** UTF-16 code units of text. */
@@ -83,12 +83,12 @@ class Parser {
     }
   }
 
-  #binary(least: number): Expr {
+  #binary(min: number): Expr {
     let left = this.#unary()
     for (;;) {
       const operator = this.#lexer.kind
       const precedence = PRECEDENCE.get(operator)
-      if (precedence === undefined || precedence < least) return left
+      if (precedence === undefined || precedence < min) return left
       if (precedence <= 2) {
         left = this.#logic(left, operator as '&&' | '||', precedence)
         continue
@@ -218,7 +218,7 @@ class Parser {
 
   #literal(start: number): Expr {
     const { value } = this.#lexer
-    if (value === LEAST_INT_MAGNITUDE) {
+    if (value === MIN_INT_MAGNITUDE) {
       this.#lexer.fail('this number does not fit in 64 bits', start, this.#lexer.end)
     }
     this.#lexer.next()

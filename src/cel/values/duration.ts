@@ -43,10 +43,10 @@ export class Duration {
 }
 
 // Int64's limits, as seconds rounded down and nanoseconds.
-const MOST_SECONDS = 9_223_372_036
-const MOST_NANOS = 854_775_807
-const LEAST_SECONDS = -9_223_372_037
-const LEAST_NANOS = 145_224_192
+const MAX_SECONDS = 9_223_372_036
+const MAX_NANOS = 854_775_807
+const MIN_SECONDS = -9_223_372_037
+const MIN_NANOS = 145_224_192
 
 /** Parts of any sign, |nanos| up to some 2^53; an error beyond the range. */
 export function durationOf(seconds: number, nanos: number): Duration | undefined {
@@ -54,10 +54,10 @@ export function durationOf(seconds: number, nanos: number): Duration | undefined
   const whole = seconds + carry
   const rest = nanos - carry * BILLION
   if (
-    whole > MOST_SECONDS ||
-    whole < LEAST_SECONDS ||
-    (whole === MOST_SECONDS && rest > MOST_NANOS) ||
-    (whole === LEAST_SECONDS && rest < LEAST_NANOS)
+    whole > MAX_SECONDS ||
+    whole < MIN_SECONDS ||
+    (whole === MAX_SECONDS && rest > MAX_NANOS) ||
+    (whole === MIN_SECONDS && rest < MIN_NANOS)
   ) {
     return fail('duration out of range')
   }

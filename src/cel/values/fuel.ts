@@ -39,8 +39,8 @@ export function afford(units: number): boolean {
 }
 
 /** How many pieces of work can be paid for, where each costs so much. */
-export function affordable(most: number, units: number): number {
-  return fuel.counts ? Math.min(most, Math.max(0, Math.floor(fuel.left / units))) : most
+export function affordable(max: number, units: number): number {
+  return fuel.counts ? Math.min(max, Math.max(0, Math.floor(fuel.left / units))) : max
 }
 
 /** A metered expression begins: it has its budget, or what its request has left for all of them. */
@@ -102,7 +102,7 @@ export function overBound(reason: string, detail?: unknown): undefined {
 
 /**
  * What a client sent is not read here, though others may read it: JSON that names a member twice,
- * octets that are no UTF-8. A Deny rule must not be passed by what it cannot read, so this too is
+ * bytes that are no UTF-8. A Deny rule must not be passed by what it cannot read, so this too is
  * the end of the budget.
  */
 export function unreadable(reason: string, detail?: unknown): undefined {

@@ -29,13 +29,13 @@ describe('parseIp', () => {
   for (const [why, text] of [
     ['empty', ''],
     ['a number', '1'],
-    ['three octets', '10.0.0'],
-    ['five octets', '10.0.0.0.1'],
+    ['three bytes', '10.0.0'],
+    ['five bytes', '10.0.0.0.1'],
     ['a leading zero', '010.0.0.1'],
     ['a double zero', '10.00.0.1'],
-    ['an octet of 256', '10.0.0.256'],
-    ['a hexadecimal octet', '0x7f.0.0.1'],
-    ['an empty octet', '10..0.1'],
+    ['a byte of 256', '10.0.0.256'],
+    ['a hexadecimal byte', '0x7f.0.0.1'],
+    ['an empty byte', '10..0.1'],
     ['a dot in front', '.10.0.0.1'],
     ['a dot behind', '10.0.0.1.'],
     ['a space', ' 10.0.0.1'],
@@ -189,12 +189,12 @@ function plainGroups(text: string, part: number, parts: readonly string[]): read
 }
 
 function plainV4(text: string): string | undefined {
-  const octets = text.split('.')
-  if (octets.length !== 4) return undefined
-  if (!octets.every((octet) => /^(0|[1-9][0-9]{0,2})$/.test(octet) && Number(octet) < 256)) {
+  const bytes = text.split('.')
+  if (bytes.length !== 4) return undefined
+  if (!bytes.every((byte) => /^(0|[1-9][0-9]{0,2})$/.test(byte) && Number(byte) < 256)) {
     return undefined
   }
-  return octets.map((octet) => Number(octet).toString(16).padStart(2, '0')).join('')
+  return bytes.map((byte) => Number(byte).toString(16).padStart(2, '0')).join('')
 }
 
 function bits(ip: Ip): string {
@@ -214,7 +214,7 @@ const GROUP = fc.oneof(
   fc.nat(65535).map((group) => group.toString(16)),
   fc.constantFrom('0', '0', '0000', 'ffff', 'FFFF', '12345', '', 'g'),
 )
-const V4 = fc.array(OCTET, { minLength: 3, maxLength: 5 }).map((octets) => octets.join('.'))
+const V4 = fc.array(OCTET, { minLength: 3, maxLength: 5 }).map((bytes) => bytes.join('.'))
 const V6 = fc
   .tuple(
     fc.array(GROUP, { maxLength: 8 }),
@@ -234,7 +234,7 @@ const WORD = fc
   .map((word) => (typeof word === 'string' ? word : word.toString(16).padStart(8, '0')))
 const IPS = fc
   .oneof(
-    fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }).map((octets) => octets.join('.')),
+    fc.array(fc.nat(255), { minLength: 4, maxLength: 4 }).map((bytes) => bytes.join('.')),
     fc
       .array(WORD, { minLength: 4, maxLength: 4 })
       .map((words) => (words.join('').match(/.{4}/g) as string[]).join(':')),

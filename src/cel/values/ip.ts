@@ -94,23 +94,23 @@ function parseAny(text: string): Ip | undefined {
 /** The dotted quad from `from` to the end as an unsigned word; -1 where it is none. */
 function parseV4(text: string, from: number): number {
   let word = 0
-  let octet = -1
+  let byte = -1
   let dots = 0
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if (code === DOT) {
-      if (octet === -1 || ++dots > 3) return -1
-      word = word * 256 + octet
-      octet = -1
+      if (byte === -1 || ++dots > 3) return -1
+      word = word * 256 + byte
+      byte = -1
     } else {
       const digit = code - 48
       // A leading zero reads as octal elsewhere: 010.0.0.1 is two addresses, hence none.
-      if (digit < 0 || digit > 9 || octet === 0) return -1
-      octet = octet === -1 ? digit : octet * 10 + digit
-      if (octet > 255) return -1
+      if (digit < 0 || digit > 9 || byte === 0) return -1
+      byte = byte === -1 ? digit : byte * 10 + digit
+      if (byte > 255) return -1
     }
   }
-  return dots === 3 && octet !== -1 ? word * 256 + octet : -1
+  return dots === 3 && byte !== -1 ? word * 256 + byte : -1
 }
 
 function parseV6(text: string): Ip | undefined {

@@ -97,7 +97,7 @@ class Survey {
   mayHoldHalfPairs = false
   cost = 0
   readonly #text: string
-  readonly #most: number
+  readonly #max: number
   #values = 0
   #strings = 0
   #escapes = 0
@@ -106,9 +106,9 @@ class Survey {
   #wide = 0
   #slash = -1
 
-  constructor(text: string, most: number) {
+  constructor(text: string, max: number) {
     this.#text = text
-    this.#most = most
+    this.#max = max
   }
 
   /** Is it left to ./json-plain.ts? */
@@ -122,7 +122,7 @@ class Survey {
     if (problem !== undefined) return problem
     if (this.isPlain) this.#add(PLAIN)
     if (this.mayHoldHalfPairs) this.#add(PAIRED)
-    return this.cost > this.#most ? 'costly' : undefined
+    return this.cost > this.#max ? 'costly' : undefined
   }
 
   #add(price: Record<keyof typeof PLAIN, number>): void {
@@ -133,7 +133,7 @@ class Survey {
 
   #scan(): 'deep' | 'costly' | undefined {
     const text = this.#text
-    const most = Math.min(this.#most, MOST_COST)
+    const max = Math.min(this.#max, MAX_COST)
     let cost = text.length >> 4
     let depth = 0
     /** Of the last string. */
@@ -146,7 +146,7 @@ class Survey {
           cost += COST.string
           this.#strings++
           escapes = this.#escapes
-          at = this.#endOfString(at + 1, (most - cost) / COST.escape)
+          at = this.#endOfString(at + 1, (max - cost) / COST.escape)
           escapes = this.#escapes - escapes
           cost += COST.escape * escapes
           break
@@ -177,7 +177,7 @@ class Survey {
             at = last
           }
       }
-      if (cost > most) return this.#end(cost, 'costly')
+      if (cost > max) return this.#end(cost, 'costly')
     }
     return this.#end(cost, undefined)
   }
@@ -188,10 +188,10 @@ class Survey {
   }
 
   /** Where the string ends, or that of the text, where it has too many escapes. */
-  #endOfString(start: number, most: number): number {
+  #endOfString(start: number, max: number): number {
     const text = this.#text
     let end = text.indexOf('"', start)
-    let left = most
+    let left = max
     for (let slash = this.#slashFrom(start); slash < end; slash = this.#slashFrom(slash + 2)) {
       this.#escapes++
       if (--left < 0) return text.length
@@ -216,7 +216,7 @@ class Survey {
   /** The last letter of the number, but for its exponent; -1 where it is too long. */
   #number(start: number): number {
     const text = this.#text
-    const most = start + LONGEST_NUMBER
+    const max = start + LONGEST_NUMBER
     let hasDot = false
     let isZero = true
     let at = start
@@ -226,7 +226,7 @@ class Survey {
     for (; (code >= 48 && code <= 57) || code === 46; code = text.charCodeAt(++at)) {
       if (code === 46) hasDot = true
       else if (code !== 48) isZero = false
-      if (at === most) return -1
+      if (at === max) return -1
     }
     const hasExponent = (code | 32) === 101
     // 2^53 has 16 digits. What is or rounds to -0 is the int 0.
@@ -247,7 +247,7 @@ class Survey {
 }
 
 /** Sums stay small integers. */
-const MOST_COST = 2 ** 30
+const MAX_COST = 2 ** 30
 
 function isWellFormed(value: Value): boolean {
   if (typeof value === 'string') return value.isWellFormed()

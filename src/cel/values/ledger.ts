@@ -3,7 +3,7 @@ import type { Value } from './value.ts'
 /** Where the variables of a request have their ledger; plain variables have none. */
 export const LEDGER: unique symbol = Symbol('ledger')
 
-/** Octets of what a client sent that expressions read. */
+/** Bytes of what a client sent that expressions read. */
 export interface ReadingLimits {
   readonly body: number
   /** Of a JSON text. */
@@ -22,7 +22,7 @@ const READING_FUEL = 250_000
 const EXPLAINING_FUEL = 100_000
 
 /** Texts that are remembered: rules read one or two. */
-const MOST_DOCUMENTS = 16
+const MAX_DOCUMENTS = 16
 
 /** Units that are left for something. */
 export interface Allowance {
@@ -57,20 +57,20 @@ export class Ledger {
     this.reading = { left: READING_FUEL + Math.floor(Math.max(body, json) / 8) }
   }
 
-  /** The document of a text, or of octets; `read` is asked once for each. */
+  /** The document of a text, or of bytes; `read` is asked once for each. */
   document(source: string | Uint8Array, read: () => Document): Document {
     const known = this.#documents.get(source)
     if (known !== undefined) return known
     const document = read()
-    if (this.#documents.size < MOST_DOCUMENTS) this.#documents.set(source, document)
+    if (this.#documents.size < MAX_DOCUMENTS) this.#documents.set(source, document)
     return document
   }
 
-  /** The text of octets; undefined where they are no UTF-8. */
+  /** The text of bytes; undefined where they are no UTF-8. */
   text(bytes: Uint8Array, decode: (bytes: Uint8Array) => string | undefined): string | undefined {
     if (this.#texts.has(bytes)) return this.#texts.get(bytes)
     const text = decode(bytes)
-    if (this.#texts.size < MOST_DOCUMENTS) this.#texts.set(bytes, text)
+    if (this.#texts.size < MAX_DOCUMENTS) this.#texts.set(bytes, text)
     return text
   }
 

@@ -71,7 +71,7 @@ export const UNIT = 1_000_000_000n
 /** Nobody writes more; arithmetic on texts of any length would be too much work for one call. */
 const LONGEST = 256
 /** A little beyond what a double holds. */
-const MOST_DIGITS = 400
+const MAX_DIGITS = 400
 /** Kubernetes takes more than int64 holds in `Ei` for the largest int64. */
 const LARGEST_BINARY = (2n ** 63n - 1n) * UNIT
 
@@ -102,10 +102,10 @@ function decimalExponent(unit: string | undefined, exponent: string | undefined)
 function decimalSize(digits: bigint, scale: number): bigint | undefined {
   const shift = scale + 9
   if (digits === 0n) return 0n
-  if (shift > MOST_DIGITS) return undefined
+  if (shift > MAX_DIGITS) return undefined
   if (shift >= 0) return digits * 10n ** BigInt(shift)
   // No text is long enough to be more than one part then.
-  return shift < -MOST_DIGITS ? 1n : dividedUp(digits, 10n ** BigInt(-shift))
+  return shift < -MAX_DIGITS ? 1n : dividedUp(digits, 10n ** BigInt(-shift))
 }
 
 function binarySize(digits: bigint, unit: number, places: number): bigint {
@@ -124,17 +124,17 @@ function write(nanos: bigint, notation: Notation): string {
     return `${count}${BINARY_UNITS[power]}${power === 0 ? '' : 'i'}`
   }
   const isExponent = notation === 'exponent'
-  const most = isExponent ? Number.POSITIVE_INFINITY : DECIMAL_UNITS.length - 1
-  const { count, power } = reduced(nanos, 1000n, most)
+  const max = isExponent ? Number.POSITIVE_INFINITY : DECIMAL_UNITS.length - 1
+  const { count, power } = reduced(nanos, 1000n, max)
   if (!isExponent) return `${count}${DECIMAL_UNITS[power]}`
   return power === 3 ? `${count}` : `${count}e${3 * power - 9}`
 }
 
 /** Divided by the base as often as nothing remains. */
-function reduced(value: bigint, base: bigint, most: number): { count: bigint; power: number } {
+function reduced(value: bigint, base: bigint, max: number): { count: bigint; power: number } {
   let count = value
   let power = 0
-  while (power < most && count % base === 0n) {
+  while (power < max && count % base === 0n) {
     count /= base
     power++
   }

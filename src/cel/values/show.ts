@@ -15,7 +15,7 @@ import type { JsonObject, Value } from './value.ts'
 
 const LONGEST_TEXT = 80
 const LONGEST_BYTES = 32
-const MOST_MEMBERS = 8
+const MAX_MEMBERS = 8
 const DEEPEST = 3
 const LONGEST = 400
 
@@ -105,15 +105,15 @@ function renderBytes(bytes: Uint8Array): string {
 
 function renderList(list: readonly Value[], depth: number): string {
   if (list.length > 0 && depth === DEEPEST) return '[…]'
-  const shown = list.slice(0, MOST_MEMBERS).map((element) => render(element, depth + 1))
-  if (list.length > MOST_MEMBERS) shown.push('…')
+  const shown = list.slice(0, MAX_MEMBERS).map((element) => render(element, depth + 1))
+  if (list.length > MAX_MEMBERS) shown.push('…')
   return `[${shown.join(', ')}]`
 }
 
 function renderMap(map: JsonObject | CelMap, depth: number): string {
   const shown: string[] = []
   for (const key of map instanceof CelMap ? map.keys() : Object.keys(map)) {
-    if (depth === DEEPEST || shown.length === MOST_MEMBERS) {
+    if (depth === DEEPEST || shown.length === MAX_MEMBERS) {
       shown.push('…')
       break
     }

@@ -7,7 +7,7 @@ import { afford, charge } from './fuel.ts'
 
 /** Searches for less than this, or within it, are quick whatever the texts. */
 const SHORT_PART = 32
-const MOST_COMPARED = 1 << 20
+const MAX_COMPARED = 1 << 20
 /** Below, two texts are compared in no time. */
 const SHORT_TEXT = 256
 
@@ -64,23 +64,23 @@ export function findLastText(text: string, part: string, from: number): number {
 }
 
 /** `text.split(separator, most)` in linear time, for a separator that is not empty. */
-export function splitText(text: string, separator: string, most: number): string[] {
-  if (isQuick(text, separator)) return text.split(separator, most)
+export function splitText(text: string, separator: string, max: number): string[] {
+  if (isQuick(text, separator)) return text.split(separator, max)
   if (!afford(text.length + separator.length)) return []
   const parts: string[] = []
   let from = 0
   for (const at of places(text, separator, 0)) {
     if (at < from) continue
-    if (parts.length === most) return parts
+    if (parts.length === max) return parts
     parts.push(text.slice(from, at))
     from = at + separator.length
   }
-  if (parts.length < most) parts.push(text.slice(from))
+  if (parts.length < max) parts.push(text.slice(from))
   return parts
 }
 
 function isQuick(text: string, part: string): boolean {
-  return part.length < SHORT_PART || part.length * text.length <= MOST_COMPARED
+  return part.length < SHORT_PART || part.length * text.length <= MAX_COMPARED
 }
 
 /** All places where the part is, overlapping ones too: Knuth, Morris and Pratt's search. */

@@ -15,13 +15,13 @@ export function judge(expected: Expected, happened: Happened): readonly string[]
   const { seen } = happened
   if (seen.kind === 'unsent') return [`the request cannot be sent: ${seen.error}`]
   return [
-    ...judgeAnswer(expected, happened),
+    ...judgeResponse(expected, happened),
     ...judgeDecision(expected, happened),
     ...judgeUpstream(expected.upstream, happened.arrivals),
   ]
 }
 
-function* judgeAnswer(
+function* judgeResponse(
   { closed, status, headers, body }: Expected,
   { seen, decisions }: Happened,
 ): Generator<string> {

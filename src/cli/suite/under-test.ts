@@ -10,7 +10,7 @@ import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
 import type { Authority } from './certificate.ts'
 
-export interface Surroundings {
+export interface ClusterDeps {
   /** Of stand-ins, by the name of the backend. */
   readonly backends: ReadonlyMap<string, number>
   /** The key set that stands in for those of all issuers. */
@@ -31,7 +31,7 @@ export interface UnderTest {
  * The configuration as it can run anywhere: other ports, stand-ins for backends, keys and
  * certificates of the test run. Rules, routes and all else stay as they were written.
  */
-export async function putUnderTest(model: Model, around: Surroundings): Promise<UnderTest> {
+export async function putUnderTest(model: Model, around: ClusterDeps): Promise<UnderTest> {
   const written = model.gateways.flatMap(({ listeners }) =>
     listeners.flatMap(({ port }) => port ?? []),
   )
@@ -90,7 +90,7 @@ function settingsFor(settings: Settings): Settings {
     admin: off,
     stats: off,
     readiness: off,
-    drain: { least: 0, most: 1_000 },
+    drain: { min: 0, max: 1_000 },
     // A busy machine must not change what is decided.
     limits: { ...settings.limits, delay: 0 },
     decisions: { keep: 100, show: [], allowed: 1 },
@@ -110,7 +110,7 @@ const PROXY_HEADER: Attached = {
 /** Stand-ins speak plain HTTP/1.1, and are well. */
 const NOT_FOR_STAND_INS: ReadonlySet<string> = new Set(['backendTLS', 'healthCheck'])
 
-function changed(policy: Attached, { keySet }: Surroundings): readonly Attached[] {
+function changed(policy: Attached, { keySet }: ClusterDeps): readonly Attached[] {
   if (policy.state === 'invalid') return [policy]
   const { kind, value } = policy
   if (NOT_FOR_STAND_INS.has(kind)) return []

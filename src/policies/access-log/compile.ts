@@ -1,5 +1,5 @@
 import type { ValidPolicy } from '../../model/policy.ts'
-import type { Site } from '../define.ts'
+import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
 import type { AccessLog } from './schema.ts'
 
@@ -14,10 +14,10 @@ export interface AccessLogProgram extends LogExpressions {
 /** `hidden`: headers whose values are never written. */
 export function compileAccessLog(
   policy: ValidPolicy<AccessLog>,
-  site: Site,
+  context: CompileContext,
   hidden: readonly string[],
 ): AccessLogProgram {
   const { enabled, filter, sample, add, remove } = policy.value
-  const expressions = compileLogExpressions(policy, filter, [['add', add]], site, hidden)
+  const expressions = compileLogExpressions(policy, filter, [['add', add]], context, hidden)
   return { ...expressions, isOn: enabled, sample, removed: remove }
 }

@@ -4,7 +4,7 @@ import { freeze } from '../../model/freeze.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Challenge } from '../authenticator.ts'
 import type { CredentialLocation } from '../credential-location.ts'
-import type { Site } from '../define.ts'
+import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
 import type { ApiKey } from './schema.ts'
 
@@ -24,10 +24,10 @@ export function openApiKey(
   { location, keys }: Omit<ApiKey, 'mode'>,
   policy: ValidPolicy,
   field: string,
-  site: Site,
+  context: CompileContext,
 ): Authenticator {
-  const { date = Date.now } = site.world
-  const { find, remove, credential } = compileLocation(location, policy, field, site)
+  const { date = Date.now } = context.world
+  const { find, remove, credential } = compileLocation(location, policy, field, context)
   const known = new Map(keys.map((key) => [key.keyHash.slice(PREFIX.length), knownOf(key)]))
   return {
     method: 'api-key',

@@ -6,5 +6,5 @@ import { apiKey as schema } from './schema.ts'
 export const apiKey = definePolicy({
   kind: 'apiKey',
   schema,
-  compile: (policies, site) => compileAuthentication(policies, site, openApiKey),
+  compile: (policies, context) => compileAuthentication(policies, context, openApiKey),
 })

@@ -10,24 +10,28 @@ import {
   refuse,
   unauthorized,
 } from '../authenticator.ts'
-import type { Attachments, Part, Site } from '../define.ts'
+import type { Attachments, CompileContext, Part } from '../define.ts'
 import type { Authentication, MemberKind } from './schema.ts'
 
 export type Methods = Readonly<Record<MemberKind, Open<never>>>
 
 export function compileAnyOf(
   policies: Attachments<Authentication>,
-  site: Site,
+  context: CompileContext,
   methods: Methods,
 ): Part {
-  const steps = policies.map((policy) => compileOne(policy, site, methods))
+  const steps = policies.map((policy) => compileOne(policy, context, methods))
   return { step: (exchange) => runSteps(steps, exchange) }
 }
 
-function compileOne(policy: ValidPolicy<Authentication>, site: Site, methods: Methods): Step {
+function compileOne(
+  policy: ValidPolicy<Authentication>,
+  context: CompileContext,
+  methods: Methods,
+): Step {
   const { mode, anyOf } = policy.value
   const ways = anyOf.map(({ kind, value }, index) =>
-    methods[kind](value as never, policy, `anyOf[${index}].${kind}`, site),
+    methods[kind](value as never, policy, `anyOf[${index}].${kind}`, context),
   )
 
   const settle = (exchange: Exchange, bad: readonly Tried[]): Outcome => {
@@ -36,13 +40,13 @@ function compileOne(policy: ValidPolicy<Authentication>, site: Site, methods: Me
     const isForProxy = ways.every(({ challenge }) => challenge.isForProxy)
     const isBad = new Set(bad.map(({ way }) => way))
     const challenges = ways.map((way) => way.challenge[isBad.has(way) ? 'bad' : 'missing'])
-    const answer = unauthorized(challenges, isForProxy)
+    const response = unauthorized(challenges, isForProxy)
     if (first === undefined) {
-      return refuse(exchange, policy, (ways[0] as Authenticator).method, MISSING, answer)
+      return refuse(exchange, policy, (ways[0] as Authenticator).method, MISSING, response)
     }
     const detail = bad.map(({ way, why }) => `${way.method} ${why.fault}, ${why.detail}`).join('; ')
     const why = new BadCredential(first.why.fault, detail)
-    return refuse(exchange, policy, first.way.method, why, answer)
+    return refuse(exchange, policy, first.way.method, why, response)
   }
 
   /** One after the other: the first that is believed is enough, whatever else was sent. */

@@ -8,6 +8,6 @@ export function authenticationBy(methods: Methods, schema: z.ZodType): Policy {
   return definePolicy({
     kind: 'authentication',
     schema: schema as ReturnType<typeof authenticationOf>,
-    compile: (policies, site) => compileAnyOf(policies, site, methods),
+    compile: (policies, context) => compileAnyOf(policies, context, methods),
   })
 }

@@ -3,7 +3,7 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
 import { compileDecision } from '../authorization-decision.ts'
 import type { Authorization } from '../authorization-rules.ts'
-import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 
 const DENIED = reply(403, 'authorization')
 
@@ -13,8 +13,11 @@ function denied({ rule, cause }: Decision): Reply {
   return { ...DENIED, detail: `${by}${cause}` }
 }
 
-export function compileAuthorization(policies: Attachments<Authorization>, site: Site): Part {
-  const decider = compileDecision(policies, site)
+export function compileAuthorization(
+  policies: Attachments<Authorization>,
+  context: CompileContext,
+): Part {
+  const decider = compileDecision(policies, context)
   const step: Step = (exchange) => {
     const decision = decider.decide(variablesOf(exchange))
     if (decision === undefined) return undefined

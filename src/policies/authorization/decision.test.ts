@@ -12,9 +12,9 @@ import {
 } from '../../../test/program/models.ts'
 import {
   type Decision,
-  NO_SCRUTINY,
+  type DecisionSampler,
+  NO_SAMPLER,
   type RulePlace,
-  type Scrutiny,
 } from '../../exchange/decision.ts'
 import { compileProgram } from '../../program/compile.ts'
 
@@ -26,12 +26,12 @@ const at = (level: 'gateway' | 'route', policy: string, written: Written) =>
 async function decisions(
   rules: Rules,
   headers: Readonly<Record<string, string>> = {},
-  scrutiny: Scrutiny = NO_SCRUTINY,
+  sampler: DecisionSampler = NO_SAMPLER,
 ): Promise<readonly Decision[]> {
   const model = modelOf({
     routes: [{ policies: at('route', 'own', { authorization: { rules } }) }],
   })
-  const services = Object.assign(new TestServices(), { scrutiny })
+  const services = Object.assign(new TestServices(), { sampler })
   const program = compileProgram(model, undefined, services)
   return (await decide(program, { headers })).exchange.decisions
 }
@@ -61,10 +61,10 @@ describe('a denial is told', () => {
     ['fails', "int(request.headers['n']) > 1", 'error', undefined],
   ] as const) {
     it(`by the Require rule that ${what}`, async () => {
-      const told = await denial([{ require: expression }], { n: 'no number' })
-      assert.deepEqual([told.cause, told.failure?.variable], [cause, failure])
-      assert.deepEqual(told.rule?.expression, expression)
-      if (cause === 'error') assert.notEqual(told.failure?.reason, undefined)
+      const reported = await denial([{ require: expression }], { n: 'no number' })
+      assert.deepEqual([reported.cause, reported.failure?.variable], [cause, failure])
+      assert.deepEqual(reported.rule?.expression, expression)
+      if (cause === 'error') assert.notEqual(reported.failure?.reason, undefined)
     })
   }
 
@@ -74,19 +74,19 @@ describe('a denial is told', () => {
   })
 
   it('by the Allow rule that came nearest', async () => {
-    const told = await denial(
+    const reported = await denial(
       [
         { allow: `${has('a')} && ${has('b')}` },
         { allow: `${has('c')} && request.method == 'GET'` },
       ],
       { c: '0' },
     )
-    assert.deepEqual([told.cause, told.rule], ['no-allow-match', undefined])
-    assert.equal(told.nearest?.rule.index, 1)
-    assert.deepEqual(told.nearest?.misses, [
+    assert.deepEqual([reported.cause, reported.rule], ['no-allow-match', undefined])
+    assert.equal(reported.nearest?.rule.index, 1)
+    assert.deepEqual(reported.nearest?.misses, [
       { condition: has('c'), wanted: true, cause: 'false', failure: undefined },
     ])
-    assert.deepEqual(told.search, { rules: 2, of: 2, extent: 'all' })
+    assert.deepEqual(reported.search, { rules: 2, of: 2, extent: 'all' })
   })
 
   it('with what the rules read, the deciding rule first', async () => {
@@ -129,10 +129,10 @@ describe('a denial is told', () => {
   })
 
   it('without a search where there were too many, and says so', async () => {
-    const scrutiny: Scrutiny = { ...NO_SCRUTINY, search: () => undefined }
-    const [told] = await decisions([{ allow: has('a') }], {}, scrutiny)
-    assert.deepEqual([told?.cause, told?.nearest], ['no-allow-match', undefined])
-    assert.deepEqual(told?.search, { rules: 0, of: 1, extent: 'skipped' })
+    const sampler: DecisionSampler = { ...NO_SAMPLER, search: () => undefined }
+    const [reported] = await decisions([{ allow: has('a') }], {}, sampler)
+    assert.deepEqual([reported?.cause, reported?.nearest], ['no-allow-match', undefined])
+    assert.deepEqual(reported?.search, { rules: 0, of: 1, extent: 'skipped' })
   })
 })
 
@@ -142,10 +142,17 @@ describe('what is allowed', () => {
   })
 
   it('is told where all of it is asked for', async () => {
-    const scrutiny: Scrutiny = { ...NO_SCRUTINY, share: 1 }
-    const [told] = await decisions([{ allow: has('b') }, { allow: has('a') }], { a: '1' }, scrutiny)
-    assert.deepEqual([told?.isAllowed, told?.cause, told?.rule?.index], [true, 'matched', 1])
-    const [free] = await decisions([{ deny: has('b') }], { a: '1' }, scrutiny)
+    const sampler: DecisionSampler = { ...NO_SAMPLER, share: 1 }
+    const [reported] = await decisions(
+      [{ allow: has('b') }, { allow: has('a') }],
+      { a: '1' },
+      sampler,
+    )
+    assert.deepEqual(
+      [reported?.isAllowed, reported?.cause, reported?.rule?.index],
+      [true, 'matched', 1],
+    )
+    const [free] = await decisions([{ deny: has('b') }], { a: '1' }, sampler)
     assert.deepEqual([free?.isAllowed, free?.cause], [true, 'no-rules'])
   })
 
@@ -154,9 +161,9 @@ describe('what is allowed', () => {
     const admitted = (rule: RulePlace | undefined) => ({
       inc: () => void counted.push(rule && `${rule.policy} ${rule.index}`),
     })
-    const scrutiny: Scrutiny = { ...NO_SCRUTINY, admitted }
-    await decisions([{ allow: has('b') }, { allow: has('a') }], { a: '1' }, scrutiny)
-    await decisions([{ deny: has('b') }], {}, scrutiny)
+    const sampler: DecisionSampler = { ...NO_SAMPLER, admitted }
+    await decisions([{ allow: has('b') }, { allow: has('a') }], { a: '1' }, sampler)
+    await decisions([{ deny: has('b') }], {}, sampler)
     assert.deepEqual(counted, ['own 1', undefined])
   })
 })
@@ -164,9 +171,9 @@ describe('what is allowed', () => {
 describe('rules that fail', () => {
   it('are told where a denial looks at them, and when it is time', async () => {
     const failed: string[] = []
-    const scrutiny: Scrutiny = {
-      ...NO_SCRUTINY,
-      isDue: () => true,
+    const sampler: DecisionSampler = {
+      ...NO_SAMPLER,
+      shouldAudit: () => true,
       failed: ({ action, index }, why) => void failed.push(`${action} ${index} ${why}`),
     }
     const rules = [
@@ -174,10 +181,10 @@ describe('rules that fail', () => {
       { allow: has('a') },
       { allow: 'int(request.headers["n"]) > 1' },
     ]
-    await decisions(rules, { n: 'x' }, { ...scrutiny, isDue: () => false })
+    await decisions(rules, { n: 'x' }, { ...sampler, shouldAudit: () => false })
     assert.deepEqual(failed, ['Allow 1 unset', 'Allow 2 error'])
     failed.length = 0
-    await decisions(rules, { n: 'x', a: '1' }, scrutiny)
+    await decisions(rules, { n: 'x', a: '1' }, sampler)
     assert.deepEqual(failed, ['Deny 0 unset', 'Allow 2 error'])
   })
 })
@@ -185,12 +192,12 @@ describe('rules that fail', () => {
 describe('rules that fail beside blocks in audit mode', () => {
   it('are told once', async () => {
     let failures = 0
-    const scrutiny: Scrutiny = { ...NO_SCRUTINY, failed: () => void failures++ }
+    const sampler: DecisionSampler = { ...NO_SAMPLER, failed: () => void failures++ }
     const policies = [
       ...at('route', 'own', { authorization: { rules: [{ require: has('x') }] } }),
       ...at('route', 'next', { authorization: { mode: 'Audit', rules: [{ allow: has('y') }] } }),
     ]
-    const services = Object.assign(new TestServices(), { scrutiny })
+    const services = Object.assign(new TestServices(), { sampler })
     const program = compileProgram(modelOf({ routes: [{ policies }] }), undefined, services)
     const { exchange } = await decide(program)
     assert.equal(exchange.decisions[0]?.audited?.isAllowed, false)
@@ -259,13 +266,14 @@ describe('blocks in audit mode', () => {
         )
         const all = verdict(blocks, set)
         assert.equal(reply?.status, enforced ? undefined : 403)
-        const [told] = exchange.decisions
-        if (enforced && all) assert.equal(told, undefined)
-        else if (enforced) assert.deepEqual([told?.isAllowed, told?.isEnforced], [false, false])
+        const [reported] = exchange.decisions
+        if (enforced && all) assert.equal(reported, undefined)
+        else if (enforced)
+          assert.deepEqual([reported?.isAllowed, reported?.isEnforced], [false, false])
         else {
-          assert.deepEqual([told?.isAllowed, told?.isEnforced], [false, true])
+          assert.deepEqual([reported?.isAllowed, reported?.isEnforced], [false, true])
           const isAudited = blocks.some((own) => own.isAudited)
-          assert.equal(told?.audited?.isAllowed, isAudited ? all : undefined)
+          assert.equal(reported?.audited?.isAllowed, isAudited ? all : undefined)
         }
       },
     )

@@ -1,6 +1,6 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Found, UNAVAILABLE } from '../authenticator.ts'
-import type { Site } from '../define.ts'
+import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
 import { type LineFault, parseHtpasswd } from './htpasswd.ts'
 import type { BasicAuth } from './schema.ts'
@@ -15,12 +15,12 @@ export function openBasic(
   { htpasswd, realm, location }: Omit<BasicAuth, 'mode'>,
   policy: ValidPolicy,
   field: string,
-  site: Site,
+  context: CompileContext,
 ): Authenticator {
   const users = parseHtpasswd(htpasswd.secret)
-  for (const fault of users.faults) site.report(faultOf(policy, fault))
-  const { find, remove, credential } = compileLocation(location, policy, field, site)
-  const signIn = site.kept(policy, () => new SignIn(users), field)
+  for (const fault of users.faults) context.report(faultOf(policy, fault))
+  const { find, remove, credential } = compileLocation(location, policy, field, context)
+  const signIn = context.kept(policy, () => new SignIn(users), field)
   // RFC 7617 §2.1: names and passwords are in UTF-8.
   const challenge = `Basic realm="${realm}", charset="UTF-8"`
   const isForProxy = location.kind === 'header' && location.name === 'proxy-authorization'

@@ -3,7 +3,7 @@ import { createHash, hash } from 'node:crypto'
 /** The alphabet of crypt(3), which is not that of base64. */
 const ALPHABET = './0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 
-/** Three octets as four characters, the least significant bits first. */
+/** Three bytes as four characters, the least significant bits first. */
 function encode(digest: Buffer, order: readonly (readonly number[])[]): string {
   let text = ''
   for (const octets of order) {
@@ -61,7 +61,7 @@ export function shaCrypt(
     : encode(c, [...SHA512_ORDER, [63]])
 }
 
-/** As many octets as asked for, of one digest after the other. */
+/** As many bytes as asked for, of one digest after the other. */
 function stretched(digest: Buffer, length: number): Buffer {
   return Buffer.concat(repeated(digest, Math.ceil(length / digest.length))).subarray(0, length)
 }

@@ -60,10 +60,10 @@ const SHA_CRYPT = /^\$([56])\$(?:rounds=(\d{1,9})\$)?([^$]{0,16})\$([./A-Za-z0-9
 const APR1 = /^\$apr1\$([^$]{0,8})\$([./A-Za-z0-9]{22})$/
 
 /** Beyond these one wrong password would keep others waiting for seconds. */
-const MOST_BCRYPT_COST = 15
-const MOST_ARGON2_MEMORY = 262_144
-const MOST_ARGON2_WORK = 2_097_152
-const MOST_ROUNDS = 500_000
+const MAX_BCRYPT_COST = 15
+const MAX_ARGON2_MEMORY = 262_144
+const MAX_ARGON2_WORK = 2_097_152
+const MAX_ROUNDS = 500_000
 const ARGON2_VERSION = 19
 
 /** A sentence where it cannot be checked. */
@@ -71,7 +71,7 @@ export function parseHash(text: string): PasswordHash | string {
   const bcrypt = BCRYPT.exec(text)
   if (bcrypt !== null) {
     const cost = Number(bcrypt[1])
-    if (cost < 4 || cost > MOST_BCRYPT_COST) return `its cost is ${cost}, not 4 to 15`
+    if (cost < 4 || cost > MAX_BCRYPT_COST) return `its cost is ${cost}, not 4 to 15`
     return { kind: 'bcrypt', hash: text }
   }
   const argon2 = ARGON2.exec(text)
@@ -82,7 +82,7 @@ export function parseHash(text: string): PasswordHash | string {
   if (crypt !== null) {
     const [, version, written, salt = '', tag = ''] = crypt
     const rounds = Math.max(1000, Number(written ?? 5000))
-    if (rounds > MOST_ROUNDS) return `its ${rounds} rounds are more than ${MOST_ROUNDS}`
+    if (rounds > MAX_ROUNDS) return `its ${rounds} rounds are more than ${MAX_ROUNDS}`
     return { kind: 'sha-crypt', digest: version === '5' ? 'sha256' : 'sha512', rounds, salt, tag }
   }
   const apr1 = APR1.exec(text)
@@ -94,8 +94,8 @@ function argon2Hash(found: RegExpExecArray): PasswordHash | string {
   const [, algorithm, version, memory, passes, parallelism, salt = '', tag = ''] = found
   const [m, t, p] = [Number(memory), Number(passes), Number(parallelism)]
   if (Number(version) !== ARGON2_VERSION) return `its argon2 is version ${version}, not 19`
-  if (m > MOST_ARGON2_MEMORY) return `its ${m} KiB are more than ${MOST_ARGON2_MEMORY}`
-  if (m * t > MOST_ARGON2_WORK) return 'its passes over that much memory are too many'
+  if (m > MAX_ARGON2_MEMORY) return `its ${m} KiB are more than ${MAX_ARGON2_MEMORY}`
+  if (m * t > MAX_ARGON2_WORK) return 'its passes over that much memory are too many'
   if (t < 1 || p < 1 || p > 64 || m < 8 * p) return 'its argon2 parameters do not fit together'
   return {
     kind: 'argon2',

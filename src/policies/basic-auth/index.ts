@@ -6,5 +6,5 @@ import { basicAuth as schema } from './schema.ts'
 export const basicAuth = definePolicy({
   kind: 'basicAuth',
   schema,
-  compile: (policies, site) => compileAuthentication(policies, site, openBasic),
+  compile: (policies, context) => compileAuthentication(policies, context, openBasic),
 })

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import type { PasswordHash } from './htpasswd.ts'
-import type { PasswordAnswer, PasswordQuestion } from './password-worker.ts'
+import type { PasswordQuestion, PasswordResult } from './password-worker.ts'
 
 /** Passwords that wait to be checked; whoever comes then is told to come again. */
-const MOST_WAITING = 64
+const MAX_WAITING = 64
 
 /**
  * The one thread of this process that checks passwords. A check takes tens of milliseconds on
@@ -16,7 +16,7 @@ class PasswordThread {
 
   /** Undefined where it could not be told: too many wait, or the thread ended. */
   check(password: string, hash: PasswordHash): Promise<boolean | undefined> {
-    if (this.#waiting.size >= MOST_WAITING) return Promise.resolve(undefined)
+    if (this.#waiting.size >= MAX_WAITING) return Promise.resolve(undefined)
     this.#worker ??= this.#start()
     const id = ++this.#ids
     // Whoever waits keeps the process alive; the thread by itself does not.
@@ -27,7 +27,7 @@ class PasswordThread {
 
   #start(): Worker {
     const worker = new Worker(entryUrl(), { execArgv: [] })
-    worker.on('message', ({ id, isRight }: PasswordAnswer) => {
+    worker.on('message', ({ id, isRight }: PasswordResult) => {
       this.#waiting.get(id)?.(isRight)
       this.#waiting.delete(id)
       if (this.#waiting.size === 0) worker.unref()

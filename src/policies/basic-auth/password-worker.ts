@@ -2,14 +2,14 @@ import { parentPort } from 'node:worker_threads'
 import { checkPassword } from './check-password.ts'
 import type { PasswordHash } from './htpasswd.ts'
 
-/** A question to the thread that checks passwords, and its answer under the same number. */
+/** A question to the thread that checks passwords, and its response under the same number. */
 export interface PasswordQuestion {
   readonly id: number
   readonly password: string
   readonly hash: PasswordHash
 }
 
-export interface PasswordAnswer {
+export interface PasswordResult {
   readonly id: number
   readonly isRight: boolean
 }
@@ -21,5 +21,5 @@ parentPort?.on('message', ({ id, password, hash }: PasswordQuestion) => {
   } catch {
     // What cannot be checked is not right.
   }
-  parentPort?.postMessage({ id, isRight } satisfies PasswordAnswer)
+  parentPort?.postMessage({ id, isRight } satisfies PasswordResult)
 })

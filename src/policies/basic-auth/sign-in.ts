@@ -5,7 +5,7 @@ import { passwordThread } from './password-thread.ts'
 /** Undefined: it could not be told. */
 export type SignedIn = boolean | undefined
 
-const MOST_REMEMBERED = 10_000
+const MAX_REMEMBERED = 10_000
 
 /**
  * Checks users of one policy. Browsers send the password with every request, so what was right is
@@ -50,7 +50,7 @@ export class SignIn {
 
   #remember(digest: string): void {
     this.#right.add(digest)
-    if (this.#right.size <= MOST_REMEMBERED) return
+    if (this.#right.size <= MAX_REMEMBERED) return
     for (const oldest of this.#right) {
       this.#right.delete(oldest)
       return

@@ -23,7 +23,7 @@ const VARY_OF_PREFLIGHT: Field = [
   'Origin, Access-Control-Request-Method, Access-Control-Request-Headers',
 ]
 
-const MOST_REMEMBERED = 256
+const MAX_REMEMBERED = 256
 
 export function compileCors([{ value }]: Attachments<Cors>): Part {
   const isAllowed = compileOrigins(value.allowOrigins)
@@ -44,7 +44,7 @@ export function compileCors([{ value }]: Attachments<Cors>): Part {
   }
 }
 
-/** What becomes of an answer. Equal cases are one edit, so that it is rendered once. */
+/** What becomes of a response. Equal cases are one edit, so that it is rendered once. */
 function compileEdits(
   { allowCredentials, exposeHeaders }: Cors,
   isPublic: boolean,
@@ -74,7 +74,7 @@ function compileEdits(
     if (known !== undefined) return known
     const own = isPublic ? everyone : key === '' ? foreign : allowed(key)
     const edit = own.with(later)
-    if (remembered.size >= MOST_REMEMBERED) remembered.clear()
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear()
     remembered.set(key, edit)
     return edit
   }
@@ -86,7 +86,7 @@ function compilePreflight(
   isAllowed: (origin: string) => boolean,
 ): (exchange: Exchange, origin: string, asked: string) => Reply {
   const { allowCredentials, allowMethods, allowHeaders, maxAge } = value
-  // A browser takes an answer without the headers as a refusal; there is nothing more to say.
+  // A browser takes a response without the headers as a refusal; there is nothing more to say.
   const refused = preflightReply([VARY_OF_PREFLIGHT])
   return ({ request }, origin, askedMethod) => {
     if (!isAllowed(origin)) return refused

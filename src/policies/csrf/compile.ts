@@ -26,12 +26,12 @@ export function compileCsrf([{ value }]: Attachments<Csrf>): Part {
  */
 function isOwnSite({ request }: Exchange, isTrusted: (origin: string) => boolean): boolean {
   const { headers } = request
-  const site = headers.get('sec-fetch-site')
-  if (site === 'same-origin' || site === 'none') return true
+  const context = headers.get('sec-fetch-site')
+  if (context === 'same-origin' || context === 'none') return true
   const origin = headers.get('origin')?.toLowerCase()
-  if (origin === undefined) return site === undefined
+  if (origin === undefined) return context === undefined
   if (isTrusted(withoutImpliedPort(origin))) return true
-  return site === undefined && isSameHost(origin, headers.get('host') ?? request.host)
+  return context === undefined && isSameHost(origin, headers.get('host') ?? request.host)
 }
 
 function isSameHost(origin: string, host: string): boolean {

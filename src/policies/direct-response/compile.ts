@@ -1,7 +1,7 @@
 import type { Variables } from '../../cel/index.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
-import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { isFieldValue, textOf } from '../value-text.ts'
 import type { DirectResponse } from './schema.ts'
 
@@ -10,11 +10,14 @@ const FAILED = reply(500, 'expression-failed')
 
 type Text = (variables: Variables) => string | undefined
 
-export function compileDirectResponse([policy]: Attachments<DirectResponse>, site: Site): Part {
+export function compileDirectResponse(
+  [policy]: Attachments<DirectResponse>,
+  context: CompileContext,
+): Part {
   const { status, body = '', bodyExpression, headers } = policy.value
   let isConstant = true
   const compileText = (field: string, text: string, result: 'string' | 'any'): Text => {
-    const expression = site.compile(text, { policy, field, result })
+    const expression = context.compile(text, { policy, field, result })
     if (expression === undefined) return () => undefined
     if (expression.term.kind !== 'constant') isConstant = false
     const evaluate = expression.evaluate()

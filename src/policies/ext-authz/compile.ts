@@ -5,15 +5,15 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { originalOf } from '../stand-in.ts'
-import { Answers } from './answers.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
+import { Answers } from './response-cache.ts'
 import type { ExtAuthz } from './schema.ts'
 import { applyChanges, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
 
 /** Every service that reaches the place must admit the request. */
-export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: Site): Part {
+export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: CompileContext): Part {
   const steps = policies.map((policy) => compileOne(policy, site))
   return { step: (exchange) => runSteps(steps, exchange) }
 }
@@ -26,13 +26,13 @@ interface Body {
   readonly size: number
 }
 
-function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
+function compileOne(policy: ValidPolicy<ExtAuthz>, site: CompileContext): Step {
   const { target, protocol, includeRequestBody, cache } = policy.value
   const { http } = protocol
   const ask = site.connect(target, policy, http === undefined ? '2' : '1.1')
   const askVerdict =
     http === undefined ? askByGrpc(policy, ask, site) : askByHttp(http, policy, ask, site)
-  const answers =
+  const responses =
     cache && site.kept(policy, () => new Answers(cache.ttl, cache.maxEntries), 'answers')
   const keyOf = compileKey(policy, site)
   const unavailable = refusalOf(policy)
@@ -63,11 +63,11 @@ function compileOne(policy: ValidPolicy<ExtAuthz>, site: Site): Step {
     if (body === 'too-large') {
       return refuse(exchange, policy, 'too-large', 'the body cannot be shown', TOO_LARGE)
     }
-    const key = answers && keyOf(variablesOf(exchange))
-    const known = key === undefined ? undefined : answers?.get(key, now())
+    const key = responses && keyOf(variablesOf(exchange))
+    const known = key === undefined ? undefined : responses?.get(key, now())
     if (known !== undefined) return settle(exchange, known)
     return askVerdict(exchange, body).then((verdict) => {
-      if (key !== undefined) answers?.set(key, verdict, now())
+      if (key !== undefined) responses?.set(key, verdict, now())
       return settle(exchange, verdict)
     })
   }
@@ -80,10 +80,10 @@ function refuse(
   by: ValidPolicy,
   fault: string,
   detail: string,
-  answer: Reply,
+  response: Reply,
 ): Reply {
   exchange.refusal = { by, method: 'external', fault, detail }
-  return { ...answer, detail: `${fault}: ${detail}` }
+  return { ...response, detail: `${fault}: ${detail}` }
 }
 
 /** Undefined: who cannot be asked is passed over, because somebody wanted it so. */
@@ -108,18 +108,18 @@ function bodyOf(
   return { bytes: kept.subarray(0, maxRequestBytes), size: length }
 }
 
-function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: Site): AskVerdict {
+function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: CompileContext): AskVerdict {
   const { protocol, timeout, includeRequestHeaders, includeRequestBody } = policy.value
   const { context = {}, metadata = {} } = protocol.grpc ?? {}
-  const told = Object.entries(metadata).map(([name, text]) => {
+  const reported = Object.entries(metadata).map(([name, text]) => {
     const place = { policy, field: `protocol.grpc.metadata.${name}`, result: 'any' } as const
     return { name, evaluate: site.compile(text, place)?.evaluate() }
   })
   const loading = loadGrpc()
   return async (exchange, body) => {
-    const { grpcQuestion, readGrpcAnswer } = await loading
+    const { grpcQuestion, readGrpcResponse } = await loading
     const variables = variablesOf(exchange)
-    const values = told.flatMap(({ name, evaluate }): (readonly [string, Json])[] => {
+    const values = reported.flatMap(({ name, evaluate }): (readonly [string, Json])[] => {
       const value = evaluate?.(variables)
       return value === undefined ? [] : [[name, toJson(value)]]
     })
@@ -131,8 +131,10 @@ function askByGrpc(policy: ValidPolicy<ExtAuthz>, ask: Ask, site: Site): AskVerd
       context,
       metadata: Object.fromEntries(values),
     }
-    const answer = await ask(exchange, grpcQuestion(exchange, asked, timeout))
-    return 'failure' in answer ? { kind: 'failed', detail: answer.failure } : readGrpcAnswer(answer)
+    const response = await ask(exchange, grpcQuestion(exchange, asked, timeout))
+    return 'failure' in response
+      ? { kind: 'failed', detail: response.failure }
+      : readGrpcResponse(response)
   }
 }
 
@@ -154,7 +156,7 @@ function askByHttp(
   protocol: HttpProtocol,
   policy: ValidPolicy<ExtAuthz>,
   ask: Ask,
-  site: Site,
+  site: CompileContext,
 ): AskVerdict {
   const { timeout, includeRequestHeaders } = policy.value
   const { question, read } = compileHttp(protocol, policy, site)
@@ -165,8 +167,10 @@ function askByHttp(
     if (asked === undefined) return { kind: 'failed', detail: 'an expression has no value' }
     const whole =
       asked.body.length > 0 || body === undefined ? asked : { ...asked, body: body.bytes }
-    const answer = await ask(exchange, whole)
-    return 'failure' in answer ? { kind: 'failed', detail: answer.failure } : read(exchange, answer)
+    const response = await ask(exchange, whole)
+    return 'failure' in response
+      ? { kind: 'failed', detail: response.failure }
+      : read(exchange, response)
   }
 }
 
@@ -198,8 +202,8 @@ function headersOf({ request }: Exchange, names: readonly string[]): readonly He
   })
 }
 
-/** Undefined where an expression has no value: then the answer is for this request alone. */
-function compileKey(policy: ValidPolicy<ExtAuthz>, site: Site) {
+/** Undefined where an expression has no value: then the response is for this request alone. */
+function compileKey(policy: ValidPolicy<ExtAuthz>, site: CompileContext) {
   const parts = (policy.value.cache?.key ?? []).map((text, index) =>
     site.compile(text, { policy, field: `cache.key[${index}]`, result: 'any' })?.evaluate(),
   )

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { fuzz } from '../../../test/fuzz/runs.ts'
 import { decodeEnvoy, encodeEnvoy } from '../../../test/proxy/envoy-messages.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
-import { type Asked, grpcQuestion, readGrpcAnswer } from './grpc.ts'
+import { type Asked, grpcQuestion, readGrpcResponse } from './grpc.ts'
 
 // Everything is written by one implementation of protobuf and read by another.
 
@@ -55,7 +55,7 @@ function answer(content: Uint8Array) {
   prefix.writeUInt32BE(content.length, 1)
   const body = Buffer.concat([prefix, content])
   const answered = { status: 200, headers: headers as never, fields: [], trailers: headers, body }
-  return readGrpcAnswer(answered)
+  return readGrpcResponse(answered)
 }
 
 const { value: json } = fc.letrec((tie) => ({
@@ -238,7 +238,7 @@ describe('answers of a service', () => {
   it('without a status of gRPC it is none', () => {
     const body = Buffer.alloc(5)
     const none = { status: 200, headers: new Map() as never, fields: [], trailers: new Map(), body }
-    assert.equal(readGrpcAnswer(none).kind, 'failed')
+    assert.equal(readGrpcResponse(none).kind, 'failed')
   })
 })
 

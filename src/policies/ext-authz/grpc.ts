@@ -63,11 +63,11 @@ export function grpcQuestion(exchange: Exchange, asked: Asked, timeout: number):
     ],
     body,
     timeout,
-    mostBytes: MOST_ANSWER,
+    maxBytes: MAX_ANSWER,
   }
 }
 
-const MOST_ANSWER = 1 << 20
+const MAX_ANSWER = 1 << 20
 
 function attributeContext(
   exchange: Exchange,
@@ -138,7 +138,7 @@ function peer(
 }
 
 /** envoy.service.auth.v3.CheckResponse. */
-export function readGrpcAnswer({ status, headers, trailers, body }: Answer): Verdict {
+export function readGrpcResponse({ status, headers, trailers, body }: Answer): Verdict {
   const grpcStatus = trailers.get('grpc-status') ?? headers.get('grpc-status')
   if (status !== 200) return { kind: 'failed', detail: `status ${status}` }
   if (grpcStatus !== '0') return { kind: 'failed', detail: `gRPC status ${grpcStatus ?? 'absent'}` }
@@ -186,8 +186,8 @@ function changesOf(ok: OkHttpResponse | undefined): Changes {
     addIfAbsent: of('add-if-absent'),
     overwrite: of('overwrite'),
     remove: ok.headersToRemove,
-    answerSet: answer.filter((option) => actionOf(option) === 'set').map(headerOf),
-    answerAdd: answer.filter((option) => actionOf(option) !== 'set').map(headerOf),
+    responseSet: answer.filter((option) => actionOf(option) === 'set').map(headerOf),
+    responseAdd: answer.filter((option) => actionOf(option) !== 'set').map(headerOf),
     querySet: ok.queryParametersToSet.map(({ key, value }) => [key, value]),
     queryRemove: ok.queryParametersToRemove,
   }

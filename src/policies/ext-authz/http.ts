@@ -5,7 +5,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { type Site, variablesOf } from '../define.ts'
+import { type CompileContext, variablesOf } from '../define.ts'
 import { textOf } from '../value-text.ts'
 import type { ExtAuthz } from './schema.ts'
 import { denial, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
@@ -14,9 +14,9 @@ export type HttpProtocol = NonNullable<ExtAuthz['protocol']['http']>
 
 type Evaluate = (variables: Variables) => Value | undefined
 
-const MOST_ANSWER = 65_536
+const MAX_ANSWER = 65_536
 
-/** The service is asked by a plain request: 2xx admits, 5xx is no answer, all else refuses. */
+/** The service is asked by a plain request: 2xx admits, 5xx is no response, all else refuses. */
 export interface HttpAsking {
   /** Undefined where an expression has no value: then nobody can be asked. */
   question(exchange: Exchange, headers: readonly Header[], timeout: number): Question | undefined
@@ -26,24 +26,24 @@ export interface HttpAsking {
 export function compileHttp(
   protocol: HttpProtocol,
   policy: ValidPolicy<ExtAuthz>,
-  site: Site,
+  context: CompileContext,
 ): HttpAsking {
   const compile = (text: string, field: string, result: 'string' | 'any', stage?: 'log') => {
     const place = { policy, field: `protocol.http.${field}`, result }
-    return site.compile(text, stage === undefined ? place : { ...place, stage })?.evaluate()
+    return context.compile(text, stage === undefined ? place : { ...place, stage })?.evaluate()
   }
   const optional = (field: 'path' | 'redirect' | 'body'): Evaluate | undefined => {
     const text = protocol[field]
-    return text === undefined ? undefined : (compile(text, field, 'string') ?? NOTHING)
+    return text === undefined ? undefined : (compile(text, field, 'string') ?? NO_VALUE)
   }
   const [path, redirect, body] = [optional('path'), optional('redirect'), optional('body')]
   const added = Object.entries(protocol.addRequestHeaders).map(([name, text]) => ({
     name: name.toLowerCase(),
-    evaluate: compile(text, `addRequestHeaders.${name}`, 'string') ?? NOTHING,
+    evaluate: compile(text, `addRequestHeaders.${name}`, 'string') ?? NO_VALUE,
   }))
   const metadata = Object.entries(protocol.metadata).map(([name, text]) => ({
     name,
-    evaluate: compile(text, `metadata.${name}`, 'any', 'log') ?? NOTHING,
+    evaluate: compile(text, `metadata.${name}`, 'any', 'log') ?? NO_VALUE,
   }))
 
   return {
@@ -66,7 +66,7 @@ export function compileHttp(
         headers: [...headers.filter(([name]) => !names.has(name)), ...own],
         body: Buffer.from(content, 'utf8'),
         timeout,
-        mostBytes: MOST_ANSWER,
+        maxBytes: MAX_ANSWER,
       }
     },
     read(exchange, answer) {
@@ -91,7 +91,7 @@ export function compileHttp(
     },
   }
 
-  /** `response` is the answer of the service while its expressions run. */
+  /** `response` is the response of the service while its expressions run. */
   function metadataOf(exchange: Exchange, { status, headers }: Answer): JsonObject {
     if (metadata.length === 0) return {}
     const before = exchange.response
@@ -106,7 +106,7 @@ export function compileHttp(
   }
 }
 
-const NOTHING: Evaluate = () => undefined
+const NO_VALUE: Evaluate = () => undefined
 
 function sentTo(location: string) {
   const isFit = /^[!-~]+$/.test(location)

@@ -13,7 +13,7 @@ export type Verdict =
 
 export type Header = readonly [name: string, value: string]
 
-/** What it wants to have changed in a request that it admits, and in the answer to it. */
+/** What it wants to have changed in a request that it admits, and in the response to it. */
 export interface Changes {
   readonly set: readonly Header[]
   readonly add: readonly Header[]
@@ -22,8 +22,8 @@ export interface Changes {
   /** Only where the request has one of the name. */
   readonly overwrite: readonly Header[]
   readonly remove: readonly string[]
-  readonly answerSet: readonly Header[]
-  readonly answerAdd: readonly Header[]
+  readonly responseSet: readonly Header[]
+  readonly responseAdd: readonly Header[]
   readonly querySet: readonly Header[]
   readonly queryRemove: readonly string[]
 }
@@ -34,8 +34,8 @@ export const NO_CHANGES: Changes = {
   addIfAbsent: [],
   overwrite: [],
   remove: [],
-  answerSet: [],
-  answerAdd: [],
+  responseSet: [],
+  responseAdd: [],
   querySet: [],
   queryRemove: [],
 }
@@ -73,8 +73,8 @@ function isFitValue(value: string): boolean {
 
 /** The first header of the changes that no message can have; those of `OWN` are left out. */
 export function unwritableHeader(changes: Changes): string | undefined {
-  const { set, add, addIfAbsent, overwrite, answerSet, answerAdd } = changes
-  const all = [...set, ...add, ...addIfAbsent, ...overwrite, ...answerSet, ...answerAdd]
+  const { set, add, addIfAbsent, overwrite, responseSet, responseAdd } = changes
+  const all = [...set, ...add, ...addIfAbsent, ...overwrite, ...responseSet, ...responseAdd]
   for (const [name, value] of all) {
     if (!isToken(name)) return 'a header whose name is not valid'
     if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `the header ${name}`
@@ -98,11 +98,11 @@ export function applyChanges(exchange: Exchange, changes: Changes): void {
       remove: changes.remove.filter(isFitName),
     }),
   )
-  const answer = headerEdit({
-    set: changes.answerSet.filter(isFit).map(named),
-    add: changes.answerAdd.filter(isFit).map(named),
+  const response = headerEdit({
+    set: changes.responseSet.filter(isFit).map(named),
+    add: changes.responseAdd.filter(isFit).map(named),
   })
-  exchange.responseEdit = answer.with(exchange.responseEdit)
+  exchange.responseEdit = response.with(exchange.responseEdit)
   changeQuery(exchange, changes)
 }
 
@@ -118,7 +118,7 @@ function changeQuery(exchange: Exchange, { querySet, queryRemove }: Changes): vo
   exchange.search = query.size === 0 ? '' : `?${query}`
 }
 
-/** An answer for the client as the service wrote it; what could break out of its line is left out. */
+/** A response for the client as the service wrote it; what could break out of its line is left out. */
 export function denial(status: number, headers: readonly Header[], body: Uint8Array): Reply {
   const fit = headers.filter(isFit)
   const isType = ([name]: Header) => name.toLowerCase() === 'content-type'

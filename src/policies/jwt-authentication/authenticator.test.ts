@@ -5,7 +5,7 @@ import { headersOf, policies } from '../../../test/program/models.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { Sites } from '../../program/site.ts'
+import { CompileContexts } from '../../program/compile-context.ts'
 import { compileAuthentication } from '../authenticator.ts'
 import { openJwt } from './authenticator.ts'
 import type { JwtWorld } from './checker.ts'
@@ -35,13 +35,13 @@ function open(written: object | readonly object[], world: Partial<JwtWorld> = {}
   const all = (Array.isArray(written) ? written : [written]).flatMap((jwtAuthentication, index) =>
     policies({ jwtAuthentication }, 'route', 'traffic', `policy-${index}`),
   ) as unknown as [ValidPolicy<JwtAuthentication>]
-  const site = new Sites({
+  const context = new CompileContexts({
     now: () => 0,
     previous: undefined,
     placeOf: () => '',
     world: { ...WORLD, ...world },
   }).open()
-  const { step } = compileAuthentication(all, site, openJwt)
+  const { step } = compileAuthentication(all, context, openJwt)
   return async (asked: Asked = {}): Promise<Answer> => {
     const exchange = exchangeOf(asked)
     const outcome = step?.(exchange)
@@ -163,7 +163,7 @@ describe('where the token stands', () => {
     open({ mode: 'Optional', location, issuer: ISSUER, jwks, ...more })
   const cookie = (value: string) => ({ headers: { cookie: value } })
 
-  for (const [location, asked, answer] of [
+  for (const [location, asked, response] of [
     [{ header: { name: 'X-Token' } }, { headers: { 'x-token': GOOD } }, 'alice'],
     [
       { header: { name: 'X-Token' } },
@@ -192,7 +192,7 @@ describe('where the token stands', () => {
     [{ expression: "request.headers['x-token']" }, {}, 'nobody'],
   ] as const) {
     const name = `${JSON.stringify(location)} ${JSON.stringify(asked).replaceAll(GOOD, 'TOKEN')}`
-    it(`${name}: ${answer}`, async () => assert.equal(said(await at(location)(asked)), answer))
+    it(`${name}: ${response}`, async () => assert.equal(said(await at(location)(asked)), response))
   }
 
   it('it does not reach the backend, if not asked for', async () => {

@@ -1,6 +1,6 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Authenticator, BadCredential, type Found } from '../authenticator.ts'
-import type { Site } from '../define.ts'
+import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
 import { SYSTEM_WORLD, TokenChecker } from './checker.ts'
 import type { KeyFault } from './keys.ts'
@@ -17,14 +17,14 @@ export function openJwt(
   value: Omit<JwtAuthentication, 'mode'>,
   policy: ValidPolicy,
   field: string,
-  site: Site,
+  context: CompileContext,
 ): Authenticator {
   const { location, forward } = value
-  const world = { ...SYSTEM_WORLD, ...site.world }
-  const checker = site.kept(policy, () => new TokenChecker(value, world), field)
-  for (const [issuer, fault] of checker.faults) site.report(faultOf(policy, issuer, fault))
-  for (const issuer of checker.keyless) site.report(keylessOf(policy, issuer))
-  const { find, remove, credential } = compileLocation(location, policy, field, site)
+  const world = { ...SYSTEM_WORLD, ...context.world }
+  const checker = context.kept(policy, () => new TokenChecker(value, world), field)
+  for (const [issuer, fault] of checker.faults) context.report(faultOf(policy, issuer, fault))
+  for (const issuer of checker.keyless) context.report(keylessOf(policy, issuer))
+  const { find, remove, credential } = compileLocation(location, policy, field, context)
   return {
     method: 'jwt',
     variable: 'jwt',

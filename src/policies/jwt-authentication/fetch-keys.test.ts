@@ -13,11 +13,11 @@ const KEYS = '{"keys":[]}'
 const loopback: Resolve = (_, done) => done(null, [{ address: '127.0.0.1', family: 4 }])
 
 /** What each path answers. */
-const answers: RequestListener = ({ url = '', headers }, answer) => {
+const responses: RequestListener = ({ url = '', headers }, response) => {
   asked.push(url)
   const [, kind = '', detail = ''] = url.split('/')
   const send = (status: number, more: Record<string, string> = {}, body = '') =>
-    answer.writeHead(status, more).end(body)
+    response.writeHead(status, more).end(body)
   if (kind === 'keys') send(200, {}, KEYS)
   else if (kind === 'cached') send(200, { 'cache-control': decodeURIComponent(detail) }, KEYS)
   else if (kind === 'status') send(Number(detail), {}, KEYS)
@@ -25,8 +25,8 @@ const answers: RequestListener = ({ url = '', headers }, answer) => {
   else if (kind === 'packed') send(200, { 'content-encoding': 'gzip' }, KEYS)
   else if (kind === 'to') send(302, { location: decodeURIComponent(detail) })
   else if (kind === 'loop') send(307, { location: '/loop' })
-  else if (kind === 'cut') answer.writeHead(200, { 'content-length': '99' }).write('{')
-  else if (kind === 'reset') answer.destroy()
+  else if (kind === 'cut') response.writeHead(200, { 'content-length': '99' }).write('{')
+  else if (kind === 'reset') response.destroy()
   else if (kind === 'headers') send(200, {}, Object.keys(headers).toSorted().join())
 }
 
@@ -47,7 +47,7 @@ async function said(url: string, limits: Partial<FetchLimits> = {}): Promise<str
 }
 
 before(async () => {
-  plain = createServer(answers)
+  plain = createServer(responses)
   port = await listen(plain)
 })
 
@@ -56,7 +56,7 @@ after(() => {
 })
 
 describe('the fetch of a key set', () => {
-  const FETCHES: readonly [path: string, answer: string | RegExp][] = [
+  const FETCHES: readonly [path: string, response: string | RegExp][] = [
     ['keys', `${KEYS} undefined`],
     ['cached/max-age=600', `${KEYS} 600000`],
     [`cached/${encodeURIComponent('public, Max-Age=5, must-revalidate')}`, `${KEYS} 5000`],
@@ -80,11 +80,11 @@ describe('the fetch of a key set', () => {
     ['to/file%3A%2F%2F%2Fetc%2Fpasswd', /another host/],
     ['reset', /^failed: /],
   ]
-  for (const [path, answer] of FETCHES) {
-    it(`${path}: ${answer}`, async () => {
+  for (const [path, response] of FETCHES) {
+    it(`${path}: ${response}`, async () => {
       const text = await said(`http://127.0.0.1:${port}/${path}`)
-      if (typeof answer === 'string') assert.equal(text, answer)
-      else assert.match(text, answer)
+      if (typeof response === 'string') assert.equal(text, response)
+      else assert.match(text, response)
     })
   }
 
@@ -117,8 +117,8 @@ describe('a name that leads to a private address', () => {
     asked.length = 0
     const resolve = loopback
     for (const name of ['issuer.example.com', 'a.b.svc.evil.com', 'localhost.evil.com']) {
-      const answer = await said(`http://${name}:${port}/keys`, { resolve })
-      assert.equal(answer, `refused: ${name} is 127.0.0.1, where no keys are fetched from`)
+      const response = await said(`http://${name}:${port}/keys`, { resolve })
+      assert.equal(response, `refused: ${name} is 127.0.0.1, where no keys are fetched from`)
     }
     assert.deepEqual(asked, [])
     for (const name of ['localhost', 'keycloak', 'keycloak.auth.svc', 'idp.internal']) {
@@ -190,7 +190,7 @@ describe('a name that leads to a private address', () => {
 describe('a key set over TLS', { skip: WITHOUT_OPENSSL }, () => {
   it('needs a certificate of its name, from somebody who is trusted', async () => {
     const authority = makeAuthority('issuers')
-    const server = createSecureServer(authority.issue({ names: ['DNS:idp.internal'] }), answers)
+    const server = createSecureServer(authority.issue({ names: ['DNS:idp.internal'] }), responses)
     const at = await listen(server)
     const limits = { resolve: loopback, ca: authority.cert }
     assert.equal(await said(`https://idp.internal:${at}/keys`, limits), `${KEYS} undefined`)

@@ -71,9 +71,9 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
   if (isIP(literal) !== 0 && isForbiddenAddress(literal, true)) {
     return refused(`${literal} is no address to fetch keys from`)
   }
-  const answer = await ask(url, limits, signal)
+  const response = await ask(url, limits, signal)
   try {
-    const { statusCode = 0, headers } = answer
+    const { statusCode = 0, headers } = response
     if (REDIRECTS.has(statusCode) && headers.location !== undefined) {
       return URL.canParse(headers.location, url)
         ? new URL(headers.location, url)
@@ -81,11 +81,11 @@ async function fetchOnce(url: URL, limits: FetchLimits, signal: AbortSignal) {
     }
     if (statusCode !== 200) return { kind: 'failed', detail: `status ${statusCode}` } as const
     if (headers['content-encoding'] !== undefined) return refused('compressed, without being asked')
-    const text = await readText(answer, limits.bytes)
+    const text = await readText(response, limits.bytes)
     if (text === undefined) return refused(`longer than ${limits.bytes} bytes`)
     return { kind: 'text', text, maxAge: maxAgeOf(headers['cache-control']) } as const
   } finally {
-    answer.destroy()
+    response.destroy()
   }
 }
 
@@ -107,12 +107,12 @@ function ask(url: URL, limits: FetchLimits, signal: AbortSignal): Promise<Incomi
   })
 }
 
-async function readText(answer: IncomingMessage, most: number): Promise<string | undefined> {
+async function readText(response: IncomingMessage, max: number): Promise<string | undefined> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of answer as AsyncIterable<Buffer>) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     length += chunk.length
-    if (length > most) return undefined
+    if (length > max) return undefined
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')

@@ -6,5 +6,5 @@ import { jwtAuthentication as schema } from './schema.ts'
 export const jwtAuthentication = definePolicy({
   kind: 'jwtAuthentication',
   schema,
-  compile: (policies, site) => compileAuthentication(policies, site, openJwt),
+  compile: (policies, context) => compileAuthentication(policies, context, openJwt),
 })

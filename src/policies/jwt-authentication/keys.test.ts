@@ -70,10 +70,10 @@ describe('a key', () => {
   ]
   for (const [what, jwk, expected] of KEYS) {
     it(`${what}: ${expected}`, () => {
-      const [answer = '', ...more] = said(jwk)
+      const [response = '', ...more] = said(jwk)
       assert.deepEqual(more, [])
-      if (typeof expected === 'string') assert.equal(answer, expected)
-      else assert.match(answer, expected)
+      if (typeof expected === 'string') assert.equal(response, expected)
+      else assert.match(response, expected)
     })
   }
 

@@ -41,13 +41,13 @@ class TestClock implements RemoteClock {
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** An issuer that answers what the test says, or waits until it does. */
-function setUp(answer: Fetched | 'wait' = text(A), cacheDuration = 900_000) {
+/** An issuer that responses what the test says, or waits until it does. */
+function setUp(response: Fetched | 'wait' = text(A), cacheDuration = 900_000) {
   const clock = new TestClock()
   const seen: string[] = []
-  const asked: ((answer: Fetched) => void)[] = []
+  const asked: ((response: Fetched) => void)[] = []
   const issuer = {
-    answer,
+    response,
     fetches: 0,
     release: (late: Fetched) => {
       for (const resolve of asked.splice(0)) resolve(late)
@@ -59,8 +59,8 @@ function setUp(answer: Fetched | 'wait' = text(A), cacheDuration = 900_000) {
     clock,
     fetch: () => {
       issuer.fetches++
-      const { answer } = issuer
-      if (answer !== 'wait') return Promise.resolve(answer)
+      const { response } = issuer
+      if (response !== 'wait') return Promise.resolve(response)
       return new Promise((resolve) => asked.push(resolve))
     },
     observe: ({ outcome, trigger }: Refresh) => seen.push(`${trigger} ${outcome}`),
@@ -76,8 +76,12 @@ function text(body: string, maxAge?: number): Fetched {
 const DOWN: Fetched = { kind: 'failed', detail: 'connection refused' }
 
 /** Fetches within so many milliseconds, the first one included. */
-async function fetchesOf(answer: Fetched, cacheDuration: number, within: number): Promise<number> {
-  const { clock, issuer } = setUp(answer, cacheDuration)
+async function fetchesOf(
+  response: Fetched,
+  cacheDuration: number,
+  within: number,
+): Promise<number> {
+  const { clock, issuer } = setUp(response, cacheDuration)
   await clock.pass(within)
   return issuer.fetches
 }
@@ -94,7 +98,7 @@ describe('remote keys', () => {
     await clock.pass(1)
     assert.equal(issuer.fetches, 2, 'at nine tenths, as the dice fell')
     assert.equal(keys.current, first, 'the same text is the same keys')
-    issuer.answer = text(B)
+    issuer.response = text(B)
     await clock.pass(900_000)
     assert.equal(kids(), 'b')
     assert.deepEqual(seen, ['start changed', 'interval unchanged', 'interval changed'])
@@ -126,7 +130,7 @@ describe('remote keys', () => {
   it('stay good while the issuer is down, and it is asked less and less often', async () => {
     const { clock, issuer, keys, kids } = setUp()
     await settled()
-    issuer.answer = DOWN
+    issuer.response = DOWN
     await clock.pass(86_400_000)
     assert.equal(kids(), 'a')
     const { age = 0, last, failures } = keys.status()
@@ -135,7 +139,7 @@ describe('remote keys', () => {
     const before = issuer.fetches
     await clock.pass(600_000)
     assert.ok(issuer.fetches - before <= 12, `${issuer.fetches - before} in ten minutes`)
-    issuer.answer = text(B)
+    issuer.response = text(B)
     await clock.pass(60_000)
     assert.equal(kids(), 'b')
     assert.equal(keys.status().failures, 0)
@@ -145,16 +149,16 @@ describe('remote keys', () => {
     const { clock, issuer, keys, kids } = setUp(DOWN)
     await settled()
     assert.equal(keys.status().age, undefined)
-    issuer.answer = text(A)
+    issuer.response = text(A)
     await clock.pass(1000)
     assert.equal(kids(), 'a')
   })
 
-  for (const answer of ['', '<html>', '{}', '{"keys":7}', '{"keys":[],"keys":[]}']) {
-    it(`are not replaced by ${JSON.stringify(answer)}`, async () => {
+  for (const response of ['', '<html>', '{}', '{"keys":7}', '{"keys":[],"keys":[]}']) {
+    it(`are not replaced by ${JSON.stringify(response)}`, async () => {
       const { clock, issuer, keys, kids } = setUp()
       await settled()
-      issuer.answer = text(answer)
+      issuer.response = text(response)
       await clock.pass(900_000)
       assert.equal(kids(), 'a')
       assert.equal(keys.status().last?.outcome, 'refused')
@@ -164,7 +168,7 @@ describe('remote keys', () => {
   it('are withdrawn by an issuer that publishes none', async () => {
     const { clock, issuer, keys } = setUp()
     await settled()
-    issuer.answer = text('{"keys":[]}')
+    issuer.response = text('{"keys":[]}')
     await clock.pass(900_000)
     assert.equal(keys.current?.byKid.size, 0)
   })
@@ -172,7 +176,7 @@ describe('remote keys', () => {
   it('are fetched for an unknown kid, once in an interval', async () => {
     const { clock, issuer, keys, kids, seen } = setUp()
     await clock.pass(1000)
-    issuer.answer = text(B)
+    issuer.response = text(B)
     const waiting = keys.refetch()
     assert.ok(waiting instanceof Promise)
     await waiting

@@ -115,9 +115,9 @@ describe('the kid is a name and nothing else', () => {
 describe('keys in the token are not looked at', () => {
   it('nor is what they point to fetched', async () => {
     let asked = 0
-    const server = createServer((_, answer) => {
+    const server = createServer((_, response) => {
       asked++
-      answer.end(JSON.stringify({ keys: [publicJwk(STRANGER)] }))
+      response.end(JSON.stringify({ keys: [publicJwk(STRANGER)] }))
     })
     server.on('connection', () => asked++)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

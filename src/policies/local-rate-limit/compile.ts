@@ -4,7 +4,7 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
-import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { textOf } from '../value-text.ts'
 import { type Bucket, type Buckets, PolicyBuckets } from './buckets.ts'
 import type { RateLimit } from './schema.ts'
@@ -13,21 +13,24 @@ type Limits = readonly RateLimit[]
 
 const RETRY_SOON = { name: 'retry-after', value: '1' }
 
-export function compileLocalRateLimit([policy]: Attachments<Limits>, site: Site): Part {
-  const { quotas } = site.world
-  const all = site.kept(
+export function compileLocalRateLimit(
+  [policy]: Attachments<Limits>,
+  context: CompileContext,
+): Part {
+  const { quotas } = context.world
+  const all = context.kept(
     policy,
     (key) => new PolicyBuckets(policy.policy, policy.value, key, quotas),
   )
   const counted = all.limits.flatMap((buckets, index) => {
     const { key, type } = buckets.limit
     const field = `[${index}].key`
-    const keyOf = key === undefined ? allTogether : compileKey(key, field, policy, site)
+    const keyOf = key === undefined ? allTogether : compileKey(key, field, policy, context)
     // Tokens are counted by who reads the model's answer; a request as such costs none.
     return [{ buckets, keyOf, cost: type === 'requests' ? 1 : 0 }]
   })
   if (quotas !== undefined) return { step: sharedStep(all, counted, quotas) }
-  const { now } = site
+  const { now } = context
   return {
     step: (exchange) => {
       const variables = variablesOf(exchange)
@@ -96,9 +99,9 @@ function compileKey(
   text: string,
   field: string,
   policy: Attachments<Limits>[0],
-  site: Site,
+  context: CompileContext,
 ): KeyOf {
-  const evaluate = site.compile(text, { policy, field, result: 'any' })?.evaluate()
+  const evaluate = context.compile(text, { policy, field, result: 'any' })?.evaluate()
   return (variables) => {
     const value = textOf(evaluate?.(variables))
     if (value === undefined) return WITHOUT_VALUE

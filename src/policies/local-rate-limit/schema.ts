@@ -73,7 +73,7 @@ function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
     }
     if (unit === undefined) refuse('`unit` is missing', form)
   }
-  // Nobody reads the answers of models yet: a limit that never refuses is none.
+  // Nobody reads the responses of models yet: a limit that never refuses is none.
   if (tokens !== undefined || (isBucket && value.type === 'tokens')) {
     const params = { rule: 'unsupported', hint: 'limit `requests`' } as const
     const path = tokens === undefined ? ['type'] : ['tokens']

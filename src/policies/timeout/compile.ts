@@ -3,9 +3,9 @@ import type { Timeout } from './schema.ts'
 
 /** Milliseconds. */
 export interface Timeouts {
-  /** From the request's head to the end of the answer; 0: none. */
+  /** From the request's head to the end of the response; 0: none. */
   readonly request: number
-  /** For each attempt, from the end of the request to the answer's head; 0: nothing is said. */
+  /** For each attempt, from the end of the request to the response's head; 0: nothing is said. */
   readonly backendRequest: number
 }
 

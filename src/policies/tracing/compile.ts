@@ -3,7 +3,7 @@ import type { Json } from '../../cel/values/json-write.ts'
 import { doubleValue, isDouble } from '../../cel/values/number.ts'
 import type { Target } from '../../model/backend.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import type { Site } from '../define.ts'
+import type { CompileContext } from '../define.ts'
 import { compileLogExpressions, type LogExpressions } from '../log-expressions.ts'
 import type { Tracing } from './schema.ts'
 
@@ -26,24 +26,24 @@ export interface TracingPolicy extends LogExpressions {
 /** `hidden`: headers whose values are never written. */
 export function compileTracing(
   policy: ValidPolicy<Tracing>,
-  site: Site,
+  context: CompileContext,
   hidden: readonly string[],
 ): TracingPolicy {
   const { target, protocol, path, filter, attributes, remove } = policy.value
   const { randomSampling, clientSampling, resources } = policy.value
   const described = [['resources', resources]] as const
-  const { fields } = compileLogExpressions(policy, undefined, described, site, hidden)
+  const { fields } = compileLogExpressions(policy, undefined, described, context, hidden)
   const constants = fields.flatMap(({ name, valueIn }) => {
     const value = valueIn(NO_REQUEST)
     return value === undefined ? [] : [[name, value] as const]
   })
   return {
-    ...compileLogExpressions(policy, filter, [['attributes', attributes]], site, hidden),
+    ...compileLogExpressions(policy, filter, [['attributes', attributes]], context, hidden),
     target,
     protocol,
     path,
-    randomSampling: compileShare(policy, 'randomSampling', randomSampling, site),
-    clientSampling: compileShare(policy, 'clientSampling', clientSampling, site),
+    randomSampling: compileShare(policy, 'randomSampling', randomSampling, context),
+    clientSampling: compileShare(policy, 'clientSampling', clientSampling, context),
     resources: Object.fromEntries(constants),
     removed: remove,
   }
@@ -55,11 +55,11 @@ function compileShare(
   policy: ValidPolicy,
   field: string,
   share: number | string,
-  site: Site,
+  context: CompileContext,
 ): Share {
   if (typeof share === 'number') return share
   const place = { policy, field, result: 'any', stage: 'traffic' } as const
-  const evaluate = site.compile(share, place)?.evaluate()
+  const evaluate = context.compile(share, place)?.evaluate()
   return (variables) => shareOf(evaluate?.(variables))
 }
 

@@ -6,7 +6,7 @@ import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
 import type { HeaderView } from '../../exchange/header-view.ts'
 import type { ResponseDraft } from '../../exchange/response-draft.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { type Site, variablesOf } from '../define.ts'
+import { type CompileContext, variablesOf } from '../define.ts'
 import { isFieldValue, textOf } from '../value-text.ts'
 import type { Changes, Field } from './schema.ts'
 
@@ -42,13 +42,13 @@ export function compileChanges(
   policy: ValidPolicy,
   field: string,
   part: 'request' | 'response',
-  site: Site,
+  context: CompileContext,
 ): Message {
   const stage = part === 'request' ? 'transform' : 'response'
   let readsBody = false
   const compile = (text: string, own: string): Evaluate => {
     const place = { policy, field: `${field}.${own}`, result: 'any', stage } as const
-    const expression = site.compile(text, place)
+    const expression = context.compile(text, place)
     readsBody ||= expression?.reads.some(isResponseBody) ?? false
     const evaluate = expression?.evaluate()
     return (exchange) => evaluate?.(variablesOf(exchange))

@@ -4,7 +4,7 @@ import type { Exchange } from '../../exchange/exchange.ts'
 import { headerEdit } from '../../exchange/header-edit.ts'
 import type { ResponseDraft } from '../../exchange/response-draft.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
-import { type Attachments, type Part, type Site, variablesOf } from '../define.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
 import { compileChanges, type Message } from './changes.ts'
 import type { Transformations, Variant } from './schema.ts'
 
@@ -15,9 +15,12 @@ interface Running {
   readonly response: Message | undefined
 }
 
-export function compileTransformations([policy]: Attachments<Transformations>, site: Site): Part {
+export function compileTransformations(
+  [policy]: Attachments<Transformations>,
+  context: CompileContext,
+): Part {
   const running = policy.value.variants.map((variant, index) =>
-    compileVariant(variant, policy, index, site),
+    compileVariant(variant, policy, index, context),
   )
   const choose = chooser(running)
   const requests = running.flatMap(({ request }) => request ?? [])
@@ -62,23 +65,29 @@ function compileVariant(
   { condition, request, response }: Variant,
   policy: ValidPolicy,
   index: number,
-  site: Site,
+  context: CompileContext,
 ): Running {
   const isOne = condition === undefined && index === 0
   const field = isOne ? '' : `conditional[${index}].`
   const message = (changes: Variant['request'], part: 'request' | 'response') =>
-    changes && compileChanges(changes, policy, `${field}${part}`, part, site)
+    changes && compileChanges(changes, policy, `${field}${part}`, part, context)
   return {
-    applies: condition === undefined ? undefined : compileCondition(condition, policy, field, site),
+    applies:
+      condition === undefined ? undefined : compileCondition(condition, policy, field, context),
     request: message(request, 'request'),
     response: message(response, 'response'),
   }
 }
 
 /** A condition that fails is not true, as in a rule. */
-function compileCondition(text: string, policy: ValidPolicy, field: string, site: Site) {
+function compileCondition(
+  text: string,
+  policy: ValidPolicy,
+  field: string,
+  context: CompileContext,
+) {
   const place = { policy, field: `${field}condition`, result: 'bool', stage: 'transform' } as const
-  return site.compile(text, place)?.predicate() ?? (() => false)
+  return context.compile(text, place)?.predicate() ?? (() => false)
 }
 
 /** The first entry that applies: decided once, when the request or its response first meets it. */

@@ -72,11 +72,11 @@ export function withExcerpt(place: Place, diagnostic: Diagnostic): Diagnostic {
   for (let column = 1; column < origin.column; column++) {
     start += (place.text.codePointAt(start) ?? 0) > 0xffff ? 2 : 1
   }
-  const [word = ''] = /^([\w.-]+|.*)/.exec(place.text.slice(start, start + MOST_MARKED)) ?? []
+  const [word = ''] = /^([\w.-]+|.*)/.exec(place.text.slice(start, start + MAX_MARKED)) ?? []
   return { ...diagnostic, excerpt: excerptOf(place, { start, end: start + word.length }) }
 }
 
-const MOST_MARKED = 80
+const MAX_MARKED = 80
 
 /** Where a thing begins: at its key where it has one, else at the thing. */
 export function originOf(document: Document, path: Path): FileOrigin {

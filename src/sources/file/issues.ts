@@ -12,7 +12,7 @@ import {
   spanOf,
   valueAt,
 } from './document.ts'
-import { foreignKey } from './foreign.ts'
+import { foreignKey } from './unsupported-keys.ts'
 
 type Issue = z.core.$ZodIssue
 

@@ -4,11 +4,11 @@ import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
-import { toEnd } from '../../model/steps.ts'
+import { runToCompletion } from '../../model/steps.ts'
 import type { Environment } from './expand.ts'
+import { stampOf } from './file-version.ts'
 import type { NamedFile, ReadText } from './files.ts'
 import { NotQuick, type ReadOptions, readDocument } from './read.ts'
-import { stampOf } from './stamp.ts'
 import { toModel } from './to-model.ts'
 
 export interface LoadOptions {
@@ -28,19 +28,19 @@ export interface Loaded {
 }
 
 /** More than this is no configuration, but a mistake. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 
 /** `yaml` reads this many characters in some twenty milliseconds. */
-const MOST_AT_ONCE = 32 * 1024
+const MAX_AT_ONCE = 32 * 1024
 
 /** A file, and the files that it names, as the Model. */
 export function loadFile(path: string, options: LoadOptions): Loaded {
-  return frozen(toEnd(loadFileStepwise(path, options)))
+  return frozen(runToCompletion(loadFileStepwise(path, options)))
 }
 
 /** The same for a text that is here already; `path` is where relative paths start from. */
 export function loadText(text: string, path: string, options: LoadOptions): Loaded {
-  return frozen(toEnd(loadTextStepwise(text, path, options)))
+  return frozen(runToCompletion(loadTextStepwise(text, path, options)))
 }
 
 function frozen(loaded: Loaded): Loaded {
@@ -67,7 +67,7 @@ function* loadTextStepwise(
   path: string,
   options: LoadOptions,
 ): Generator<void, Loaded> {
-  const mustBeQuick = options.isQuick === true && text.length > MOST_AT_ONCE
+  const mustBeQuick = options.isQuick === true && text.length > MAX_AT_ONCE
   try {
     return yield* loadOnce(text, path, options, 'quickly')
   } catch (error) {
@@ -93,7 +93,7 @@ const readText: ReadText = (path) => {
   const stamp = stampOf(path)
   try {
     const bytes = readFileSync(path)
-    if (bytes.byteLength > MOST_BYTES) return { stamp, problem: 'it is larger than 64 MiB' }
+    if (bytes.byteLength > MAX_BYTES) return { stamp, problem: 'it is larger than 64 MiB' }
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     return { stamp, text }
   } catch (error) {

@@ -100,7 +100,7 @@ function unique<T extends { readonly name: string }>(
   noun: string,
   list: readonly Placed<T>[],
   invalidate: (thing: T, diagnostics: Diagnostics) => T,
-  isTold: (path: Path) => boolean = () => false,
+  isReported: (path: Path) => boolean = () => false,
 ): readonly Placed<T>[] {
   const seen = new Set<string>()
   return list.map((placed) => {
@@ -111,7 +111,7 @@ function unique<T extends { readonly name: string }>(
     }
     const named = [...path, 'name']
     const at = hasPath(reading.document, named) ? named : path
-    const said = isTold(path) ? [] : [complainOfName(reading, noun, thing.name, at)]
+    const said = isReported(path) ? [] : [complainOfName(reading, noun, thing.name, at)]
     let count = 2
     while (seen.has(`${thing.name}#${count}`)) count++
     const name = `${thing.name}#${count}`

@@ -4,8 +4,8 @@ import { nearestName } from '../../diagnostics/nearest.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS, type PolicySchema, STAGE_OF_SECTION } from '../../policies/schema.ts'
 import { originOf, type Path, valueAt } from './document.ts'
-import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './foreign.ts'
 import { complain, parseAt, type Reading } from './reading.ts'
+import { UNSUPPORTED_POLICIES, unsupportedPolicy } from './unsupported-keys.ts'
 
 export interface PolicyPlace {
   /** In the order in which a key is looked up: at a route, `traffic` before `backend`. */
@@ -145,14 +145,14 @@ function placed(reading: Reading, path: Path, value: unknown): unknown {
 
 /** Fields of rules as paths: most policies have few rules, and the same ones. */
 const STEPS = new Map<string, Path>()
-const MOST_STEPS = 1_000
+const MAX_STEPS = 1_000
 
 function stepsOf(field: string): Path {
   const known = STEPS.get(field)
   if (known !== undefined) return known
   const steps = field.split(/[.[\]]+/).filter((step) => step !== '')
   const path = steps.map((step) => (/^\d+$/.test(step) ? Number(step) : step))
-  if (STEPS.size < MOST_STEPS) STEPS.set(field, path)
+  if (STEPS.size < MAX_STEPS) STEPS.set(field, path)
   return path
 }
 

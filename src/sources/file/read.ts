@@ -88,10 +88,10 @@ function pieceOf(root: Node, filling: Filling): Piece {
     // `port: ${PORT}` is a number, as it would be if it were written out.
     return node.style === 'plain' ? resolvePlain(filled.text) : filled.text
   }
-  return { root, value: plain(root, fill), expanded: expanded ?? NOTHING }
+  return { root, value: plain(root, fill), expanded: expanded ?? NO_EXPANSIONS }
 }
 
-const NOTHING: ReadonlyMap<Node, Expanded> = new Map()
+const NO_EXPANSIONS: ReadonlyMap<Node, Expanded> = new Map()
 
 const EMPTY: Node = { kind: 'mapping', entries: [], start: 0, end: 0 }
 

@@ -60,7 +60,7 @@ interface Checked {
 }
 
 /** Texts that are remembered for a schema; more would rather fill the memory than save time. */
-const MOST_CHECKED = 1_000
+const MAX_CHECKED = 1_000
 
 export interface BackendReference {
   readonly backend: string
@@ -93,7 +93,9 @@ export function parseAt<S extends z.ZodType>(
   if ('issues' in shape) return refusal(shape.issues)
   const { data, found } = shape
   const diagnostics =
-    found.length === 0 ? NOTHING : found.flatMap((one) => checkPart(reading, one, path, stage))
+    found.length === 0
+      ? NO_DIAGNOSTICS
+      : found.flatMap((one) => checkPart(reading, one, path, stage))
   for (const diagnostic of diagnostics) reading.report(diagnostic)
   if (hasErrors(diagnostics)) return refusal(diagnostics)
   if (memory !== undefined && known === undefined && diagnostics.length === 0) {
@@ -104,7 +106,7 @@ export function parseAt<S extends z.ZodType>(
   return success(value as NonNullable<z.output<S>>, diagnostics)
 }
 
-const NOTHING: readonly Diagnostic[] = []
+const NO_DIAGNOSTICS: readonly Diagnostic[] = []
 
 function checkShape(
   { document, report }: Reading,
@@ -133,7 +135,7 @@ function memoryOf({ checked }: Reading, schema: z.ZodType, stage: Stage, input: 
   // Numbers that JSON has no words for look like null there.
   if (text === undefined || text.includes('null')) return undefined
   const known = memory.texts.get(text)
-  if (known !== undefined && memory.values.size < MOST_CHECKED) memory.values.set(input, known)
+  if (known !== undefined && memory.values.size < MAX_CHECKED) memory.values.set(input, known)
   return { memory, text, known }
 }
 
@@ -142,7 +144,7 @@ function remember(
   { data, found }: Checked,
 ): void {
   const again = found.filter(({ annotation }) => annotation.is !== 'expression')
-  if (texts.size < MOST_CHECKED) texts.set(text, { data, found: again })
+  if (texts.size < MAX_CHECKED) texts.set(text, { data, found: again })
 }
 
 /** A message about the value, or the key, at the path; reported and given back. */

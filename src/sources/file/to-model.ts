@@ -5,16 +5,16 @@ import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
-import { withoutEffectOnDynamic } from '../../reach/dynamic-policies.ts'
-import { overshadowed } from '../../reach/overshadowed.ts'
-import { withoutEffectOnProviders, withoutMcp } from '../../reach/part-policies.ts'
+import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
+import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part-policies.ts'
+import { shadowedPolicies } from '../../reach/shadowed-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { attachPolicies } from './attach.ts'
-import { defined } from './defined.ts'
 import { type Document, type Path, valueAt, withExcerpt } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
 import { checkNames } from './names.ts'
+import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
 import { checkPorts } from './ports.ts'
 import { checkReachability } from './reachability.ts'
@@ -122,10 +122,10 @@ function* readModel(reading: Reading): Generator<void, Model> {
   }
   const checks = [
     unenforcedOnStreams,
-    withoutEffectOnDynamic,
+    checkDynamicPolicies,
     withoutEffectOnProviders,
-    withoutMcp,
-    overshadowed,
+    checkMcpOnlyPolicies,
+    shadowedPolicies,
   ] as const
   for (const check of checks) {
     for (const diagnostic of check(model)) {
@@ -164,7 +164,7 @@ function* readDraft(reading: Reading): Generator<void, Draft> {
       policy: 'section:frontendPolicies',
     }),
     targeted: targeted.flat(),
-    ...defined({
+    ...omitUndefined({
       llm: readSpecial(reading, 'llm'),
       mcp: readSpecial(reading, 'mcp'),
       ui: readSpecial(reading, 'ui'),
@@ -192,10 +192,10 @@ function readSettings(reading: Reading): Settings {
   const { value } = parseAt(reading, configSchema, ['config'], { stage: 'log' })
   for (const key of SETTINGS_WITHOUT_EFFECT) {
     if (valueAt(reading.document, ['config', key]) === undefined) continue
-    tellUseless(reading, [key])
+    reportUseless(reading, [key])
   }
   if (valueAt(reading.document, ['config', 'dns', 'edns0']) !== undefined) {
-    tellUseless(reading, ['dns', 'edns0'])
+    reportUseless(reading, ['dns', 'edns0'])
   }
   checkAdmin(reading, value?.admin)
   const refused = notImplemented(config)
@@ -226,7 +226,7 @@ function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): voi
   complain(reading, ['config', 'adminAddr'], said)
 }
 
-function tellUseless(reading: Reading, key: readonly string[]): void {
+function reportUseless(reading: Reading, key: readonly string[]): void {
   const message = `\`config.${key.join('.')}\` has no effect`
   const hint =
     key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : undefined

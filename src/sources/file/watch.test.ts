@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { stampOf } from './stamp.ts'
+import { stampOf } from './file-version.ts'
 import { FileWatch } from './watch.ts'
 
 describe('following files', () => {
@@ -26,7 +26,7 @@ describe('following files', () => {
     rmSync(folder, { recursive: true })
   })
 
-  async function isTold(before = 0): Promise<boolean> {
+  async function isReported(before = 0): Promise<boolean> {
     for (let i = 0; i < 100 && changes === before; i++) await wait(5)
     return changes > before
   }
@@ -36,7 +36,7 @@ describe('following files', () => {
   it('tells of a change, once', async () => {
     watch.follow([followed(main)])
     writeFileSync(main, 'second')
-    assert.ok(await isTold())
+    assert.ok(await isReported())
     await wait(60)
     assert.equal(changes, 1)
   })
@@ -44,18 +44,18 @@ describe('following files', () => {
   it('tells of a change that came while the file was read', async () => {
     watch.follow([followed(main)])
     writeFileSync(main, 'second')
-    assert.ok(await isTold())
+    assert.ok(await isReported())
     // What is read now may be the second or the third.
     writeFileSync(main, 'third')
     watch.follow([followed(main)])
-    assert.ok(await isTold(1))
+    assert.ok(await isReported(1))
   })
 
   it('tells of a change that came between reading and following', async () => {
     const read = followed(main)
     writeFileSync(main, 'second')
     watch.follow([read])
-    assert.ok(await isTold())
+    assert.ok(await isReported())
   })
 
   it('tells of a file that is named anew and changed since it was read', async () => {
@@ -63,7 +63,7 @@ describe('following files', () => {
     const named = followed(join(folder, 'key.pem'))
     writeFileSync(named.path, 'a key')
     watch.follow([followed(main), named])
-    assert.ok(await isTold())
+    assert.ok(await isReported())
   })
 
   it('tells nothing of a file that is named anew and is as it was read', async () => {
@@ -71,7 +71,7 @@ describe('following files', () => {
     writeFileSync(named, 'a key')
     watch.follow([followed(main)])
     watch.follow([followed(main), followed(named)])
-    assert.equal(await isTold(), false)
+    assert.equal(await isReported(), false)
   })
 
   it('tells nothing of a file that nobody names any more', async () => {
@@ -80,19 +80,19 @@ describe('following files', () => {
     watch.follow([followed(main), followed(named)])
     watch.follow([followed(main)])
     writeFileSync(named, 'another')
-    assert.equal(await isTold(), false)
+    assert.equal(await isReported(), false)
   })
 
   it('goes on when the folder is removed and made again, and tells of changes at once', async () => {
     watch.follow([followed(main)])
     rmSync(folder, { recursive: true })
-    assert.ok(await isTold())
+    assert.ok(await isReported())
     mkdirSync(folder)
     writeFileSync(main, 'second')
     // Until the next look at what tells nothing by itself.
     for (let i = 0; i < 1_000 && changes < 2; i++) await wait(5)
     assert.equal(changes, 2)
     writeFileSync(main, 'third')
-    assert.ok(await isTold(2))
+    assert.ok(await isReported(2))
   })
 })

@@ -1,6 +1,6 @@
 import { type FSWatcher, watch } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { stampOf } from './stamp.ts'
+import { stampOf } from './file-version.ts'
 
 /** Changes that come together are one: editors and Kubernetes write in several steps. */
 const SETTLE = 20

@@ -6,14 +6,14 @@ import type { Problem } from './problem.ts'
  * every token that is left, and of one mistake it often has several things to say.
  */
 export function describeYamlErrors(errors: readonly YAMLError[], text: string): Problem[] {
-  const told: YAMLError[] = []
+  const reported: YAMLError[] = []
   for (const error of errors) {
-    const last = told.at(-1)
+    const last = reported.at(-1)
     const isEcho = last !== undefined && / token in YAML stream/.test(error.message)
     const isSameLine = last !== undefined && !text.slice(last.pos[0], error.pos[0]).includes('\n')
-    if (!isEcho && !isSameLine) told.push(error)
+    if (!isEcho && !isSameLine) reported.push(error)
   }
-  return told.map((error) => describeYamlError(error, text))
+  return reported.map((error) => describeYamlError(error, text))
 }
 
 function describeYamlError({ code, message, pos }: YAMLError, text: string): Problem {

@@ -20,7 +20,7 @@ export interface Tree {
 }
 
 /** Aliases are copied out: a few lines of them can stand for more than any memory holds. */
-const MOST_COPIES = 200_000
+const MAX_COPIES = 200_000
 
 export function readYaml(text: string): Tree {
   const document = parseSafely(text)
@@ -66,8 +66,8 @@ function convert(document: Document.Parsed, report: (problem: Problem) => void):
 
   function nodeOf(node: unknown, fallback: number): Node {
     const [start = fallback, end = fallback] = (node as Ranged | null)?.range ?? []
-    if (open.size > 0 && ++copies > MOST_COPIES) {
-      if (copies === MOST_COPIES + 1) {
+    if (open.size > 0 && ++copies > MAX_COPIES) {
+      if (copies === MAX_COPIES + 1) {
         const message = 'aliases make this document too large'
         const hint = 'write out what is repeated, or repeat less'
         report({ code: 'PC0206', message, hint, start, end })

@@ -1,4 +1,4 @@
-/** Whole requests, from a cached answer to a model that thinks: 1 ms to 2 minutes. */
+/** Whole requests, from a cached response to a model that thinks: 1 ms to 2 minutes. */
 export const REQUEST_SECONDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120,
 ]

@@ -41,7 +41,7 @@ export const STATUS = label('status', 'class of the status; `none` if nothing wa
   'none',
 ])
 
-/** Who or what made the answer; the word is also the access log's `reason`. */
+/** Who or what made the response; the word is also the access log's `reason`. */
 export const REASON = label('reason', 'who or what made the answer', [
   'upstream',
   'direct-response',

@@ -35,26 +35,24 @@ export const IS_TOKEN: Uint8Array = classOf(
 export const IS_METHOD: Uint8Array = classOf(`!#$%&'*+-.^_\`|~${DIGITS}${UPPER_LETTERS}`)
 
 /** 1 for what a request target is made of, if not quite by RFC 3986: visible, and no `#`. */
-export const IS_TARGET: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
-  octet > SPACE && octet < DEL && octet !== HASH ? 1 : 0,
+export const IS_TARGET: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte > SPACE && byte < DEL && byte !== HASH ? 1 : 0,
 )
 
 /** The same without the question mark. */
-export const IS_PATH: Uint8Array = IS_TARGET.map((member, octet) =>
-  octet === QUESTION ? 0 : member,
-)
+export const IS_PATH: Uint8Array = IS_TARGET.map((member, byte) => (byte === QUESTION ? 0 : member))
 
 /** 1 for what a field value is made of (RFC 9110 §5.5): visible, beyond ASCII, space, tab. */
-export const IS_TEXT: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
-  octet === TAB || (octet >= SPACE && octet !== DEL) ? 1 : 0,
+export const IS_TEXT: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte === TAB || (byte >= SPACE && byte !== DEL) ? 1 : 0,
 )
 
-/** Each octet as it is, but upper-case letters as lower-case ones. */
-export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
-  UPPER_LETTERS.includes(String.fromCharCode(octet)) ? octet | LOWER : octet,
+/** Each byte as it is, but upper-case letters as lower-case ones. */
+export const FOLD: Uint8Array = Uint8Array.from({ length: 256 }, (_, byte) =>
+  UPPER_LETTERS.includes(String.fromCharCode(byte)) ? byte | LOWER : byte,
 )
 
-/** 1 for each octet that RFC 3986 §2.3 never wants to see encoded. */
+/** 1 for each byte that RFC 3986 §2.3 never wants to see encoded. */
 export const IS_UNRESERVED: Uint8Array = classOf(`-._~${DIGITS}${UPPER_LETTERS}${LOWER_LETTERS}`)
 
 /** The value of each hexadecimal digit; 16 for what is none. */

@@ -4,7 +4,7 @@ import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { BODY_LIMITS, chunkHead, LAST_CHUNK, renderTrailers, writeChunk } from './chunked.ts'
 import { findField, joinedValue } from './fields.ts'
 import type { Framing } from './message.ts'
-import { refusalOf } from './refusals.ts'
+import { refusalOf } from './rejections.ts'
 
 interface Outcome {
   readonly verdict: string

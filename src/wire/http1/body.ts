@@ -6,7 +6,7 @@ import { BODY_LIMITS, type BodyLimits, beginChunks, ChunkReader, readChunks } fr
 import type { Fields } from './fields.ts'
 import { lowerNames } from './lower-names.ts'
 import type { Framing } from './message.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 
 /** Reads bodies of every framing. One object serves all bodies of a connection. */
 export class BodyReader {
@@ -15,7 +15,7 @@ export class BodyReader {
   /** What the last call found, as offsets into its bytes. */
   from = 0
   to = 0
-  /** Octets of data so far, without their framing. */
+  /** Bytes of data so far, without their framing. */
   octets = 0
   /** What is still to come of a body whose length is known. */
   left = 0

@@ -17,12 +17,12 @@ import {
 } from './ascii.ts'
 import { HIDDEN, isForbiddenTrailer } from './field-names.ts'
 import { beginFields, Fields, fieldName, lineOf, readFields, refuseText } from './fields.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 
 export interface BodyLimits {
-  /** Octets of chunk extensions in one body; they mean nothing to us and are dropped. */
+  /** Bytes of chunk extensions in one body; they mean nothing to us and are dropped. */
   readonly extensions: number
-  /** Octets of the trailer section. */
+  /** Bytes of the trailer section. */
   readonly trailers: number
   readonly trailerFields: number
 }
@@ -42,7 +42,7 @@ const LAST_LF = 8
 const DONE = 9
 
 export class ChunkReader {
-  /** What the last call found: data, or with `asWire` octets to be sent on as they are. */
+  /** What the last call found: data, or with `asWire` bytes to be sent on as they are. */
   from = 0
   to = 0
   isDone = false
@@ -52,9 +52,9 @@ export class ChunkReader {
   /** Of the chunk: its size while that is read, then what is left of it. */
   size = 0
   digits = 0
-  /** Octets of data so far. */
+  /** Bytes of data so far. */
   octets = 0
-  /** Octets of extensions so far, and where the reader stands in one. */
+  /** Bytes of extensions so far, and where the reader stands in one. */
   extensions = 0
   extension: number = AT_NAME
   /** The trailer section where there is one, its forbidden fields hidden. */
@@ -93,39 +93,39 @@ export function readChunks(
   // Where the range begins that is to be sent on.
   let from = start
   while (at < end) {
-    const octet = bytes[at] as number
+    const byte = bytes[at] as number
     switch (reader.state) {
       case IN_SIZE: {
-        const digit = HEX_VALUE[octet] as number
+        const digit = HEX_VALUE[byte] as number
         if (digit < 16) {
           reader.size = reader.size * 16 + digit
           if (reader.size > Number.MAX_SAFE_INTEGER || ++reader.digits > 16) {
             return refuse('chunk-too-large')
           }
-        } else if (reader.digits === 0) return refuseText(octet, 'bad-chunk-size')
-        else if (octet === CR) reader.state = SIZE_LF
-        else if (octet === SEMICOLON) {
+        } else if (reader.digits === 0) return refuseText(byte, 'bad-chunk-size')
+        else if (byte === CR) reader.state = SIZE_LF
+        else if (byte === SEMICOLON) {
           reader.state = IN_EXTENSION
           reader.extension = AT_NAME
           if (reader.asWire) return give(reader, from, at, at + 1)
-        } else return refuseText(octet, 'bad-chunk-size')
+        } else return refuseText(byte, 'bad-chunk-size')
         at++
         break
       }
       case IN_EXTENSION:
-        if (octet === CR && isWhole(reader.extension)) {
+        if (byte === CR && isWhole(reader.extension)) {
           reader.state = SIZE_LF
           from = at
         } else {
-          reader.extension = nextOfExtension(reader.extension, octet)
-          if (reader.extension === INVALID) return refuseText(octet, 'bad-chunk-extension')
+          reader.extension = nextOfExtension(reader.extension, byte)
+          if (reader.extension === INVALID) return refuseText(byte, 'bad-chunk-extension')
           if (++reader.extensions > limits.extensions) return refuse('chunk-extensions-too-large')
           from = at + 1
         }
         at++
         break
       case SIZE_LF:
-        if (octet !== LF) return refuse('bare-cr')
+        if (byte !== LF) return refuse('bare-cr')
         reader.state = reader.size === 0 ? AT_TRAILERS : IN_DATA
         at++
         break
@@ -139,18 +139,18 @@ export function readChunks(
         break
       }
       case DATA_CR:
-        if (octet !== CR) return refuseText(octet, 'bad-chunk-end')
+        if (byte !== CR) return refuseText(byte, 'bad-chunk-end')
         reader.state = DATA_LF
         at++
         break
       case DATA_LF:
-        if (octet !== LF) return refuse('bare-cr')
+        if (byte !== LF) return refuse('bare-cr')
         reader.state = IN_SIZE
         reader.digits = 0
         at++
         break
       case AT_TRAILERS:
-        if (octet === CR) {
+        if (byte === CR) {
           reader.state = LAST_LF
           at++
           break
@@ -162,7 +162,7 @@ export function readChunks(
         at = readTrailers(reader, bytes, at, end, limits)
         return at < 0 ? at : give(reader, at, at, at)
       case LAST_LF:
-        if (octet !== LF) return refuse('bare-cr')
+        if (byte !== LF) return refuse('bare-cr')
         finish(reader)
         return give(reader, reader.asWire ? from : at + 1, at + 1, at + 1)
       default:
@@ -198,24 +198,24 @@ function isWhole(extension: number): boolean {
 }
 
 /** RFC 9112 §7.1.1, without the white space that nobody may generate. */
-function nextOfExtension(extension: number, octet: number): number {
-  if (octet === SEMICOLON && isWhole(extension)) return AT_NAME
-  const isToken = IS_TOKEN[octet] === 1
-  const isText = octet < SPACE ? octet === TAB : octet !== DEL
+function nextOfExtension(extension: number, byte: number): number {
+  if (byte === SEMICOLON && isWhole(extension)) return AT_NAME
+  const isToken = IS_TOKEN[byte] === 1
+  const isText = byte < SPACE ? byte === TAB : byte !== DEL
   switch (extension) {
     case AT_NAME:
       return isToken ? IN_NAME : INVALID
     case IN_NAME:
-      if (octet === EQUALS) return AT_VALUE
+      if (byte === EQUALS) return AT_VALUE
       return isToken ? IN_NAME : INVALID
     case AT_VALUE:
-      if (octet === QUOTE) return IN_QUOTES
+      if (byte === QUOTE) return IN_QUOTES
       return isToken ? IN_VALUE : INVALID
     case IN_VALUE:
       return isToken ? IN_VALUE : INVALID
     case IN_QUOTES:
-      if (octet === QUOTE) return BEHIND_QUOTES
-      if (octet === BACKSLASH) return ESCAPED
+      if (byte === QUOTE) return BEHIND_QUOTES
+      if (byte === BACKSLASH) return ESCAPED
       return isText ? IN_QUOTES : INVALID
     case ESCAPED:
       return isText ? IN_QUOTES : INVALID
@@ -262,7 +262,7 @@ export const LAST_CHUNK = '0\r\n\r\n'
 
 /** The line before the data of a chunk, which is not empty: an empty one would be the last. */
 export function chunkHead(size: number): string {
-  if (!Number.isSafeInteger(size) || size <= 0) throw new RangeError(`a chunk of ${size} octets`)
+  if (!Number.isSafeInteger(size) || size <= 0) throw new RangeError(`a chunk of ${size} bytes`)
   return `${size.toString(16)}\r\n`
 }
 

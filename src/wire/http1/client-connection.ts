@@ -1,5 +1,5 @@
 // HOT PATH: one connection to an upstream; requests one after the other. Guarded by bench/proxy.ts.
-// Liberties: the head and the body reader are one object for all answers.
+// Liberties: the head and the body reader are one object for all responses.
 
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
@@ -9,8 +9,8 @@ import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.
 import { BodyReader, beginBody, endBody, readBody, trailersOf } from './body.ts'
 import { keepAliveTimeout } from './keep-alive.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf, refuse } from './refusals.ts'
-import { isInterim, MOST_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
+import { refusalOf, refuse } from './rejections.ts'
+import { isInterim, MAX_INTERIM, ResponseHead, readResponseHead } from './response-head.ts'
 
 export class ClientConnection implements UpstreamConnection, Timed, Reader {
   readonly socket: Socket
@@ -30,7 +30,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   #inBody = false
   #isTunnel = false
   #isSent = true
-  #isAnswered = true
+  #hasResponded = true
   #isUntouched = true
   #isPaused = false
   #isReading = false
@@ -77,7 +77,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     this.#events = events
     this.#inBody = false
     this.#isSent = !hasBody
-    this.#isAnswered = false
+    this.#hasResponded = false
     this.#isUntouched = true
     this.#isPaused = false
     this.#interim = 0
@@ -126,7 +126,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     if (!this.#isPaused) this.socket.resume()
   }
 
-  /** After 101 octets are told as data, until the upstream ends. */
+  /** After 101 bytes are told as data, until the upstream ends. */
   tunnel(): void {
     this.#isTunnel = true
     this.deadline = Number.POSITIVE_INFINITY
@@ -161,7 +161,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
 
   receive(bytes: Buffer): void {
     if (this.#events === undefined) {
-      // Octets that nobody asked for: the connection cannot be trusted any more.
+      // Bytes that nobody asked for: the connection cannot be trusted any more.
       this.abort()
       return
     }
@@ -203,7 +203,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
     const next = readResponseHead(bytes, at, end, this.#limits, this.#method, head)
     if (next <= 0) return next
     if (isInterim(head)) {
-      if (++this.#interim > MOST_INTERIM) return refuse('too-many-interim-answers')
+      if (++this.#interim > MAX_INTERIM) return refuse('too-many-interim-answers')
       this.#events?.interim(head)
       return next
     }
@@ -243,14 +243,14 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   }
 
   /**
-   * Octets behind the answer are of nobody's request: whoever used the connection next would get
-   * them as his answer, so nobody may.
+   * Bytes behind the response are of nobody's request: whoever used the connection next would get
+   * them as his response, so nobody may.
    */
   #finish(hasMore: boolean): void {
     if (hasMore) this.head.keepAlive = false
     if (this.#reads !== undefined) this.#reads.isResting = true
     this.#inBody = false
-    this.#isAnswered = true
+    this.#hasResponded = true
     const events = this.#events
     this.#events = undefined
     const trailers = trailersOf(this.#body)
@@ -260,7 +260,7 @@ export class ClientConnection implements UpstreamConnection, Timed, Reader {
   }
 
   #maybeFree(): void {
-    if (!this.#isAnswered) return
+    if (!this.#hasResponded) return
     if (this.#isSent && this.head.keepAlive && !this.#isClosed && !this.socket.writableNeedDrain) {
       this.onIdle(this)
       return

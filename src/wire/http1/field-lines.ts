@@ -12,7 +12,7 @@ export const NO_LINES = '' as FieldLines
 
 /**
  * One line of a head. Undefined where the name is no token or is reserved to the writer, or the
- * value has what could end the line or be cut to it: controls, or characters beyond one octet.
+ * value has what could end the line or be cut to it: controls, or characters beyond one byte.
  */
 export function fieldLine(name: string, value: string): FieldLines | undefined {
   if (!isToken(name) || isReserved(name.toLowerCase()) || !isFieldText(value)) return undefined

@@ -1,6 +1,6 @@
-// HOT PATH: what a field is, found from the octets of its name.
+// HOT PATH: what a field is, found from the bytes of its name.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: one look-up by length and first letter, then octets compared in place.
+// Liberties: one look-up by length and first letter, then bytes compared in place.
 
 import { DASH, FOLD, LOWER, UNDERSCORE } from './ascii.ts'
 
@@ -50,7 +50,7 @@ const ROOM = 32
 
 /** The kind at the length of its name and the last five bits of its first letter: none has both. */
 const BY_SHAPE = new Uint8Array(ROOM * ROOM)
-/** The octets of each name, at its kind. */
+/** The bytes of each name, at its kind. */
 const OCTETS = new Uint8Array(KINDS * ROOM)
 for (const [kind, name] of KNOWN.entries()) {
   if (name !== '') BY_SHAPE[name.length * ROOM + (name.charCodeAt(0) & 31)] = kind
@@ -73,9 +73,9 @@ function confirmKind(bytes: Uint8Array, from: number, length: number, kind: numb
   let confirmed = kind
   for (let i = 0; i < length; i++) {
     const wanted = OCTETS[kind * ROOM + i] as number
-    const octet = bytes[from + i] as number
-    if ((octet | LOWER) === wanted) continue
-    if (octet !== UNDERSCORE || wanted !== DASH) return PLAIN
+    const byte = bytes[from + i] as number
+    if ((byte | LOWER) === wanted) continue
+    if (byte !== UNDERSCORE || wanted !== DASH) return PLAIN
     confirmed = HIDDEN
   }
   return confirmed

@@ -3,17 +3,17 @@ import { describe, it } from 'node:test'
 import { endOfText } from './fields.ts'
 
 describe('the end of a text', () => {
-  it('is at every octet that has no place in one, wherever it stands', () => {
-    for (let octet = 0; octet < 256; octet++) {
-      const isText = octet === 9 || (octet >= 32 && octet !== 127)
+  it('is at every byte that has no place in one, wherever it stands', () => {
+    for (let byte = 0; byte < 256; byte++) {
+      const isText = byte === 9 || (byte >= 32 && byte !== 127)
       for (let at = 0; at < 70; at++) {
         const bytes = Buffer.alloc(72, 'x')
-        bytes[at] = octet
-        assert.equal(endOfText(bytes, 1, 71), at > 0 && !isText ? at : 71, `${octet} at ${at}`)
+        bytes[at] = byte
+        assert.equal(endOfText(bytes, 1, 71), at > 0 && !isText ? at : 71, `${byte} at ${at}`)
       }
     }
   })
-  it('is the first of several, behind tabs and octets beyond ASCII', () => {
+  it('is the first of several, behind tabs and bytes beyond ASCII', () => {
     for (const filling of ['\t', '\x80', '\xff', '~', ' ', 'a\t', '\t\xe9b']) {
       for (let at = 0; at < 70; at++) {
         const bytes = Buffer.alloc(90, filling, 'latin1')
@@ -23,7 +23,7 @@ describe('the end of a text', () => {
       }
     }
   })
-  it('looks at no octet outside', () => {
+  it('looks at no byte outside', () => {
     const bytes = Buffer.alloc(200, '\0')
     bytes.fill('x', 50, 150)
     assert.equal(endOfText(bytes.subarray(50, 150), 0, 100), 100)

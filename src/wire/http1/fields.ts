@@ -1,10 +1,10 @@
 // HOT PATH: one pass over the field lines of a head, no allocation but the text.
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-head.plain.ts on any input.
-// Liberties: counted loops, a reused table of offsets, long values looked at eight octets at a time.
+// Liberties: counted loops, a reused table of offsets, long values looked at eight bytes at a time.
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, NUL, SPACE, TAB } from './ascii.ts'
 import { HIDDEN, isSameName, KINDS, kindOfName, PLAIN } from './field-names.ts'
-import { type RefusalWord, refuse } from './refusals.ts'
+import { type RefusalWord, refuse } from './rejections.ts'
 
 /** Offsets of one field in the table: of its name, and of its value without the spaces around. */
 const NAME = 0
@@ -23,7 +23,7 @@ const IN_VALUE = 2
  * after message; it is valid until the next is read into it, whatever becomes of the bytes.
  */
 export class Fields {
-  /** The whole head, one character for each octet; set when it is complete. */
+  /** The whole head, one character for each byte; set when it is complete. */
   text = ''
   count = 0
   offsets: Int32Array = new Int32Array(32 * STRIDE)
@@ -39,7 +39,7 @@ export class Fields {
   phase: number = AT_LINE
 }
 
-/** Before the first line is read, `at` octets behind the start of the head. */
+/** Before the first line is read, `at` bytes behind the start of the head. */
 export function beginFields(fields: Fields, at: number): void {
   fields.count = 0
   fields.seen = 0
@@ -66,7 +66,7 @@ export function readFields(
   bytes: Buffer,
   start: number,
   end: number,
-  most: number,
+  max: number,
 ): number {
   let at = start + fields.at
   if (fields.phase === IN_NAME) {
@@ -79,13 +79,13 @@ export function readFields(
   }
   for (;;) {
     if (at === end) return pause(fields, AT_LINE, at - start)
-    const octet = bytes[at]
-    if (octet === CR) {
+    const byte = bytes[at]
+    if (byte === CR) {
       if (at + 1 === end) return pause(fields, AT_LINE, at - start)
       return bytes[at + 1] === LF ? at + 2 : refuse('bare-cr')
     }
-    if (octet === SPACE || octet === TAB) return refuse('obs-fold')
-    if (fields.count === most) return refuse('too-many-headers')
+    if (byte === SPACE || byte === TAB) return refuse('obs-fold')
+    if (fields.count === max) return refuse('too-many-headers')
     const slot = fields.count * STRIDE
     if (slot === fields.offsets.length) grow(fields)
     fields.offsets[slot + NAME] = at - start
@@ -161,26 +161,26 @@ function grow(fields: Fields): void {
   fields.kinds.set(kinds)
 }
 
-function isBlank(octet: number): boolean {
-  return octet === SPACE || octet === TAB
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === TAB
 }
 
-/** Which refusal the octet is that ended a name too early. */
-function refuseName(octet: number, isEmpty: boolean): number {
-  if (!isEmpty && isBlank(octet)) return refuse('space-before-colon')
-  return refuseText(octet, 'bad-header-name')
+/** Which refusal the byte is that ended a name too early. */
+function refuseName(byte: number, isEmpty: boolean): number {
+  if (!isEmpty && isBlank(byte)) return refuse('space-before-colon')
+  return refuseText(byte, 'bad-header-name')
 }
 
-/** Which refusal an octet is that no text may have. */
-export function refuseText(octet: number, otherwise: RefusalWord): number {
-  if (octet === NUL) return refuse('nul')
-  return refuse(octet === LF ? 'bare-lf' : otherwise)
+/** Which refusal a byte is that no text may have. */
+export function refuseText(byte: number, otherwise: RefusalWord): number {
+  if (byte === NUL) return refuse('nul')
+  return refuse(byte === LF ? 'bare-lf' : otherwise)
 }
 
 /** Values that are shorter are not worth a view of their buffer. */
 const SHORT = 32
 
-/** The first octet that no text has, or the end. */
+/** The first byte that no text has, or the end. */
 export function endOfText(bytes: Buffer, from: number, end: number): number {
   const near = Math.min(end, from + SHORT)
   let at = from
@@ -201,7 +201,7 @@ function endOfLongText(bytes: Buffer, from: number, end: number): number {
   let at = from
   for (;;) {
     // Of seven bits plus one, controls are below 0x21 and DEL is 0. A borrow can find too much,
-    // but only behind an octet that is to be found.
+    // but only behind a byte that is to be found.
     for (const last = base + end - 8; base + at <= last; at += 8) {
       const a = view.getInt32(base + at, true)
       const b = view.getInt32(base + at + 4, true)
@@ -232,8 +232,8 @@ export function fieldValue(fields: Fields, index: number): string {
   )
 }
 
-/** Whether the value of a field is made of these octets; `bytes` are those of its head still. */
-export function hasOctets(
+/** Whether the value of a field is made of these bytes; `bytes` are those of its head still. */
+export function hasBytes(
   fields: Fields,
   index: number,
   bytes: Buffer,
@@ -243,11 +243,11 @@ export function hasOctets(
   const slot = index * STRIDE
   const from = fields.offsets[slot + VALUE] as number
   const to = fields.offsets[slot + VALUE_END] as number
-  return areOctets(bytes, start + from, start + to, octets)
+  return areBytes(bytes, start + from, start + to, octets)
 }
 
-/** Octets are much cheaper to compare than characters of strings. */
-export function areOctets(bytes: Buffer, from: number, to: number, octets: Uint8Array): boolean {
+/** Bytes are much cheaper to compare than characters of strings. */
+export function areBytes(bytes: Buffer, from: number, to: number, octets: Uint8Array): boolean {
   if (to - from !== octets.length) return false
   for (let i = 0; i < octets.length; i++) if (bytes[from + i] !== octets[i]) return false
   return true

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { fieldName, fieldValue, findField, joinedValue } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS, type HeadLimits } from './message.ts'
-import { refusalOf } from './refusals.ts'
+import { refusalOf } from './rejections.ts'
 
 function read(text: string, limits: HeadLimits = HEAD_LIMITS): RequestHead {
   const head = new RequestHead()
@@ -128,7 +128,7 @@ describe('fields', () => {
     assert.equal(head.takesTrailers, false)
     assert.equal(read('GET / HTTP/1.1\r\nHost: a\r\nTE: x,\tTrailers\r\n\r\n').takesTrailers, true)
   })
-  it('keep octets beyond ASCII, one character for each', () => {
+  it('keep bytes beyond ASCII, one character for each', () => {
     const latin = read('GET / HTTP/1.1\r\nHost: a\r\nX: D\xfc\xff\r\n\r\n')
     assert.equal(joinedValue(latin.fields, 'x'), 'D\xfc\xff')
   })
@@ -153,15 +153,15 @@ describe('the limits of a head', () => {
   }
   for (const [name, text, expected] of [
     ['as long as it may be', padded(64), 64],
-    ['one octet longer', padded(65), 'head-too-large'],
+    ['one byte longer', padded(65), 'head-too-large'],
     ['not whole, but long enough to know', padded(80).slice(0, 64), 'head-too-large'],
     ['a target as long as it may be', 'GET /123456789 HTTP/1.1\r\nHost: a\r\n\r\n', 36],
-    ['a target one octet longer', 'GET /123456789a HTTP/1.1\r\n', 'target-too-long'],
+    ['a target one byte longer', 'GET /123456789a HTTP/1.1\r\n', 'target-too-long'],
     ['a long target that has no end yet', 'GET /123456789a', 'target-too-long'],
     ['a third field', 'GET / HTTP/1.1\r\nHost: a\r\nb: c\r\nd', 'too-many-headers'],
     ['a long method', `${'A'.repeat(33)}`, 'bad-method'],
     [
-      'a faulty octet behind the limit is not looked at',
+      'a faulty byte behind the limit is not looked at',
       `${padded(80)}`.replace(/x{9}\r/, '\0$&'),
       'head-too-large',
     ],
@@ -198,7 +198,7 @@ describe('a head in portions', () => {
     }
   })
 
-  it('octet by octet, none is read twice', () => {
+  it('byte by byte, none is read twice', () => {
     const head = new RequestHead()
     const end = text.length - 3
     for (let to = 1; to < end; to++) {

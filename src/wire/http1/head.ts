@@ -5,12 +5,12 @@
 import { ASTERISK, SLASH } from './ascii.ts'
 import { EXPECT, HOST, TE } from './field-names.ts'
 import {
-  areOctets,
+  areBytes,
   beginFields,
   type Fields,
   fieldValue,
   firstOf,
-  hasOctets,
+  hasBytes,
   hasValue,
   isRepeated,
   readFields,
@@ -18,7 +18,7 @@ import {
 import { parseAuthority } from './host.ts'
 import { lowerNames } from './lower-names.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 import { beginRequestLine, RequestLine, readRequestLine } from './request-line.ts'
 
 /** RFC 9112 §3.2 */
@@ -58,7 +58,7 @@ export class RequestHead extends MessageHead {
 
 /**
  * Reads a request head from `bytes` between `start` and `end`. Answers the offset behind it, 0
- * where it needs more bytes, or a refusal for ./refusals.ts. After 0, call it again with the same
+ * where it needs more bytes, or a refusal for ./rejections.ts. After 0, call it again with the same
  * head and at least the same bytes from `start` on, which may have moved meanwhile; after anything
  * else a new head begins.
  */
@@ -69,7 +69,7 @@ export function readRequestHead(
   limits: HeadLimits,
   head: RequestHead,
 ): number {
-  // Octets behind the limit are not looked at, so that the verdict is the same in all portions.
+  // Bytes behind the limit are not looked at, so that the verdict is the same in all portions.
   const seen = Math.min(end, start + limits.head)
   let at = 1
   if (!head.inFields) {
@@ -121,7 +121,7 @@ function methodOf(text: string, line: RequestLine, bytes: Buffer, start: number)
   const from = start + line.method
   const to = start + line.methodEnd
   for (let i = 0; i < METHODS.length; i++) {
-    if (areOctets(bytes, from, to, METHOD_OCTETS[i] as Uint8Array)) return METHODS[i] as string
+    if (areBytes(bytes, from, to, METHOD_OCTETS[i] as Uint8Array)) return METHODS[i] as string
   }
   return text.substring(line.method, line.methodEnd)
 }
@@ -140,7 +140,7 @@ function readHost(head: RequestHead, bytes: Buffer, start: number): number {
   }
   if (isRepeated(fields, HOST)) return refuse('duplicate-host')
   // One connection mostly speaks to one host.
-  const isSame = head.authority.length > 0 && hasOctets(fields, index, bytes, start, head.authority)
+  const isSame = head.authority.length > 0 && hasBytes(fields, index, bytes, start, head.authority)
   if (isSame) return 1
   // A copy: a part of the head's text would keep all of that in memory.
   const octets = Buffer.from(fieldValue(fields, index), 'latin1')

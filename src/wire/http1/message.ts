@@ -13,15 +13,15 @@ import {
 } from './field-names.ts'
 import { Fields, fieldValue, firstOf, hasName, hasValue, isRepeated } from './fields.ts'
 import { unpadded } from './padding.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 
 /** How the end of a body is known: there is none, by its length, by chunks, by the connection's. */
 export type Framing = 'none' | 'length' | 'chunked' | 'close'
 
 export interface HeadLimits {
-  /** Octets of a head, from its first to the empty line. */
+  /** Bytes of a head, from its first to the empty line. */
   readonly head: number
-  /** Octets of the request target. */
+  /** Bytes of the request target. */
   readonly target: number
   readonly fields: number
 }
@@ -120,7 +120,7 @@ export function readConnection(head: MessageHead): number {
 }
 
 /** More names than any sender needs; each is looked for among all fields. */
-const MOST_OPTIONS = 16
+const MAX_OPTIONS = 16
 
 function readOptions(head: MessageHead): number {
   const { fields, options } = head
@@ -134,7 +134,7 @@ function readOptions(head: MessageHead): number {
     }
   }
   seen.delete('')
-  if (seen.size > MOST_OPTIONS) return refuse('bad-connection')
+  if (seen.size > MAX_OPTIONS) return refuse('bad-connection')
   // RFC 9112 §9.3: close wins over keep-alive.
   head.keepAlive = !seen.delete('close') && (head.minor === 1 || seen.has('keep-alive'))
   seen.delete('keep-alive')
@@ -149,7 +149,7 @@ function readOptions(head: MessageHead): number {
 }
 
 /**
- * Octets of a tunnel are judged by nobody. Whoever spoke HTTP in one would get past all rules, so
+ * Bytes of a tunnel are judged by nobody. Whoever spoke HTTP in one would get past all rules, so
  * that nobody is taken there, nor by a draft (`h2c-14`): HTTP/2 is spoken with the gateway, and so is
  * TLS.
  */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { normalisePath } from './path.ts'
-import { refusalOf } from './refusals.ts'
+import { refusalOf } from './rejections.ts'
 
 describe('paths that are the same for rules, routes and upstreams', () => {
   for (const [path, expected] of [

@@ -16,7 +16,7 @@ import {
   SLASH,
   SPACE,
 } from './ascii.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 
 /**
  * The one path that rules, routes and the upstream see: dot segments resolved and never above the
@@ -53,16 +53,14 @@ function decodePath(path: string): string | number {
     if (code <= SPACE || code >= DEL || code === HASH || code === QUESTION)
       return refuse('bad-path')
     if (code !== PERCENT) continue
-    const octet = octetAt(path, i)
-    if (octet < 0) return refuse('bad-percent')
-    if (octet === NUL) return refuse('nul-in-path')
-    if (octet === SLASH) return refuse('encoded-slash')
-    if (octet === BACKSLASH) return refuse('backslash-in-path')
+    const byte = byteAt(path, i)
+    if (byte < 0) return refuse('bad-percent')
+    if (byte === NUL) return refuse('nul-in-path')
+    if (byte === SLASH) return refuse('encoded-slash')
+    if (byte === BACKSLASH) return refuse('backslash-in-path')
     decoded += path.substring(copied, i)
     decoded +=
-      IS_UNRESERVED[octet] === 1
-        ? String.fromCharCode(octet)
-        : path.substring(i, i + 3).toUpperCase()
+      IS_UNRESERVED[byte] === 1 ? String.fromCharCode(byte) : path.substring(i, i + 3).toUpperCase()
     i += 2
     copied = i + 1
   }
@@ -71,13 +69,13 @@ function decodePath(path: string): string | number {
 }
 
 /**
- * RFC 3629 §3: a character in more octets than it needs, such as `%C0%AF`. It stands for nothing, but
+ * RFC 3629 §3: a character in more bytes than it needs, such as `%C0%AF`. It stands for nothing, but
  * there are servers that read a slash or a dot there.
  */
 const OVERLONG = /%C[01]%[89AB]|%E0%[89]|%F0%8/
 
-/** The octet that `%xx` at `at` stands for, or -1. */
-function octetAt(path: string, at: number): number {
+/** The byte that `%xx` at `at` stands for, or -1. */
+function byteAt(path: string, at: number): number {
   if (at + 2 >= path.length) return -1
   const high = HEX_VALUE[path.charCodeAt(at + 1)] ?? 16
   const low = HEX_VALUE[path.charCodeAt(at + 2)] ?? 16

@@ -4,7 +4,7 @@
 
 import { CR, IS_METHOD, IS_PATH, IS_TARGET, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'
 import { refuseText } from './fields.ts'
-import { type RefusalWord, refuse } from './refusals.ts'
+import { type RefusalWord, refuse } from './rejections.ts'
 
 /** Where the reader stands. */
 const AT_START = 0
@@ -108,9 +108,9 @@ function pause(line: RequestLine, at: number): number {
 }
 
 /** No lower-case letters: an upstream that ignores case would see another method than the rules. */
-function refuseMethod(octet: number): number {
-  if (IS_TOKEN[octet] === 1) return refuse('bad-method')
-  return refuseText(octet, 'bad-request-line')
+function refuseMethod(byte: number): number {
+  if (IS_TOKEN[byte] === 1) return refuse('bad-method')
+  return refuseText(byte, 'bad-request-line')
 }
 
 /** `HTTP/1.1` and the end of the line. */
@@ -148,14 +148,14 @@ export function readVersion(
 ): number {
   for (let i = 0; i < 8; i++) {
     if (at + i === end) return 0
-    const octet = bytes[at + i] as number
-    const isFitting = i === 5 || i === 7 ? isDigit(octet) : octet === PROTOCOL.charCodeAt(i)
-    if (!isFitting) return refuseText(octet, otherwise)
+    const byte = bytes[at + i] as number
+    const isFitting = i === 5 || i === 7 ? isDigit(byte) : byte === PROTOCOL.charCodeAt(i)
+    if (!isFitting) return refuseText(byte, otherwise)
   }
   const minor = (bytes[at + 7] as number) - ZERO
   return bytes[at + 5] === 0x31 && minor < 2 ? 10 + minor : UNKNOWN
 }
 
-function isDigit(octet: number): boolean {
-  return octet >= ZERO && octet < ZERO + 10
+function isDigit(byte: number): boolean {
+  return byte >= ZERO && byte < ZERO + 10
 }

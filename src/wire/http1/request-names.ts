@@ -1,7 +1,7 @@
 import { isOfSet, type NameSet, nameSet } from './field-lines.ts'
 import { HIDDEN, TRAILER } from './field-names.ts'
 import { type Fields, fieldName, firstOf } from './fields.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 
 /** What happens to headers whose names have underscores. */
 export type Underscores = 'Auto' | 'Allow' | 'Drop' | 'Reject'

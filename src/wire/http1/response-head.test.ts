@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { findField, joinedValue } from './fields.ts'
 import { HEAD_LIMITS } from './message.ts'
-import { refusalOf } from './refusals.ts'
+import { refusalOf } from './rejections.ts'
 import { isInterim, ResponseHead, readResponseHead } from './response-head.ts'
 
 function read(text: string, method = 'GET'): ResponseHead | string {
@@ -125,7 +125,7 @@ describe('what an upstream sends ambiguously', () => {
 describe('a response in portions', () => {
   const text =
     'HTTP/1.1 200 All right\r\nContent-Length: 2\r\nX-A: b\r\nConnection: x-c\r\nX-C: d\r\n\r\nok'
-  it('octet by octet is the same, in one object for many', () => {
+  it('byte by byte is the same, in one object for many', () => {
     const head = new ResponseHead()
     for (let turn = 0; turn < 3; turn++) {
       for (let to = 1; to < text.length - 2; to++) {

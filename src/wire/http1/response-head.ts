@@ -5,7 +5,7 @@
 import { CR, LF, SPACE, ZERO } from './ascii.ts'
 import { beginFields, endOfText, readFields, refuseText } from './fields.ts'
 import { type HeadLimits, MessageHead, readConnection, readFraming } from './message.ts'
-import { refuse } from './refusals.ts'
+import { refuse } from './rejections.ts'
 import { readVersion } from './request-line.ts'
 
 /**
@@ -28,10 +28,10 @@ const AT_STATUS = 0
 const IN_REASON = 1
 const IN_FIELDS = 2
 
-/** Before one answer; what nobody counts could go on for as long as the client waits. */
-export const MOST_INTERIM = 64
+/** Before one response; what nobody counts could go on for as long as the client waits. */
+export const MAX_INTERIM = 64
 
-/** 100 to 199 but 101: more heads follow before the answer itself. */
+/** 100 to 199 but 101: more heads follow before the response itself. */
 export function isInterim(head: ResponseHead): boolean {
   return head.status < 200 && head.status !== 101
 }
@@ -80,20 +80,20 @@ function readStatusLine(bytes: Buffer, start: number, end: number, head: Respons
     if (version <= 0) return version
     for (let i = 8; i < 12; i++) {
       if (start + i >= end) return 0
-      const octet = bytes[start + i] as number
-      const digit = octet - ZERO
+      const byte = bytes[start + i] as number
+      const digit = byte - ZERO
       // RFC 9110 §15: 600 to 999 are not valid, but in use; a client takes them for 5xx.
-      const isFitting = i === 8 ? octet === SPACE : digit >= 0 && digit <= 9 && (i > 9 || digit > 0)
-      if (!isFitting) return refuseText(octet, 'bad-status-line')
+      const isFitting = i === 8 ? byte === SPACE : digit >= 0 && digit <= 9 && (i > 9 || digit > 0)
+      if (!isFitting) return refuseText(byte, 'bad-status-line')
     }
     if (start + 12 === end) return 0
     const hundreds = (bytes[start + 9] as number) - ZERO
     const tens = (bytes[start + 10] as number) - ZERO
     head.status = hundreds * 100 + tens * 10 + (bytes[start + 11] as number) - ZERO
     head.minor = version - 10
-    const octet = bytes[start + 12] as number
-    if (octet !== SPACE && octet !== CR) return refuseText(octet, 'bad-status-line')
-    head.reasonAt = octet === SPACE ? 13 : 12
+    const byte = bytes[start + 12] as number
+    if (byte !== SPACE && byte !== CR) return refuseText(byte, 'bad-status-line')
+    head.reasonAt = byte === SPACE ? 13 : 12
     head.at = head.reasonAt
     head.phase = IN_REASON
   }

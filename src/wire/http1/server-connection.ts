@@ -1,4 +1,4 @@
-// HOT PATH: one client's requests, one after the other, and their answers. Guarded by bench/proxy.ts.
+// HOT PATH: one client's requests, one after the other, and their responses. Guarded by bench/proxy.ts.
 // Liberties: the head, the body reader and the connection itself are one object for all requests.
 
 import type { Socket } from 'node:net'
@@ -7,16 +7,16 @@ import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { guardedEvents } from '../guard-events.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { type BodySink, NOWHERE } from '../streams.ts'
-import { AnswerWriter, type ConnectionField } from './answer-writer.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from './body.ts'
 import { ClientReads } from './client-reads.ts'
+import { idleTimeoutBetween, timeoutInExchange } from './client-timeouts.ts'
+import { closeGracefully, endOnce, HALF_CLOSED } from './close-grace.ts'
 import { type FieldLines, type NameSet, NO_LINES } from './field-lines.ts'
 import type { Fields } from './fields.ts'
 import { RequestHead, readRequestHead } from './head.ts'
-import { endOnce, HALF_CLOSED, linger } from './parting.ts'
-import { patienceBetween, patienceInExchange } from './patience.ts'
-import { type Refusal, refusalOf, refuse } from './refusals.ts'
+import { type Refusal, refusalOf, refuse } from './rejections.ts'
 import type { ResponseHead } from './response-head.ts'
+import { type ConnectionField, ResponseWriter } from './response-writer.ts'
 import type { ServerLimits } from './server-limits.ts'
 
 type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
@@ -27,18 +27,18 @@ export class ServerConnection implements Downstream, Timed {
   readonly body: BodyReader = new BodyReader()
   deadline = Number.POSITIVE_INFINITY
   exchange: unknown = undefined
-  /** Set where no further request is wanted: the next answer says so. */
+  /** Set where no further request is wanted: the next response says so. */
   isDraining = false
   readonly #events: DownstreamEvents
   readonly #limits: ServerLimits
   readonly #deadlines: Deadlines
-  readonly #answer: AnswerWriter
+  readonly #response: ResponseWriter
   #phase: Phase = 'idle'
   readonly #held = new HeldBytes()
   readonly #reads: ClientReads
   #sink: BodySink | undefined = undefined
   #isPaused = false
-  #isAnswered = false
+  #hasResponded = false
   #isReading = false
   #ended = false
   #isTunnelOver = false
@@ -52,7 +52,7 @@ export class ServerConnection implements Downstream, Timed {
   ) {
     this.socket = socket
     this.#limits = limits
-    this.#answer = new AnswerWriter(socket, limits.lowersNames)
+    this.#response = new ResponseWriter(socket, limits.lowersNames)
     this.head.lowersNames = limits.lowersNames
     this.#deadlines = deadlines
     this.#events = events
@@ -68,7 +68,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   get isResponding(): boolean {
-    return this.#answer.isSent
+    return this.#response.isSent
   }
 
   get isWritten(): boolean {
@@ -84,7 +84,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   get bytesSent(): number {
-    return this.#answer.bytesSent
+    return this.#response.bytesSent
   }
 
   readBody(sink: BodySink, asWire: boolean): void {
@@ -95,7 +95,7 @@ export class ServerConnection implements Downstream, Timed {
       sink.end(undefined)
       return
     }
-    if (head.expectContinue && !this.#answer.isBegun)
+    if (head.expectContinue && !this.#response.isBegun)
       this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
     this.deadline = performance.now() + this.#limits.bodyTimeout
     this.resumeBody()
@@ -111,14 +111,14 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   interim(head: ResponseHead, dropped: NameSet): void {
-    if (this.head.minor === 1 && this.#phase === 'exchange') this.#answer.interim(head, dropped)
+    if (this.head.minor === 1 && this.#phase === 'exchange') this.#response.interim(head, dropped)
   }
 
-  /** The head of the upstream's answer; it is sent with the first octets of the body. */
+  /** The head of the upstream's response; it is sent with the first bytes of the body. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     const isOpenEnded = head.framing === 'chunked' || head.framing === 'close'
     if (isOpenEnded && this.head.minor === 0) this.#keepsAlive = false
-    return this.#answer.respond(head, this.head, this.#connectionField(), dropped, lines)
+    return this.#response.respond(head, this.head, this.#connectionField(), dropped, lines)
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
@@ -126,32 +126,32 @@ export class ServerConnection implements Downstream, Timed {
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
     // What the client still sends of a request that was refused is not worth waiting for.
     if (!this.body.isDone && this.#sink === undefined) this.#keepsAlive = false
-    this.#answer.reply(status, this.head.method, this.#connectionField(), lines, bytes)
-    this.#isAnswered = true
+    this.#response.reply(status, this.head.method, this.#connectionField(), lines, bytes)
+    this.#hasResponded = true
     this.#maybeNext()
   }
 
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (this.#phase !== 'exchange') return true
-    const more = this.#answer.write(bytes, asWire, octets)
+    const more = this.#response.write(bytes, asWire, octets)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
     if (!more || this.#ended) this.#awaitClient()
     return more
   }
 
   flush(): void {
-    if (this.#phase === 'exchange') this.#answer.flush()
+    if (this.#phase === 'exchange') this.#response.flush()
   }
 
   get version(): string {
     return this.head.minor === 1 ? 'HTTP/1.1' : 'HTTP/1.0'
   }
 
-  /** The answer is whole. With `asWire` its last chunk was written, but for trailers. */
+  /** The response is whole. With `asWire` its last chunk was written, but for trailers. */
   end(trailers: Fields | undefined, asWire: boolean): void {
-    if (this.#phase !== 'exchange' || this.#isAnswered) return
-    this.#answer.end(trailers, asWire)
-    this.#isAnswered = true
+    if (this.#phase !== 'exchange' || this.#hasResponded) return
+    this.#response.end(trailers, asWire)
+    this.#hasResponded = true
     this.#maybeNext()
   }
 
@@ -162,7 +162,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
-    if (!this.#answer.upgrade(head, dropped, lines)) return false
+    if (!this.#response.upgrade(head, dropped, lines)) return false
     this.#phase = 'tunnel'
     this.deadline = Number.POSITIVE_INFINITY
     this.#sink = sink
@@ -172,7 +172,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   writeTunnel(bytes: Buffer): boolean {
-    this.#answer.bytesSent += bytes.length
+    this.#response.bytesSent += bytes.length
     if (this.#ended) this.deadline = performance.now() + this.#limits.bodyTimeout
     return this.socket.write(bytes)
   }
@@ -180,7 +180,7 @@ export class ServerConnection implements Downstream, Timed {
   /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
     this.#isTunnelOver = true
-    linger(this.socket, this, this.#limits.writeTimeout)
+    closeGracefully(this.socket, this, this.#limits.writeTimeout)
   }
 
   /** Closes when nothing is under way, be it a request that was sent before the client can know. */
@@ -198,7 +198,7 @@ export class ServerConnection implements Downstream, Timed {
       this.#refuse(refusalOf(refuse('head-timeout')))
       return
     }
-    if (this.#phase === 'exchange' && !this.#answer.isBegun && !this.body.isDone) {
+    if (this.#phase === 'exchange' && !this.#response.isBegun && !this.body.isDone) {
       this.#unreadable(refusalOf(refuse('body-timeout')))
       return
     }
@@ -260,8 +260,8 @@ export class ServerConnection implements Downstream, Timed {
 
   #begin(): void {
     this.#phase = 'exchange'
-    this.#isAnswered = false
-    this.#answer.reset()
+    this.#hasResponded = false
+    this.#response.reset()
     this.#isPaused = false
     this.#keepsAlive = true
     this.#sink = undefined
@@ -297,11 +297,12 @@ export class ServerConnection implements Downstream, Timed {
   #awaitClient(): void {
     const isOurTurn = this.body.isDone || this.#isPaused
     this.deadline =
-      performance.now() + patienceInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
+      performance.now() + timeoutInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
   }
 
   #awaitRequest(): void {
-    this.deadline = performance.now() + patienceBetween(this.#limits, this.socket, this.isDraining)
+    this.deadline =
+      performance.now() + idleTimeoutBetween(this.#limits, this.socket, this.isDraining)
   }
 
   /** Nothing more is read of the request; what is answered is up to whoever began the exchange. */
@@ -314,7 +315,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   #maybeNext(): void {
-    if (!this.#isAnswered || this.#phase !== 'exchange') return
+    if (!this.#hasResponded || this.#phase !== 'exchange') return
     const isWhole = this.body.isDone
     if (!isWhole && this.#keepsAlive && this.#sink !== undefined) {
       if (!this.#isPaused) return
@@ -329,7 +330,7 @@ export class ServerConnection implements Downstream, Timed {
     this.#sink = undefined
     if (!this.#keepsAlive || !isWhole || this.#isLast) {
       this.#phase = 'closed'
-      linger(this.socket, this, this.#limits.writeTimeout)
+      closeGracefully(this.socket, this, this.#limits.writeTimeout)
       this.socket.resume()
       return
     }
@@ -346,7 +347,7 @@ export class ServerConnection implements Downstream, Timed {
     this.head.method = ''
     this.body.isDone = true
     this.#phase = 'exchange'
-    this.#isAnswered = false
+    this.#hasResponded = false
     this.reply(refusal.status, NO_LINES, '')
     this.#events.refused(this, refusal)
   }
@@ -370,7 +371,7 @@ export class ServerConnection implements Downstream, Timed {
   /** The client has closed its side: what came whole before is answered, half a request is not. */
   #goOnEnded(): void {
     if (this.#phase !== 'exchange') endOnce(this.socket)
-    else if (this.#isAnswered) {
+    else if (this.#hasResponded) {
       this.#keepsAlive = false
       this.#maybeNext()
     } else if (this.body.isDone || this.#held.length > 0) this.#awaitClient()

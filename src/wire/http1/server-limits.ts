@@ -6,9 +6,9 @@ export interface ServerLimits extends HeadLimits {
   readonly idle: number
   readonly headTimeout: number
   readonly bodyTimeout: number
-  /** Milliseconds that a client may take none of its answer. */
+  /** Milliseconds that a client may take none of its response. */
   readonly writeTimeout: number
-  /** Octets of a request's body; Infinity: as many as it likes. */
+  /** Bytes of a request's body; Infinity: as many as it likes. */
   readonly body: number
   /** Whether names of headers are written in lower case, to backends and to the client. */
   readonly lowersNames: boolean

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { BodyReader, beginBody, readBody } from './body.ts'
 import { RequestHead, readRequestHead } from './head.ts'
 import { HEAD_LIMITS } from './message.ts'
-import { refusalOf } from './refusals.ts'
+import { refusalOf } from './rejections.ts'
 
 /**
  * What has led two servers to disagree on where a request ends or what it asks for. Each row is a

@@ -13,7 +13,7 @@ import { reasonOf } from './reasons.ts'
 import type { ResponseHead } from './response-head.ts'
 
 /*
- * Heads are strings of one character for each octet, to be written as latin1. Of a received head
+ * Heads are strings of one character for each byte, to be written as latin1. Of a received head
  * all is copied but hop-by-hop fields, what Connection named, and framing: that is written here and
  * only here, from what the body will really be. There is no Via: RFC 9110 §7.6.3 wants one, but
  * servers answer differently for it (no compression), and no gateway of our kind sends it; who
@@ -96,7 +96,7 @@ export function renderResponseHead(head: ResponseHead, out: OutgoingResponse): s
   return `${line}${copied}${hasDate ? '' : out.date}${replyLines(status, out)}`
 }
 
-/** The head of an answer of our own; empty where it cannot be written. */
+/** The head of a response of our own; empty where it cannot be written. */
 export function renderReplyHead(status: number, out: OutgoingReply): string {
   if (!isFieldText(out.upgrade)) return ''
   const date = status < 200 ? '' : out.date
@@ -105,7 +105,7 @@ export function renderReplyHead(status: number, out: OutgoingReply): string {
 
 function replyLines(status: number, out: OutgoingReply): string {
   const { connection, upgrade } = out
-  // RFC 9110 §8.6: neither an interim answer nor 204 has a length.
+  // RFC 9110 §8.6: neither an interim response nor 204 has a length.
   let text = status < 200 || status === 204 ? '' : framingLine(out)
   const said = status < 200 ? '' : connection
   if (upgrade !== '') text += `connection: upgrade${said && ', '}${said}\r\nupgrade: ${upgrade}\r\n`
@@ -138,7 +138,7 @@ function copyFields(
 function framingLine({ framing, length }: Outgoing): string {
   if (framing === 'chunked') return 'transfer-encoding: chunked\r\n'
   if (framing === 'length' && !(Number.isSafeInteger(length) && length >= 0)) {
-    throw new RangeError(`a body of ${length} octets`)
+    throw new RangeError(`a body of ${length} bytes`)
   }
   return length < 0 ? '' : `content-length: ${length}\r\n`
 }

@@ -1,7 +1,7 @@
 import type { Http2Stream } from 'node:http2'
 import { HeldBytes } from '../held-bytes.ts'
 
-/** Octets that are joined before they wait in the stream, where nobody reads it. */
+/** Bytes that are joined before they wait in the stream, where nobody reads it. */
 const SMALL = 8_192
 
 /**
@@ -17,7 +17,7 @@ export class Arrival {
   readonly #held = new HeldBytes()
   readonly #push: Http2Stream['push']
 
-  constructor(stream: Http2Stream, came: (octets: number) => void) {
+  constructor(stream: Http2Stream, came: (bytes: number) => void) {
     this.isWhole = !stream.pending && stream.state.remoteClose === 1
     if (stream.readableLength > 0) came(stream.readableLength)
     this.#push = stream.push.bind(stream)
@@ -38,7 +38,7 @@ export class Arrival {
   }
 
   /**
-   * A frame may have one octet, and each would wait as an object of its own: a window of a megabyte
+   * A frame may have one byte, and each would wait as an object of its own: a window of a megabyte
    * would take 150. The window is not held back by it, since so little waits here.
    */
   #hold(chunk: Buffer): boolean {

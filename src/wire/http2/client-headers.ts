@@ -1,6 +1,6 @@
 import type { HeadLimits } from '../http1/message.ts'
 import { unpadded } from '../http1/padding.ts'
-import { refuse } from '../http1/refusals.ts'
+import { refuse } from '../http1/rejections.ts'
 import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
 import { type HeaderList, renderFields } from './headers.ts'
 
@@ -57,7 +57,7 @@ const OF_CONNECTION: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Reads an answer's HEADERS frame as HTTP/1.1 would. Answers 1 or a refusal. A body of unknown
+ * Reads a response's HEADERS frame as HTTP/1.1 would. Answers 1 or a refusal. A body of unknown
  * length is one that ends with its connection: then nobody expects it to have chunks.
  * `switching`: lines that make the 2xx of an extended CONNECT a 101.
  */

@@ -65,23 +65,23 @@ function poolTo(port: number, options: Partial<Http2PoolOptions> = {}, open = di
 const GET = 'GET /a HTTP/1.1\r\nhost: x\r\n\r\n'
 
 interface Asked {
-  readonly told: string[]
+  readonly reported: string[]
   readonly over: Promise<void>
   connection: UpstreamConnection | undefined
 }
 
 /** Asks for a stream, sends the head, and writes down all that is told. */
 function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 5_000): Asked {
-  const told: string[] = []
+  const reported: string[] = []
   const { promise, resolve } = Promise.withResolvers<void>()
   const events: ResponseEvents = {
-    interim: ({ status }) => void told.push(`interim ${status}`),
+    interim: ({ status }) => void reported.push(`interim ${status}`),
     response: ({ status, framing }) => {
-      told.push(`${status} ${framing}`)
+      reported.push(`${status} ${framing}`)
       return false
     },
     data: (bytes) => {
-      told.push(`data ${bytes}`)
+      reported.push(`data ${bytes}`)
       return true
     },
     ended: (trailers) => {
@@ -89,16 +89,16 @@ function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 
         { length: trailers?.count ?? 0 },
         (_, i) => ` ${fieldName(trailers as never, i)}=${fieldValue(trailers as never, i)}`,
       )
-      told.push(`ended${fields.join('')}`)
+      reported.push(`ended${fields.join('')}`)
       resolve()
     },
     failed: (reason, isUntouched) => {
-      told.push(`failed ${reason}${isUntouched ? ' untouched' : ''}`)
+      reported.push(`failed ${reason}${isUntouched ? ' untouched' : ''}`)
       resolve()
     },
     drained: () => {},
   }
-  const asked: Asked = { told, over: promise, connection: undefined }
+  const asked: Asked = { reported, over: promise, connection: undefined }
   const connected = (connection: UpstreamConnection) => {
     asked.connection = connection
     const method = head.slice(0, head.indexOf(' '))
@@ -107,7 +107,7 @@ function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 
     if (bodies !== undefined) connection.end()
   }
   const unconnected = (reason: string) => {
-    told.push(`unconnected ${reason}`)
+    reported.push(`unconnected ${reason}`)
     resolve()
   }
   const free = pool.take()
@@ -116,15 +116,15 @@ function ask(pool: Http2Pool, head = GET, bodies?: readonly string[], timeout = 
   return asked
 }
 
-async function toldBy(onStream: OnStream, head?: string, bodies?: readonly string[]) {
+async function reportedBy(onStream: OnStream, head?: string, bodies?: readonly string[]) {
   const { port } = await serve(onStream)
   const asked = ask(poolTo(port), head, bodies)
   await asked.over
-  return asked.told
+  return asked.reported
 }
 
 describe('answers', () => {
-  for (const [name, onStream, told] of [
+  for (const [name, onStream, reported] of [
     [
       'an answer with a length',
       (stream) => {
@@ -175,14 +175,14 @@ describe('answers', () => {
       ['200 length', 'data ok', 'failed reset'],
     ],
   ] as const satisfies readonly (readonly [string, OnStream, readonly string[]])[]) {
-    it(name, async () => assert.deepEqual(await toldBy(onStream), told))
+    it(name, async () => assert.deepEqual(await reportedBy(onStream), reported))
   }
 
   it('no answer in time', async () => {
     const { port } = await serve(() => {})
     const asked = ask(poolTo(port), GET, undefined, 100)
     await asked.over
-    assert.deepEqual(asked.told, ['failed timeout'])
+    assert.deepEqual(asked.reported, ['failed timeout'])
   })
 })
 
@@ -191,7 +191,7 @@ describe('requests', () => {
     let seen = ''
     const head =
       'POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nconnection: te\r\nte: trailers\r\n\r\n'
-    const told = await toldBy(
+    const reported = await reportedBy(
       (stream, headers) => {
         stream.on('data', (bytes) => {
           seen += bytes
@@ -207,7 +207,7 @@ describe('requests', () => {
       head,
       ['5\r\nhel', 'lo', '\r\n1', '\r\n!\r\n0\r\n', 'x-after: 7\r\n\r\n'],
     )
-    assert.deepEqual(told, ['200 close', 'ended'])
+    assert.deepEqual(reported, ['200 close', 'ended'])
     assert.equal(seen, 'hello! 7 trailers undefined')
   })
 
@@ -217,27 +217,27 @@ describe('requests', () => {
     })
     const head = 'POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n'
     const pool = poolTo(port)
-    const told: string[] = []
+    const reported: string[] = []
     pool.request({
       unconnected: () => {},
       connected: (connection) => {
         connection.send('POST', head, true, 1_000, {
           interim: () => {},
           response: ({ status }) => {
-            told.push(String(status))
+            reported.push(String(status))
             return false
           },
           data: () => true,
-          ended: () => void told.push('ended'),
-          failed: (reason) => void told.push(reason),
+          ended: () => void reported.push('ended'),
+          failed: (reason) => void reported.push(reason),
           drained: () => {},
         })
         connection.writeText('part')
       },
     })
     await wait(200)
-    assert.deepEqual(told, ['413', 'ended'])
-    assert.deepEqual((await finished(ask(pool))).told, ['413 none', 'ended'])
+    assert.deepEqual(reported, ['413', 'ended'])
+    assert.deepEqual((await finished(ask(pool))).reported, ['413 none', 'ended'])
   })
 })
 
@@ -252,7 +252,7 @@ describe('connections', () => {
     const { port, sessions } = await serve((stream) => void held.push(stream), {
       settings: { maxConcurrentStreams: 3 },
     })
-    const pool = poolTo(port, { most: 2 })
+    const pool = poolTo(port, { max: 2 })
     const all = Array.from({ length: 8 }, () => ask(pool))
     await wait(200)
     assert.equal(held.length, 6)
@@ -263,7 +263,7 @@ describe('connections', () => {
       await wait(20)
     }
     await Promise.all(all.map(({ over }) => over))
-    assert.deepEqual([...new Set(all.flatMap(({ told }) => told))], ['200 close', 'ended'])
+    assert.deepEqual([...new Set(all.flatMap(({ reported }) => reported))], ['200 close', 'ended'])
   })
 
   it('after GOAWAY what is under way ends, and what comes next takes another', async () => {
@@ -278,7 +278,10 @@ describe('connections', () => {
     await wait(100)
     for (const stream of held) stream.respond({ ':status': 200 }, { endStream: true })
     await Promise.all([first.over, second.over])
-    assert.deepEqual([...first.told, ...second.told], ['200 close', 'ended', '200 close', 'ended'])
+    assert.deepEqual(
+      [...first.reported, ...second.reported],
+      ['200 close', 'ended', '200 close', 'ended'],
+    )
     assert.equal(sessions.length, 2)
   })
 
@@ -292,15 +295,15 @@ describe('connections', () => {
     await wait(50)
     const second = ask(pool)
     await Promise.all([first.over, second.over])
-    assert.deepEqual(first.told, ['failed reset'])
-    assert.match(String(second.told), /^failed .* untouched$/)
+    assert.deepEqual(first.reported, ['failed reset'])
+    assert.match(String(second.reported), /^failed .* untouched$/)
   })
 
   it('nobody listens', async () => {
     const { port } = await serve(() => {})
     const asked = ask(poolTo(port, {}, (events) => dial(1)(events)))
     await asked.over
-    assert.deepEqual(asked.told, ['unconnected connect-refused'])
+    assert.deepEqual(asked.reported, ['unconnected connect-refused'])
   })
 
   it('TLS chose another protocol', async () => {
@@ -309,19 +312,19 @@ describe('connections', () => {
       dial(port)({ ...events, opened: (socket) => events.opened(socket, 'http/1.1') })
     const asked = ask(poolTo(port, {}, open))
     await asked.over
-    assert.deepEqual(asked.told, ['unconnected alpn'])
+    assert.deepEqual(asked.reported, ['unconnected alpn'])
   })
 
   it('whoever waits too long, or in too long a queue, is told', async () => {
     const { port } = await serve(() => {}, { settings: { maxConcurrentStreams: 1 } })
-    const pool = poolTo(port, { most: 1, connectTimeout: 200, maxPending: 1 })
+    const pool = poolTo(port, { max: 1, connectTimeout: 200, maxPending: 1 })
     ask(pool)
     await wait(100)
     const waiting = ask(pool)
     const refused = ask(pool)
     await Promise.all([waiting.over, refused.over])
-    assert.deepEqual(waiting.told, ['unconnected pending-timeout'])
-    assert.deepEqual(refused.told, ['unconnected overloaded'])
+    assert.deepEqual(waiting.reported, ['unconnected pending-timeout'])
+    assert.deepEqual(refused.reported, ['unconnected overloaded'])
   })
 
   it('an idle connection closes, and one that was aborted has room again', async () => {
@@ -364,6 +367,6 @@ describe('connections', () => {
     }
     const asked = ask(poolTo(port, {}, open))
     await asked.over
-    assert.deepEqual(asked.told, ['200 close', 'data https', 'ended'])
+    assert.deepEqual(asked.reported, ['200 close', 'data https', 'ended'])
   })
 })

@@ -23,14 +23,14 @@ export type OpenSocket = (events: {
 
 export interface Http2PoolOptions extends SessionOptions {
   /** Connections at the same time. */
-  readonly most: number
+  readonly max: number
   /** Requests that wait; what comes beyond is refused at once. */
   readonly maxPending: number
 }
 
 const HTTP2_POOL_OPTIONS: Http2PoolOptions = {
   ...SESSION_OPTIONS,
-  most: 8,
+  max: 8,
   maxPending: 1_024,
 }
 
@@ -145,12 +145,12 @@ export class Http2Pool implements SessionEvents, Timed {
 
   /** As many connections on their way as those who wait will need, within the limit. */
   #openMore(): void {
-    const { most, streams } = this.#options
+    const { max, streams } = this.#options
     const needed = Math.ceil(this.#waiting.size / streams)
     // Those that take no more streams must not keep new ones from being opened.
     let usable = 0
     for (const session of this.#sessions) if (!session.isClosing) usable++
-    while (this.dialing < needed && this.dialing + usable < most) this.#openOne()
+    while (this.dialing < needed && this.dialing + usable < max) this.#openOne()
   }
 
   #openOne(): void {

@@ -3,8 +3,8 @@ import type { Deadlines, Timed } from '../deadlines.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from '../http1/body.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refusalOf } from '../http1/refusals.ts'
-import { MOST_INTERIM, ResponseHead } from '../http1/response-head.ts'
+import { refusalOf } from '../http1/rejections.ts'
+import { MAX_INTERIM, ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
 import { Arrival } from './arrival.ts'
 import { readHttp2Response, requestHeaders } from './client-headers.ts'
@@ -39,9 +39,9 @@ export class ClientStream implements UpstreamConnection, Timed {
   #method = ''
   #isChunked = false
   #isSent = true
-  #isAnswering = false
+  #isResponding = false
   #interim = 0
-  /** Of a request that asks for a tunnel: what makes its answer one of HTTP/1.1. */
+  /** Of a request that asks for a tunnel: what makes its response one of HTTP/1.1. */
   #switching = ''
   #isTunnel = false
   #received = 0
@@ -131,7 +131,7 @@ export class ClientStream implements UpstreamConnection, Timed {
   }
 
   resume(): void {
-    if (!this.#isAnswering) return
+    if (!this.#isResponding) return
     this.#stream?.resume()
     this.#arrival?.release()
   }
@@ -190,7 +190,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#home.heard()
     if (readHttp2Response(raw, this.#method, this.#limits, this.#head) < 0)
       this.#fail('bad-response', false, NGHTTP2_PROTOCOL_ERROR)
-    else if (++this.#interim > MOST_INTERIM) this.#fail('too-many-interim-answers', false)
+    else if (++this.#interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
     else this.#events?.interim(this.#head)
   }
 
@@ -208,7 +208,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     }
     this.deadline = Number.POSITIVE_INFINITY
     this.#timeout = Number.POSITIVE_INFINITY
-    this.#isAnswering = true
+    this.#isResponding = true
     this.#events.response(head)
     if (this.#events === undefined) return
     stream.on('data', (bytes: Buffer) => this.#onData(bytes))
@@ -231,7 +231,7 @@ export class ClientStream implements UpstreamConnection, Timed {
   #onEnd(): void {
     const head = this.#head
     // Otherwise it was broken off, and `close` tells why.
-    if (!this.#isAnswering || !this.#arrival?.isWhole) return
+    if (!this.#isResponding || !this.#arrival?.isWhole) return
     if (head.framing === 'length' && this.#received !== head.length)
       this.#fail('truncated-body', false, NGHTTP2_PROTOCOL_ERROR)
     else this.#finish()
@@ -276,7 +276,7 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#leave()
     this.#fail(
       isRefused ? 'refused-stream' : isUnseen ? 'goaway' : 'reset',
-      (isRefused || isUnseen) && !this.#isAnswering,
+      (isRefused || isUnseen) && !this.#isResponding,
     )
   }
 

@@ -7,7 +7,7 @@ import { ClientStream, type StreamHome } from './client-stream.ts'
 export interface SessionOptions {
   /** Streams at the same time; fewer where the upstream wants fewer. */
   readonly streams: number
-  /** Octets of one answer that may come before somebody takes them. */
+  /** Bytes of one response that may come before somebody takes them. */
   readonly streamWindow: number
   readonly connectionWindow: number
   /** How long a connection without streams is kept. */
@@ -102,7 +102,7 @@ export class ClientSession implements StreamHome, Timed {
   }
 
   get hasRoom(): boolean {
-    return this.#isReady && !this.#isClosing && !this.#isClosed && this.#count < this.#most
+    return this.#isReady && !this.#isClosing && !this.#isClosed && this.#count < this.#max
   }
 
   /** It takes no more streams. */
@@ -156,7 +156,7 @@ export class ClientSession implements StreamHome, Timed {
     }
   }
 
-  get #most(): number {
+  get #max(): number {
     const { maxConcurrentStreams = Number.POSITIVE_INFINITY } = this.session.remoteSettings
     return Math.min(this.#options.streams, maxConcurrentStreams)
   }
@@ -200,7 +200,7 @@ function settingsOf({ head, streams, streamWindow }: SessionOptions) {
     settings: {
       enablePush: false,
       initialWindowSize: streamWindow,
-      // RFC 9113 §6.5.2: each field counts 32 octets more than it has.
+      // RFC 9113 §6.5.2: each field counts 32 bytes more than it has.
       maxHeaderListSize: head.head + (head.fields + 4) * 32,
     },
   }

@@ -30,7 +30,7 @@ export interface ControlEvents {
   acknowledged(): void
   /** A PING of the peer's, to be answered. */
   pinged(bytes: Buffer, from: number): void
-  /** The answer to one of ours. */
+  /** The response to one of ours. */
   ponged(bytes: Buffer, from: number): void
   wentAway(): void
   /** More room on the whole connection, or on a stream; false where that is more than can be. */

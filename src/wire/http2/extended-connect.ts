@@ -4,7 +4,7 @@ import type { HeaderList } from './headers.ts'
 /** RFC 6455 §1.3 */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
 
-/** A WebSocket's handshake as HTTP/2 has it, and what its answer in HTTP/1.1 has besides. */
+/** A WebSocket's handshake as HTTP/2 has it, and what its response in HTTP/1.1 has besides. */
 export interface ExtendedConnect {
   readonly headers: HeaderList
   /** Lines of the 101 that nobody says in HTTP/2. */
@@ -12,7 +12,7 @@ export interface ExtendedConnect {
 }
 
 /**
- * RFC 8441 §5: the method is CONNECT, the protocol says what for, and the key and its answer, which
+ * RFC 8441 §5: the method is CONNECT, the protocol says what for, and the key and its response, which
  * prove nothing here that HTTP/2 does not, are left out. The client of HTTP/1.1 wants them still.
  */
 export function extendedConnect(headers: HeaderList): ExtendedConnect {

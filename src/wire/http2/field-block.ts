@@ -29,7 +29,7 @@ export function beginBlock(block: FieldBlock): void {
   block.verdict = 1
 }
 
-/** Sees to it that so many octets can be written behind what there is. */
+/** Sees to it that so many bytes can be written behind what there is. */
 export function makeRoom(block: FieldBlock, octets: number): void {
   const wanted = block.length + octets
   if (wanted <= block.bytes.length) return

@@ -13,8 +13,8 @@ export class FloodGuard {
   readonly #observer: Http2Observer
   /** Called once, with the first limit that was broken. */
   readonly #calm: (what: Http2Count) => void
-  /** Octets that belong to no head or body; below 0 where we caused more than came. */
-  #octets = 0
+  /** Bytes that belong to no head or body; below 0 where we caused more than came. */
+  #bytes = 0
 
   constructor(limits: Http2Limits, observer: Http2Observer, calm: (what: Http2Count) => void) {
     this.#resets = new Allowance(limits.resets)
@@ -40,20 +40,20 @@ export class FloodGuard {
     if (!this.#controlFrames.spend(1)) this.#calm('too-many-control-frames')
   }
 
-  overhead(octets: number): void {
-    this.#octets += octets
-    if (this.#octets >= PORTION) this.settle()
+  overhead(bytes: number): void {
+    this.#bytes += bytes
+    if (this.#bytes >= PORTION) this.settle()
   }
 
-  /** What we send is answered with WINDOW_UPDATE, 13 octets for each stream and the connection. */
-  expect(octets: number): void {
-    this.#octets = Math.max(-CREDIT, this.#octets - octets / 8)
+  /** What we send is answered with WINDOW_UPDATE, 13 bytes for each stream and the connection. */
+  expect(bytes: number): void {
+    this.#bytes = Math.max(-CREDIT, this.#bytes - bytes / 8)
   }
 
   settle(): void {
-    if (this.#octets <= 0) return
-    const octets = this.#octets
-    this.#octets = 0
-    if (!this.#overhead.spend(octets)) this.#calm('too-much-overhead')
+    if (this.#bytes <= 0) return
+    const bytes = this.#bytes
+    this.#bytes = 0
+    if (!this.#overhead.spend(bytes)) this.#calm('too-much-overhead')
   }
 }

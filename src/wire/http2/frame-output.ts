@@ -21,7 +21,7 @@ import {
 /** A large read of a backend in eight frames of the usual length, and some room. */
 const ROOM = 131_584
 /** Buffers that are kept for whoever writes next; more are left to the garbage collector. */
-const MOST_KEPT = 16
+const MAX_KEPT = 16
 /** Up to this much is copied out of a buffer that would otherwise be away for a while. */
 const SHORT = 4_096
 
@@ -55,7 +55,7 @@ export class FrameOutput {
     this.#begin(0, SETTINGS, ACK, 0)
   }
 
-  /** Eight octets of `from` at `at`. */
+  /** Eight bytes of `from` at `at`. */
   ping(from: Buffer, at: number, isAnswer: boolean): void {
     const bytes = this.#begin(8, PING, isAnswer ? ACK : 0, 0)
     from.copy(bytes, this.length, at, at + 8)
@@ -77,11 +77,11 @@ export class FrameOutput {
   }
 
   /** A header block, in as many frames as it needs. */
-  headers(stream: number, block: Buffer, length: number, ends: boolean, mostFrame: number): void {
+  headers(stream: number, block: Buffer, length: number, ends: boolean, maxFrame: number): void {
     let type = HEADERS
     let at = 0
     do {
-      const taken = Math.min(length - at, mostFrame, ROOM - FRAME_HEAD)
+      const taken = Math.min(length - at, maxFrame, ROOM - FRAME_HEAD)
       const isLast = at + taken === length
       const flags = (isLast ? END_HEADERS : 0) | (ends && type === HEADERS ? END_STREAM : 0)
       const bytes = this.#begin(taken, type, flags, stream)
@@ -92,10 +92,10 @@ export class FrameOutput {
     } while (at < length)
   }
 
-  /** Octets of a body, in as many frames as they need. */
-  data(stream: number, from: Buffer, start: number, end: number, mostFrame: number): void {
+  /** Bytes of a body, in as many frames as they need. */
+  data(stream: number, from: Buffer, start: number, end: number, maxFrame: number): void {
     for (let at = start; at < end; ) {
-      const taken = Math.min(end - at, mostFrame, ROOM - FRAME_HEAD)
+      const taken = Math.min(end - at, maxFrame, ROOM - FRAME_HEAD)
       const bytes = this.#begin(taken, DATA, 0, stream)
       this.#dataAt = this.length - FRAME_HEAD
       this.#dataStream = stream
@@ -168,5 +168,5 @@ export class FrameOutput {
 }
 
 function keep(buffer: Buffer): void {
-  if (kept.length < MOST_KEPT) kept.push(buffer)
+  if (kept.length < MAX_KEPT) kept.push(buffer)
 }

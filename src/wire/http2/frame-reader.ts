@@ -17,35 +17,35 @@ export interface FrameEvents {
   readonly isOver: boolean
   /** A DATA frame begins, of which `length` counts for flow control. False: the frame is an error. */
   beginData(stream: number, length: number, padding: number): boolean
-  /** Octets of bodies; a frame's may come in parts. */
+  /** Bytes of bodies; a frame's may come in parts. */
   data(stream: number, bytes: Buffer, from: number, to: number): void
-  /** The last octet of a body has come. */
+  /** The last byte of a body has come. */
   endData(stream: number): void
   /** Any other frame, whole. */
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, end: number): void
-  /** Octets that no frame may have: an error of the connection. */
+  /** Bytes that no frame may have: an error of the connection. */
   fail(code: number): void
 }
 
 /** Cuts what is read of one connection into frames. */
 export class FrameReader {
   readonly #events: FrameEvents
-  readonly #mostFrame: number
+  readonly #maxFrame: number
   readonly #held = new HeldBytes()
-  // The DATA frame under way: its octets that are still to come, and what stands behind them.
+  // The DATA frame under way: its bytes that are still to come, and what stands behind them.
   #stream = 0
   #left = 0
   #padding = 0
   #ends = false
   #inData = false
-  // Octets of one stream that were read and not yet told of.
+  // Bytes of one stream that were read and not yet told of.
   #run = 0
   #runFrom = 0
   #runTo = 0
 
-  constructor(events: FrameEvents, mostFrame: number) {
+  constructor(events: FrameEvents, maxFrame: number) {
     this.#events = events
-    this.#mostFrame = mostFrame
+    this.#maxFrame = maxFrame
   }
 
   read(more: Buffer): void {
@@ -64,8 +64,8 @@ export class FrameReader {
       const type = bytes[at + 3] as number
       const flags = bytes[at + 4] as number
       const stream = bytes.readUInt32BE(at + 5) & 0x7fffffff
-      if (length > this.#mostFrame) {
-        this.#tell(bytes)
+      if (length > this.#maxFrame) {
+        this.#report(bytes)
         events.fail(FRAME_SIZE_ERROR)
         break
       }
@@ -77,11 +77,11 @@ export class FrameReader {
       }
       const next = at + FRAME_HEAD + length
       if (next > end) break
-      this.#tell(bytes)
+      this.#report(bytes)
       if (!events.isOver) events.frame(type, flags, stream, bytes, at + FRAME_HEAD, next)
       at = next
     }
-    this.#tell(bytes)
+    this.#report(bytes)
     if (events.isOver) this.#held.clear()
     else if (at < end) this.#held.hold(bytes, at)
   }
@@ -102,16 +102,16 @@ export class FrameReader {
     if ((flags & PADDED) !== 0) {
       if (length > 0 && from === end) return 0
       padding = bytes[from] as number
-      // §6.1: as much padding as there is payload leaves no octet for its own length.
+      // §6.1: as much padding as there is payload leaves no byte for its own length.
       if (padding >= length) {
-        this.#tell(bytes)
+        this.#report(bytes)
         events.fail(length === 0 ? FRAME_SIZE_ERROR : PROTOCOL_ERROR)
         return end
       }
       left -= padding + 1
       from++
     }
-    if (this.#run !== stream) this.#tell(bytes)
+    if (this.#run !== stream) this.#report(bytes)
     this.#inData = true
     this.#stream = stream
     this.#left = left
@@ -143,16 +143,16 @@ export class FrameReader {
   #endData(bytes: Buffer, at: number): number {
     this.#inData = false
     if (this.#ends) {
-      this.#tell(bytes)
+      this.#report(bytes)
       if (!this.#events.isOver) this.#events.endData(this.#stream)
     }
     return at
   }
 
-  /** Puts octets behind those of the same stream that were not told of yet. */
+  /** Puts bytes behind those of the same stream that were not told of yet. */
   #gather(bytes: Buffer, from: number, to: number): void {
     if (this.#run !== this.#stream) {
-      this.#tell(bytes)
+      this.#report(bytes)
       this.#run = this.#stream
       this.#runFrom = from
       this.#runTo = to
@@ -162,7 +162,7 @@ export class FrameReader {
     this.#runTo += to - from
   }
 
-  #tell(bytes: Buffer): void {
+  #report(bytes: Buffer): void {
     const stream = this.#run
     if (stream === 0) return
     this.#run = 0

@@ -8,9 +8,9 @@ import {
   PROTOCOL_ERROR,
 } from './protocol.ts'
 
-/** Frames that one block may come in, and octets of it. */
-const MOST_FRAMES = 64
-const MOST_OCTETS = 65_536
+/** Frames that one block may come in, and bytes of it. */
+const MAX_FRAMES = 64
+const MAX_OCTETS = 65_536
 
 /** Puts the header block together that comes as HEADERS and any number of CONTINUATION frames. */
 export class HeaderBlocks {
@@ -20,16 +20,16 @@ export class HeaderBlocks {
   flags = 0
   /** §5.3.1: a stream cannot depend on itself. */
   dependsOnItself = false
-  bytes: Buffer = NOTHING
+  bytes: Buffer = NO_BYTES
   from = 0
   end = 0
-  readonly #most: number
+  readonly #max: number
   readonly #held = new HeldBytes()
   #frames = 0
 
-  /** `most`: octets of a whole head; a block that is longer than that and the usual is not kept. */
-  constructor(most: number) {
-    this.#most = Math.max(MOST_OCTETS, most * 2)
+  /** `max`: bytes of a whole head; a block that is longer than that and the usual is not kept. */
+  constructor(max: number) {
+    this.#max = Math.max(MAX_OCTETS, max * 2)
   }
 
   get isWhole(): boolean {
@@ -67,7 +67,7 @@ export class HeaderBlocks {
 
   continuation(flags: number, bytes: Buffer, from: number, end: number): number {
     const held = this.#held
-    if (++this.#frames > MOST_FRAMES || held.length + end - from > this.#most)
+    if (++this.#frames > MAX_FRAMES || held.length + end - from > this.#max)
       return ENHANCE_YOUR_CALM
     if (end > from) {
       const more = bytes.subarray(from, end)
@@ -83,4 +83,4 @@ export class HeaderBlocks {
   }
 }
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)

@@ -3,7 +3,7 @@ import { isFieldText } from '../http1/field-lines.ts'
 import { HIDDEN, isForbiddenTrailer } from '../http1/field-names.ts'
 import { beginFields, Fields, fieldName, fieldValue, readFields } from '../http1/fields.ts'
 import { isToken } from '../http1/message.ts'
-import { refuse } from '../http1/refusals.ts'
+import { refuse } from '../http1/rejections.ts'
 
 /** Names and values in turn, as they go on the wire. */
 export type HeaderList = string[]
@@ -61,7 +61,7 @@ export function renderFields(raw: readonly string[], from: number): string | num
   return text
 }
 
-/** The words that HTTP/1.1 has for the same octets. */
+/** The words that HTTP/1.1 has for the same bytes. */
 function refuseValue(value: string): number {
   if (value.includes('\0')) return refuse('nul')
   if (value.includes('\n')) return refuse('bare-lf')

@@ -4,7 +4,7 @@
 
 import { COLON, CR, IS_TEXT, IS_TOKEN, LF, SPACE, TAB } from '../http1/ascii.ts'
 import { refuseText } from '../http1/fields.ts'
-import { refuse } from '../http1/refusals.ts'
+import { refuse } from '../http1/rejections.ts'
 import { beginBlock, type FieldBlock, makeRoom, noteField } from './field-block.ts'
 import { FIELD_OVERHEAD, STATIC_FIELDS, staticName, staticValue } from './hpack-static.ts'
 import { decodeHuffman } from './huffman.ts'
@@ -12,15 +12,15 @@ import { decodeHuffman } from './huffman.ts'
 /** What RFC 9113 §6.5.2 has every connection begin with; the client is told of no other. */
 export const TABLE_SIZE = 4_096
 /** As many as have room in the table if all are empty. */
-const MOST_ENTRIES = TABLE_SIZE / FIELD_OVERHEAD
+const MAX_ENTRIES = TABLE_SIZE / FIELD_OVERHEAD
 /** What a line has besides its name and its value. */
 const LINE_ENDS = 4
 /** Of one entry: where its line begins in the arena, how long name and value are, its verdict. */
 const STRIDE = 4
 
 /** 1 for what a name is made of: RFC 9113 §8.2.1 wants no upper case. */
-const IS_NAME: Uint8Array = IS_TOKEN.map((member, octet) =>
-  octet >= 0x41 && octet <= 0x5a ? 0 : member,
+const IS_NAME: Uint8Array = IS_TOKEN.map((member, byte) =>
+  byte >= 0x41 && byte <= 0x5a ? 0 : member,
 )
 
 /** The lines of the static table, one behind the other, and where each one begins. */
@@ -36,13 +36,13 @@ const STATIC_NAMES: Uint8Array = Uint8Array.from({ length: STATIC_FIELDS + 1 }, 
   i === 0 ? 0 : staticName(i).length,
 )
 
-const NOTHING = Buffer.alloc(0)
+const NO_BYTES = Buffer.alloc(0)
 
 /** Reads the header blocks of one direction of one connection, in their order. */
 export class HpackDecoder {
-  readonly #mostSize: number
+  readonly #maxSize: number
   /** Lines of the dynamic table; the oldest first. */
-  #arena: Buffer = NOTHING
+  #arena: Buffer = NO_BYTES
   #arenaEnd = 0
   #entries: Int32Array = NO_ENTRIES
   /** The newest is in front of this one, going round. */
@@ -51,13 +51,13 @@ export class HpackDecoder {
   #size = 0
   #limit = TABLE_SIZE
   // What the reader of the block has come to.
-  #bytes: Buffer = NOTHING
+  #bytes: Buffer = NO_BYTES
   #at = 0
   #end = 0
 
-  /** Octets of fields, as HPACK counts them, that are kept of one block; the rest is left out. */
-  constructor(mostSize: number) {
-    this.#mostSize = mostSize
+  /** Bytes of fields, as HPACK counts them, that are kept of one block; the rest is left out. */
+  constructor(maxSize: number) {
+    this.#maxSize = maxSize
   }
 
   /**
@@ -72,31 +72,31 @@ export class HpackDecoder {
     let isFirst = true
     let isRead = true
     while (isRead && this.#at < end) {
-      const octet = bytes[this.#at] as number
-      if (octet >= 0x80) isRead = this.#indexed(block)
-      else if (octet >= 0x40) isRead = this.#literal(block, 6, true)
-      else if (octet >= 0x20) {
+      const byte = bytes[this.#at] as number
+      if (byte >= 0x80) isRead = this.#indexed(block)
+      else if (byte >= 0x40) isRead = this.#literal(block, 6, true)
+      else if (byte >= 0x20) {
         isRead = isFirst && this.#resize()
         continue
       } else isRead = this.#literal(block, 4, false)
       isFirst = false
     }
-    this.#bytes = NOTHING
+    this.#bytes = NO_BYTES
     return isRead
   }
 
-  /** A number of so many bits and the octets behind (§5.1), or -1. */
+  /** A number of so many bits and the bytes behind (§5.1), or -1. */
   #integer(bits: number): number {
     const bytes = this.#bytes
-    const most = (1 << bits) - 1
-    let value = (bytes[this.#at++] as number) & most
-    if (value < most) return value
+    const max = (1 << bits) - 1
+    let value = (bytes[this.#at++] as number) & max
+    if (value < max) return value
     // 21 bits are more than anything here may be.
     for (let shift = 0; shift < 21; shift += 7) {
       if (this.#at >= this.#end) return -1
-      const octet = bytes[this.#at++] as number
-      value += (octet & 127) << shift
-      if (octet < 128) return value
+      const byte = bytes[this.#at++] as number
+      value += (byte & 127) << shift
+      if (byte < 128) return value
     }
     return -1
   }
@@ -142,7 +142,7 @@ export class HpackDecoder {
   /** Counts a field, and says whether it is kept. */
   #hasRoom(block: FieldBlock, name: number, value: number): boolean {
     block.size += name + value + FIELD_OVERHEAD
-    if (block.size > this.#mostSize) block.isTooLarge = true
+    if (block.size > this.#maxSize) block.isTooLarge = true
     return !block.isTooLarge
   }
 
@@ -212,8 +212,8 @@ export class HpackDecoder {
     if (length < 0 || length > this.#end - from) return -1
     this.#at = from + length
     // No code has fewer than five bits; and there is room for the ends of both texts.
-    const most = isCoded ? ((length * 8) / 5 + 1) | 0 : length
-    makeRoom(block, to - block.length + most + LINE_ENDS)
+    const max = isCoded ? ((length * 8) / 5 + 1) | 0 : length
+    makeRoom(block, to - block.length + max + LINE_ENDS)
     const { bytes } = block
     if (isCoded) return decodeHuffman(this.#bytes, from, this.#at, bytes, to)
     const source = this.#bytes
@@ -226,7 +226,7 @@ export class HpackDecoder {
   #slotOf(index: number): number {
     const age = index - STATIC_FIELDS
     if (age > this.#count) return -1
-    return ((this.#next - age + MOST_ENTRIES) % MOST_ENTRIES) * STRIDE
+    return ((this.#next - age + MAX_ENTRIES) % MAX_ENTRIES) * STRIDE
   }
 
   /** §4.4: what is too large for the whole table empties it, and is no error. */
@@ -234,7 +234,7 @@ export class HpackDecoder {
     const size = name + value + FIELD_OVERHEAD
     this.#evict(Math.max(0, this.#limit - size))
     if (size > this.#limit) return
-    if (this.#entries.length === 0) this.#entries = new Int32Array(MOST_ENTRIES * STRIDE)
+    if (this.#entries.length === 0) this.#entries = new Int32Array(MAX_ENTRIES * STRIDE)
     const length = name + value + LINE_ENDS
     this.#fit(length)
     bytes.copy(this.#arena, this.#arenaEnd, from, from + length)
@@ -245,7 +245,7 @@ export class HpackDecoder {
     entries[slot + 2] = value
     entries[slot + 3] = verdict
     this.#arenaEnd += length
-    this.#next = (this.#next + 1) % MOST_ENTRIES
+    this.#next = (this.#next + 1) % MAX_ENTRIES
     this.#count++
     this.#size += size
   }
@@ -302,15 +302,15 @@ function checkName(bytes: Buffer, from: number, end: number): number {
 function checkValue(bytes: Buffer, from: number, end: number): number {
   if (from === end) return 1
   for (let i = from; i < end; i++) {
-    const octet = bytes[i] as number
-    if (IS_TEXT[octet] === 1) continue
-    if (octet !== CR) return refuseText(octet, 'bad-header-value')
+    const byte = bytes[i] as number
+    if (IS_TEXT[byte] === 1) continue
+    if (byte !== CR) return refuseText(byte, 'bad-header-value')
     return refuse(i + 1 < end && bytes[i + 1] === LF ? 'bare-lf' : 'bare-cr')
   }
   const isPadded = isBlank(bytes[from] as number) || isBlank(bytes[end - 1] as number)
   return isPadded ? refuse('bad-header-value') : 1
 }
 
-function isBlank(octet: number): boolean {
-  return octet === SPACE || octet === TAB
+function isBlank(byte: number): boolean {
+  return byte === SPACE || byte === TAB
 }

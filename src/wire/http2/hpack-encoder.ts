@@ -1,5 +1,5 @@
 // HOT PATH: header blocks of HPACK (RFC 7541) on their way out. Guarded by bench/proxy.ts.
-// Liberties: a field that was sent before is found by its whole line, and one octet is written.
+// Liberties: a field that was sent before is found by its whole line, and one byte is written.
 
 import { unpadded } from '../http1/padding.ts'
 import { TABLE_SIZE } from './hpack-decoder.ts'
@@ -151,13 +151,13 @@ export class HpackEncoder {
   #integer(flags: number, bits: number, value: number): void {
     this.#reserve(8)
     const { bytes } = this
-    const most = (1 << bits) - 1
-    if (value < most) {
+    const max = (1 << bits) - 1
+    if (value < max) {
       bytes[this.length++] = flags | value
       return
     }
-    bytes[this.length++] = flags | most
-    let rest = value - most
+    bytes[this.length++] = flags | max
+    let rest = value - max
     for (; rest >= 128; rest >>>= 7) bytes[this.length++] = (rest & 127) | 128
     bytes[this.length++] = rest
   }

@@ -67,7 +67,7 @@ const FIELDS: readonly string[] = [
 /** How many fields the table has that never changes; indices begin at 1. */
 export const STATIC_FIELDS: number = FIELDS.length / 2
 
-/** What HPACK counts for a field besides its octets (RFC 7541 §4.1). */
+/** What HPACK counts for a field besides its bytes (RFC 7541 §4.1). */
 export const FIELD_OVERHEAD = 32
 
 export function staticName(index: number): string {

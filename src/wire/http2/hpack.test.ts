@@ -60,7 +60,7 @@ describe('blocks of RFC 7541, appendix C', () => {
     })
   }
 
-  it('C.6: a table of 256 octets, from which fields are evicted', () => {
+  it('C.6: a table of 256 bytes, from which fields are evicted', () => {
     const decoder = new HpackDecoder(4_096)
     const first = [
       ':status: 302',
@@ -107,7 +107,7 @@ describe('what is no block', () => {
     it(name, () => assert.equal(read(new HpackDecoder(4_096), hex(bytes)), undefined))
   }
 
-  it('whatever comes, it is read or refused, and costs no more than its octets', () => {
+  it('whatever comes, it is read or refused, and costs no more than its bytes', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array({ maxLength: 64 }), { maxLength: 8 }), (blocks) => {
         const decoder = new HpackDecoder(1_000)
@@ -155,7 +155,7 @@ describe('limits', () => {
 })
 
 describe('both ways', () => {
-  it('Huffman code of any octets', () => {
+  it('Huffman code of any bytes', () => {
     const [code, text] = [Buffer.alloc(1_000), Buffer.alloc(1_000)]
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (octets) => {

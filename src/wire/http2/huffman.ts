@@ -2,11 +2,11 @@
 // Liberties: tables are made once; four bits are read at a time, and nothing is allocated.
 
 /**
- * How long the code of each octet is (RFC 7541, appendix B), and that of the end of text. The code
- * is canonical: codes of the same length follow each other in the order of their octets, and longer
+ * How long the code of each byte is (RFC 7541, appendix B), and that of the end of text. The code
+ * is canonical: codes of the same length follow each other in the order of their bytes, and longer
  * ones begin where the shorter ones end.
  */
-// biome-ignore format: as many in a line as rows have in the octet's table
+// biome-ignore format: as many in a line as rows have in the byte's table
 const LENGTHS: readonly number[] = [
   13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
   28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
@@ -35,12 +35,12 @@ const CODE_OF: Uint32Array = new Uint32Array(END_OF_TEXT)
 const NODE = 0xff
 const HAS_OCTET = 0x100
 const FAILS = 0x200
-/** No more than seven bits since the last octet, all ones: the text may end here (§5.2). */
+/** No more than seven bits since the last byte, all ones: the text may end here (§5.2). */
 const MAY_END = 0x400
 
 /**
  * What four bits lead to, at the node that was reached times 16 plus the bits: the next node, the
- * octet that ended on the way in the upper half, and the flags above.
+ * byte that ended on the way in the upper half, and the flags above.
  */
 const STEPS: Uint32Array = makeSteps()
 
@@ -52,13 +52,13 @@ function makeSteps(): Uint32Array {
   let code = 0
   for (let length = 1; length <= LONGEST; length++) {
     code *= 2
-    for (let octet = 0; octet <= END_OF_TEXT; octet++) {
-      if (LENGTHS[octet] !== length) continue
-      if (octet < END_OF_TEXT) CODE_OF[octet] = code
+    for (let byte = 0; byte <= END_OF_TEXT; byte++) {
+      if (LENGTHS[byte] !== length) continue
+      if (byte < END_OF_TEXT) CODE_OF[byte] = code
       let node = 0
       for (let bit = length - 1; bit >= 0; bit--) {
         const at = node * 2 + ((code >>> bit) & 1)
-        if (bit === 0) children[at] = -1 - octet
+        if (bit === 0) children[at] = -1 - byte
         else {
           if (children[at] === 0) {
             children[at] = depths.length
@@ -93,7 +93,7 @@ function makeSteps(): Uint32Array {
 
 /**
  * Writes the text that `bytes` are the code of to `out` at `to`, and returns where it ends, or -1
- * where they are no code. There must be room for eight octets of text for each five of code.
+ * where they are no code. There must be room for eight bytes of text for each five of code.
  */
 export function decodeHuffman(
   bytes: Uint8Array,
@@ -105,18 +105,18 @@ export function decodeHuffman(
   let at = to
   let step = MAY_END
   for (let i = from; i < end; i++) {
-    const octet = bytes[i] as number
-    step = STEPS[((step & NODE) << 4) | (octet >> 4)] as number
+    const byte = bytes[i] as number
+    step = STEPS[((step & NODE) << 4) | (byte >> 4)] as number
     if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
     if ((step & FAILS) !== 0) return -1
-    step = STEPS[((step & NODE) << 4) | (octet & 15)] as number
+    step = STEPS[((step & NODE) << 4) | (byte & 15)] as number
     if ((step & HAS_OCTET) !== 0) out[at++] = step >>> 16
     if ((step & FAILS) !== 0) return -1
   }
   return (step & MAY_END) === 0 ? -1 : at
 }
 
-/** How many octets the code of a text of one octet per character has. */
+/** How many bytes the code of a text of one byte per character has. */
 export function huffmanLength(text: string): number {
   let bits = 0
   for (let i = 0; i < text.length; i++) bits += LENGTH_OF[text.charCodeAt(i)] as number
@@ -129,9 +129,9 @@ export function encodeHuffman(text: string, out: Uint8Array, to: number): number
   let held = 0
   let bits = 0
   for (let i = 0; i < text.length; i++) {
-    const octet = text.charCodeAt(i)
-    const code = CODE_OF[octet] as number
-    let left = LENGTH_OF[octet] as number
+    const byte = text.charCodeAt(i)
+    const code = CODE_OF[byte] as number
+    let left = LENGTH_OF[byte] as number
     // Of 30 bits and the 7 that may be held no number has room: they go out in turns.
     while (left > 0) {
       const taken = Math.min(left, 8 - bits)

@@ -4,17 +4,17 @@ import type { ServerLimits } from '../http1/server-limits.ts'
 export interface Http2Limits extends ServerLimits {
   /** Streams at the same time; the client is told, and more are refused. */
   readonly streams: number
-  /** Octets of one body that a client may send before somebody reads them. */
+  /** Bytes of one body that a client may send before somebody reads them. */
   readonly streamWindow: number
   /** The same for all bodies of a connection together. */
   readonly connectionWindow: number
-  /** Octets of the longest frame that a client may send. */
+  /** Bytes of the longest frame that a client may send. */
   readonly frame: number
   /** Streams per second that the client may break off, or make us break off. */
   readonly resets: Rate
   /** PING and SETTINGS frames per second. */
   readonly controlFrames: Rate
-  /** Octets per second that are neither head nor body: frames that are not shown one by one. */
+  /** Bytes per second that are neither head nor body: frames that are not shown one by one. */
   readonly overhead: Rate
   /** Megabytes that the protocol itself may hold for one connection. */
   readonly memory: number

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { fieldBlock } from '../../../test/proxy/http2-gateway.ts'
 import { RequestHead } from '../http1/head.ts'
 import { HEAD_LIMITS } from '../http1/message.ts'
-import { refusalOf } from '../http1/refusals.ts'
+import { refusalOf } from '../http1/rejections.ts'
 import { FieldBlock } from './field-block.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { readHttp2Request } from './request-head.ts'
@@ -63,7 +63,7 @@ describe('what is understood', () => {
       'length',
     ],
     [
-      'octets beyond ASCII',
+      'bytes beyond ASCII',
       [...BASE, 'x-a', '\xe4'],
       true,
       'GET /a?b HTTP/1.1\r\nhost: x\r\nx-a: \xe4\r\n\r\n',

@@ -14,11 +14,11 @@ import {
   TRANSFER_ENCODING,
   UPGRADE,
 } from '../http1/field-names.ts'
-import { areOctets } from '../http1/fields.ts'
+import { areBytes } from '../http1/fields.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
 import type { HeadLimits } from '../http1/message.ts'
-import { refuse } from '../http1/refusals.ts'
+import { refuse } from '../http1/rejections.ts'
 import { type FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-block.ts'
 
 /*
@@ -90,9 +90,9 @@ function sortFields(block: FieldBlock): number {
     if (firstField === count) firstField = i
     const kind = kindOfName(bytes, from, to)
     if (kind === PLAIN) {
-      if (to - from === 6 && areOctets(bytes, from, to, COOKIE)) cookies++
+      if (to - from === 6 && areBytes(bytes, from, to, COOKIE)) cookies++
       // RFC 8441 §5: there is none, and the one that the backend gets is ours.
-      else if (protocol >= 0 && areOctets(bytes, from, to, WEBSOCKET_KEY))
+      else if (protocol >= 0 && areBytes(bytes, from, to, WEBSOCKET_KEY))
         return refuse('bad-connection')
     } else if (kind === HOST) {
       if (host >= 0) return refuse('duplicate-host')
@@ -105,19 +105,19 @@ function sortFields(block: FieldBlock): number {
 }
 
 function notePseudo(bytes: Buffer, from: number, to: number, index: number): boolean {
-  if (areOctets(bytes, from, to, METHOD)) {
+  if (areBytes(bytes, from, to, METHOD)) {
     if (method >= 0) return false
     method = index
-  } else if (areOctets(bytes, from, to, PATH)) {
+  } else if (areBytes(bytes, from, to, PATH)) {
     if (path >= 0) return false
     path = index
-  } else if (areOctets(bytes, from, to, SCHEME)) {
+  } else if (areBytes(bytes, from, to, SCHEME)) {
     if (scheme >= 0) return false
     scheme = index
-  } else if (areOctets(bytes, from, to, AUTHORITY)) {
+  } else if (areBytes(bytes, from, to, AUTHORITY)) {
     if (authority >= 0) return false
     authority = index
-  } else if (areOctets(bytes, from, to, PROTOCOL)) {
+  } else if (areBytes(bytes, from, to, PROTOCOL)) {
     if (protocol >= 0) return false
     protocol = index
   } else return false
@@ -146,7 +146,7 @@ function isTrailers(block: FieldBlock, index: number): boolean {
 }
 
 function hasValue(block: FieldBlock, index: number, octets: Buffer): boolean {
-  return areOctets(block.bytes, valueStart(block, index), valueEnd(block, index), octets)
+  return areBytes(block.bytes, valueStart(block, index), valueEnd(block, index), octets)
 }
 
 /** RFC 9113 §8.3.1 */
@@ -182,8 +182,8 @@ function isVisible(block: FieldBlock, index: number): boolean {
   const end = valueEnd(block, index)
   const from = valueStart(block, index)
   for (let i = from; i < end; i++) {
-    const octet = block.bytes[i] as number
-    if (octet <= SPACE || octet >= DEL) return false
+    const byte = block.bytes[i] as number
+    if (byte <= SPACE || byte >= DEL) return false
   }
   return end > from
 }
@@ -216,8 +216,8 @@ const BESIDES = 256
 function render(block: FieldBlock, endsStream: boolean): number {
   // The authority of CONNECT is written twice, and cookies grow by what joins them, which is less
   // than what a line of their own takes.
-  const most = block.length * 2 + BESIDES
-  if (rendered.length < most) rendered = Buffer.allocUnsafeSlow(most * 2)
+  const max = block.length * 2 + BESIDES
+  if (rendered.length < max) rendered = Buffer.allocUnsafeSlow(max * 2)
   end = 0
   if (protocol >= 0) copy(GET, 0, GET.length)
   else copyValue(block, method)
@@ -272,7 +272,7 @@ function copyLines(block: FieldBlock): void {
 }
 
 function isCookie(block: FieldBlock, index: number): boolean {
-  return areOctets(block.bytes, nameStart(block, index), nameEnd(block, index), COOKIE)
+  return areBytes(block.bytes, nameStart(block, index), nameEnd(block, index), COOKIE)
 }
 
 const COOKIE_NAME = octetsOf('cookie: ')

@@ -1,4 +1,4 @@
-import type { RefusalWord } from '../http1/refusals.ts'
+import type { RefusalWord } from '../http1/rejections.ts'
 import type { ResetReason } from './limits.ts'
 import { CANCEL, FLOW_CONTROL_ERROR, PROTOCOL_ERROR, STREAM_CLOSED } from './protocol.ts'
 

@@ -34,7 +34,7 @@ export function encodeResponse(
   encodeLines(encoder, lines)
 }
 
-/** What a WebSocket's 101 is in HTTP/2 (RFC 8441 §5): 200, and no answer to a key. */
+/** What a WebSocket's 101 is in HTTP/2 (RFC 8441 §5): 200, and no response to a key. */
 export function encodeSwitch(
   encoder: HpackEncoder,
   { fields }: ResponseHead,

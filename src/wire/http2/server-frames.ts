@@ -38,7 +38,7 @@ import { ServerStream, type StreamOwner } from './server-stream.ts'
 import { StreamOutput } from './stream-output.ts'
 
 /** Heads that one connection keeps for its next requests. */
-const MOST_HEADS = 16
+const MAX_HEADS = 16
 
 /** All blocks are read into this one, and out of it before the next. */
 const block = new FieldBlock()
@@ -353,7 +353,7 @@ export abstract class ServerFrames
     this.#closedStreams.note(stream.id, closed)
     if (stream.isFinished) {
       stream.gone('over')
-      if (this.#heads.length < MOST_HEADS) this.#heads.push(stream.head)
+      if (this.#heads.length < MAX_HEADS) this.#heads.push(stream.head)
     }
     if (this.streams.size === 0) this.emptied()
   }

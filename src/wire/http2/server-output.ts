@@ -43,7 +43,7 @@ export class ServerOutput implements SharedOutput {
     this.#broke = broke
   }
 
-  get mostFrame(): number {
+  get maxFrame(): number {
     return this.#peer.frame
   }
 
@@ -75,8 +75,8 @@ export class ServerOutput implements SharedOutput {
   }
 
   /** The client has room for more on all streams together; false where that is too much. */
-  grow(octets: number): boolean {
-    this.window += octets
+  grow(bytes: number): boolean {
+    this.window += bytes
     if (this.window > LARGEST_WINDOW) return false
     this.pump()
     return true

@@ -1,5 +1,5 @@
 // HOT PATH: one request of a client over HTTP/2, and its response. Guarded by bench/proxy.ts.
-// Liberties: the head of a response is encoded when its first octets leave, from where it was read.
+// Liberties: the head of a response is encoded when its first bytes leave, from where it was read.
 
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
@@ -8,7 +8,7 @@ import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
-import { type RefusalWord, refusalOf, refuse } from '../http1/refusals.ts'
+import { type RefusalWord, refusalOf, refuse } from '../http1/rejections.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
 import type { FieldBlock } from './field-block.ts'
@@ -24,7 +24,7 @@ const LINGER = 1_000
 
 /** What a stream asks of the session that it is of. */
 export interface StreamOwner {
-  /** Octets of a body were taken or thrown away: there is room for as many on the connection. */
+  /** Bytes of a body were taken or thrown away: there is room for as many on the connection. */
   returnWindow(octets: number): void
   /** The same on a stream. */
   returnStreamWindow(stream: ServerStream, octets: number): void
@@ -41,7 +41,7 @@ export class ServerStream implements Downstream, Timed {
   readonly out: StreamOutput
   exchange: unknown = undefined
   deadline = Number.POSITIVE_INFINITY
-  /** Octets that the client may send before it is told that there is room for more. */
+  /** Bytes that the client may send before it is told that there is room for more. */
   window: number
   /** Whether the client has said that this is all. */
   hasEnded = false
@@ -58,14 +58,14 @@ export class ServerStream implements Downstream, Timed {
   #asWire = false
   #arrived = 0
   #received = 0
-  /** Octets that were taken, and that the client was not told of. */
+  /** Bytes that were taken, and that the client was not told of. */
   #returned = 0
   #trailers: Fields | undefined = undefined
   #isPaused = false
   #isWhole = false
   #isTunnel = false
   #isBegun = false
-  #isAnswered = false
+  #hasResponded = false
   #isOver = false
   #isGone = false
   #isLingering = false
@@ -167,15 +167,15 @@ export class ServerStream implements Downstream, Timed {
   }
 
   write(bytes: Buffer): boolean {
-    if (this.#isAnswered || this.#isGone) return true
+    if (this.#hasResponded || this.#isGone) return true
     const takesMore = this.out.write(bytes)
     if (!takesMore) this.deadline = performance.now() + this.#limits.writeTimeout
     return takesMore
   }
 
   end(trailers: Fields | undefined, _asWire: boolean): void {
-    if (this.#isAnswered || this.#isOver) return
-    this.#isAnswered = true
+    if (this.#hasResponded || this.#isOver) return
+    this.#hasResponded = true
     this.#isOver = true
     this.deadline = performance.now() + this.#limits.writeTimeout
     this.out.end(trailers)
@@ -251,7 +251,7 @@ export class ServerStream implements Downstream, Timed {
     }
   }
 
-  /** Octets of the body. */
+  /** Bytes of the body. */
   receive(bytes: Buffer, from: number, to: number): void {
     const { head } = this
     const length = to - from
@@ -305,7 +305,7 @@ export class ServerStream implements Downstream, Timed {
     this.#stop(reason)
   }
 
-  /** Nobody reads yet, and each frame may have one octet: they wait together, not one by one. */
+  /** Nobody reads yet, and each frame may have one byte: they wait together, not one by one. */
   #hold(bytes: Buffer, from: number, to: number): void {
     const held = this.#held
     const more = bytes.subarray(from, to)

@@ -5,7 +5,7 @@ import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import { guardedEvents } from '../guard-events.ts'
-import { linger } from '../http1/parting.ts'
+import { closeGracefully } from '../http1/close-grace.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
   type Http2Count,
@@ -46,7 +46,7 @@ export class ServerSession extends ServerFrames implements Timed {
   #idleSince = this.#openedAt
   #heardAt = this.#openedAt
   #pingedAt = 0
-  /** Octets of the preface that have come. */
+  /** Bytes of the preface that have come. */
   #prefaced = 0
   #isClosed = false
   #leavingSince = 0
@@ -232,7 +232,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.isOver = true
     this.output.write()
     this.abandon('reset')
-    linger(this.socket, this, this.limits.writeTimeout)
+    closeGracefully(this.socket, this, this.limits.writeTimeout)
   }
 
   #onClose(): void {

@@ -14,9 +14,9 @@ import { encodeReply, encodeResponse, encodeSwitch } from './response-fields.ts'
 export interface SharedOutput {
   readonly frames: FrameOutput
   readonly encoder: HpackEncoder
-  /** Octets of the longest frame that the client takes. */
-  readonly mostFrame: number
-  /** Octets of bodies that the client has room for. */
+  /** Bytes of the longest frame that the client takes. */
+  readonly maxFrame: number
+  /** Bytes of bodies that the client has room for. */
   window: number
   /** The socket has as much as it should. */
   readonly isCongested: boolean
@@ -34,7 +34,7 @@ export interface SharedOutput {
 
 export class StreamOutput {
   readonly id: number
-  /** Octets of its body that the client has room for. */
+  /** Bytes of its body that the client has room for. */
   window: number
   bytesSent = 0
   /** Whether whoever writes was told to wait. */
@@ -46,7 +46,7 @@ export class StreamOutput {
   #hasBody = true
   #isOpenEnded = false
   #pending: Buffer[] = []
-  /** Octets of the first one that have left. */
+  /** Bytes of the first one that have left. */
   #gone = 0
   #trailers: HeaderList | undefined = undefined
   #endsSoon = false
@@ -82,7 +82,7 @@ export class StreamOutput {
     this.#sendBlock(false)
   }
 
-  /** The head leaves with the first octets of the body, or soon. */
+  /** The head leaves with the first bytes of the body, or soon. */
   respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
     const { framing, status } = head
     this.#head = head
@@ -94,7 +94,7 @@ export class StreamOutput {
     this.#shared.flushLater(this)
   }
 
-  /** The answer to an extended CONNECT, behind which octets go both ways. */
+  /** The response to an extended CONNECT, behind which bytes go both ways. */
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
     encodeSwitch(this.#shared.encoder, head, dropped, lines)
     this.#hasBody = true
@@ -172,8 +172,8 @@ export class StreamOutput {
   }
 
   #sendBlock(ends: boolean): void {
-    const { frames, encoder, mostFrame } = this.#shared
-    frames.headers(this.id, encoder.bytes, encoder.length, ends, mostFrame)
+    const { frames, encoder, maxFrame } = this.#shared
+    frames.headers(this.id, encoder.bytes, encoder.length, ends, maxFrame)
     if (ends) this.#isEnded = true
     this.#shared.schedule()
   }
@@ -181,18 +181,18 @@ export class StreamOutput {
   /** Whether at least a kilobyte, or everything, has left. */
   #send(): boolean {
     const shared = this.#shared
-    const { frames, mostFrame } = shared
+    const { frames, maxFrame } = shared
     const pending = this.#pending
     let sent = 0
     while (pending.length > 0 && !shared.isCongested) {
       const bytes = pending[0] as Buffer
-      const most = Math.min(this.window, shared.window, bytes.length - this.#gone)
-      if (most <= 0) break
-      frames.data(this.id, bytes, this.#gone, this.#gone + most, mostFrame)
-      this.window -= most
-      shared.window -= most
-      this.#gone += most
-      sent += most
+      const max = Math.min(this.window, shared.window, bytes.length - this.#gone)
+      if (max <= 0) break
+      frames.data(this.id, bytes, this.#gone, this.#gone + max, maxFrame)
+      this.window -= max
+      shared.window -= max
+      this.#gone += max
+      sent += max
       if (this.#gone < bytes.length) continue
       pending.shift()
       this.#gone = 0
@@ -209,11 +209,11 @@ export class StreamOutput {
       const list = this.#trailers
       if (list === undefined) shared.frames.end(this.id)
       else {
-        const { encoder, frames, mostFrame } = shared
+        const { encoder, frames, maxFrame } = shared
         encoder.begin()
         for (let i = 0; i < list.length; i += 2)
           encoder.field(list[i] as string, list[i + 1] as string)
-        frames.headers(this.id, encoder.bytes, encoder.length, true, mostFrame)
+        frames.headers(this.id, encoder.bytes, encoder.length, true, maxFrame)
       }
       shared.schedule()
     }

@@ -1,7 +1,7 @@
 import { BODY_LIMITS } from '../http1/chunked.ts'
 import { HIDDEN, isForbiddenTrailer } from '../http1/field-names.ts'
 import { beginFields, Fields, fieldName, readFields } from '../http1/fields.ts'
-import { refuse } from '../http1/refusals.ts'
+import { refuse } from '../http1/rejections.ts'
 import { type FieldBlock, makeRoom, nameStart } from './field-block.ts'
 
 const COLON = 0x3a

@@ -1,14 +1,14 @@
 /** CRC-32C (Castagnoli), as RFC 3720 has it; `crc` is that of what stands before. */
 export function crc32c(bytes: Uint8Array, crc = 0): number {
   let sum = ~crc
-  for (const octet of bytes) sum = (TABLE[(sum ^ octet) & 0xff] as number) ^ (sum >>> 8)
+  for (const byte of bytes) sum = (TABLE[(sum ^ byte) & 0xff] as number) ^ (sum >>> 8)
   return ~sum >>> 0
 }
 
 const POLYNOMIAL = 0x82f63b78
 
-const TABLE = Int32Array.from({ length: 256 }, (_, octet) => {
-  let sum = octet
+const TABLE = Int32Array.from({ length: 256 }, (_, byte) => {
+  let sum = byte
   for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ POLYNOMIAL : sum >>> 1
   return sum
 })

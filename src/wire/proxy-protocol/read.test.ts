@@ -73,7 +73,7 @@ describe('the PROXY header of version 2', () => {
     ['version 1 in this form', proxyV2(0x11, 0x11, V4), 'bad-version'],
     ['version 3', proxyV2(0x31, 0x11, V4), 'bad-version'],
     ['an unknown command', proxyV2(0x22, 0x11, V4), 'bad-command'],
-    ['too few octets for the family', proxyV2(0x21, 0x21, V4), 'bad-length'],
+    ['too few bytes for the family', proxyV2(0x21, 0x21, V4), 'bad-length'],
     ['an extension', proxyV2(0x21, 0x11, Buffer.concat([V4, noop])), four],
     ['half an extension', proxyV2(0x21, 0x11, Buffer.concat([V4, noop.subarray(0, 2)])), 'bad-tlv'],
     [
@@ -90,8 +90,8 @@ describe('the PROXY header of version 2', () => {
       proxyV2(0x21, 0x11, Buffer.concat([V4, tlv(3, Buffer.alloc(3))])),
       'bad-tlv',
     ],
-    ['4,096 octets', proxyV2(0x20, 0, Buffer.alloc(4096)), 'no addresses'],
-    ['4,097 octets', proxyV2(0x20, 0, Buffer.alloc(4097)), 'too-long'],
+    ['4,096 bytes', proxyV2(0x20, 0, Buffer.alloc(4096)), 'no addresses'],
+    ['4,097 bytes', proxyV2(0x20, 0, Buffer.alloc(4097)), 'too-long'],
   ] as const) {
     it(`${what}: ${outcome}`, () => {
       for (const versions of ['V2', 'All'] as const) {
@@ -109,7 +109,7 @@ describe('portions', () => {
     ['version 1', Buffer.from('PROXY TCP4 10.0.0.7 192.0.2.1 12345 443\r\n')],
     ['version 2', summed(0x21, V6)],
   ] as const) {
-    it(`${what}: waits for the last octet and no longer`, () => {
+    it(`${what}: waits for the last byte and no longer`, () => {
       for (let end = 0; end < bytes.length; end++)
         assert.equal(readProxyHeader(bytes.subarray(0, end), 'All'), 'more')
       assert.equal(typeof readProxyHeader(bytes, 'All'), 'object')

@@ -3,7 +3,7 @@ import { readV2 } from './v2.ts'
 
 /** Who the proxy in front says that it is connected with. */
 export interface ProxyHeader {
-  /** How many octets it takes. */
+  /** How many bytes it takes. */
   readonly length: number
   /** Undefined where the proxy speaks for itself or knows no addresses. */
   readonly peers: ProxyPeers | undefined
@@ -19,7 +19,7 @@ export interface ProxyEnd {
   readonly port: number
 }
 
-/** Why octets are no header. Words are stable: logs have them. */
+/** Why bytes are no header. Words are stable: logs have them. */
 export type ProxyRefusal =
   | 'no-header'
   | 'bad-line'
@@ -41,7 +41,7 @@ export type ProxyOutcome = 'more' | ProxyRefusal | ProxyHeader
 export type ProxyVersions = 'V1' | 'V2' | 'All'
 
 /**
- * Reads the header of the PROXY protocol from the first octets of a connection, in whatever
+ * Reads the header of the PROXY protocol from the first bytes of a connection, in whatever
  * portions they came. `no-header` is said as soon as they cannot be one of these versions, so that
  * it may be optional. Never throws.
  */

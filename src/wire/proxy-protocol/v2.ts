@@ -3,13 +3,13 @@ import type { ProxyEnd, ProxyOutcome } from './read.ts'
 
 const SIGNATURE = [13, 10, 13, 10, 0, 13, 10, 81, 85, 73, 84, 10]
 const HEAD = 16
-/** Addresses and extensions; load balancers send a few hundred octets at most. */
+/** Addresses and extensions; load balancers send a few hundred bytes at most. */
 const LONGEST = 4_096
 
 const LOCAL = 0
 const PROXY = 1
 
-/** Octets of addresses and ports by address family: none, IPv4, IPv6, Unix. */
+/** Bytes of addresses and ports by address family: none, IPv4, IPv6, Unix. */
 const ADDRESS_LENGTHS = [0, 12, 36, 216] as const
 const STREAM = 1
 
@@ -54,7 +54,7 @@ function readWhole(bytes: Uint8Array, command: number): ProxyOutcome {
 }
 
 const CHECKSUM = 3
-const NOTHING = new Uint8Array(4)
+const ZERO_CHECKSUM = new Uint8Array(4)
 
 /** Extensions fill the rest exactly; a checksum, where there is one, is right. */
 function checkExtensions(bytes: Uint8Array, start: number): 'bad-tlv' | 'bad-checksum' | undefined {
@@ -74,7 +74,7 @@ function checkExtensions(bytes: Uint8Array, start: number): 'bad-tlv' | 'bad-che
   if (checksumAt === 0) return undefined
   // It is the sum of the header in which zeros stand in its own place.
   const before = crc32c(bytes.subarray(0, checksumAt))
-  const sum = crc32c(bytes.subarray(checksumAt + 4), crc32c(NOTHING, before))
+  const sum = crc32c(bytes.subarray(checksumAt + 4), crc32c(ZERO_CHECKSUM, before))
   const said = ((uint16(bytes, checksumAt) << 16) | uint16(bytes, checksumAt + 2)) >>> 0
   return sum === said ? undefined : 'bad-checksum'
 }

@@ -60,7 +60,7 @@ describe('what is no ClientHello', () => {
     ['HTTP', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'not-tls'],
     ['SSH', Buffer.from('SSH-2.0-OpenSSH_9.9\r\n'), 'not-tls'],
     ['a ClientHello of SSL 2', Buffer.from([0x80, 0x2e, 1, 3, 1]), 'not-tls'],
-    ['one octet of a record', Buffer.from([22]), 'more'],
+    ['one byte of a record', Buffer.from([22]), 'more'],
     ['a version that never was', Buffer.from([22, 4]), 'not-tls'],
     ['another message', Buffer.from([22, 3, 1, 0, 4, 2, 0, 0, 0]), 'not-tls'],
     ['an alert', Buffer.from([21, 3, 1, 0, 2, 1, 0]), 'not-tls'],
@@ -68,16 +68,16 @@ describe('what is no ClientHello', () => {
     ['too long a fragment', Buffer.from([22, 3, 1, 0x40, 1]), 'malformed'],
     ['too long a message', Buffer.from([22, 3, 1, 0, 4, 1, 1, 0, 0]), 'malformed'],
     ['an alert in the middle', Buffer.from([22, 3, 1, 0, 1, 1, 21, 3, 1, 0, 1]), 'malformed'],
-    ['whole but for one octet', hello.subarray(0, -1), 'more'],
+    ['whole but for one byte', hello.subarray(0, -1), 'more'],
   ] as const) {
     it(`${what}: ${outcome}`, () => assert.equal(read(bytes), outcome))
   }
 
-  it('octets behind it are not looked at', () => {
+  it('bytes behind it are not looked at', () => {
     assert.equal(typeof read(Buffer.concat([hello, Buffer.from('anything')])), 'object')
   })
 
-  it(`no more than ${LONGEST_HELLO} octets are waited for`, () => {
+  it(`no more than ${LONGEST_HELLO} bytes are waited for`, () => {
     const long = helloMessage({ extensions: [[99, Buffer.alloc(LONGEST_HELLO)]] })
     assert.equal(read(inRecords(long)), 'malformed')
     const longest = LONGEST_HELLO - helloMessage({ extensions: [[99, Buffer.alloc(0)]] }).length

@@ -7,12 +7,12 @@ export interface ClientHello {
   readonly versions: readonly number[]
 }
 
-/** `more`: what came so far is a part of one. Octets are never consumed: TLS reads them again. */
+/** `more`: what came so far is a part of one. Bytes are never consumed: TLS reads them again. */
 export type HelloOutcome = 'more' | 'not-tls' | 'malformed' | ClientHello
 
 /** Keys of several kinds and a long ticket fit; more is not kept for somebody unknown. */
 export const LONGEST_HELLO = 16_384
-/** The same with the heads of its records, of which there may be one for every other octet. */
+/** The same with the heads of its records, of which there may be one for every other byte. */
 const LONGEST_WIRE = 65_536
 
 const HANDSHAKE_RECORD = 22
@@ -22,7 +22,7 @@ const MESSAGE_HEAD = 4
 const LONGEST_FRAGMENT = 16_384
 
 /**
- * Reads a ClientHello from the octets of a connection, which may come in any portions and be
+ * Reads a ClientHello from the bytes of a connection, which may come in any portions and be
  * spread over any number of records. RFC 8446 §4.1.2 and §5.1, RFC 6066 §3, RFC 7301. Never
  * throws. What two readers could take for two names is malformed.
  */
@@ -30,11 +30,11 @@ export class HelloReader {
   /** The message out of its records, as far as it came. */
   #message = new Uint8Array(1024)
   #length = 0
-  /** How far the octets of the connection were read, and how many more are of the same record. */
+  /** How far the bytes of the connection were read, and how many more are of the same record. */
   #at = 0
   #left = 0
 
-  /** Takes all octets that came since the beginning; looks only at those that are new. */
+  /** Takes all bytes that came since the beginning; looks only at those that are new. */
   read(bytes: Uint8Array): HelloOutcome {
     for (;;) {
       if (this.#left === 0) {
@@ -106,7 +106,7 @@ class Reader {
     if (start + length > this.bytes.length) {
       this.isWhole = false
       this.at = this.bytes.length
-      return NOTHING
+      return NO_BYTES
     }
     this.at += length
     return this.bytes.subarray(start, this.at)
@@ -181,7 +181,7 @@ function nameOf(bytes: Uint8Array): string | undefined {
   let before = DOT
   for (let i = 0; i < end; i++) {
     const code = bytes[i] as number
-    if (code === DOT ? before === DOT : !isNameOctet(code)) return undefined
+    if (code === DOT ? before === DOT : !isNameByte(code)) return undefined
     before = code
     name += String.fromCharCode(code >= 65 && code <= 90 ? code + 32 : code)
   }
@@ -190,7 +190,7 @@ function nameOf(bytes: Uint8Array): string | undefined {
 
 const DOT = 46
 
-function isNameOctet(code: number): boolean {
+function isNameByte(code: number): boolean {
   return (
     (code >= 97 && code <= 122) ||
     (code >= 65 && code <= 90) ||
@@ -228,4 +228,4 @@ function uint24(bytes: Uint8Array, at: number): number {
   return ((bytes[at] as number) << 16) | uint16(bytes, at + 1)
 }
 
-const NOTHING = new Uint8Array(0)
+const NO_BYTES = new Uint8Array(0)

@@ -34,7 +34,7 @@ after(() => {
   for (const close of closing) close()
 })
 
-/** Ends TLS on what it accepts, after having read the first octets and put them back; echoes. */
+/** Ends TLS on what it accepts, after having read the first bytes and put them back; echoes. */
 async function serve(options: TerminatorOptions, keys = new TicketKeys(), timeout = 2_000) {
   const deadlines = new Deadlines(10)
   const sockets = new Set<Socket>()

@@ -94,7 +94,7 @@ export class Terminator {
     })
   }
 
-  /** Octets that were read of it already are to be put back before. */
+  /** Bytes that were read of it already are to be put back before. */
   secure(socket: Socket, timeout: number, deadlines: Deadlines, events: TerminationEvents): void {
     const epoch = this.#tickets.epoch(Date.now())
     if (epoch !== this.#epoch) {

@@ -10,8 +10,8 @@ import { impossibleIn } from './impossible.ts'
 /** Rules that no request can make true, and why: AZ001, AZ004 and the rest as AZ010. */
 export const neverMatching: Check = function* ({ rules }) {
   for (const use of rules) {
-    const isTold = impossibleIn(use.placed)?.diagnostic.severity === 'error'
-    const found = unset(use) ?? (isTold ? undefined : contradiction(use))
+    const isReported = impossibleIn(use.placed)?.diagnostic.severity === 'error'
+    const found = unset(use) ?? (isReported ? undefined : contradiction(use))
     if (found !== undefined) yield found
   }
 }

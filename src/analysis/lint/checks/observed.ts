@@ -110,11 +110,11 @@ function isSlip(a: string, b: string): boolean {
 /** AZ017: rules about a claim that no token had. */
 export const unseenClaims: Check = function* (survey, { decisions }) {
   if (decisions === undefined || decisions.claims.size === 0) return
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const { placed, claim, term } of claimReads(survey)) {
-    if (decisions.claims.has(claim) || told.has(claim)) continue
+    if (decisions.claims.has(claim) || reported.has(claim)) continue
     if (nearOne(claim, decisions.claims) !== undefined) continue
-    told.add(claim)
+    reported.add(claim)
     const said = {
       code: 'AZ017',
       severity: 'info',
@@ -127,11 +127,11 @@ export const unseenClaims: Check = function* (survey, { decisions }) {
 
 function* claimReads({ rules }: Survey) {
   for (const { placed } of rules) {
-    const told = new Set<string>()
+    const reported = new Set<string>()
     for (const term of termsOf(placed.condition.term)) {
       const claim = claimOf(term)
-      if (claim === undefined || told.has(claim)) continue
-      told.add(claim)
+      if (claim === undefined || reported.has(claim)) continue
+      reported.add(claim)
       yield { placed, claim, term }
     }
   }

@@ -10,21 +10,21 @@ const enforced = ({ point }: ReasonedPoint) => point.rules.filter(({ isEnforced 
 
 /** AZ007: a second block of Allow rules can only widen what the first admits. */
 export const wideningAllow: Check = function* ({ points }) {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const seen of points) {
     const allows = enforced(seen).filter(({ rule }) => rule.action === 'Allow')
     const first = allows[0]
     if (first === undefined) continue
     for (const later of firstOfEachPolicy(allows.slice(1), first)) {
       const key = ruleKey(later)
-      if (told.has(key)) continue
+      if (reported.has(key)) continue
       const { reasoning } = seen
       const earlier = allows.slice(0, allows.indexOf(later))
       const own = allows.filter(({ policy }) => policy === later.policy)
       const admitsMore = any(own.map((rule) => reasoning.matches(rule)))
       const refused = earlier.map((rule) => reasoning.missed(rule))
       if (reasoning.isImpossible(admitsMore, ...refused)) continue
-      told.add(key)
+      reported.add(key)
       const said = {
         code: 'AZ007',
         severity: 'warning',
@@ -47,14 +47,14 @@ function firstOfEachPolicy(rules: readonly PlacedRule[], first: PlacedRule) {
 
 /** AZ016: where all rules are Deny rules, what they do not name passes. */
 export const denyOnly: Check = function* ({ points }) {
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const seen of points) {
     const rules = enforced(seen)
     const [first] = rules
     if (first === undefined || rules.some(({ rule }) => rule.action !== 'Deny')) continue
     const key = ruleKey(first)
-    if (told.has(key)) continue
-    told.add(key)
+    if (reported.has(key)) continue
+    reported.add(key)
     const said = {
       code: 'AZ016',
       severity: 'info',
@@ -66,7 +66,7 @@ export const denyOnly: Check = function* ({ points }) {
 }
 
 /** More rules of one action than this at one point are compared by their text alone. */
-const MOST_COMPARED = 150
+const MAX_COMPARED = 150
 
 /** AZ010: rules that change nothing, since others of the same action say as much. */
 export const redundant: Check = function* ({ points, rules }) {
@@ -118,7 +118,7 @@ function* redundantAmong(
   seen: ReasonedPoint,
 ): Generator<readonly [PlacedRule, PlacedRule]> {
   const { reasoning } = seen
-  const isLong = rules.length > MOST_COMPARED
+  const isLong = rules.length > MAX_COMPARED
   const covers = (a: PlacedRule, b: PlacedRule) => {
     if (a.condition.text === b.condition.text) return sameNames(a, b)
     if (isLong || !sharesReads(a, b)) return false

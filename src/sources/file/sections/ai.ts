@@ -80,7 +80,7 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
     }),
   }))
   if (hasErrors(problems)) return { diagnostics: problems }
-  tellOfDialects(reading, groups, known)
+  reportDialects(reading, groups, known)
   return { kind: 'ai', groups }
 }
 
@@ -113,7 +113,7 @@ function readProvider(
   const { name, provider, hostOverride, ...rest } = value
   const kind = PROVIDERS.find((one) => provider[one.name] !== undefined) as Provider
   const own = provider[kind.name] as JsonObject
-  problems.push(...tellOfUnread(reading, at, kind.name))
+  problems.push(...reportUnread(reading, at, kind.name))
   const endpoint = endpointOf(reading, at, kind, own, hostOverride)
   if ('code' in endpoint) {
     problems.push(endpoint)
@@ -174,7 +174,7 @@ export const WAITING_OF_PROVIDERS = [
   'projectName',
 ]
 
-function tellOfUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
+function reportUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
   const written = (key: string) =>
     [
       [...at, key],
@@ -202,7 +202,7 @@ function complainOfName(reading: Reading, at: Path, name: string): Diagnostic {
 }
 
 /** What one of them understands the other may not, and nothing translates. */
-function tellOfDialects(
+function reportDialects(
   reading: Reading,
   groups: readonly AiGroup[],
   places: ReadonlyMap<string, Path>,

@@ -86,12 +86,12 @@ const refSchema = oneOfKeys(
   ['backend', ...KINDS],
 )
 const AT_BACKEND = ['backend'] as const
-const MOST_REFS = 64
-const refList = z.array(z.unknown()).max(MOST_REFS)
+const MAX_REFS = 64
+const refList = z.array(z.unknown()).max(MAX_REFS)
 
 /** As the schema has it, which takes longer. */
 function isRefList(value: unknown): value is readonly unknown[] {
-  return Array.isArray(value) && value.length <= MOST_REFS
+  return Array.isArray(value) && value.length <= MAX_REFS
 }
 
 /** One entry of `backends`. */

@@ -16,7 +16,7 @@ import {
   scalar,
   secret,
 } from '../../../policies/schema.ts'
-import { defined } from '../defined.ts'
+import { omitUndefined } from '../omit-undefined.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
@@ -358,11 +358,11 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
       labels: metrics.fields.add,
     },
     drain: {
-      least: value.connectionMinTerminationDeadline,
-      most: value.connectionTerminationDeadline,
+      min: value.connectionMinTerminationDeadline,
+      max: value.connectionTerminationDeadline,
     },
     limits: value.limits,
-    decisions: defined(value.decisions),
+    decisions: omitUndefined(value.decisions),
     upstream: {
       connectTimeout: backend.connectTimeout,
       idleTimeout: backend.poolIdleTimeout,
@@ -377,6 +377,6 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     mcp: value.mcp,
     modelCatalog: value.modelCatalog,
     sensitiveHeaders: value.sensitiveHeaders.map((header) => header.toLowerCase()),
-    standardAttributes: defined(value.standardAttributes),
+    standardAttributes: omitUndefined(value.standardAttributes),
   }
 }

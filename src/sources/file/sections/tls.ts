@@ -8,7 +8,7 @@ import {
   issue,
   tlsVersion,
 } from '../../../policies/schema.ts'
-import { defined } from '../defined.ts'
+import { omitUndefined } from '../omit-undefined.ts'
 
 const certificate = z.strictObject({
   cert: fileOrText().describe('The certificate with its chain: a path or `{inline}`.'),
@@ -74,7 +74,7 @@ export const listenerTls = aliased(
     const own = cert === undefined || key === undefined ? [] : [{ cert, key }]
     const all = [...own, ...(certificates ?? [])]
     if (all.length === 0) return { mode: 'Passthrough' }
-    return defined({
+    return omitUndefined({
       mode: 'Terminate',
       certificates: all,
       clients: root === undefined ? undefined : { ca: root, mode: clientCertificates },

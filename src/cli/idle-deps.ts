@@ -1,7 +1,7 @@
-import type { Services } from '../program/services.ts'
+import type { CompileDeps } from '../program/compile-deps.ts'
 
 /** For a Program that decides and forwards nothing; `dice` choose among backends. */
-export function idleServices(dice: { readonly value: number }): Services {
+export function idleServices(dice: { readonly value: number }): CompileDeps {
   return {
     openCluster: ({ name }) => ({
       name,

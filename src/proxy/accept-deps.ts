@@ -32,13 +32,13 @@ export interface Served {
 
 /** HTTP/2 on a socket, after ALPN chose it or a client began with its preface. */
 export interface Http2 {
-  /** Undefined: more octets are needed to tell. */
+  /** Undefined: more bytes are needed to tell. */
   isPreface(bytes: Buffer): boolean | undefined
   serve(socket: Socket, events: DownstreamEvents, plan: PortPlan, observer: Http2Observer): Served
 }
 
 /** What all ports share. */
-export interface Acceptance {
+export interface AcceptDeps {
   readonly deadlines: Deadlines
   readonly counts: ConnectionCounts
   readonly route: StreamRouter

@@ -1,6 +1,6 @@
 /**
  * Every reason for which bytes are refused, and what a client is answered. Where it is an upstream
- * that sent them, the answer is 502 whatever stands here. Words are stable: logs and metrics have
+ * that sent them, the response is 502 whatever stands here. Words are stable: logs and metrics have
  * them.
  */
 export const REFUSALS = {

@@ -1,13 +1,13 @@
-import type { Scrutiny } from '../exchange/decision.ts'
+import type { DecisionSampler } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
-import type { World } from '../policies/define.ts'
+import type { PolicyDeps } from '../policies/define.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 
 /** What a Program is given of the world. */
-export interface Services {
+export interface CompileDeps {
   /** Endpoints of a backend with the policies that hold for it: TLS, balancing, health, limits. */
   openCluster(
     backend: Backend,
@@ -17,19 +17,19 @@ export interface Services {
   /** Who is told what a policy says of each request, where anybody is: asked once for each. */
   watchStep?(policy: ValidPolicy): ((outcome: Outcome) => void) | undefined
   /** Who is told of decisions; nobody, where it is left out. */
-  readonly scrutiny?: Scrutiny
+  readonly sampler?: DecisionSampler
   /** Monotonic milliseconds. */
   now(): number
   /** From 0 to less than 1. */
   random(): number
   /** How the process tells of requests; without a word, with nothing added and nothing hidden. */
-  readonly telling?: Telling
+  readonly telemetry?: TelemetryOptions
   /** Of policies that look outside; without a word, the real one. */
-  readonly world?: World
+  readonly world?: PolicyDeps
 }
 
 /** What settings of the process say of logs, traces and metrics. */
-export interface Telling {
+export interface TelemetryOptions {
   /** Labels of metrics by expression. */
   readonly labels: Readonly<Record<string, string>>
   /** Headers whose values are never written, in lower case. */
@@ -42,6 +42,6 @@ export interface ClusterExpressions {
   readonly target: ((exchange: Exchange) => string | undefined) | undefined
   /** Of ConsistentHash. */
   readonly hashKey: ((exchange: Exchange) => string | undefined) | undefined
-  /** Of outlier detection, asked when an answer is over: whether its endpoint failed. */
+  /** Of outlier detection, asked when a response is over: whether its endpoint failed. */
   readonly isFailure: ((exchange: Exchange) => boolean) | undefined
 }

@@ -1,11 +1,16 @@
 import { type Compiled, compile, type Expression, STAGES } from '../cel/index.ts'
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
-import { NO_SCRUTINY, type Scrutiny } from '../exchange/decision.ts'
+import { type DecisionSampler, NO_SAMPLER } from '../exchange/decision.ts'
 import type { Scope } from '../exchange/identity.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Attached, Section, ValidPolicy } from '../model/policy.ts'
 import { PLACES } from '../model/version.ts'
-import type { ExpressionPlace, PolicyExpression, Site, World } from '../policies/define.ts'
+import type {
+  CompileContext,
+  ExpressionPlace,
+  PolicyDeps,
+  PolicyExpression,
+} from '../policies/define.ts'
 import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
 import type { Layer } from '../reach/layers.ts'
 import type { Cluster } from '../upstream/cluster.ts'
@@ -26,13 +31,13 @@ export interface Findings {
   readsCertificate: boolean
 }
 
-export interface SitesOptions {
+export interface CompileContextsOptions {
   readonly now: () => number
   readonly previous: Program | undefined
   readonly placeOf: (policy: Attached) => string
-  readonly world?: World | undefined
-  readonly scrutiny?: Scrutiny | undefined
-  readonly connect?: Site['connect']
+  readonly world?: PolicyDeps | undefined
+  readonly sampler?: DecisionSampler | undefined
+  readonly connect?: CompileContext['connect']
 }
 
 /** Whoever shares a thing shares what was found while it was made. */
@@ -41,12 +46,12 @@ interface Shared {
   readonly findings: Findings
 }
 
-/** Sites of one compilation: they share what is made once, and say what there is to say. */
-export class Sites {
+/** CompileContexts of one compilation: they share what is made once, and say what there is to say. */
+export class CompileContexts {
   readonly now: () => number
-  readonly scrutiny: Scrutiny
-  readonly world: World
-  connect: Site['connect']
+  readonly sampler: DecisionSampler
+  readonly world: PolicyDeps
+  connect: CompileContext['connect']
   /** By the only policy that it was made of, or by the identity of all. */
   readonly shared = new Map<object | string, Recorded<Shared>>()
   readonly #state = new Map<string, unknown>()
@@ -59,10 +64,10 @@ export class Sites {
   readonly #alike = new Map<string, Uses>()
   readonly #expressions = new Map<string, Recorded<Expression>>()
 
-  constructor(options: SitesOptions) {
-    const { now, previous, placeOf, world = {}, scrutiny = NO_SCRUTINY } = options
+  constructor(options: CompileContextsOptions) {
+    const { now, previous, placeOf, world = {}, sampler = NO_SAMPLER } = options
     this.now = now
-    this.scrutiny = scrutiny
+    this.sampler = sampler
     this.world = world
     this.connect = options.connect ?? nowhere
     this.#previous = previous
@@ -118,7 +123,7 @@ export class Sites {
    * and may know their site, which must not keep earlier Programs alive.
    */
   close(): void {
-    for (const { value } of this.#expressions.values()) value.letGo()
+    for (const { value } of this.#expressions.values()) value.releaseShared()
     this.#expressions.clear()
     this.shared.clear()
     this.#state.clear()
@@ -172,8 +177,8 @@ export class Sites {
   }
 
   /** Without scopes expressions see the most specific of what is known of who asks. */
-  open(scopes: Scopes = NO_SCOPES): OpenSite {
-    return new OpenSite(this, scopes)
+  open(scopes: Scopes = NO_SCOPES): OpenCompileContext {
+    return new OpenCompileContext(this, scopes)
   }
 
   /** What is written often is compiled once, unless there is something to say of each place. */
@@ -182,7 +187,7 @@ export class Sites {
     const key = `${stage} ${result} ${text}`
     const known = this.#expressions.get(key)
     if (known !== undefined) {
-      known.value.hold()
+      known.value.retainShared()
       this.#uses.link(known.uses)
       return { expression: known.value, diagnostics: [] }
     }
@@ -213,19 +218,19 @@ export class Sites {
 }
 
 /** One point, where policies are compiled; thousands of routes open one each. */
-class OpenSite implements Site {
-  readonly now: Site['now']
-  readonly scrutiny: Scrutiny
-  readonly world: World
-  readonly #sites: Sites
+class OpenCompileContext implements CompileContext {
+  readonly now: CompileContext['now']
+  readonly sampler: DecisionSampler
+  readonly world: PolicyDeps
+  readonly #contexts: CompileContexts
   readonly #scopes: Scopes
   #findings = nothingFound()
 
-  constructor(sites: Sites, scopes: Scopes) {
-    this.now = sites.now
-    this.scrutiny = sites.scrutiny
-    this.world = sites.world
-    this.#sites = sites
+  constructor(contexts: CompileContexts, scopes: Scopes) {
+    this.now = contexts.now
+    this.sampler = contexts.sampler
+    this.world = contexts.world
+    this.#contexts = contexts
     this.#scopes = scopes
   }
 
@@ -239,7 +244,7 @@ class OpenSite implements Site {
   }
 
   compileRule(text: string, place: ExpressionPlace): Expression | undefined {
-    const { expression, diagnostics } = this.#sites.expression(text, place)
+    const { expression, diagnostics } = this.#contexts.expression(text, place)
     if (expression === undefined) {
       const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
       this.#findings.failed ??= { policy: place.policy, diagnostic }
@@ -254,7 +259,7 @@ class OpenSite implements Site {
   shared<T>(policies: readonly ValidPolicy[], make: () => T): T {
     const key = this.#sharingKey(policies)
     const own = this.#findings
-    const known = this.#sites.once(this.#sites.shared, key, (): Shared => {
+    const known = this.#contexts.once(this.#contexts.shared, key, (): Shared => {
       this.#findings = nothingFound()
       const made = { value: make(), findings: this.#findings }
       this.#findings = own
@@ -270,19 +275,19 @@ class OpenSite implements Site {
     const seen = policies.map((policy) => this.#scopes.of(policy))
     const isAlone = policies.length === 1 && seen[0] === undefined
     if (first !== undefined && isAlone) return first
-    return this.#sites.identity([...policies, ...seen.map((scope) => scope ?? NO_SCOPES)])
+    return this.#contexts.identity([...policies, ...seen.map((scope) => scope ?? NO_SCOPES)])
   }
 
   kept<T>(policy: ValidPolicy, make: (key: string) => T, part = ''): T {
-    return this.#sites.keep(policy, part, make)
+    return this.#contexts.keep(policy, part, make)
   }
 
   report(diagnostic: Diagnostic): void {
-    this.#sites.report(diagnostic)
+    this.#contexts.report(diagnostic)
   }
 
-  connect(...asked: Parameters<Site['connect']>): ReturnType<Site['connect']> {
-    return this.#sites.connect(...asked)
+  connect(...asked: Parameters<CompileContext['connect']>): ReturnType<CompileContext['connect']> {
+    return this.#contexts.connect(...asked)
   }
 }
 
@@ -296,7 +301,7 @@ function nothingFound(): Findings {
   }
 }
 
-const nowhere: Site['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
+const nowhere: CompileContext['connect'] = () => () => Promise.resolve({ failure: 'no-backend' })
 
 function fieldOrigin(origin: Origin, field: string): Origin {
   if (origin.kind === 'file') return origin

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import type { RulePlace } from '../exchange/decision.ts'
 import { renderPrometheus } from '../telemetry/exposition-text.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import { DecisionScrutiny } from './scrutiny.ts'
+import { MeteredSampler } from './decision-sampler.ts'
 
 const RULE: RulePlace = {
   policy: 'team',
@@ -21,7 +21,7 @@ const RULE: RulePlace = {
 function started() {
   const clock = { now: 0 }
   const metrics = createMetrics()
-  const own = new DecisionScrutiny(metrics, 0, () => clock.now)
+  const own = new MeteredSampler(metrics, 0, () => clock.now)
   /** A search that takes so many milliseconds; whether it was let. */
   const spend = (milliseconds: number) =>
     own.search(() => {
@@ -82,7 +82,7 @@ describe('what rules say is counted', () => {
 
   it('and it is time to look for failures once in a while', () => {
     const { own } = started()
-    const due = Array.from({ length: 3 * 16_384 }, () => own.isDue())
+    const due = Array.from({ length: 3 * 16_384 }, () => own.shouldAudit())
     assert.equal(due.filter(Boolean).length, 3)
   })
 

@@ -11,7 +11,7 @@ const LONGEST = 500
 export class TurnedAway {
   #count = 0
 
-  tell(socket: Socket): void {
+  report(socket: Socket): void {
     if (this.#count >= MOST) {
       socket.destroy()
       return
@@ -22,7 +22,7 @@ export class TurnedAway {
       clearTimeout(timer)
       this.#count--
     })
-    // What it sends is taken: closing with octets unread would take the answer back.
+    // What it sends is taken: closing with bytes unread would take the response back.
     socket.resume()
     socket.end(BUSY, 'latin1')
   }

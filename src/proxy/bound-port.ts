@@ -1,27 +1,27 @@
 import type { Socket } from 'node:net'
 import type { Deadlines } from '../wire/deadlines.ts'
-import { Accepted } from './accept.ts'
-import type { Acceptance, AcceptObserver } from './acceptance.ts'
-import { readmit } from './admission.ts'
+import { DownstreamSocket } from './accept.ts'
+import type { AcceptDeps, AcceptObserver } from './accept-deps.ts'
+import { reauthorize } from './admission.ts'
 import type { HttpListeners } from './http-listeners.ts'
 import type { Load } from './load.ts'
 import type { PortPlan, RequestReading } from './port-plan.ts'
+import { TurnedAway } from './rejected-sockets.ts'
 import { rejectionOf } from './rejection.ts'
 import type { Port } from './request-loop.ts'
-import { TurnedAway } from './turned-away.ts'
 
 /** One port and the connections that came by it. */
-export class Doorway implements Port {
-  readonly acceptance: Acceptance
+export class BoundPort implements Port {
+  readonly acceptDeps: AcceptDeps
   /** Replaced whole when the Program is. */
   plan: PortPlan
-  readonly open = new Set<Accepted>()
+  readonly open = new Set<DownstreamSocket>()
   readonly #turnedAway = new TurnedAway()
   #empty: PromiseWithResolvers<void> | undefined = undefined
 
-  constructor(plan: PortPlan, acceptance: Acceptance) {
+  constructor(plan: PortPlan, acceptDeps: AcceptDeps) {
     this.plan = plan
-    this.acceptance = acceptance
+    this.acceptDeps = acceptDeps
   }
 
   get listeners(): HttpListeners {
@@ -29,22 +29,22 @@ export class Doorway implements Port {
   }
 
   get observer(): AcceptObserver {
-    return this.acceptance.observer
+    return this.acceptDeps.observer
   }
 
   get deadlines(): Deadlines {
-    return this.acceptance.deadlines
+    return this.acceptDeps.deadlines
   }
 
-  get mostBody(): number {
-    return this.plan.mostBody
+  get maxBody(): number {
+    return this.plan.maxBody
   }
 
-  get mostJson(): number {
-    return this.plan.mostJson
+  get maxJson(): number {
+    return this.plan.maxJson
   }
 
-  get mostUpload(): number {
+  get maxUpload(): number {
     return this.plan.http.body
   }
 
@@ -57,11 +57,11 @@ export class Doorway implements Port {
   }
 
   get load(): Load | undefined {
-    return this.acceptance.load
+    return this.acceptDeps.load
   }
 
   nextId(): string {
-    return this.acceptance.nextId()
+    return this.acceptDeps.nextId()
   }
 
   get isDraining(): boolean {
@@ -84,7 +84,7 @@ export class Doorway implements Port {
   #accept(socket: Socket): void {
     // Without anybody to hear it an error would end the process.
     socket.on('error', ignore)
-    const entered = !this.isDraining && this.acceptance.counts.enter()
+    const entered = !this.isDraining && this.acceptDeps.counts.enter()
     if (entered instanceof Promise) {
       const enter = (isIn: boolean) => this.#guard(socket, () => this.#entered(socket, isIn))
       void entered.then(enter)
@@ -92,17 +92,17 @@ export class Doorway implements Port {
   }
 
   #entered(socket: Socket, isIn: boolean): void {
-    const { counts, observer } = this.acceptance
+    const { counts, observer } = this.acceptDeps
     if (isIn && (this.isDraining || socket.destroyed)) counts.leave()
     if (this.isDraining || !isIn) {
       const word = this.isDraining ? 'draining' : 'connections'
-      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.tell(socket)
+      if (word === 'connections' && this.plan.kind === 'http') this.#turnedAway.report(socket)
       else socket.destroy()
       observer.rejected(rejectionOf(word, word, this.plan, undefined, undefined))
       return
     }
     if (socket.destroyed) return
-    const accepted = new Accepted(socket, this)
+    const accepted = new DownstreamSocket(socket, this)
     this.open.add(accepted)
     try {
       accepted.start()
@@ -111,17 +111,17 @@ export class Doorway implements Port {
     }
   }
 
-  left(accepted: Accepted): void {
+  left(accepted: DownstreamSocket): void {
     this.open.delete(accepted)
-    this.acceptance.counts.leave()
+    this.acceptDeps.counts.leave()
     if (this.open.size === 0) this.#empty?.resolve()
   }
 
   /** What came by a listener that is no longer there, or may not come now, ends within `grace`. */
-  replan(plan: PortPlan, grace: number): void {
+  update(plan: PortPlan, grace: number): void {
     this.plan = plan
     for (const accepted of [...this.open])
-      accepted.guard('accept', () => readmit(accepted, plan, grace))
+      accepted.guard('accept', () => reauthorize(accepted, plan, grace))
   }
 
   /** Idle connections close, the others are told to; resolves when none is left. */

@@ -6,19 +6,21 @@ import type { Timeout } from '../policies/timeout/schema.ts'
 import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
-export const ANSWERS: readonly string[] = [...kindsThat(({ repliesTo }) => repliesTo === 'requests')]
+export const ANSWERS: readonly string[] = [
+  ...kindsThat(({ repliesTo }) => repliesTo === 'requests'),
+]
 /** What is only for requests that go on to a backend. */
 const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 
 /** Settings that do nothing because of what else their policy or their route says. */
-export function* overshadowed(model: Model): Generator<Diagnostic> {
+export function* shadowedPolicies(model: Model): Generator<Diagnostic> {
   // A policy that is attached to several things is one policy.
-  const told = new Set<string>()
+  const reported = new Set<string>()
   for (const policies of placesOf(model)) {
     for (const diagnostic of shadowsAmong(policies)) {
       const key = JSON.stringify(diagnostic)
-      if (told.has(key)) continue
-      told.add(key)
+      if (reported.has(key)) continue
+      reported.add(key)
       yield diagnostic
     }
   }
@@ -37,7 +39,7 @@ function* placesOf({ gateways, routes }: Model): Generator<readonly Attached[]> 
 
 function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
   const found: Diagnostic[] = []
-  const tell = ({ origin }: Attached, message: string, hint: string) =>
+  const report = ({ origin }: Attached, message: string, hint: string) =>
     found.push({ code: 'PC0222', severity: 'warning', message, origin, hint })
   const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
   const first = ANSWERS.find((answer) => policies.some((one) => one.kind === answer && isSure(one)))
@@ -49,12 +51,16 @@ function shadowsAmong(policies: readonly Attached[]): readonly Diagnostic[] {
       const { request = 0, backendRequest = 0 } = policy.value as Timeout
       if (request === 0 || backendRequest <= request) continue
       const hint = 'make `request` longer, retries included, or leave `backendRequest` out'
-      tell(policy, '`backendRequest` is longer than `request`, which ends everything before', hint)
+      report(
+        policy,
+        '`backendRequest` is longer than `request`, which ends everything before',
+        hint,
+      )
     }
     if (first === undefined || kind === first) continue
     if (!ON_THE_WAY.has(kind) && !ANSWERS.includes(kind)) continue
     const message = `\`${kind}\` has no effect: \`${first}\` answers every request before`
-    tell(policy, message, 'keep one of them, or make two routes')
+    report(policy, message, 'keep one of them, or make two routes')
   }
   return found
 }

@@ -9,7 +9,7 @@ const isOurs = process.execArgv.length === 0 && process.env['NODE_OPTIONS'] === 
  * before it helps: together a tenth of the memory of an idle gateway. tools/bundle/start.ts begins
  * with this.
  */
-export function beginFrugally(): void {
+export function deferOptimization(): void {
   if (!isOurs) return
   setFlagsFromString('--semi-space-growth-factor=1')
   setFlagsFromString('--no-turbofan')
@@ -19,7 +19,7 @@ export function beginFrugally(): void {
 }
 
 /** For traffic, which runs the same all the time and makes little else than short-lived objects. */
-export function endFrugally(): void {
+export function resumeOptimization(): void {
   if (!isOurs) return
   setFlagsFromString('--semi-space-growth-factor=2')
   setFlagsFromString('--turbofan')
@@ -29,7 +29,7 @@ export function endFrugally(): void {
  * For a change of the configuration, which runs once and makes way for traffic: what the compiler
  * made of its code would be ready when it is over, and until then it would take half of a core.
  */
-export async function withoutCompiler<T>(work: () => Promise<T>): Promise<T> {
+export async function withoutOptimization<T>(work: () => Promise<T>): Promise<T> {
   if (isOurs) setFlagsFromString('--no-turbofan')
   try {
     return await work()

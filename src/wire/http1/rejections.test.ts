@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { reasonOf } from './reasons.ts'
-import { REFUSALS, type RefusalWord, refusalOf, refuse } from './refusals.ts'
+import { REFUSALS, type RefusalWord, refusalOf, refuse } from './rejections.ts'
 
 describe('a refusal', () => {
   it('is a negative number, one for each word, with a status that has a reason', () => {

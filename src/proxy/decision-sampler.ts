@@ -1,4 +1,4 @@
-import type { RulePlace, Scrutiny, Tally } from '../exchange/decision.ts'
+import type { DecisionSampler, RulePlace, Tally } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import {
   authorizationDecisions,
@@ -7,20 +7,20 @@ import {
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { ReportError } from './internal-errors.ts'
 
-type Variables = Parameters<Scrutiny['broke']>[2]
+type Variables = Parameters<DecisionSampler['broke']>[2]
 
 /** Milliseconds of each second that may go into searches, and how many may come at once. */
 const ALLOWANCE = 50
-const MOST_SAVED = 100
+const MAX_SAVED = 100
 /** Decisions between two looks for rules that fail while others decide. */
 const EVERY = 16_384
 
 /** Counts what rules say, and sees to it that a storm of denials costs little more than itself. */
-export class DecisionScrutiny implements Scrutiny {
+export class MeteredSampler implements DecisionSampler {
   readonly share: number
   readonly #metrics: Metrics
   readonly #now: () => number
-  #saved = MOST_SAVED
+  #saved = MAX_SAVED
   #savedAt: number
   #untilDue = EVERY
 
@@ -42,7 +42,7 @@ export class DecisionScrutiny implements Scrutiny {
   search<T>(work: () => T): T | undefined {
     const began = this.#now()
     const earned = ((began - this.#savedAt) * ALLOWANCE) / 1000
-    this.#saved = Math.min(MOST_SAVED, this.#saved + earned)
+    this.#saved = Math.min(MAX_SAVED, this.#saved + earned)
     this.#savedAt = began
     if (this.#saved <= 0) return undefined
     const found = work()
@@ -50,7 +50,7 @@ export class DecisionScrutiny implements Scrutiny {
     return found
   }
 
-  isDue(): boolean {
+  shouldAudit(): boolean {
     if (--this.#untilDue > 0) return false
     this.#untilDue = EVERY
     return true

@@ -2,14 +2,14 @@ import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import { servesRequests } from '../model/gateway.ts'
-import { listenersCalled, type Supposed } from '../program/explain.ts'
+import { type HypotheticalRequest, listenersCalled } from '../program/explain.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
 import { UsageError } from './define.ts'
 import type { Rejected, RequestReader, WrittenRequest } from './wire-request.ts'
 
-export interface SupposedOptions {
+export interface HypotheticalOptions {
   readonly request?: string
   readonly header?: readonly string[]
   readonly claims?: string
@@ -25,7 +25,7 @@ export interface SupposedOptions {
 }
 
 /** The request that the options describe, before anybody read it. */
-export function supposedFrom(options: SupposedOptions): Supposed {
+export function supposedFrom(options: HypotheticalOptions): HypotheticalRequest {
   const { method, target, version } = requestLine(options.request ?? 'GET /')
   const headers = (options.header ?? []).map(headerOf)
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
@@ -94,8 +94,8 @@ function oneLine(text: string): string {
 export function readSupposed(
   { listeners }: Program,
   reader: RequestReader,
-  supposed: Supposed,
-): Supposed | Rejected {
+  supposed: HypotheticalRequest,
+): HypotheticalRequest | Rejected {
   const { listener: wanted, sni } = supposed
   const called = new Set(listenersCalled(listeners, wanted))
   const isWanted = (one: ListenerProgram) => called.has(one)
@@ -107,7 +107,14 @@ export function readSupposed(
   return { ...supposed, ...placed.request, listener: `${gateway}/${listener.name}` }
 }
 
-function writtenBy({ method, path, search, host, version, headers }: Supposed): WrittenRequest {
+function writtenBy({
+  method,
+  path,
+  search,
+  host,
+  version,
+  headers,
+}: HypotheticalRequest): WrittenRequest {
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
   const isOld = version === 'HTTP/1.0' || (!hasHost && host === '')
   return {
@@ -166,7 +173,7 @@ function isSpiffe(name: string): boolean {
 
 /** The request of a record, as far as its values are shown, and the names of those that are not. */
 export function supposedFromRecord(record: DecisionRecord): {
-  readonly supposed: Supposed
+  readonly supposed: HypotheticalRequest
   readonly hidden: readonly string[]
 } {
   const headers: [string, string][] = []
@@ -181,7 +188,7 @@ export function supposedFromRecord(record: DecisionRecord): {
     else setClaim(identity, attribute)
   }
   const source = /^\[?(.*?)\]?:(\d+)$/.exec(record.source)
-  const supposed: Supposed = {
+  const supposed: HypotheticalRequest = {
     method: record.method ?? 'GET',
     path: record.path ?? '/',
     search: '',
@@ -190,7 +197,7 @@ export function supposedFromRecord(record: DecisionRecord): {
     source: source?.[1] ?? record.source,
     sourcePort: Number(source?.[2] ?? 0),
     sni: record.sni,
-    identity: identity as Supposed['identity'],
+    identity: identity as HypotheticalRequest['identity'],
     listener: `${record.gateway}/${record.listener ?? ''}`,
     backend: record.backend,
   }

@@ -1,5 +1,5 @@
 /** Without the members that are undefined: the Model has none. */
-export function defined<T extends object>(value: T): Defined<T> {
+export function omitUndefined<T extends object>(value: T): Defined<T> {
   const members = Object.entries(value).filter(([, member]) => member !== undefined)
   return Object.fromEntries(members) as Defined<T>
 }

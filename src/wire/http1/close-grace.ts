@@ -2,9 +2,9 @@ import type { Socket } from 'node:net'
 import type { Timed } from '../deadlines.ts'
 
 /** Milliseconds that an idle connection has left once it is unwanted. */
-export const PARTING = 200
+export const CLOSE_GRACE_MS = 200
 /**
- * Milliseconds that a client which closed its side is waited on for, until its answer goes on: it
+ * Milliseconds that a client which closed its side is waited on for, until its response goes on: it
  * may be gone altogether, and it may have said all that it had to say, which looks the same.
  */
 export const HALF_CLOSED = 1_000
@@ -12,10 +12,10 @@ export const HALF_CLOSED = 1_000
 const LINGER = 2_000
 
 /**
- * Says goodbye, and stays for a moment so that a reset does not take the answer back. What the
- * client has not taken yet of the answer has its own time first, `writeTimeout`.
+ * Says goodbye, and stays for a moment so that a reset does not take the response back. What the
+ * client has not taken yet of the response has its own time first, `writeTimeout`.
  */
-export function linger(socket: Socket, timed: Timed, writeTimeout: number): void {
+export function closeGracefully(socket: Socket, timed: Timed, writeTimeout: number): void {
   const isFlushed = socket.writableLength === 0
   if (!isFlushed) {
     socket.once('finish', () => {

@@ -1,16 +1,16 @@
 // HOT PATH: how long a client is waited for, looked at for each request. Guarded by bench/proxy.ts.
 
 import type { Socket } from 'node:net'
-import { HALF_CLOSED, PARTING } from './parting.ts'
+import { CLOSE_GRACE_MS, HALF_CLOSED } from './close-grace.ts'
 import type { ServerLimits } from './server-limits.ts'
 
 /*
- * Milliseconds. An answer that the client has not taken yet comes first, whatever else is due: it
+ * Milliseconds. A response that the client has not taken yet comes first, whatever else is due: it
  * has that time for some of it.
  */
 
 /** In an exchange; Infinity where it is `isOurTurn`, since the upstream has its own deadlines. */
-export function patienceInExchange(
+export function timeoutInExchange(
   { bodyTimeout, writeTimeout }: ServerLimits,
   socket: Socket,
   hasEnded: boolean,
@@ -22,11 +22,11 @@ export function patienceInExchange(
 }
 
 /** Between two requests. */
-export function patienceBetween(
+export function idleTimeoutBetween(
   { idle, writeTimeout }: ServerLimits,
   socket: Socket,
   isDraining: boolean,
 ): number {
   if (socket.writableNeedDrain) return writeTimeout
-  return isDraining ? PARTING : idle
+  return isDraining ? CLOSE_GRACE_MS : idle
 }

@@ -13,7 +13,7 @@ import type { Delivery } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
 import type { PolicyDownstream } from './policy-downstream.ts'
 
-/** How an attempt to have a backend answer ended, in the words of the metrics. */
+/** How an attempt to have a backend response ended, in the words of the metrics. */
 export type AttemptOutcome =
   | '1xx'
   | '2xx'
@@ -28,19 +28,19 @@ export type AttemptOutcome =
   | 'shed'
 
 /** The trace that a request is part of. */
-export interface RunTrace {
+export interface ActiveTrace {
   readonly traceId: string
   /** Undefined where it is not sampled: then the gateway has no span of it. */
   readonly spanId: string | undefined
   /** A request goes out: the backend is told of the trace. */
-  attempting(run: Run): void
-  attempted(run: Run, outcome: AttemptOutcome): void
+  attempting(state: RequestState): void
+  attempted(state: RequestState, outcome: AttemptOutcome): void
   /** The headers of a copy: whoever gets one is another child of this trace, not the same span. */
-  mirroring(run: Run): HeaderEdit
+  mirroring(state: RequestState): HeaderEdit
 }
 
 /** One exchange under way, and how far it has come. */
-export class Run implements Timed {
+export class RequestState implements Timed {
   /** With the policies in between that act on responses and bodies, where there are any. */
   downstream: Downstream
   policies: PolicyDownstream | undefined = undefined
@@ -56,11 +56,11 @@ export class Run implements Timed {
   /** The address that was asked last. */
   endpoint = ''
   readonly startedAt: number
-  /** When the first attempt began, and when the answer that the client gets did; 0: never. */
+  /** When the first attempt began, and when the response that the client gets did; 0: never. */
   sentAt = 0
-  answeredAt = 0
+  respondedAt = 0
   retries = 0
-  trace: RunTrace | undefined = undefined
+  trace: ActiveTrace | undefined = undefined
   isOver = false
   /** What it calls now, for whoever has to say where something threw. */
   callOut: CallOutName = 'request'
@@ -71,10 +71,10 @@ export class Run implements Timed {
   /** It counts among those of the metrics. */
   isActive = false
   /** Its decisions are on record. */
-  isTold = false
+  isReported = false
   /** Of the route's request timeout. */
   deadline = Number.POSITIVE_INFINITY
-  whenExpired: (run: Run) => void = () => {}
+  onExpired: (state: RequestState) => void = () => {}
 
   constructor(
     downstream: Downstream,
@@ -89,6 +89,6 @@ export class Run implements Timed {
   }
 
   expire(): void {
-    this.whenExpired(this)
+    this.onExpired(this)
   }
 }

@@ -1,5 +1,5 @@
-// HOT PATH: an answer on its way to the client, the head in one write with the first octets of the
-// body. Guarded by bench/proxy.ts. Liberties: one object for all answers of a connection.
+// HOT PATH: a response on its way to the client, the head in one write with the first bytes of the
+// body. Guarded by bench/proxy.ts. Liberties: one object for all responses of a connection.
 
 import type { Socket } from 'node:net'
 import { CHUNK_END, chunkHead, LAST_CHUNK, renderTrailers } from './chunked.ts'
@@ -15,7 +15,7 @@ const SHORT_BODY = 16_384
 
 export type ConnectionField = '' | 'close' | 'keep-alive'
 
-export class AnswerWriter {
+export class ResponseWriter {
   isBegun = false
   bytesSent = 0
   readonly #socket: Socket
@@ -31,7 +31,7 @@ export class AnswerWriter {
     this.#lowersNames = lowersNames
   }
 
-  /** Whether the client has something of it, so that no other answer can take its place. */
+  /** Whether the client has something of it, so that no other response can take its place. */
   get isSent(): boolean {
     return this.isBegun && this.#head === ''
   }
@@ -43,13 +43,13 @@ export class AnswerWriter {
     this.#head = ''
   }
 
-  /** An interim answer of the upstream's, such as 103. */
+  /** An interim response of the upstream's, such as 103. */
   interim(head: ResponseHead, dropped: NameSet): void {
     if (this.#lowersNames) lowerNames(head.fields)
     this.#socket.write(renderResponseHead(head, { ...BARE, dropped }), 'latin1')
   }
 
-  /** The head of an answer that switches protocols; false where it cannot be written. */
+  /** The head of a response that switches protocols; false where it cannot be written. */
   upgrade(head: ResponseHead, dropped: NameSet, lines: FieldLines): boolean {
     const own = { ...BARE, dropped, lines: this.#named(lines), upgrade: head.upgrade }
     if (this.#lowersNames) lowerNames(head.fields)
@@ -59,7 +59,7 @@ export class AnswerWriter {
     return text !== ''
   }
 
-  /** The head of the upstream's answer; false where it cannot be written. */
+  /** The head of the upstream's response; false where it cannot be written. */
   respond(
     head: ResponseHead,
     request: RequestHead,
@@ -86,7 +86,7 @@ export class AnswerWriter {
     return this.#head !== ''
   }
 
-  /** An answer of our own, whole. */
+  /** A response of our own, whole. */
   reply(
     status: number,
     method: string,
@@ -110,7 +110,7 @@ export class AnswerWriter {
     this.end(undefined, false)
   }
 
-  /** Octets of the body; with `asWire` they have their chunk framing. False: wait for drain. */
+  /** Bytes of the body; with `asWire` they have their chunk framing. False: wait for drain. */
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     if (bytes.length === 0) return true
     this.bytesSent += octets
@@ -146,7 +146,7 @@ export class AnswerWriter {
     if (this.#head !== '' || last !== '') this.#flush(last)
   }
 
-  /** The head leaves although no octet of the body is there yet. */
+  /** The head leaves although no byte of the body is there yet. */
   flush(): void {
     if (this.#head !== '') this.#flush('')
   }

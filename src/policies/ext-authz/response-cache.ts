@@ -3,12 +3,12 @@ import type { Verdict } from './verdict.ts'
 /** Answers by what they depend on, for a while. The longest unused is forgotten first. */
 export class Answers {
   readonly #ttl: number
-  readonly #most: number
+  readonly #max: number
   readonly #known = new Map<string, { readonly verdict: Verdict; readonly until: number }>()
 
-  constructor(ttl: number, most: number) {
+  constructor(ttl: number, max: number) {
     this.#ttl = ttl
-    this.#most = most
+    this.#max = max
   }
 
   get(key: string, now: number): Verdict | undefined {
@@ -20,11 +20,11 @@ export class Answers {
     return known.verdict
   }
 
-  /** A failure is no answer: the next one asks again. */
+  /** A failure is no response: the next one asks again. */
   set(key: string, verdict: Verdict, now: number): void {
     if (verdict.kind === 'failed') return
     this.#known.set(key, { verdict, until: now + this.#ttl })
-    if (this.#known.size <= this.#most) return
+    if (this.#known.size <= this.#max) return
     for (const oldest of this.#known.keys()) {
       this.#known.delete(oldest)
       return
