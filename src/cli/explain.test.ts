@@ -232,7 +232,14 @@ describe('a decision in a file', () => {
       whenFailed: assert.fail,
     })
     file.write(decision)
+    file.write({ ...decision, id: 'cross-site', kind: 'csrf', cause: 'cross-site' })
     await file.close()
+  })
+
+  it('is not explained by rules if `csrf` rejected it', async () => {
+    const { code, out, err } = await explain('--decision', 'cross-site', '--decisions', records)
+    assert.match(err, /`csrf` rejected it before any rule/)
+    assert.deepEqual([code === 0, out], [false, ''])
   })
 
   it('is told', async () => {
@@ -324,5 +331,22 @@ ${route('all', rules('{ allow: "true" }', `{ allow: "request.method == 'GET'" }`
     ])
       assert.match(out, new RegExp(`route ${state}\n`))
     assert.match(out, /unprotected: 2\n/)
+  })
+})
+
+describe('explain of a request that another site has a browser send', () => {
+  it('says that it is rejected', async () => {
+    const path = join(folder, 'csrf.yaml')
+    writeFileSync(
+      path,
+      'gateways: { default: { port: 8080 } }\n' +
+        "routes: [{ name: forms, policies: { csrf: {} }, backends: [{ host: 'a:1' }] }]\n",
+    )
+    const from = (site: string) =>
+      run(['explain', '-f', path, '-r', 'POST /', '-H', `sec-fetch-site: ${site}`, '--json'])
+    const [cross, own] = [await from('cross-site'), await from('same-origin')]
+    const { outcome, status, reason } = JSON.parse(cross.out)
+    assert.deepEqual([cross.code, outcome, status, reason], [1, 'rejected', 403, 'csrf'])
+    assert.equal(own.code, 0)
   })
 })

@@ -201,13 +201,19 @@ async function supposedBy(
     err(`portcullis explain: ${typeof found === 'string' ? found : 'there is no such decision'}\n`)
     return undefined
   }
+  if (record.kind === 'csrf') {
+    err(
+      'portcullis explain: `csrf` rejected it before any rule, by headers that are not recorded\n',
+    )
+    return undefined
+  }
   const { supposed, hidden } = supposedFromRecord(record)
   if (hidden.length > 0) {
     const names = hidden.join(', ')
     const hint = 'they count as not set here; config.decisions.show has them shown'
     err(`${painter(colour)('warn', `not in the record: ${names}: ${hint}`)}\n`)
   }
-  return { supposed, hasPassed: record.kind !== 'authentication', isRecorded: true }
+  return { supposed, hasPassed: record.kind === 'authorization', isRecorded: true }
 }
 
 function parse(args: readonly string[]) {

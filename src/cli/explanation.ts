@@ -14,7 +14,7 @@ import type { Paint } from './paint.ts'
 import type { Rejected } from './wire-request.ts'
 
 /**
- * `rejected`: it is not read, or no listener serves it. `closed`: the connection is closed.
+ * `rejected`: it is not read, another site sent it, or no listener serves it. `closed`: the connection is closed.
  * `answered`: by the gateway itself, as a redirect or a preflight of CORS. `forwarded`: to a backend.
  */
 type Outcome = 'rejected' | 'closed' | 'denied' | 'no-route' | 'answered' | 'forwarded'
@@ -94,7 +94,9 @@ function outcomeOf(
 ): Pick<Explained, 'outcome' | 'status' | 'reason'> {
   const [connection, ...others] = stages
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
-  if (early !== undefined) return { outcome: 'answered', ...responseOf(early) }
+  if (early !== undefined) {
+    return { outcome: early.reason === 'csrf' ? 'rejected' : 'answered', ...responseOf(early) }
+  }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   if (denialOf(others) !== undefined) {
     return { outcome: 'denied', status: 403, reason: 'authorization' }

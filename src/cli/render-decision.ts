@@ -69,7 +69,7 @@ function whereabouts(record: DecisionRecord): string {
 
 function because(record: DecisionRecord, paint: Paint): readonly string[] {
   const { cause, rule, detail, kind } = record
-  if (kind === 'authentication') {
+  if (kind !== 'authorization') {
     const more = detail === undefined || detail === '' ? '' : `: ${detail}`
     const by = record.credentials
     return [
@@ -89,7 +89,8 @@ function because(record: DecisionRecord, paint: Paint): readonly string[] {
 }
 
 /** What a service says is no matter of credentials, and neither is that it says nothing. */
-function refusalOf({ reason = '', credentials }: DecisionRecord): string {
+function refusalOf({ kind, reason = '', credentials }: DecisionRecord): string {
+  if (kind === 'csrf') return 'rejected before authentication'
   const isExternal = credentials?.method === 'external'
   if (isExternal && reason === 'denied') return 'the service that was asked refused it'
   if (isExternal && reason === 'unavailable') return 'the service could not be asked'

@@ -291,6 +291,15 @@ describe('portcullis replay', () => {
     assert.equal((await replay(shown, OLD, '--old', other)).code, 0)
   })
 
+  it('does not judge what another site sent, of which nothing else is known', async () => {
+    const record = recordOf({
+      ...{ gateway: 'default', listener: 'default', route: 'api', kind: 'csrf' },
+      ...{ method: 'POST', host: 'a.example', path: '/x', status: 403, cause: 'cross-site' },
+    })
+    const { out } = await replay([record], open('timeout: {}'))
+    assert.match(out, /not known: 1: it depends on what `csrf` rejects/)
+  })
+
   it('does not judge by a source that the new file would see otherwise', async () => {
     const hops = (count: number) => `frontendPolicies: { http: { trustedHops: ${count} } }
 gateways:

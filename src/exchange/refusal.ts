@@ -4,12 +4,12 @@ import type { PolicyPlace } from '../model/policy.ts'
 export type AuthenticationMethod = 'jwt' | 'api-key' | 'basic' | 'external'
 
 /**
- * Why an authentication turned a request away, for logs, metrics and decision records. Never for
- * the client: whoever tries credentials must not learn what was wrong with them.
+ * Why an authentication, or `csrf`, rejected a request before any rule, for logs, metrics and
+ * decision records. Never for the client: it must not learn what was wrong with its credentials.
  */
 export interface Refusal {
   readonly by: PolicyPlace
-  readonly method: AuthenticationMethod
+  readonly method: AuthenticationMethod | 'csrf'
   /** One word of the label `reason` of `portcullis_authentication_failures_total`. */
   readonly fault: string
   /** More about it; it may quote what the client sent, but no secret. */

@@ -114,17 +114,18 @@ export class Decisions {
     }
   }
 
-  /** Authentication failed, and no rule was asked. */
+  /** Authentication failed, or another site sent it: no rule was evaluated. */
   #refused(id: string, { by, method, fault, detail }: Refusal, place: Place): void {
     const { policy, section, level, kind } = by
+    const isCsrf = method === 'csrf'
     this.#keep({
       id,
       time: new Date().toISOString(),
-      kind: 'authentication',
+      kind: isCsrf ? 'csrf' : 'authentication',
       stage: section === 'backend' ? 'backend' : 'traffic',
       verdict: 'denied',
       enforced: true,
-      cause: 'credentials',
+      cause: isCsrf ? 'cross-site' : 'credentials',
       reason: fault,
       detail: cut(detail, LONGEST_DETAIL),
       credentials: { method, policy, section, level, kind },

@@ -45,7 +45,7 @@ export function countKept(metrics: Metrics, program: Program | undefined): void 
 
 /** A request that an authentication turned away. */
 export function countRefusal(metrics: Metrics, { refusal }: Exchange): void {
-  if (refusal === undefined) return
+  if (refusal === undefined || refusal.method === 'csrf') return
   const { by, method, fault } = refusal
   metrics
     .counter(authenticationFailures)

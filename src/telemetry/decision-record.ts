@@ -42,7 +42,7 @@ export interface DecisionRecord {
   readonly attributes: readonly AttributeRecord[]
 }
 
-export type DecisionKind = 'authorization' | 'authentication'
+export type DecisionKind = 'authorization' | 'authentication' | 'csrf'
 export type DecisionStage = 'connection' | 'traffic' | 'backend' | 'mcp' | 'llm'
 
 export type DecisionCause =
@@ -54,6 +54,7 @@ export type DecisionCause =
   | 'no-rules'
   | 'invalid-policy'
   | 'credentials'
+  | 'cross-site'
 
 export interface RuleRecord {
   readonly policy: string
@@ -160,8 +161,9 @@ export const DECISION_FIELDS = [
   {
     name: 'kind',
     meaning:
-      '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was asked, ' +
-      'since the credentials were missing or not accepted, or a service refused the request',
+      '`authorization`: rules decided, or an invalid policy; `authentication`: no rule was ' +
+      'evaluated, since the credentials were missing or not accepted, or a service denied the ' +
+      'request; `csrf`: neither, since a page of another site sent it',
   },
   { name: 'stage', meaning: '`connection`, `traffic`, `backend`, `mcp` or `llm`' },
   { name: 'verdict', meaning: '`denied` or `allowed`' },
@@ -175,7 +177,7 @@ export const DECISION_FIELDS = [
       '`matched`: a Deny rule is true (or, of a sampled request, an Allow rule); `false`, `error`, ' +
       '`unset`: what a Require rule came to; `no-allow-match`: no Allow rule ' +
       'matched; `no-rules`: nothing stood against it; `invalid-policy`: a policy is invalid and ' +
-      'denies what it guards; `credentials`: see `reason`',
+      'denies what it guards; `credentials`: see `reason`; `cross-site`: `csrf` rejected it',
   },
   {
     name: 'reason',
@@ -188,8 +190,8 @@ export const DECISION_FIELDS = [
   {
     name: 'credentials',
     meaning:
-      'of credentials: the `method` (`jwt`, `api-key`, `basic`, `external`), and `policy`, ' +
-      '`section`, `level` and `kind` of the authentication',
+      'of credentials and of `csrf`: the `method` (`jwt`, `api-key`, `basic`, `external`, `csrf`), ' +
+      'and `policy`, `section`, `level` and `kind` of the policy',
   },
   { name: 'variable', meaning: 'what was not set, as `jwt.group`' },
   { name: 'present', meaning: 'names of what was there beside it, never values' },

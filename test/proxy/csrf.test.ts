@@ -90,4 +90,16 @@ describe('csrf', () => {
     const { status } = await gateway.get('/denied', { 'sec-fetch-site': 'same-origin' })
     assert.equal(status, 403)
   })
+
+  it('is on record, with the policy', async () => {
+    const records = gateway.records.length
+    assert.equal(await statusOf('POST', ['sec-fetch-site: cross-site']), 403)
+    const [record, ...others] = gateway.records.slice(records)
+    assert.deepEqual(others, [])
+    const { kind, cause, verdict, enforced, credentials, status } = record ?? {}
+    assert.deepEqual(
+      [kind, cause, verdict, enforced, credentials?.kind, status],
+      ['csrf', 'cross-site', 'denied', true, 'csrf', 403],
+    )
+  })
 })

@@ -11,6 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
+import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -22,6 +23,7 @@ export interface Governed {
   send(path: string, init: RequestInit): Promise<Answered>
   /** The records of the log. */
   readonly lines: readonly Readonly<Record<string, unknown>>[]
+  readonly records: readonly DecisionRecord[]
   metrics(): string
   apply(policies: string): Promise<void>
   close(): Promise<void>
@@ -107,7 +109,14 @@ export async function governBy(
     write: (line) => void lines.push(JSON.parse(line)),
   })
   const metrics = createMetrics()
-  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const records: DecisionRecord[] = []
+  const gateway = new Gateway({
+    settings: model.settings,
+    log,
+    metrics,
+    reusePort: false,
+    writeDecision: (record) => void records.push(record),
+  })
   const apply = async (next: typeof model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)
     assert.ok(isApplied, JSON.stringify(diagnostics))
@@ -124,6 +133,7 @@ export async function governBy(
     send,
     get: (path = '/', headers = {}) => send(path, { headers }),
     lines,
+    records,
     metrics: () => [...renderPrometheus(metrics.read())].join(''),
     apply: (text) => apply(modelOf(text)),
     async close() {

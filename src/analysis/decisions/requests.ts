@@ -24,6 +24,8 @@ export interface RecordedRequest {
   readonly backend: string | undefined
   /** The authentication that turned it away, where one did, and why. */
   readonly authentication: { readonly refusedBy: PolicyName; readonly reason: string } | undefined
+  /** `csrf` rejected it, before any authentication. */
+  readonly isCrossSite: boolean
   /** Sections whose authentications all let it pass. */
   readonly passed: ReadonlySet<string>
   /** Undefined: the records do not say it. */
@@ -72,6 +74,7 @@ function requestOf(records: readonly RecordedDecision[]): RecordedRequest {
     route: last.route ?? '',
     backend: records.find(({ backend }) => backend !== undefined)?.backend,
     authentication: refusalIn(denied),
+    isCrossSite: denied?.kind === 'csrf',
     passed: passedIn(records, denied),
     identified: last.identified,
     claims,
@@ -134,6 +137,7 @@ const CAME_TO: Readonly<Record<string, string>> = {
 
 function reasonOf({ kind, cause, rule }: RecordedDecision): string {
   if (kind === 'authentication') return '401: the credentials were not accepted'
+  if (kind === 'csrf') return '403: another site sent it'
   if (rule === undefined) return cause === 'no-allow-match' ? 'no Allow rule matches' : cause
   return `${rule.action} \`${rule.expression}\` of \`${rule.policy}\` ${CAME_TO[cause] ?? cause}`
 }

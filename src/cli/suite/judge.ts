@@ -95,6 +95,7 @@ const CAME_TO = { matched: 'matches', false: 'is false', error: 'is an error', u
 /** A decision in few words: `Require[0] is false`, `no Allow matches`, `token: expired`. */
 function reasonOf({ kind, cause, reason, rule }: DecisionRecord): string {
   if (kind === 'authentication') return `credentials: ${reason ?? ''}`
+  if (kind === 'csrf') return 'another site sent it'
   if (cause === 'no-allow-match') return 'no Allow matches'
   if (cause === 'no-rules') return 'nothing stands against it'
   if (cause === 'invalid-policy') return 'a policy is invalid'

@@ -1,4 +1,5 @@
 import type { Exchange } from '../../exchange/exchange.ts'
+import type { Refusal } from '../../exchange/refusal.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { Attachments, Part } from '../define.ts'
 import { compileOrigins, withoutImpliedPort } from '../origins.ts'
@@ -7,14 +8,17 @@ import type { Csrf } from './schema.ts'
 /** RFC 9110 §9.2.1. Names of methods have a case: `get` is another method, and not known as safe. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
 
-const REJECTED = { ...reply(403, 'csrf'), detail: 'a page of another site sent it' }
+const detail = 'a page of another site sent it'
+const REJECTED = { ...reply(403, 'csrf'), detail }
 
-export function compileCsrf([{ value }]: Attachments<Csrf>): Part {
-  const isTrusted = compileOrigins(value.additionalOrigins)
+export function compileCsrf([policy]: Attachments<Csrf>): Part {
+  const isTrusted = compileOrigins(policy.value.additionalOrigins)
+  const refusal: Refusal = { by: policy, method: 'csrf', fault: 'cross-site', detail }
   return {
     step: (exchange) => {
-      if (SAFE.has(exchange.request.method)) return undefined
-      return isOwnSite(exchange, isTrusted) ? undefined : REJECTED
+      if (SAFE.has(exchange.request.method) || isOwnSite(exchange, isTrusted)) return undefined
+      exchange.refusal = refusal
+      return REJECTED
     },
   }
 }
