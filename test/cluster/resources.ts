@@ -77,7 +77,7 @@ export const INVALID_POLICIES: Readonly<Record<string, readonly [Spec, RegExp]>>
   'an empty list of targets': [{ targetRefs: [], traffic: { authorization: allow } }, /should have at least 1 items/],
   'both kinds of targets': [{ targetRefs: [GATEWAY], targetSelectors: [{ group: GATEWAY.group, kind: 'Gateway', matchLabels: { a: 'b' } }], traffic: { authorization: allow } }, /exactly one of targetRefs, targetSelectors/],
   'no section': [{ targetRefs: [GATEWAY] }, /at least one of traffic, frontend, backend must be set/],
-  'an empty section': [traffic({}), /at least one of timeouts, .*authorization/],
+  'an empty section': [traffic({}), /at least one of .*timeouts, .*authorization/],
   'traffic on a Service': [traffic({ authorization: allow }, SERVICE), /traffic takes a Gateway.*use backend\.authorization/],
   'traffic on a ProxyBackend': [traffic({ authorization: allow }, BACKEND), /traffic takes a Gateway/],
   'traffic on a Gateway and a Service': [traffic({ authorization: allow }, GATEWAY, SERVICE), /traffic takes a Gateway/],
