@@ -68,17 +68,29 @@ describe('a real API server', options, () => {
 
   before(async () => {
     cluster = await startCluster()
-    for (const name of [NAMESPACE, 'team-a', 'team-b', 'a', 'b']) cluster.createNamespace(name)
-    cluster.kubectl(['apply', '-f', join(import.meta.dirname, 'monitoring-crds.yaml')])
-    cluster.helm([
-      'install',
-      'portcullis-crds',
-      chartFolder('portcullis-crds'),
-      '--namespace',
-      NAMESPACE,
-    ])
-    cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+    // An API server that has just said that it is ready may still fail a request or two.
+    for (let left = 2; ; left--) {
+      try {
+        setUp()
+        break
+      } catch (error) {
+        if (left === 0) throw error
+        await new Promise((resolve) => setTimeout(resolve, 2_000))
+      }
+    }
   })
+
+  function setUp(): void {
+    for (const name of [NAMESPACE, 'team-a', 'team-b', 'a', 'b']) {
+      const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }
+      cluster.kubectl(['apply', '-f', '-'], JSON.stringify(namespace))
+    }
+    cluster.kubectl(['apply', '-f', join(import.meta.dirname, 'monitoring-crds.yaml')])
+    const chart = ['portcullis-crds', chartFolder('portcullis-crds'), '--namespace', NAMESPACE]
+    cluster.helm(['upgrade', '--install', ...chart])
+    cluster.kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s'])
+  }
+
   after(() => cluster?.close())
 
   describe('definitions', () => {
