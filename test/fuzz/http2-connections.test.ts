@@ -17,7 +17,7 @@ describe('connections of HTTP/2', () => {
         assert.deepEqual(ours.seen, theirs)
         assert.deepEqual([ours.isClosed, ours.broken], [true, []])
       }),
-      fuzz(1),
+      fuzz(0.2),
     )
   })
 
@@ -34,7 +34,7 @@ describe('connections of HTTP/2', () => {
         assert.equal(one.seen.length, list.length)
         assert.deepEqual(many, one)
       }),
-      fuzz(0.2, 5),
+      fuzz(0.05, 5),
     )
   })
 
@@ -71,7 +71,7 @@ describe('connections of HTTP/2', () => {
           assert.deepEqual([isClosed, broken], [true, []])
         },
       ),
-      fuzz(2),
+      fuzz(0.4),
     )
   })
 })

@@ -63,7 +63,7 @@ describe('a Program after many small changes', () => {
     const { value } = loadText(text, join(folder, 'x.yaml'), { environment: {} }).result
     return JSON.parse(JSON.stringify(value).replaceAll(BROKEN, 'request.nothing')) as Model
   }
-  const { numRuns, seed } = fuzz(0.1)
+  const { numRuns, seed } = fuzz(0.03)
 
   it('does what one does that was made from scratch', async ({ mock }) => {
     // Requests say when they began.

@@ -226,7 +226,7 @@ describe('buffers of uploads', () => {
         for (const socket of sockets) socket.destroy()
       },
     )
-    await fc.assert(property, { ...fuzz(0.05, 40), examples: NEEDED_LONG })
+    await fc.assert(property, { ...fuzz(0.02, 40), examples: NEEDED_LONG })
   })
 })
 

@@ -1,5 +1,5 @@
 /**
- * How much is fuzzed: FUZZ_RUNS in all (20,000 in CI; many times that by nightly.ts), of which
+ * How much is fuzzed: FUZZ_RUNS in all (10,000 in CI, and 20,000 for test/truth; many times that by nightly.ts), of which
  * each property takes its share. Without it the runs are few and always the same, so that the unit tier never
  * fails by chance. A failure prints its seed; FUZZ_SEED repeats it. `min`: fewer would show nothing,
  * of properties that cost so much that their share is small.

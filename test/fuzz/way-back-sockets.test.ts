@@ -184,7 +184,7 @@ for (const [front, back] of VERSIONS) {
           const reported = seen.headers['content-length']
           if (reported !== undefined) assert.equal(reported, String(seen.body.length))
         }),
-        fuzz(0.1, 12),
+        fuzz(0.01, 12),
       )
     })
 

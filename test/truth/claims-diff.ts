@@ -200,5 +200,5 @@ function certificateFor({ certificate }: Example) {
     (subjectAltNames ?? []).map((name) => (name.includes(':') ? `URI:${name}` : `DNS:${name}`)),
   )
   if (identity !== undefined) names.add(`URI:${identity}`)
-  return { subject: subjectCn ?? 'somebody', names: [...names] }
+  return { subject: subjectCn ?? '', names: [...names] }
 }

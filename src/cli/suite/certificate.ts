@@ -98,7 +98,9 @@ function oid(hex: string): Buffer {
   return element(0x06, Buffer.from(hex, 'hex'))
 }
 
+/** A name of this one part; without any text, one of no parts. */
 function commonName(name: string): Buffer {
+  if (name === '') return sequence()
   const text = element(0x0c, Buffer.from(name))
   return sequence(element(0x31, sequence(oid('550403'), text)))
 }
