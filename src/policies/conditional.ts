@@ -35,21 +35,29 @@ export const conditionOf = (guards: boolean) => ({
     .describe('When it applies. The last entry may leave it out: then it applies to the rest.'),
 })
 
+/** The list of `conditional`, of which only the last entry may be without a condition. */
+export function entriesOf<E extends z.ZodType<{ readonly condition?: string | undefined }>>(
+  entry: E,
+) {
+  return z
+    .array(entry)
+    .min(1)
+    .max(64)
+    .check(({ value, issues }) => {
+      const index = value.findIndex(({ condition }) => condition === undefined)
+      if (index < 0 || index === value.length - 1) return
+      const params = { rule: 'missing', hint: 'add `condition`, or move it to the end' } as const
+      const message = 'only the last entry may leave out `condition`: none after it ever applies'
+      issues.push(issue(value, message, params, [index]))
+    })
+}
+
 /** The policy as it is written alone, or `conditional` with entries. */
 export function orConditional<T extends z.ZodType, E extends z.ZodType<Entry>>(plain: T, entry: E) {
   const listed = z.strictObject({
-    conditional: z
-      .array(entry)
-      .min(1)
-      .max(64)
-      .check(({ value, issues }) => {
-        const index = value.findIndex(({ condition }) => condition === undefined)
-        if (index < 0 || index === value.length - 1) return
-        const params = { rule: 'missing', hint: 'add `condition`, or move it to the end' } as const
-        const message = 'only the last entry may leave out `condition`: none after it ever applies'
-        issues.push(issue(value, message, params, [index]))
-      })
-      .describe('Several of them: the first applies whose condition says so, if there is any.'),
+    conditional: entriesOf(entry).describe(
+      'Several of them: the first applies whose condition says so, if there is any.',
+    ),
   })
   return z.union([plain, listed]).describe(plain.description ?? '')
 }

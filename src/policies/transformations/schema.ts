@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { entriesOf } from '../conditional.ts'
 import { MANAGED_HEADERS } from '../header-changes.ts'
 import { expression, scalar } from '../scalars.ts'
 import { issue } from '../shapes.ts'
@@ -96,17 +97,7 @@ const entry = z.strictObject({
 export const transformations = z
   .strictObject({
     ...SHAPE,
-    conditional: z
-      .array(entry)
-      .min(1)
-      .max(64)
-      .check(({ value, issues }) => {
-        const index = value.findIndex(({ condition }) => condition === undefined)
-        if (index < 0 || index === value.length - 1) return
-        const params = { rule: 'missing', hint: 'add `condition`, or move it to the end' } as const
-        const message = 'only the last entry may leave out `condition`: none after it ever applies'
-        issues.push(issue(value, message, params, [index]))
-      })
+    conditional: entriesOf(entry)
       .optional()
       .describe('Several of them: the first applies whose condition is true, if there is any.'),
   })

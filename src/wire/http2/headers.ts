@@ -1,9 +1,10 @@
 import { BODY_LIMITS } from '../http1/chunked.ts'
 import { isFieldText } from '../http1/field-lines.ts'
-import { HIDDEN, isForbiddenTrailer } from '../http1/field-names.ts'
-import { beginFields, Fields, fieldName, fieldValue, readFields } from '../http1/fields.ts'
+import { HIDDEN } from '../http1/field-names.ts'
+import { type Fields, fieldName, fieldValue } from '../http1/fields.ts'
 import { isToken } from '../http1/message.ts'
 import { refuse } from '../http1/rejections.ts'
+import { trailersIn } from './trailers.ts'
 
 /** Names and values in turn, as they go on the wire. */
 export type HeaderList = string[]
@@ -37,15 +38,7 @@ export function readHttp2Trailers(raw: readonly string[]): Fields | number {
   if (typeof text === 'number') return text
   if (text.length + 2 > BODY_LIMITS.trailers) return refuse('trailers-too-large')
   const bytes = Buffer.from(`${text}\r\n`, 'latin1')
-  const trailers = new Fields()
-  beginFields(trailers, 0)
-  const at = readFields(trailers, bytes, 0, bytes.length, BODY_LIMITS.trailerFields)
-  if (at < 0) return at
-  if (at !== bytes.length) return refuse('bad-header-value')
-  trailers.text = bytes.toString('latin1')
-  for (let i = 0; i < trailers.count; i++)
-    if (isForbiddenTrailer(fieldName(trailers, i).toLowerCase())) trailers.kinds[i] = HIDDEN
-  return trailers
+  return trailersIn(bytes, bytes.length)
 }
 
 /** The fields from `from` on as lines of HTTP/1.1, or a refusal for what cannot be one. */

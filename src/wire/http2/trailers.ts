@@ -15,14 +15,18 @@ export function readHttp2Trailers(block: FieldBlock): Fields | number {
   for (let i = 0; i < block.count; i++)
     if (block.bytes[nameStart(block, i)] === COLON) return refuse('bad-header-name')
   makeRoom(block, 2)
-  const end = block.length + 2
   block.bytes.write('\r\n', block.length, 'latin1')
+  return trailersIn(block.bytes, block.length + 2)
+}
+
+/** Of lines of HTTP/1.1 and the empty one that ends them. */
+export function trailersIn(bytes: Buffer, end: number): Fields | number {
   const trailers = new Fields()
   beginFields(trailers, 0)
-  const at = readFields(trailers, block.bytes, 0, end, BODY_LIMITS.trailerFields)
+  const at = readFields(trailers, bytes, 0, end, BODY_LIMITS.trailerFields)
   if (at < 0) return at
   if (at !== end) return refuse('bad-header-value')
-  trailers.text = block.bytes.toString('latin1', 0, end)
+  trailers.text = bytes.toString('latin1', 0, end)
   for (let i = 0; i < trailers.count; i++)
     if (isForbiddenTrailer(fieldName(trailers, i).toLowerCase())) trailers.kinds[i] = HIDDEN
   return trailers
