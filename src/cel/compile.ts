@@ -7,13 +7,8 @@ import { type CallTerm, children, type Term } from './check/term.ts'
 import { isDynamic, type Type } from './check/types.ts'
 import { showType } from './check/unify.ts'
 import { closeEvaluate, closePredicate } from './emit/closures.ts'
-import {
-  type Evaluate,
-  generateEvaluate,
-  generatePredicate,
-  type Predicate,
-  type Variables,
-} from './emit/generate.ts'
+import type { Evaluate, Predicate, Variables } from './emit/functions.ts'
+import { generateEvaluate, generatePredicate } from './emit/generate.ts'
 import { isMetered } from './emit/metered.ts'
 import { explain } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'

@@ -1,6 +1,6 @@
 export type { Environment, Variable } from './check/environment.ts'
 export { type Compiled, type CompileOptions, compile, type Expression } from './compile.ts'
-export type { Variables } from './emit/generate.ts'
+export type { Variables } from './emit/functions.ts'
 export { environment } from './environment.ts'
 export { type Condition, conditionsOf } from './explain/conditions.ts'
 export type { Cause, Explanation } from './explain/explanation.ts'

@@ -12,10 +12,8 @@ import type { Step } from '../exchange/step.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { ResultType } from './annotations.ts'
+import type { MirrorTarget, Retry, Timeouts } from './delivery.ts'
 import type { JwtWorld } from './jwt-authentication/checker.ts'
-import type { MirrorTarget } from './request-mirror/compile.ts'
-import type { Retry } from './retry/compile.ts'
-import type { Timeouts } from './timeout/compile.ts'
 
 /** One kind of policy at work. Its place in ./index.ts is its place in the order of execution. */
 export interface Policy<S extends z.ZodType = z.ZodType> {

@@ -3,8 +3,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
 import type { BackendRef } from '../model/route.ts'
+import type { MirrorTarget } from '../policies/delivery.ts'
 import type { Http } from '../policies/http/schema.ts'
-import type { MirrorTarget } from '../policies/request-mirror/compile.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
 import { type Effective, effectiveAt, NO_POLICIES } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -12,7 +12,7 @@ import { holdsForRequests } from '../reach/points.ts'
 import type { RefPlace, RulePlace } from '../reach/where.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
-import type { Compilation } from './compilation.ts'
+import type { Choosing, Compilation } from './compilation.ts'
 import { compileMcp } from './mcp.ts'
 import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
 import { compileProviders } from './providers.ts'
@@ -20,13 +20,6 @@ import { NO_SCOPES } from './scopes.ts'
 
 const NO_BACKEND = reply(500, 'no-backend')
 const INVALID_BACKEND = reply(500, 'invalid-backend')
-
-export interface Choosing {
-  readonly choose: RouteProgram['choose']
-  readonly readsBody: boolean
-  readonly readsBeginning: boolean
-  readonly decodesBody: boolean
-}
 
 interface Share {
   readonly weight: number

@@ -3,15 +3,22 @@ import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { CompileContext } from '../policies/define.ts'
 import { Reach } from '../reach/reach.ts'
-import type { Choosing } from './backends.ts'
 import { Clusters } from './clusters.ts'
 import { CompileContexts } from './compile-context.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import { connectTo } from './connect.ts'
 import { Layers } from './layers.ts'
-import type { BackendProgram, Program } from './program.ts'
+import type { BackendProgram, Program, RouteProgram } from './program.ts'
 import { SectionCompiler } from './section.ts'
 import type { Recorded } from './uses.ts'
+
+/** How a route comes to its backend, and what that reads. */
+export interface Choosing {
+  readonly choose: RouteProgram['choose']
+  readonly readsBody: boolean
+  readonly readsBeginning: boolean
+  readonly decodesBody: boolean
+}
 
 /** What the parts of one compilation share. */
 export interface Compilation {

@@ -17,12 +17,13 @@ import {
   type Around,
   type ListenerOwn,
   type ListenerPart,
+  type PlacedRoute,
   type Reusable,
   type RoutePart,
   reusable,
 } from './parts.ts'
 import type { Program } from './program.ts'
-import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
+import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
 import { allUses } from './uses.ts'
 
 /**

@@ -2,31 +2,29 @@ import type { Ask } from '../exchange/ask.ts'
 import type { Target } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import { effectiveAt } from '../reach/effective.ts'
+import type { Reach } from '../reach/reach.ts'
 import { asker } from '../upstream/ask.ts'
 import { clusterPolicies } from './backend-policies.ts'
-import { backendOf, isAskable } from './clusters.ts'
-import type { Compilation } from './compilation.ts'
+import { backendOf, type Clusters, isAskable } from './clusters.ts'
 
 const NOBODY: Ask = () => Promise.resolve({ failure: 'no-backend' })
 
 /** The service that a policy asks: a backend of the configuration as it is set up there, or an address. */
 export function connectTo(
-  compilation: Compilation,
+  { reach, clusters }: { readonly reach: Reach; readonly clusters: Clusters },
   target: Target,
   policy: ValidPolicy,
   version: '1.1' | '2',
 ): Ask {
   const isNamed = target.kind === 'backend'
-  const backend = isNamed
-    ? compilation.reach.backends.get(target.backend)
-    : backendOf(target, policy.origin)
+  const backend = isNamed ? reach.backends.get(target.backend) : backendOf(target, policy.origin)
   if (!isAskable(backend)) return NOBODY
-  const own = compilation.reach.behind([], { backend })
+  const own = reach.behind([], { backend })
   const { byKind, invalid } = effectiveAt(own, 'backend')
   if (invalid.length > 0) return NOBODY
   const known = clusterPolicies([...byKind.values()].flat())
   const policies = version === '2' ? spokenIn(version, known, policy) : known
-  const cluster = compilation.clusters.open(backend, policies)
+  const cluster = clusters.open(backend, policies)
   return cluster === undefined ? NOBODY : asker(cluster)
 }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { decide, modelOf, policies, programOf, TestServices } from '../../test/program/models.ts'
 import type { Attached, Level } from '../model/policy.ts'
 import { compileProgram } from './compile.ts'
-import type { McpMessage } from './mcp.ts'
+import type { McpMessage } from './mcp-message.ts'
 import type { Program } from './program.ts'
 
 const ORIGIN = { kind: 'object', object: 'test', field: '' } as const

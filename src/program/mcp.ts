@@ -10,29 +10,9 @@ import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
 import { linkSteps } from './link.ts'
-import { type MessageVerdict, Permit } from './permit.ts'
-import type { BackendProgram } from './program.ts'
-
-/** `mcp` in expressions. What is not known of a message is left out, and no rule reads it as true. */
-export interface McpMessage {
-  readonly methodName: string
-  readonly sessionId?: string
-  readonly tool?: McpPart & { readonly arguments?: Readonly<Record<string, unknown>> }
-  readonly prompt?: McpPart
-  readonly resource?: McpPart
-}
-
-/** Something that a server offers, by its name on that server. */
-export interface McpPart {
-  readonly target: string
-  readonly name: string
-}
-
-/** The MCP rules of one backend: those attached around it, its own, and those of each server. */
-export interface McpProgram {
-  /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
-  decide(exchange: Exchange, message: McpMessage): MessageVerdict
-}
+import type { McpPart } from './mcp-message.ts'
+import { Permit } from './permit.ts'
+import type { BackendProgram, McpProgram } from './program.ts'
 
 const NOT_SERVED = { ...reply(500, 'unsupported-backend'), detail: 'MCP is not served' }
 const notServed: Step = () => NOT_SERVED

@@ -1,11 +1,11 @@
+import type { JsonObject } from '../cel/values/value.ts'
 import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { Route } from '../model/route.ts'
 import type { CompileDeps } from './compile-deps.ts'
 import type { Hosts, MatchEntry } from './match.ts'
-import type { ListenerProgram } from './program.ts'
-import type { PlacedRoute } from './routes.ts'
+import type { ListenerProgram, RouteProgram } from './program.ts'
 import type { Recorded, Uses } from './uses.ts'
 
 /**
@@ -27,6 +27,12 @@ export interface ListenerPart {
   readonly routes: readonly RoutePart[]
   readonly hosts: Hosts<PlacedRoute>
   readonly program: ListenerProgram
+}
+
+/** A route as its listener knows it. */
+export interface PlacedRoute extends RouteProgram {
+  /** `proxy` in expressions. */
+  readonly attributes: JsonObject
 }
 
 export interface Around {

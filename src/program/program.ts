@@ -9,19 +9,18 @@ import type { Listener } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { AccessLogProgram } from '../policies/access-log/compile.ts'
+import type { Retry, Timeouts } from '../policies/delivery.ts'
 import type { MetricLabels } from '../policies/metric-labels.ts'
-import type { Retry } from '../policies/retry/compile.ts'
-import type { Timeouts } from '../policies/timeout/compile.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
-import type { McpProgram } from './mcp.ts'
+import type { McpMessage } from './mcp-message.ts'
 import type { Parts } from './parts.ts'
+import type { MessageVerdict } from './permit.ts'
 import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
-export type { Retry } from '../policies/retry/compile.ts'
-export type { Timeouts } from '../policies/timeout/compile.ts'
+export type { Retry, Timeouts } from '../policies/delivery.ts'
 
 /** The Model compiled. Never changed; swapped whole. */
 export interface Program {
@@ -171,4 +170,10 @@ export interface Mirror {
 
 export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
   return 'status' in chosen
+}
+
+/** The MCP rules of one backend: those attached around it, its own, and those of each server. */
+export interface McpProgram {
+  /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
+  decide(exchange: Exchange, message: McpMessage): MessageVerdict
 }

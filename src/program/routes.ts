@@ -1,17 +1,11 @@
-import type { JsonObject } from '../cel/values/value.ts'
 import { reply } from '../exchange/reply.ts'
 import type { Step } from '../exchange/step.ts'
-import { NO_TIMEOUTS } from '../policies/timeout/compile.ts'
+import { NO_TIMEOUTS } from '../policies/delivery.ts'
 import type { RulePlace, Where } from '../reach/where.ts'
 import { compileChoice, compileMirrors } from './backends.ts'
 import type { Compilation } from './compilation.ts'
+import type { PlacedRoute } from './parts.ts'
 import type { RouteProgram } from './program.ts'
-
-/** A route as its listener knows it. */
-export interface PlacedRoute extends RouteProgram {
-  /** `proxy` in expressions. */
-  readonly attributes: JsonObject
-}
 
 const NO_ROUTE = reply(404, 'no-route')
 

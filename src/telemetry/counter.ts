@@ -1,4 +1,4 @@
-import type { Described } from './definition.ts'
+import type { Described } from './described.ts'
 import type { Labels } from './label.ts'
 
 export interface CounterDefinition<L extends Labels> extends Described<L> {

@@ -1,4 +1,4 @@
-import type { Described } from './definition.ts'
+import type { Described } from './described.ts'
 import { Exponential } from './exponential.ts'
 import type { Labels } from './label.ts'
 

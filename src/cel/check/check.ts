@@ -14,6 +14,7 @@ import { type Access, children, invalid, type LocalTerm, type Term } from './ter
 import { isDeclared, isKnown } from './trusted-types.ts'
 import { TYPE_NAMES } from './type-names.ts'
 import * as T from './types.ts'
+import type { Typing } from './typing.ts'
 import { Substitution, showType } from './unify.ts'
 
 /** A message about a part of an expression; ../compile.ts makes a Diagnostic of it. */
@@ -37,7 +38,7 @@ export function check(expr: Expr, environment: Environment, strict = true): Chec
   return { term, findings: checker.findings }
 }
 
-export class Checker {
+export class Checker implements Typing {
   readonly environment: Environment
   readonly strict: boolean
   readonly types = new Substitution()

@@ -2,82 +2,82 @@ import type { Span } from '../syntax/ast.ts'
 import { parseCidr } from '../values/cidr.ts'
 import { parseIp } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'
-import type { Checker } from './check.ts'
 import { article, boolHint, isMadeOfJson, madeHint, rangeHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
+import type { Typing } from './typing.ts'
 import { showType } from './unify.ts'
 
 const NUMERIC = new Set(['int', 'uint', 'double'])
 
 /** `left == right`: types that can never be equal are a mistake. */
 export function checkEqual(
-  checker: Checker,
+  typing: Typing,
   left: Term,
   right: Term,
   at: Span,
 ): readonly [Term, Term] {
-  const sides = [asAddress(checker, left, right, at), asAddress(checker, right, left, at)] as const
-  if (!comparable(checker, sides[0].type, sides[1].type)) {
-    const [a, b] = sides.map((side) => typeOf(checker, side.type))
-    const hint = sides.some((side) => checker.types.shallow(side.type).kind === 'string')
+  const sides = [asAddress(typing, left, right, at), asAddress(typing, right, left, at)] as const
+  if (!comparable(typing, sides[0].type, sides[1].type)) {
+    const [a, b] = sides.map((side) => typeOf(typing, side.type))
+    const hint = sides.some((side) => typing.types.shallow(side.type).kind === 'string')
       ? (madeHint(sides) ?? boolHint(sides) ?? 'convert one side: string(x), int(x)')
       : madeHint(sides)
-    checker.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
+    typing.report('PC0108', at, `${article(`${a}`)} never equals ${article(`${b}`)}`, hint)
   }
   return sides
 }
 
 /** `element in container` */
 export function checkMember(
-  checker: Checker,
+  typing: Typing,
   element: Term,
   container: Term,
   at: Span,
 ): readonly [Term, Term] {
-  const known = checker.types.shallow(container.type)
+  const known = typing.types.shallow(container.type)
   if (known.kind === 'list') {
-    const addressed = addressList(checker, element, container, at)
+    const addressed = addressList(typing, element, container, at)
     if (addressed !== undefined) return [element, addressed]
-    if (!comparable(checker, element.type, known.element))
-      mismatch(checker, element, known.element, at)
+    if (!comparable(typing, element.type, known.element))
+      mismatch(typing, element, known.element, at)
   } else if (known.kind === 'map') {
-    if (!comparable(checker, element.type, known.key)) mismatch(checker, element, known.key, at)
+    if (!comparable(typing, element.type, known.key)) mismatch(typing, element, known.key, at)
   } else if (!T.isDynamic(known) && known.kind !== 'param') {
     const message = `\`in\` needs a list or a map, not ${showType(known)}`
-    checker.report('PC0106', container, message, containerHint(checker, element, container))
+    typing.report('PC0106', container, message, containerHint(typing, element, container))
   }
   return [element, container]
 }
 
-function containerHint(checker: Checker, element: Term, container: Term): string | undefined {
-  if (checker.types.shallow(element.type).kind === 'ip') {
+function containerHint(typing: Typing, element: Term, container: Term): string | undefined {
+  if (typing.types.shallow(element.type).kind === 'ip') {
     const isText = container.kind === 'constant' && typeof container.value === 'string'
     return rangeHint(element, isText ? (container.value as string) : undefined)
   }
-  const isText = checker.types.shallow(container.type).kind === 'string'
+  const isText = typing.types.shallow(container.type).kind === 'string'
   return isText ? "for a part of a text, write text.contains('x')" : undefined
 }
 
-function mismatch(checker: Checker, element: Term, wanted: T.Type, at: Span): void {
-  const [a, b] = [element.type, wanted].map((type) => typeOf(checker, type))
-  const hint = madeHint([element, { ...element, type: checker.types.shallow(wanted) }])
-  checker.report('PC0108', at, `${article(`${a}`)} is never among ${b} values`, hint)
+function mismatch(typing: Typing, element: Term, wanted: T.Type, at: Span): void {
+  const [a, b] = [element.type, wanted].map((type) => typeOf(typing, type))
+  const hint = madeHint([element, { ...element, type: typing.types.shallow(wanted) }])
+  typing.report('PC0108', at, `${article(`${a}`)} is never among ${b} values`, hint)
 }
 
-function typeOf(checker: Checker, type: T.Type): string {
-  const known = checker.types.resolve(type)
+function typeOf(typing: Typing, type: T.Type): string {
+  const known = typing.types.resolve(type)
   return known.kind === 'json' ? 'JSON value' : showType(known)
 }
 
-function comparable(checker: Checker, a: T.Type, b: T.Type): boolean {
-  const [left, right] = [checker.types.shallow(a), checker.types.shallow(b)]
+function comparable(typing: Typing, a: T.Type, b: T.Type): boolean {
+  const [left, right] = [typing.types.shallow(a), typing.types.shallow(b)]
   if (NUMERIC.has(left.kind) && NUMERIC.has(right.kind)) return true
   if (left.kind === 'null' || right.kind === 'null') return true
   if (isAddressed(left, right) || isAddressed(right, left)) return true
   if (isMadeOfJson(left, right) || isMadeOfJson(right, left)) return false
-  return checker.types.tentatively(
-    () => checker.types.assignable(a, b) || checker.types.assignable(b, a),
+  return typing.types.tentatively(
+    () => typing.types.assignable(a, b) || typing.types.assignable(b, a),
   )
 }
 
@@ -87,34 +87,34 @@ function isAddressed(a: T.Type, b: T.Type): boolean {
 }
 
 /** The constant text that is compared with an address, as an address. */
-function asAddress(checker: Checker, side: Term, other: Term, at: Span): Term {
-  if (checker.types.shallow(other.type).kind !== 'ip') return side
+function asAddress(typing: Typing, side: Term, other: Term, at: Span): Term {
+  if (typing.types.shallow(other.type).kind !== 'ip') return side
   if (side.kind !== 'constant' || typeof side.value !== 'string') return side
   const ip = parseIp(side.value)
   if (ip === undefined) {
-    reportText(checker, side.value, other, at)
+    reportText(typing, side.value, other, at)
     return side
   }
   return { ...side, value: ip, type: T.IP }
 }
 
-function addressList(checker: Checker, element: Term, container: Term, at: Span): Term | undefined {
-  if (checker.types.shallow(element.type).kind !== 'ip' || container.kind !== 'constant')
+function addressList(typing: Typing, element: Term, container: Term, at: Span): Term | undefined {
+  if (typing.types.shallow(element.type).kind !== 'ip' || container.kind !== 'constant')
     return undefined
   const values = container.value as readonly Value[]
   const bad = values.find((value) => typeof value === 'string' && parseIp(value) === undefined)
   if (bad !== undefined) {
-    reportText(checker, bad as string, element, at)
+    reportText(typing, bad as string, element, at)
     return container
   }
   const ips = values.map((value) => (typeof value === 'string' ? (parseIp(value) as Value) : value))
   return { ...container, value: ips, type: T.listOf(T.IP) }
 }
 
-function reportText(checker: Checker, text: string, address: Term, at: Span): void {
+function reportText(typing: Typing, text: string, address: Term, at: Span): void {
   const isRange = parseCidr(text) !== undefined
   const hint = isRange
     ? rangeHint(address, text)
     : 'an address is written like 10.0.0.7 or 2001:db8::1'
-  checker.report('PC0107', at, 'cannot compare an IP address with a string', hint)
+  typing.report('PC0107', at, 'cannot compare an IP address with a string', hint)
 }

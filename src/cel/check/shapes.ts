@@ -1,24 +1,24 @@
 import { nearest } from '../../diagnostics/nearest.ts'
 import type { Span } from '../syntax/ast.ts'
-import type { Checker } from './check.ts'
 import { article, fieldHint } from './hints.ts'
 import type { Term } from './term.ts'
 import * as T from './types.ts'
+import type { Typing } from './typing.ts'
 import { showType } from './unify.ts'
 
 /** The type of `operand.field`. */
-export function fieldType(checker: Checker, operand: Term, field: string, at: Span): T.Type {
-  const outer = checker.types.shallow(operand.type)
-  const known = outer.kind === 'optional' ? checker.types.shallow(outer.element) : outer
+export function fieldType(typing: Typing, operand: Term, field: string, at: Span): T.Type {
+  const outer = typing.types.shallow(operand.type)
+  const known = outer.kind === 'optional' ? typing.types.shallow(outer.element) : outer
   switch (known.kind) {
     case 'dyn':
     case 'json':
       return known
     case 'param':
-      return checker.types.unknown()
+      return typing.types.unknown()
     case 'map':
-      if (!checker.types.assignable(T.STRING, known.key)) {
-        checker.report(
+      if (!typing.types.assignable(T.STRING, known.key)) {
+        typing.report(
           'PC0111',
           at,
           `the keys of this map are ${showType(known.key)}, not names`,
@@ -33,11 +33,11 @@ export function fieldType(checker: Checker, operand: Term, field: string, at: Sp
       const all = [...known.fields.keys()].join(', ')
       const hint =
         near === undefined ? `${known.name} has: ${all}` : `did you mean \`${known.name}.${near}\`?`
-      checker.report('PC0111', at, `\`${known.name}\` has no field \`${field}\``, hint)
+      typing.report('PC0111', at, `\`${known.name}\` has no field \`${field}\``, hint)
       return T.DYN
     }
     default:
-      checker.report(
+      typing.report(
         'PC0111',
         at,
         `${article(showType(known))} has no fields, and so no \`${field}\``,
@@ -49,51 +49,51 @@ export function fieldType(checker: Checker, operand: Term, field: string, at: Sp
 
 /** The type of `operand[index]`. */
 export function indexType(
-  checker: Checker,
+  typing: Typing,
   operand: Term,
   index: Term,
   optional: boolean,
   at: Span,
 ): T.Type {
-  const outer = checker.types.shallow(operand.type)
-  const known = outer.kind === 'optional' ? checker.types.shallow(outer.element) : outer
-  const element = elementType(checker, known, index, at)
+  const outer = typing.types.shallow(operand.type)
+  const known = outer.kind === 'optional' ? typing.types.shallow(outer.element) : outer
+  const element = elementType(typing, known, index, at)
   return optional || outer.kind === 'optional' ? T.optionalOf(element) : element
 }
 
-function elementType(checker: Checker, known: T.Type, index: Term, at: Span): T.Type {
+function elementType(typing: Typing, known: T.Type, index: Term, at: Span): T.Type {
   switch (known.kind) {
     case 'dyn':
     case 'json':
       return known
     case 'param':
-      return checker.types.unknown()
+      return typing.types.unknown()
     case 'list':
-      if (!checker.types.assignable(index.type, T.INT)) {
-        checker.report(
+      if (!typing.types.assignable(index.type, T.INT)) {
+        typing.report(
           'PC0106',
           index,
-          `a list is indexed by int, not ${showType(checker.types.resolve(index.type))}`,
+          `a list is indexed by int, not ${showType(typing.types.resolve(index.type))}`,
         )
       }
       return known.element
     case 'map':
-      if (!checker.types.assignable(index.type, known.key)) {
+      if (!typing.types.assignable(index.type, known.key)) {
         const [got, wanted] = [index.type, known.key].map((type) =>
-          showType(checker.types.resolve(type)),
+          showType(typing.types.resolve(type)),
         )
-        checker.report('PC0106', index, `the keys of this map are ${wanted}, not ${got}`)
+        typing.report('PC0106', index, `the keys of this map are ${wanted}, not ${got}`)
       }
       return known.value
     default:
-      checker.report('PC0106', at, `${article(showType(known))} has no elements`)
+      typing.report('PC0106', at, `${article(showType(known))} has no elements`)
       return T.DYN
   }
 }
 
 /** The types of a macro's variables: element, or with `two` index and element, or key and value. */
-export function rangeTypes(checker: Checker, range: Term, two: boolean): readonly [T.Type, T.Type] {
-  const known = checker.types.shallow(range.type)
+export function rangeTypes(typing: Typing, range: Term, two: boolean): readonly [T.Type, T.Type] {
+  const known = typing.types.shallow(range.type)
   switch (known.kind) {
     case 'json':
       return [known, known]
@@ -105,7 +105,7 @@ export function rangeTypes(checker: Checker, range: Term, two: boolean): readonl
     case 'map':
       return [known.key, known.value]
     default:
-      checker.report('PC0106', range, `a macro needs a list or a map, not ${showType(known)}`)
+      typing.report('PC0106', range, `a macro needs a list or a map, not ${showType(known)}`)
       return [T.DYN, T.DYN]
   }
 }

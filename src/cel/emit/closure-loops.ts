@@ -1,8 +1,7 @@
 import type { LoopTerm, Term } from '../check/term.ts'
 import { fuel } from '../values/fuel.ts'
 import type { Value } from '../values/value.ts'
-import type { Frame, Run, Test } from './closures.ts'
-import type { Variables } from './generate.ts'
+import type { Frame, Run, Test, Variables } from './functions.ts'
 import { turnCost } from './metered.ts'
 import * as runtime from './runtime.ts'
 

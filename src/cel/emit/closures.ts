@@ -13,18 +13,11 @@ import { counted, fuel } from '../values/fuel.ts'
 import { Optional } from '../values/optional.ts'
 import type { Value } from '../values/value.ts'
 import { loopTruth, loopValue } from './closure-loops.ts'
-import type { Evaluate, Predicate, Variables } from './generate.ts'
+import type { Evaluate, Frame, Maybe, Predicate, Run, Test, Variables } from './functions.ts'
 import { isIdentity, isPlainName, isProperty, memberSet } from './inline.ts'
 import { operatorOf } from './operator-table.ts'
 import * as runtime from './runtime.ts'
 import { ABSENT, trace } from './trace.ts'
-
-type Maybe = Value | undefined
-
-/** Values of macros' and binds' variables, by slot. */
-export type Frame = Maybe[]
-export type Run = (variables: Variables, frame: Frame) => Maybe
-export type Test = (variables: Variables, frame: Frame) => boolean
 
 /**
  * The back end for processes that may not generate code: a function for each term. The same three

@@ -5,13 +5,9 @@ import type { Term } from '../check/term.ts'
 import * as operators from '../library/operators.ts'
 import { begin, end, fuel } from '../values/fuel.ts'
 import { Optional } from '../values/optional.ts'
-import type { Value } from '../values/value.ts'
+import type { Evaluate, Predicate } from './functions.ts'
 import * as runtime from './runtime.ts'
 import { Source } from './source.ts'
-
-export type Variables = { readonly [name: string]: Value | undefined }
-export type Predicate = (variables: Variables) => boolean
-export type Evaluate = (variables: Variables) => Value | undefined
 
 const RUNTIME: Record<string, unknown> = {
   ...pick(runtime, [

@@ -1,7 +1,7 @@
 import { pathOf } from '../check/path.ts'
 import type { CallTerm, CoalesceTerm, LoopTerm, Term } from '../check/term.ts'
 import { isKnown } from '../check/trusted-types.ts'
-import type { Variables } from '../emit/generate.ts'
+import type { Variables } from '../emit/functions.ts'
 import * as runtime from '../emit/runtime.ts'
 import { dispatch } from '../library/dispatch.ts'
 import { failure } from '../values/failure.ts'

@@ -1,5 +1,5 @@
 import type { Read } from '../check/reads.ts'
-import type { Variables } from '../emit/generate.ts'
+import type { Variables } from '../emit/functions.ts'
 import * as runtime from '../emit/runtime.ts'
 import { Struct } from '../values/struct.ts'
 import type { Value } from '../values/value.ts'

@@ -46,7 +46,7 @@ function readBytes(bytes: Uint8Array): Value | undefined {
   return answerOf(document)
 }
 
-function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document {
+function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document<Value> {
   if (text.length > maxJsonSize) return failed('JSON is too long', text.length, true)
   const value = readJson(text, { duplicates: 'refuse', allowance: reading })
   if (value !== undefined) return { value, reason: '', detail: undefined, isOverBound: false }
@@ -54,11 +54,11 @@ function readDocument(text: string, { reading, maxJsonSize }: Ledger): Document 
   return failed(failure.reason, failure.detail, failure.reason !== INVALID_JSON)
 }
 
-function failed(reason: string, detail: unknown, isOverBound: boolean): Document {
+function failed(reason: string, detail: unknown, isOverBound: boolean): Document<Value> {
   return { value: undefined, reason, detail, isOverBound }
 }
 
-function answerOf({ value, reason, detail, isOverBound }: Document): Value | undefined {
+function answerOf({ value, reason, detail, isOverBound }: Document<Value>): Value | undefined {
   if (value !== undefined) return value
   return isOverBound ? unreadable(reason, detail) : fail(reason, detail)
 }

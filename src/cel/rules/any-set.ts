@@ -1,5 +1,5 @@
 import type { Term } from '../check/term.ts'
-import type { Evaluate, Predicate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Predicate, Variables } from '../emit/functions.ts'
 import type { Cidr } from '../values/cidr.ts'
 import type { Value } from '../values/value.ts'
 import { isTested, testAtom } from './atom-tests.ts'

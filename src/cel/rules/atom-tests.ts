@@ -2,7 +2,7 @@
 // its context: with 100,000 rules the cost of a hit is memory that is not in the cache. Guarded by
 // bench/cel.ts; equals the linear scan (rule-set.test.ts).
 
-import type { Evaluate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Variables } from '../emit/functions.ts'
 import type { Cidr } from '../values/cidr.ts'
 import { Ip } from '../values/ip.ts'
 import type { Value } from '../values/value.ts'

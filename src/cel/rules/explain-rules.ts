@@ -1,4 +1,4 @@
-import type { Variables } from '../emit/generate.ts'
+import type { Variables } from '../emit/functions.ts'
 import type { Explanation } from '../explain/explanation.ts'
 import { type Miss, nearestMiss } from '../explain/miss.ts'
 import type { Allowance } from '../values/ledger.ts'

@@ -1,7 +1,7 @@
 // HOT PATH: the look-ups of ./lookups.ts for very many texts, over a FlatTable. Guarded by
 // bench/cel.ts; equal the linear scan of all rules (rule-set.test.ts).
 
-import type { Evaluate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Variables } from '../emit/functions.ts'
 import { type FlatTable, HASH_START, hashEnd, hashOf, hashStep } from './flat-table.ts'
 import type { Matcher } from './lookups.ts'
 

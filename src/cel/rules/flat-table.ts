@@ -4,7 +4,7 @@
 // bench/cel.ts; equals a Map (flat-table.test.ts) and the linear scan (rule-set.test.ts).
 // Liberties: hand-written hashing and comparing, numbers in place of objects.
 
-import type { Evaluate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Variables } from '../emit/functions.ts'
 import type { Matcher } from './lookups.ts'
 
 /** What is left of most rules behind the look-up: one more text, of one attribute. */

@@ -1,7 +1,7 @@
 // HOT PATH: finds the few rules of many that a request can match. Guarded by bench/cel.ts; equals
 // the linear scan of all rules (rule-set.test.ts). Liberties: counted loops, no iterators.
 
-import type { Evaluate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Variables } from '../emit/functions.ts'
 import * as runtime from '../emit/runtime.ts'
 import type { Cidr } from '../values/cidr.ts'
 import { Ip } from '../values/ip.ts'

@@ -1,5 +1,5 @@
 import type { Expression } from '../compile.ts'
-import type { Evaluate, Predicate, Variables } from '../emit/generate.ts'
+import type { Evaluate, Predicate, Variables } from '../emit/functions.ts'
 import { isMetered } from '../emit/metered.ts'
 import { fuel } from '../values/fuel.ts'
 import { type Alternative, alternatives, type Counts, compileAny, type Emit } from './any-set.ts'

@@ -1,5 +1,3 @@
-import type { Value } from './value.ts'
-
 /** Where the variables of a request have their ledger; plain variables have none. */
 export const LEDGER: unique symbol = Symbol('ledger')
 
@@ -30,8 +28,8 @@ export interface Allowance {
 }
 
 /** What a text came to. */
-export interface Document {
-  readonly value: Value | undefined
+export interface Document<T> {
+  readonly value: T | undefined
   /** Why there is no value. */
   readonly reason: string
   readonly detail: unknown
@@ -49,7 +47,7 @@ export class Ledger {
   readonly reading: Allowance
   readonly explaining: Allowance = { left: EXPLAINING_FUEL }
   readonly maxJsonSize: number
-  readonly #documents = new Map<unknown, Document>()
+  readonly #documents = new Map<unknown, Document<unknown>>()
   readonly #texts = new Map<Uint8Array, string | undefined>()
 
   constructor({ body, json }: ReadingLimits = READING_LIMITS) {
@@ -58,9 +56,9 @@ export class Ledger {
   }
 
   /** The document of a text, or of bytes; `read` is asked once for each. */
-  document(source: string | Uint8Array, read: () => Document): Document {
+  document<T>(source: string | Uint8Array, read: () => Document<T>): Document<T> {
     const known = this.#documents.get(source)
-    if (known !== undefined) return known
+    if (known !== undefined) return known as Document<T>
     const document = read()
     if (this.#documents.size < MAX_DOCUMENTS) this.#documents.set(source, document)
     return document
