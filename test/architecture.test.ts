@@ -14,6 +14,7 @@ import {
   hasNoTwoWayPairs,
   keepsSiblingsApart,
 } from './architecture/import-rules.ts'
+import { keepsKnotsSmall } from './architecture/knots.ts'
 import { readSources } from './architecture/read-sources.ts'
 import { type Exception, except, type Rule, renderViolation } from './architecture/rule.ts'
 import { EXCEPTIONS, IMPORT_TABLE } from './architecture/table.ts'
@@ -156,6 +157,34 @@ const RULES: readonly Row[] = [
           'src/cel/c.test.ts': "import { c } from './c.test.ts'",
         },
         ['src/cel/c.test.ts:1: closes a cycle: src/cel/c.test.ts → src/cel/c.test.ts'],
+      ],
+    ],
+  ],
+  [
+    'files that can be read only together are few',
+    keepsKnotsSmall,
+    [
+      [
+        'four that need the types of each other',
+        {
+          'src/cel/a.ts': "import type { B } from './b.ts'\nimport type { D } from './d.ts'",
+          'src/cel/b.ts': "import type { C } from './c.ts'",
+          'src/cel/c.ts': "import type { A } from './a.ts'",
+          'src/cel/d.ts': "import type { A } from './a.ts'",
+        },
+        [
+          'src/cel/a.ts:1: is tied up with src/cel/b.ts, src/cel/c.ts, src/cel/d.ts: more than 3 files',
+        ],
+      ],
+      [
+        'three may, and a fourth may use them',
+        {
+          'src/cel/a.ts': "import type { B } from './b.ts'",
+          'src/cel/b.ts': "import type { C } from './c.ts'",
+          'src/cel/c.ts': "import type { A } from './a.ts'",
+          'src/cel/d.ts': "import type { A } from './a.ts'",
+        },
+        [],
       ],
     ],
   ],

@@ -5,15 +5,28 @@ import type { ListenerProgram } from '../program/program.ts'
 import type { Deadlines } from '../wire/deadlines.ts'
 import type { DownstreamEvents } from '../wire/downstream.ts'
 import type { Http2Observer } from '../wire/http2/limits.ts'
+import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
+import type { Secured } from '../wire/tls/terminate.ts'
 import type { Terminators } from '../wire/tls/terminators.ts'
-import type { TlsObserver } from './accept-tls.ts'
+import type { CallOutName } from './call-outs.ts'
 import type { ConnectionCounts } from './connection-counts.ts'
 import type { Load } from './load.ts'
 import type { Observer } from './port.ts'
 import type { PortPlan } from './port-plan.ts'
-import type { Rejection } from './rejection.ts'
-import type { Serving, WireProtocol } from './serving.ts'
-import type { Streamed, StreamRouter } from './tcp.ts'
+import type { Rejection, RejectionWord } from './rejection.ts'
+import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
+import type { Streamed, StreamRouter } from './stream-types.ts'
+
+interface TlsObserver {
+  secured(connection: Connection, listener: ListenerProgram, secured: Secured): void
+  /** Without a listener where not even a ClientHello came. */
+  unsecured(
+    connection: Connection,
+    listener: ListenerProgram | undefined,
+    reason: HandshakeFailure,
+    milliseconds: number,
+  ): void
+}
 
 export interface AcceptObserver extends Observer, TlsObserver {
   /** A connection is served from now on. */
@@ -35,6 +48,30 @@ export interface Http2 {
   /** Undefined: more bytes are needed to tell. */
   isPreface(bytes: Buffer): boolean | undefined
   serve(socket: Socket, events: DownstreamEvents, plan: PortPlan, observer: Http2Observer): Served
+}
+
+/** An accepted socket, for whoever decides about it or takes its bytes on. */
+export interface Accepted {
+  readonly boundPort: {
+    readonly acceptDeps: AcceptDeps
+    readonly deadlines: Deadlines
+    readonly observer: AcceptObserver
+  }
+  readonly plan: PortPlan
+  /** What its bytes are read from: the socket, or TLS on it. */
+  readonly carrier: Socket
+  /** As the rules saw it that let it in. */
+  readonly admitted: Connection | undefined
+  readonly listener: ListenerProgram | undefined
+  readonly isCut: boolean
+  served: Served | undefined
+  closedBy: ClosedWord | undefined
+  fits(plan: PortPlan): boolean
+  end(grace: number): void
+  reject(word: RejectionWord, detail: string, connection: Connection | undefined): void
+  serves(protocol: WireProtocol): void
+  guard(callOut: CallOutName, work: () => void): void
+  broke(callOut: CallOutName, error: unknown): void
 }
 
 /** What all ports share. */

@@ -10,18 +10,8 @@ import { admit } from './admission.ts'
 import { admissionOf, isAlike } from './port-plan.ts'
 import { Prelude, type PreludeEnd } from './prelude.ts'
 import { SecuredPort } from './secured-port.ts'
-import { type StreamTarget, serveStream } from './tcp.ts'
-
-export interface TlsObserver {
-  secured(connection: Connection, listener: ListenerProgram, secured: Secured): void
-  /** Without a listener where not even a ClientHello came. */
-  unsecured(
-    connection: Connection,
-    listener: ListenerProgram | undefined,
-    reason: HandshakeFailure,
-    milliseconds: number,
-  ): void
-}
+import type { StreamTarget } from './stream-types.ts'
+import { serveStream } from './tcp.ts'
 
 /** RFC 6066 §3: a fatal alert, so that the client can say what was wrong. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])

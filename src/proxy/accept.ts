@@ -6,7 +6,7 @@ import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
 import type { Http2Count, Http2Observer, ResetReason } from '../wire/http2/limits.ts'
 import { type ProxyHeader, readProxyHeader } from '../wire/proxy-protocol/read.ts'
-import type { Served } from './accept-deps.ts'
+import type { Accepted, Served } from './accept-deps.ts'
 import { acceptTls } from './accept-tls.ts'
 import { admit } from './admission.ts'
 import type { BoundPort } from './bound-port.ts'
@@ -16,10 +16,11 @@ import { Prelude, type PreludeFound } from './prelude.ts'
 import { type RejectionWord, rejectionOf } from './rejection.ts'
 import { type Port, RequestLoop } from './request-loop.ts'
 import { CLOSED_BY, type ClosedWord, type Serving, type WireProtocol } from './serving.ts'
-import { type StreamTarget, serveStream } from './tcp.ts'
+import type { StreamTarget } from './stream-types.ts'
+import { serveStream } from './tcp.ts'
 
 /** One accepted socket, from its first byte until it is somebody else's. */
-export class DownstreamSocket implements Http2Observer {
+export class DownstreamSocket implements Accepted, Http2Observer {
   readonly socket: Socket
   /** What its bytes are read from: the socket, or TLS on it. */
   carrier: Socket

@@ -2,13 +2,13 @@ import type { Connection } from '../exchange/connection.ts'
 import { Permit } from '../program/permit.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { ServerConnection } from '../wire/http1/server-connection.ts'
-import type { DownstreamSocket } from './accept.ts'
+import type { Accepted } from './accept-deps.ts'
 import { isAlike, type PortPlan } from './port-plan.ts'
 import { rejectionOf } from './rejection.ts'
 
 /** A permit if the rules of all these listeners let it in; otherwise it is closed and said so. */
 export function admit(
-  accepted: DownstreamSocket,
+  accepted: Accepted,
   connection: Connection,
   listeners: readonly ListenerProgram[],
 ): Permit<'connection'> | undefined {
@@ -29,7 +29,7 @@ const DENIED = 'authorization failed'
  * Asks the rules of a new plan about a connection that came in by those before: whom they keep out
  * takes no new request any more. What is under way finishes as it began, for as long as `grace`.
  */
-export function reauthorize(accepted: DownstreamSocket, plan: PortPlan, grace: number): void {
+export function reauthorize(accepted: Accepted, plan: PortPlan, grace: number): void {
   const { listener, admitted } = accepted
   if (!accepted.fits(plan)) {
     accepted.end(grace)
@@ -51,6 +51,6 @@ export function reauthorize(accepted: DownstreamSocket, plan: PortPlan, grace: n
 }
 
 /** HTTP/2 tells the client what it will still answer; HTTP/1.1 would take one request more. */
-function isIdle({ served }: DownstreamSocket): boolean {
+function isIdle({ served }: Accepted): boolean {
   return served instanceof ServerConnection && served.exchange === undefined
 }

@@ -43,7 +43,7 @@ import type { Asked, Rejection } from './rejection.ts'
 import type { RequestState } from './request-state.ts'
 import { ResetLog } from './reset-log.ts'
 import type { Serving, WireProtocol } from './serving.ts'
-import type { Streamed } from './tcp.ts'
+import type { Streamed } from './stream-types.ts'
 
 interface DeniedConnection {
   readonly id: string

@@ -63,7 +63,7 @@ export class PolicyDownstream implements Downstream {
       return
     }
     const failed = (why: unknown) => this.#failed(why)
-    const transform = new RequestTransform(this.#state, client, this.#limits, failed)
+    const transform = new RequestTransform(this.#state.exchange, client, this.#limits, failed)
     this.#request = transform
     const isOver = () => this.#state.isOver || client.isResponding
     transform

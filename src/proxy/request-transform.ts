@@ -1,4 +1,5 @@
 import type { BodyPart } from '../exchange/body-part.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import { errorIn } from '../exchange/policy-error.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { PlacedPart } from '../program/way-back.ts'
@@ -6,7 +7,6 @@ import type { Downstream } from '../wire/downstream.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
 import type { KeptBody, Room } from './kept-body.ts'
-import type { RequestState } from './request-state.ts'
 
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 
@@ -26,17 +26,17 @@ export interface Transformed {
 /** The body of one request on its way through the policies that act on it. */
 export class RequestTransform {
   readonly chain: BodyChain
-  readonly #run: RequestState
+  readonly #exchange: Exchange
   readonly #client: Downstream
   readonly #limits: TransformLimits
 
   constructor(
-    run: RequestState,
+    exchange: Exchange,
     client: Downstream,
     limits: TransformLimits,
     failed: ChainEvents['failed'],
   ) {
-    this.#run = run
+    this.#exchange = exchange
     this.#client = client
     this.#limits = limits
     this.chain = new BodyChain({ drained: () => client.resumeBody(), failed }, limits.room)
@@ -80,7 +80,7 @@ export class RequestTransform {
     isOver: () => boolean,
   ): Promise<Reply | undefined> {
     const { chain } = this
-    const { exchange } = this.#run
+    const exchange = this.#exchange
     if (body.mode === 'stream') {
       chain.add(policy, (flow) => body.open(exchange, flow))
       return undefined

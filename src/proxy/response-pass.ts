@@ -1,9 +1,11 @@
 import type { BodyPart } from '../exchange/body-part.ts'
+import type { Exchange } from '../exchange/exchange.ts'
 import { type HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
 import { errorIn } from '../exchange/policy-error.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { DraftAttributes, ResponseDraft } from '../exchange/response-draft.ts'
+import type { ListenerProgram } from '../program/program.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
@@ -13,11 +15,19 @@ import { copyResponseHead } from '../wire/http1/response-copy.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import { BodyChain, type ChainEvents } from './body-chain.ts'
 import { type OwnResponse, ownResponse, sendOwnResponse } from './replies.ts'
-import type { RequestState } from './request-state.ts'
 import type { TransformLimits } from './request-transform.ts'
 
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
 const UNWRITABLE = { ...reply(502, 'upstream-invalid'), detail: 'bad-response' }
+
+/** The request that is responded to. */
+export interface RespondedRequest {
+  readonly exchange: Exchange
+  readonly listener: ListenerProgram
+  readonly isOver: boolean
+  readonly policies: { readonly isGrpc: boolean } | undefined
+  readonly delivery: { proceed(): void; replaced(): void } | undefined
+}
 
 /** One response, of a backend or of the gateway itself, on its way through the policies. */
 export class ResponsePass {
@@ -28,7 +38,7 @@ export class ResponsePass {
   /** Sends the head, if it waits; false if it cannot be sent. */
   #begin: (() => boolean) | undefined = undefined
   readonly #head: ResponseHead | undefined
-  readonly #state: RequestState
+  readonly #state: RespondedRequest
   readonly #client: Downstream
   readonly #limits: TransformLimits
   readonly #edit: HeaderEdit
@@ -36,7 +46,7 @@ export class ResponsePass {
 
   /** `source`: the head of a backend's response, or what the gateway says. */
   constructor(
-    state: RequestState,
+    state: RespondedRequest,
     client: Downstream,
     limits: TransformLimits,
     source: ResponseHead | Reply,

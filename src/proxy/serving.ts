@@ -1,6 +1,6 @@
 import type { ClosingWord } from '../wire/downstream.ts'
 import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
-import type { StreamEnd } from './tcp.ts'
+import type { StreamEnd } from './stream-types.ts'
 
 export type WireProtocol = 'http1' | 'http2' | 'tls' | 'tcp'
 

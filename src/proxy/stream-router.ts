@@ -1,5 +1,5 @@
 import type { Streams } from '../program/streams.ts'
-import type { StreamRouter } from './tcp.ts'
+import type { StreamRouter } from './stream-types.ts'
 
 /** Where connections of TCP and TLS listeners go: by the configuration that runs now. */
 export function streamRouter(streams: () => Streams | undefined): StreamRouter {

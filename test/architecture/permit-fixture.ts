@@ -8,7 +8,8 @@ import { Forward, type ForwardEvents } from '../../src/proxy/forward.ts'
 import { MirrorCopy } from '../../src/proxy/mirror.ts'
 import { type Port, RequestLoop } from '../../src/proxy/request-loop.ts'
 import type { RequestState } from '../../src/proxy/request-state.ts'
-import { type StreamTarget, serveStream } from '../../src/proxy/tcp.ts'
+import type { StreamTarget } from '../../src/proxy/stream-types.ts'
+import { serveStream } from '../../src/proxy/tcp.ts'
 
 /** All that somebody has who would send something on; none of it says that it was decided. */
 interface Stage {
