@@ -8,6 +8,7 @@ import {
   pairProblem,
   rootProblem,
 } from '../policies/tls-materials.ts'
+import { layersOf } from '../reach/all-layers.ts'
 
 /** What no schema can see: keys and certificates that are none, or do not go together. */
 export function checkKeys(model: Model): readonly Diagnostic[] {
@@ -33,13 +34,11 @@ function checkListener(listener: Listener): readonly Diagnostic[] {
 /** Wherever they are attached; the same one is told of once. */
 function backendPolicies(model: Model): readonly ValidPolicy[] {
   const found = new Map<string, ValidPolicy>()
-  const walk = (value: unknown): void => {
-    if (typeof value !== 'object' || value === null) return
-    const policy = value as ValidPolicy
-    if (policy.kind === 'backendTLS' && policy.state === 'valid')
-      found.set(JSON.stringify(policy.origin), policy)
-    else for (const member of Object.values(value)) walk(member)
+  for (const { policies } of layersOf(model)) {
+    for (const policy of policies) {
+      if (policy.kind === 'backendTLS' && policy.state === 'valid')
+        found.set(JSON.stringify(policy.origin), policy)
+    }
   }
-  walk([model.gateways, model.routes, model.tcpRoutes, model.backends])
   return [...found.values()]
 }

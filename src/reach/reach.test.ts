@@ -7,6 +7,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached, Level, Section } from '../model/policy.ts'
 import type { Parent, Route, RouteAction } from '../model/route.ts'
 import type { TcpRoute } from '../model/tcp-route.ts'
+import { layersOf } from './all-layers.ts'
 import { type Point, pointsOf, type RuleStage } from './points.ts'
 import { Reach } from './reach.ts'
 
@@ -319,6 +320,17 @@ describe('reach', () => {
         for (const [index, point] of points.entries()) compare(point, plain[index] as Plain)
       }),
       { numRuns: 300 },
+    )
+  })
+
+  it('lists every layer that anything reaches, under the same name', () => {
+    fc.assert(
+      fc.property(models, (model) => {
+        const all = new Map([...layersOf(model)].map(({ place, policies }) => [place, policies]))
+        for (const { layers } of pointsOf(model)) {
+          for (const { place, policies } of layers) assert.equal(all.get(place), policies, place)
+        }
+      }),
     )
   })
 

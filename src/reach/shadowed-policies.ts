@@ -3,6 +3,7 @@ import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import { appliesAlways } from '../policies/schema.ts'
 import type { Timeout } from '../policies/timeout/schema.ts'
+import { layersOf } from './all-layers.ts'
 import { kindsThat } from './kinds.ts'
 
 /** Policies that answer by themselves, in the order in which they are asked. */
@@ -16,24 +17,13 @@ const ON_THE_WAY = kindsThat(({ isForForwarding }) => isForForwarding)
 export function* shadowedPolicies(model: Model): Generator<Diagnostic> {
   // A policy that is attached to several things is one policy.
   const reported = new Set<string>()
-  for (const policies of placesOf(model)) {
+  for (const { policies } of layersOf(model)) {
     for (const diagnostic of shadowsAmong(policies)) {
       const key = JSON.stringify(diagnostic)
       if (reported.has(key)) continue
       reported.add(key)
       yield diagnostic
     }
-  }
-}
-
-function* placesOf({ gateways, routes }: Model): Generator<readonly Attached[]> {
-  for (const { policies, listeners } of gateways) {
-    yield policies
-    for (const listener of listeners) yield listener.policies
-  }
-  for (const { policies, rules } of routes) {
-    if (policies.length > 0) yield policies
-    for (const rule of rules) if (rule.policies.length > 0) yield rule.policies
   }
 }
 

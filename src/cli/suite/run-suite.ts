@@ -5,6 +5,7 @@ import { hasErrors } from '../../diagnostics/result.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import { Gateway } from '../../proxy/gateway.ts'
+import { layersOf } from '../../reach/all-layers.ts'
 import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
 import { createLogger } from '../../telemetry/log.ts'
@@ -182,18 +183,8 @@ function isEncrypted({ protocol }: Listener): boolean {
 
 /** So that a case need say only what matters: the first issuer, and an audience that it takes. */
 function usualClaims(model: Model): Readonly<Record<string, unknown>> {
-  const places = [
-    ...model.gateways.flatMap(({ policies, listeners }) => [
-      ...policies,
-      ...listeners.flatMap((listener) => listener.policies),
-    ]),
-    ...model.routes.flatMap(({ policies, rules }) => [
-      ...policies,
-      ...rules.flatMap((rule) => rule.policies),
-    ]),
-  ]
-  for (const policy of places) {
-    const [provider] = jwtProvidersOf(policy)
+  for (const { policies } of layersOf(model)) {
+    const [provider] = policies.flatMap(jwtProvidersOf)
     if (provider === undefined) continue
     const [audience] = provider.audiences
     return { iss: provider.issuer, ...(audience === undefined ? {} : { aud: audience }) }

@@ -1,5 +1,6 @@
 import type { Attached, ValidPolicy } from '../../../model/policy.ts'
 import type { Cors } from '../../../policies/cors/schema.ts'
+import { layersOf } from '../../../reach/all-layers.ts'
 import type { Check } from '../check.ts'
 import { listed } from '../place.ts'
 
@@ -27,11 +28,7 @@ export const preflightHeaders: Check = function* ({ model }) {
 
 /** AZ026: any page may read what the user of a browser is shown. */
 export const openOrigins: Check = function* ({ model }) {
-  const holders = [
-    ...model.gateways.flatMap((gateway) => [gateway, ...gateway.listeners]),
-    ...model.routes.flatMap((route) => [route, ...route.rules]),
-  ]
-  for (const { policies } of holders) {
+  for (const { policies } of layersOf(model)) {
     for (const { value, origin } of policies.filter(isCors)) {
       if (!value.allowCredentials || !value.allowOrigins.some(isAnyOrigin)) continue
       yield {

@@ -1,10 +1,11 @@
 import type { Cidr } from '../../../cel/values/cidr.ts'
-import type { Diagnostic, Origin } from '../../../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { partsOf } from '../../../model/backend.ts'
-import type { Model } from '../../../model/model.ts'
 import type { Attached } from '../../../model/policy.ts'
+import { layersOf } from '../../../reach/all-layers.ts'
 import { COMPOSING } from '../../../reach/kinds.ts'
 import { decidesAt, RULE_KINDS } from '../../../reach/points.ts'
+import { Reach } from '../../../reach/reach.ts'
 import { jwtProvidersOf } from '../../jwt-providers.ts'
 import { leafOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
@@ -12,21 +13,19 @@ import { aboutRule } from '../finding.ts'
 import { listed } from '../place.ts'
 import { signedLeaves } from '../terms.ts'
 
-interface Holder {
-  readonly what: string
-  readonly origin: Origin
-  readonly policies: readonly Attached[]
-}
-
 /** AZ008: rules at something that no request reaches. */
 export const unusedTargets: Check = function* ({ model }) {
-  const used = new Set(
-    model.routes.flatMap(({ rules }) =>
-      rules.flatMap(({ action }) =>
-        action.kind === 'forward' ? action.backends.map(({ backend }) => backend) : [],
-      ),
-    ),
-  )
+  const reach = new Reach(model)
+  const used = new Set<string>()
+  const reached = new Set<string>()
+  for (const where of reach.listeners()) {
+    const { name } = where.gateway
+    for (const place of reach.rulesOn(where)) {
+      reached.add(name)
+      for (const { ref } of reach.refsOf(place)) used.add(ref.backend)
+    }
+    if (!reach.streamsOn(where).next().done) reached.add(name)
+  }
   for (const backend of model.backends) {
     const { name } = backend
     const guard = [backend, ...partsOf(backend)]
@@ -40,10 +39,7 @@ export const unusedTargets: Check = function* ({ model }) {
     const guard = gateway.policies.find(
       ({ kind, section }) => RULE_KINDS.has(kind) && section !== 'frontend',
     )
-    const isReached = [...model.routes, ...model.tcpRoutes].some(({ parents }) =>
-      parents.some((parent) => parent.gateway === gateway.name),
-    )
-    if (guard === undefined || (isReached && gateway.listeners.length > 0)) continue
+    if (guard === undefined || reached.has(gateway.name)) continue
     const message = `no route is attached to the gateway \`${gateway.name}\`: its rules guard nothing`
     yield { diagnostic: unused(guard, message, 'attach a route to it, or remove it') }
   }
@@ -55,7 +51,7 @@ function unused({ origin }: Attached, message: string, hint: string): Diagnostic
 
 /** AZ009: of two policies at one place that set the same field, one has no effect. */
 export const overriddenFields: Check = function* ({ model }) {
-  for (const { what, policies } of holdersOf(model)) {
+  for (const { place, policies } of layersOf(model)) {
     const first = new Map<string, Attached>()
     for (const policy of policies) {
       const key = `${policy.section} ${policy.kind}`
@@ -69,24 +65,13 @@ export const overriddenFields: Check = function* ({ model }) {
         diagnostic: {
           code: 'AZ009',
           severity: 'error',
-          message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${what}: \`${winner.policy}\` sets it too, and stands first`,
+          message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect at ${place}: \`${winner.policy}\` sets it too, and stands first`,
           hint: 'remove one of the two, or attach them at different levels',
           origin: policy.origin,
         },
       }
     }
   }
-}
-
-function* holdersOf({ gateways, routes, tcpRoutes, backends }: Model): Generator<Holder> {
-  for (const gateway of gateways) {
-    yield { ...gateway, what: `gateway ${gateway.name}` }
-    for (const listener of gateway.listeners) {
-      yield { ...listener, what: `listener ${gateway.name}/${listener.name}` }
-    }
-  }
-  for (const route of [...routes, ...tcpRoutes]) yield { ...route, what: `route ${route.name}` }
-  for (const backend of backends) yield { ...backend, what: `backend ${backend.name}` }
 }
 
 /** AZ015: private addresses are asked for where only those of a load balancer are seen. */
@@ -124,7 +109,7 @@ function isPrivate({ ip }: Cidr): boolean {
 
 /** AZ017: a token that the issuer made for somebody else is taken too. */
 export const anyAudience: Check = function* ({ model }) {
-  for (const { policies } of holdersOf(model)) {
+  for (const { policies } of layersOf(model)) {
     for (const policy of policies) {
       for (const { issuer, audiences } of jwtProvidersOf(policy)) {
         if (audiences.length > 0) continue

@@ -1,0 +1,49 @@
+import { partsOf } from '../model/backend.ts'
+import type { Model } from '../model/model.ts'
+import type { Attached } from '../model/policy.ts'
+import type { RouteRule } from '../model/route.ts'
+import type { Layer } from './layers.ts'
+
+/**
+ * Every place of a Model that has policies, whether or not anything reaches it, under the names
+ * that `Reach` gives them.
+ */
+export function* layersOf(model: Model): Generator<Layer> {
+  const { gateways, routes, tcpRoutes, backends, frontend } = model
+  yield* at('all gateways', frontend)
+  for (const gateway of gateways) {
+    yield* at(`gateway ${gateway.name}`, gateway.policies)
+    for (const { name, policies } of gateway.listeners) {
+      yield* at(`listener ${gateway.name}/${name}`, policies)
+    }
+  }
+  for (const { name, policies, rules } of routes) {
+    yield* at(`route ${name}`, policies)
+    for (const [index, rule] of rules.entries()) {
+      yield* at(`rule ${name}/${index}`, rule.policies)
+      yield* refs(`${name}/${index}`, rule)
+    }
+  }
+  for (const stream of tcpRoutes) {
+    yield* at(`stream ${stream.name}`, stream.policies)
+    yield* refs(`${stream.name}/0`, stream)
+  }
+  for (const backend of backends) {
+    yield* at(`backend ${backend.name}`, backend.policies)
+    const part = backend.kind === 'ai' ? 'provider' : 'server'
+    for (const { name, policies } of partsOf(backend)) {
+      yield* at(`${part} ${backend.name}/${name}`, policies)
+    }
+  }
+}
+
+function* at(place: string, policies: readonly Attached[]): Generator<Layer> {
+  if (policies.length > 0) yield { place, policies }
+}
+
+function* refs(rule: string, { action }: Pick<RouteRule, 'action'>): Generator<Layer> {
+  if (action.kind !== 'forward') return
+  for (const [number, { policies }] of action.backends.entries()) {
+    yield* at(`ref ${rule}/${number}`, policies)
+  }
+}
