@@ -8,7 +8,8 @@ import { runTools } from './tools.ts'
 
 /**
  * Looks for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of each
- * kind is made small and printed; TRUTH_REPORT names a file to write them to.
+ * kind is made small and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
+ * to.
  */
 /** Settings are the same in all files. */
 function shown({ config: _, ...rest }: Tree): string {
@@ -72,3 +73,4 @@ console.log(
 const { user, system } = process.cpuUsage()
 console.log(`CPU: ${((user + system) / 1e6).toFixed(1)} s`)
 await world.close()
+if (seen.size > 0) process.exitCode = 1
