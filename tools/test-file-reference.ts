@@ -64,7 +64,7 @@ ${reasons.join('\n')}
 - Backends are stand-ins that answer 200 and their name, or as \`backends\` says. \`backendTLS\` and \`healthCheck\` do not apply to them, and they speak HTTP/1.1.
 - Keys of all issuers are those of the test run, and so are certificates of listeners and the authority that client certificates are checked against. What the configuration has in their place need not be valid.
 - Tokens get \`iss\` and \`aud\` of the first provider of the configuration, \`iat\` and \`exp\`, where \`as\` does not say otherwise.
-- An address outside of 127.0.0.0/8 in \`from\` is told by PROXY protocol, which all listeners then take.
+- An address outside of 127.0.0.0/8 in \`from\` is sent by PROXY protocol, which all listeners then accept. If the configuration requires PROXY protocol, connections without a PROXY header are accepted as well: whether one is sent is up to the test run, not to a case.
 - Requests are sent one after the other, each on a connection of its own, by HTTP/1.1.
 - Each provider of an AI backend has a stand-in of its own, called after both: \`models/main\`. MCP backends are not stood in for.
 `

@@ -162,3 +162,54 @@ routes:
     assert.match(out, /newly refused/)
   })
 })
+
+describe('what portcullis diff says of TCP and TLS listeners', () => {
+  const tls = 'protocol: TLS, tls: { cert: { inline: c }, key: { inline: k } }'
+  const stream = (own: string, more = '') => `gateways: { default: { port: 8080 }${own} }
+routes: [{ name: api, backends: [{ host: 'a:80' }] }]
+${more}`
+  const rules = (rule: string) =>
+    `, frontendPolicies: { networkAuthorization: { rules: [{ ${rule} }] } }`
+  const route = "tcpRoutes: [{ name: t, gateways: [stream], backends: [{ host: 'b:80' }] }]\n"
+  const OPEN = `, stream: { port: 9090, ${tls} }`
+  const SHUT = `, stream: { port: 9090, ${tls}${rules('deny: "true"')} }`
+
+  it('calls no connection admitted that no route takes', async () => {
+    for (const [old, now] of [
+      ['', OPEN],
+      [SHUT, OPEN],
+      ['', ', stream: { port: 9090, protocol: TCP }'],
+    ] as const) {
+      for (const [before, after] of [
+        [old, now],
+        [now, old],
+      ] as const) {
+        const { out } = await diffOf(stream(before), stream(after), '--json')
+        assert.deepEqual(JSON.parse(out).differences, [], out)
+      }
+    }
+  })
+
+  it('shows a connection that a new route takes', async () => {
+    for (const own of [OPEN, ', stream: { port: 9090, protocol: TCP }']) {
+      const { out } = await diffOf(stream(own), stream(own, route))
+      assert.match(out, /newly admitted at listener stream\/default\n {4}a connection/)
+      assert.match(out, /before: closed: no-route\n/)
+      const { out: gone } = await diffOf(stream(own, route), stream(own))
+      assert.match(gone, /newly refused at listener stream\/default\n/)
+    }
+  })
+
+  it('shows a server name that the listener and the route are for', async () => {
+    for (const [hostname, hostnames] of [
+      ['a.test', ''],
+      ['', "hostnames: ['a.test'], "],
+      ["'*.test'", "hostnames: ['a.test'], "],
+    ] as const) {
+      const own = hostname === '' ? OPEN : OPEN.replace('port', `hostname: ${hostname}, port`)
+      const named = route.replace('gateways', `${hostnames}gateways`)
+      const { out } = await diffOf(stream(own), stream(own, named))
+      assert.match(out, /newly admitted at listener stream\/default\n.*\n +SNI a\.test\n/, out)
+    }
+  })
+})

@@ -113,7 +113,8 @@ describe('portcullis diff', () => {
       tls(`tcpRoutes:\n- { hostnames: [${name}], backends: [{ host: 'a:80' }] }\n`)
     const unknown = /not known whether something is newly .*refused at .*: the server names/
     assert.match((await diffOf(route('a.test'), route('b.test'))).out, unknown)
-    assert.match((await diffOf(route('a.test'), tls(''))).out, unknown)
+    const { out } = await diffOf(route('a.test'), tls(''))
+    assert.match(out, /newly refused at .*\n.*\n +SNI a\.test\n[\s\S]*after: {2}closed: no-route/)
     assert.match((await diffOf(route('a.test'), route('a.test'))).out, /nothing changes/)
   })
 
@@ -199,5 +200,24 @@ describe('portcullis diff', () => {
     assert.deepEqual(untold, [])
     assert.equal(differences[0].kind, 'admitted')
     assert.equal(differences[0].example.method, 'GET')
+  })
+})
+
+describe('tokens in the examples of portcullis diff', () => {
+  const jwt = (issuer: string, more = '') =>
+    `jwtAuthentication: { ${more}issuer: 'https://${issuer}.example', jwks: { inline: '{"keys":[]}' } }`
+  const routed = (gateway: string, route: string) =>
+    config(`    ${route}\n`).replace('{ port: 8080 }', `{ port: 8080${gateway} }`)
+
+  it('are of an issuer that every policy on the way accepts, apart from Permissive ones', async () => {
+    const deny = rules(`deny: "request.path == '/admin'"`)
+    const old = routed('', `${jwt('i')}\n${deny}`)
+    for (const inner of [jwt('i', 'mode: Permissive, '), jwt('k', 'mode: Permissive, ')]) {
+      const { out } = await diffOf(old, routed(`, ${jwt('j')}`, inner), '--json')
+      const { differences } = JSON.parse(out)
+      const found = differences.filter(({ kind }: { kind: string }) => kind === 'admitted')
+      assert.ok(found.length > 0, out)
+      for (const { example } of found) assert.equal(example.identity.jwt.iss, 'https://j.example')
+    }
   })
 })

@@ -89,11 +89,12 @@ export function reportExplained(
 }
 
 function outcomeOf(
-  { stages, early, late }: ExplainedRequest,
+  { stages, closed, early, late }: ExplainedRequest,
   refused: string | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason'> {
   const [connection, ...others] = stages
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
+  if (closed !== undefined) return { outcome: 'closed', reason: closed }
   if (early !== undefined) {
     return { outcome: early.reason === 'csrf' ? 'rejected' : 'answered', ...responseOf(early) }
   }

@@ -12,7 +12,9 @@ import { compileProgram } from '../program/compile.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { ListenerProgram } from '../program/program.ts'
 import { HttpListeners } from '../proxy/http-listeners.ts'
+import { isAlike } from '../proxy/port-plan.ts'
 import { Reach } from '../reach/reach.ts'
+import { leadsToBackend, streamFor } from '../reach/streams.ts'
 import { idleServices } from './idle-deps.ts'
 
 /** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
@@ -36,15 +38,35 @@ function routed(
 ): Routed | string {
   const own = listenersFor(listeners, recorded, isPortOf)
   const { isConnection, host, sni } = recorded.request
-  const isStream = own.some(({ listener }) => servesStreams(listener))
   const names = new HttpListeners(own)
-  const listener =
-    names.forHost(isConnection ? (sni ?? '') : host) ?? (isConnection ? own[0] : undefined)
+  const isSecured = own.some(({ listener }) => SECURED.has(listener.protocol))
+  // As in the gateway: a handshake is for the listener of the server name, before any request.
+  const entered = isSecured ? names.forHost(sni ?? '') : undefined
+  if (isSecured && entered === undefined) return 'no listener serves this server name'
+  const listener = isConnection ? (entered ?? own[0]) : names.forHost(host)
   if (listener === undefined) return 'no listener serves this host'
+  if (entered !== undefined && !isAlike(listener, entered)) {
+    return 'another listener serves this host: 421'
+  }
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
-  if (isConnection || isStream) return { ...place, routes: [], unknown: [] }
+  if (servesStreams(listener.listener)) {
+    const stream = streamOn(reach, listener, sni)
+    const isTaken = stream !== undefined && leadsToBackend(stream)
+    return isTaken ? { ...place, routes: [], unknown: [] } : 'no route takes it'
+  }
+  if (isConnection) return { ...place, routes: [], unknown: [] }
   const { routes, unknown } = routesOf(reach, listener, recorded)
   return { ...place, routes, unknown }
+}
+
+const SECURED: ReadonlySet<string> = new Set(['HTTPS', 'TLS'])
+
+function streamOn(reach: Reach, own: ListenerProgram, serverName: string | undefined) {
+  for (const where of reach.listeners()) {
+    if (where.gateway.name !== own.gateway || where.listener.name !== own.listener.name) continue
+    return streamFor(reach.streamsOn(where), serverName)
+  }
+  return undefined
 }
 
 /** Those of the port; by name, where the file is for other ports than the gateway had. */

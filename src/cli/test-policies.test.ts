@@ -62,6 +62,24 @@ describe('portcullis test', () => {
     assert.equal((await run(file, '--fail-on-uncovered')).code, 1)
   })
 
+  for (const [where, indent] of [
+    ['for all gateways', '  '],
+    ['of one gateway', '      '],
+  ] as const) {
+    it(`needs no load balancer where PROXY protocol is required ${where}`, async () => {
+      const required = `${indent}frontendPolicies: { proxyProtocol: { mode: Strict, version: V2 } }\n`
+      const config = CONFIG.replace('{ port: 8080 }\n', `\n      port: 8080\n`).replace(
+        indent === '  ' ? 'config:\n' : 'port: 8080\n',
+        (line) => `${line}${required}`,
+      )
+      for (const from of ['', 'from: 127.0.0.9, ', 'from: 203.0.113.7, ']) {
+        const file = join(FOLDER, 'proxied.yaml')
+        writeFileSync(file, `name: proxied\n${config}requests:\n- { ${from}expect: 201 }\n`)
+        assert.match((await run(file)).out, /proxied: 1 of 1 passed/, from)
+      }
+    })
+  }
+
   it('reads the response to CONNECT', async () => {
     const rejected = '- { method: CONNECT, host: "api:443", path: "api:443", expect: 405 }\n'
     assert.match((await run(suite('connect', rejected))).out, /connect: 1 of 1 passed/)

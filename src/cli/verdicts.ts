@@ -37,10 +37,11 @@ export function openVerdicts(model: Model): Verdicts {
       if ('word' in supposed) return refused('', `${supposed.status ?? 'closed'}: ${supposed.word}`)
       const explained = explainRequest(program, supposed, dice)
       if (typeof explained === 'string') return refused('', explained)
-      const { route, authentications, stages, early } = explained
+      const { route, authentications, stages, closed, early } = explained
       const [connection, ...others] = stages
-      const closed = connection && reasonOf(denialOf([connection]))
-      if (closed !== undefined) return refused('', closed)
+      const denied = connection && reasonOf(denialOf([connection]))
+      if (denied !== undefined) return refused('', denied)
+      if (closed !== undefined) return refused('', `closed: ${closed}`)
       if (isUncertified(program, explained, supposed)) {
         return refused('', 'closed: client-certificate-missing')
       }

@@ -9,9 +9,12 @@ import type { Reply } from '../exchange/reply.ts'
 import { clientsOf, servesRequests } from '../model/gateway.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Attached } from '../model/policy.ts'
+import type { TcpRoute } from '../model/tcp-route.ts'
 import { POLICIES } from '../policies/index.ts'
 import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
+import { Reach } from '../reach/reach.ts'
+import { leadsToBackend, streamFor } from '../reach/streams.ts'
 import { tokenRefusal } from './hypothetical-token.ts'
 import {
   type BackendProgram,
@@ -67,6 +70,8 @@ export interface ExplainedRequest {
   /** Authentications that come before any rule. */
   readonly authentications: readonly Attached[]
   readonly stages: readonly ExplainedStage[]
+  /** Why the connection is closed though no rule denies it: no route of a TCP or TLS listener takes it. */
+  readonly closed?: string | undefined
   /** What a policy responds before authentication and rules: to a preflight of CORS. */
   readonly early?: Reply | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
@@ -96,8 +101,11 @@ export function explainRequest(
     admitting: network?.admittedBy(connection),
     rules: network?.explain(connection) ?? [],
   }
-  if (!servesRequests(listener.listener))
-    return { ...place, route: '', authentications: [], stages: [first] }
+  if (!servesRequests(listener.listener)) {
+    const stream = streamOf(program, listener, connection)
+    const closed = stream !== undefined && leadsToBackend(stream) ? undefined : 'no-route'
+    return { ...place, route: stream?.name ?? '', authentications: [], stages: [first], closed }
+  }
   const exchange = exchangeOf(connection, listener, supposed)
   const route = listener.match(exchange)
   const authentications = route.authentications ?? []
@@ -110,6 +118,20 @@ export function explainRequest(
   const stages = [first, traffic, ...last]
   const late = isReply(chosen) ? chosen : undefined
   return { ...place, route: route.name, authentications, stages, early, late }
+}
+
+function streamOf(
+  { model }: Program,
+  own: ListenerProgram,
+  { sni }: Connection,
+): TcpRoute | undefined {
+  const reach = new Reach(model)
+  for (const where of reach.listeners()) {
+    const { gateway, listener } = where
+    if (gateway.name !== own.gateway || listener.name !== own.listener.name) continue
+    return streamFor(reach.streamsOn(where), sni)
+  }
+  return undefined
 }
 
 const KINDS = POLICIES.map(({ kind }) => kind)

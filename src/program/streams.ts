@@ -1,7 +1,6 @@
 import type { Connection } from '../exchange/connection.ts'
 import type { Backend } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
-import { coverage } from '../model/hostnames.ts'
 import type { Model } from '../model/model.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
@@ -10,6 +9,7 @@ import { PLACES } from '../model/version.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { Reach } from '../reach/reach.ts'
 import { holdsForStreams } from '../reach/stream-policies.ts'
+import { streamFor } from '../reach/streams.ts'
 import type { StreamPlace } from '../reach/where.ts'
 import type { Choice, Cluster } from '../upstream/cluster.ts'
 import type { CompileDeps } from './compile-deps.ts'
@@ -51,7 +51,7 @@ export class Streams {
     { sni }: Connection,
     tried: readonly string[],
   ): StreamChoice | string {
-    const route = this.#match(`${gateway} ${listener.name}`, sni)
+    const route = streamFor(this.#places.get(`${gateway} ${listener.name}`) ?? [], sni)
     if (route === undefined) return 'no-route'
     if (route.action.kind === 'invalid') return 'invalid-route'
     const ref = byWeight(route.action.backends, this.#services.random())
@@ -97,27 +97,6 @@ export class Streams {
     const { byKind, invalid } = effectiveAt(layers, 'backend')
     return invalid.length > 0 ? undefined : [...byKind.values()].flat()
   }
-
-  /** The route with the longest name that covers the server name; exact ones before wildcards. */
-  #match(listener: string, sni = ''): TcpRoute | undefined {
-    let best: TcpRoute | undefined
-    let bestRank = -1
-    for (const { stream, hostnames } of this.#places.get(listener) ?? []) {
-      const rank = rankOf(hostnames, sni)
-      if (rank > bestRank) {
-        best = stream
-        bestRank = rank
-      }
-    }
-    return best
-  }
-}
-
-/** -1 where the route is not for this name. */
-function rankOf(hostnames: readonly string[], sni: string): number {
-  if (hostnames.length === 0) return 0
-  const covering = hostnames.filter((hostname) => coverage(hostname)(sni))
-  return Math.max(-1, ...covering.map((name) => (name.startsWith('*.') ? name.length : 1_000)))
 }
 
 function byWeight<T extends { readonly weight: number }>(

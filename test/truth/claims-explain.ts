@@ -37,7 +37,7 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   const { port, proxy, tls } = transport
   const own = portsOf(tree).find((one) => one.port === port)
   const proxied = proxyProtocolOf(tree)
-  if (own === undefined || gatewayAt(tree, port) === 'stream') return false
+  if (own === undefined) return false
   if (own.isSecure !== (tls !== undefined) || (proxied === undefined) !== (proxy === undefined)) {
     return false
   }

@@ -1,6 +1,6 @@
 import { type Json, type Tree, walk } from './document.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
-import { servesName } from './places.ts'
+import { takesProxyHeader } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
@@ -46,12 +46,13 @@ function isOfConnection({ old }: Pair, index: number): boolean {
   return (old.records[index] ?? []).every(({ stage }) => stage === 'connection')
 }
 
-/** It speaks what the port speaks, and asks for a name that is served: otherwise it is closed for that, whatever the rules say. */
+/** It speaks what the port speaks: otherwise it is closed for that, whatever the rules say. */
 function isProper({ probes, now }: Pair, index: number): boolean {
-  const { port, tls } = (probes[index] as Probe).transport
+  const { transport } = probes[index] as Probe
+  const { port, tls } = transport
+  if (!takesProxyHeader(now.tree, transport)) return false
   const own = portsOf(now.tree).find((one) => one.port === port)
   if (own === undefined || own.isSecure !== (tls !== undefined)) return false
-  if (tls !== undefined && !servesName(now.tree, port, tls.sni)) return false
   return !own.asksCertificates || (tls?.certificate !== undefined && tls.certificate !== 'stranger')
 }
 

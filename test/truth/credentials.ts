@@ -1,6 +1,7 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { type Authority, type KeyPair, makeAuthority } from '../../src/cli/suite/certificate.ts'
 import { ISSUERS } from './generate.ts'
 
@@ -26,6 +27,8 @@ export class Credentials {
   readonly #authority: Authority = makeAuthority('truth')
   readonly #strangers: Authority = makeAuthority('somebody else')
   readonly #server: KeyPair = this.#authority.issue('server', ['DNS:*.test', 'DNS:a.test'])
+  /** Of backends to which TLS comes through as it is. */
+  readonly serverContext: SecureContext = createSecureContext(this.#server)
   readonly #issued = new Map<string, KeyPair>()
   readonly #tokens = new Map<string, string>()
 

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
 import { hasErrors } from '../../src/diagnostics/result.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
@@ -31,7 +32,7 @@ export class World {
 
   private constructor(backends: readonly Server[], ports: readonly number[]) {
     this.#backends = backends
-    for (const server of backends) server.on('connection', (socket) => this.#answer(socket))
+    for (const server of backends) server.on('connection', (socket) => this.#greet(socket))
     this.place = { ports, backends: backends.map(portOf) }
     this.credentials.writeFiles(this.folder)
   }
@@ -48,16 +49,30 @@ export class World {
     rmSync(this.folder, { recursive: true })
   }
 
-  /** A backend says which one it is, and nothing else. */
-  #answer(socket: Socket): void {
+  /** A backend says which one it is, and nothing else; in TLS, where that came through as it is. */
+  #greet(socket: Socket): void {
     this.#sockets.add(socket)
     socket.on('close', () => this.#sockets.delete(socket))
     socket.on('error', () => socket.destroy())
-    const head = `HTTP/1.1 200 OK\r\nx-backend: ${socket.localPort}\r\ncontent-length: 0\r\n\r\n`
+    const port = socket.localPort as number
+    socket.once('readable', () => {
+      const bytes = socket.read() as Buffer | null
+      if (bytes === null) return
+      socket.unshift(bytes)
+      if (bytes[0] !== 0x16) return this.#answer(socket, port)
+      const secured = new TLSSocket(socket, {
+        isServer: true,
+        secureContext: this.credentials.serverContext,
+      })
+      secured.on('error', () => socket.destroy())
+      this.#answer(secured, port)
+    })
+  }
+
+  #answer(socket: Socket, port: number): void {
+    const head = `HTTP/1.1 200 OK\r\nx-backend: ${port}\r\ncontent-length: 0\r\n\r\n`
     let seen = ''
     socket.on('data', (bytes) => {
-      // TLS that came through as it is: it speaks none.
-      if (bytes[0] === 0x16 && seen === '') return void socket.destroy()
       seen += bytes.toString('latin1')
       for (let end = seen.indexOf('\r\n\r\n'); end >= 0; end = seen.indexOf('\r\n\r\n')) {
         seen = seen.slice(end + 4)

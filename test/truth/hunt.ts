@@ -1,14 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { type Tree, writeYaml } from './document.ts'
 import { World } from './gateways.ts'
-import { type CheckName, judgeSeed } from './judge.ts'
+import { type CheckName, judgeSeed, treesOf } from './judge.ts'
 import type { FalseClaim } from './pair.ts'
 import { reduce } from './reduce.ts'
 import { runTools } from './tools.ts'
 
 /**
  * Looks for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of each
- * kind is made small and printed; TRUTH_REPORT names a file to write them to.
+ * kind is made small and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
+ * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are passed over.
  */
 /** Settings are the same in all files. */
 function shown({ config: _, ...rest }: Tree): string {
@@ -22,8 +23,11 @@ const count = (what: string) => void counts.set(what, (counts.get(what) ?? 0) + 
 const options = { world, tools: runTools, count }
 const seen = new Map<string, number>()
 const report: string[] = []
+const wanted = process.env['TRUTH_LIKE']
+const like = wanted === undefined ? undefined : new RegExp(wanted)
 const max = Number(process.env['TRUTH_EACH'] ?? 1)
 for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
+  if (like !== undefined && !like.test(JSON.stringify(treesOf(seed, world)))) continue
   const judged = await judgeSeed(seed, {
     ...options,
     ...(only.length === 0 ? {} : { only: only as CheckName[] }),
@@ -72,3 +76,4 @@ console.log(
 const { user, system } = process.cpuUsage()
 console.log(`CPU: ${((user + system) / 1e6).toFixed(1)} s`)
 await world.close()
+if (seen.size > 0) process.exitCode = 1

@@ -1,5 +1,5 @@
 import { isTree, type Tree } from './document.ts'
-import type { Outcome, Probe } from './wire.ts'
+import type { Outcome, Probe, Transport } from './wire.ts'
 
 /** Names of things in a file, read off its tree. */
 
@@ -37,6 +37,14 @@ export function proxyProtocolOf(tree: Tree): Tree | undefined {
   return isTree(own) ? own : undefined
 }
 
+/** Whether a port of the file understands how the connection begins: with this PROXY header, or none. */
+export function takesProxyHeader(tree: Tree, { proxy }: Transport): boolean {
+  const own = proxyProtocolOf(tree)
+  if (proxy === undefined) return own === undefined || own['mode'] === 'Optional'
+  const version = own?.['version'] ?? 'V2'
+  return own !== undefined && (version === 'All' || version === `V${proxy.version}`)
+}
+
 /** The addresses of clients make a difference, and nothing here can come from all of them. */
 export function readsAddresses(tree: Tree): boolean {
   return /source\.(raw)?[aA]ddress/.test(JSON.stringify(tree))
@@ -65,15 +73,6 @@ function namedListeners(tree: Tree): readonly NamedListener[] {
 
 const covers = (pattern: string, name: string) =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
-
-/** Whether a listener of the port is for this server name: otherwise no handshake begins. */
-export function servesName(tree: Tree, port: number, name: string | undefined): boolean {
-  return namedListeners(tree).some(
-    (one) =>
-      one.port === port &&
-      (one.hostname === undefined || covers(one.hostname, name?.toLowerCase() ?? '')),
-  )
-}
 
 /** The listeners that a route is for, by its gateways and names. */
 export function listenersOf(tree: Tree, route: string): readonly string[] {

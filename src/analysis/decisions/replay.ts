@@ -1,5 +1,5 @@
 import { STAGES } from '../../cel/index.ts'
-import type { Listener } from '../../model/gateway.ts'
+import { clientsOf, type Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
 import { recordOf } from '../../reach/kinds.ts'
@@ -76,7 +76,9 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     }
     const credentials = credentialsIn(recorded, metIn(was, recorded))
     const before = judgeOn(was, recorded, credentials)
-    const isOther = before.kind !== 'unknown' && isAdmitted(before) !== recorded.isAdmitted
+    // Rules decide about connections that nothing serves as well: those get nowhere all the same.
+    const wasAdmitted = recorded.isAdmitted && !isUnserved(was, recorded)
+    const isOther = before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted
     if (isOther) disagreeing++
     const after = isOther
       ? judgeOn(is, recorded, credentials)
@@ -84,7 +86,7 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     if (after.kind === 'unknown') {
       const why = after.on.length === 0 ? 'the record does not tell' : whyOf(after.on)
       unknown.set(why, (unknown.get(why) ?? 0) + 1)
-    } else if (isAdmitted(after) === recorded.isAdmitted) unchanged++
+    } else if (isAdmitted(after) === wasAdmitted) unchanged++
     else {
       const kind = isAdmitted(after) ? 'admitted' : 'refused'
       const reason = after.kind === 'refused' ? after.reason : recorded.reason
@@ -98,6 +100,10 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     unknown: [...unknown].map(([why, count]) => ({ why, requests: count })),
     disagreeing,
   }
+}
+
+function isUnserved({ side }: SideWays, recorded: RecordedRequest): boolean {
+  return recorded.request.isConnection && typeof side.route(recorded) === 'string'
 }
 
 function isAdmitted({ kind }: Judged): boolean {
@@ -208,7 +214,8 @@ function judgeOn(
     const all = entriesFor(ways, routed.listener, route, recorded)
     const own = all.filter((entry) => isConnection || mayTake(entry, known))
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
-    const odd = old && oddity(own, old, recorded)
+    const odd =
+      before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
     const byWay = Map.groupBy(own, ({ way }) => way).values()
     return [...byWay].map((same) => ({
@@ -262,6 +269,19 @@ function oddity(
   if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how it connects'
   const isPreflight = request.method === 'OPTIONS' && !request.isConnection
   return isPreflight && own.some(repliesToPreflights) ? 'what `cors` answers' : undefined
+}
+
+/**
+ * The rules decided about a connection for a server name that no listener had, before any
+ * handshake: of a certificate nothing is known.
+ */
+function unseenCertificate(
+  own: readonly Entry[],
+  before: SideWays,
+  recorded: RecordedRequest,
+): string | undefined {
+  const isAsked = own.some(({ where }) => clientsOf(where.listener) !== undefined)
+  return isAsked && isUnserved(before, recorded) ? 'the client certificate' : undefined
 }
 
 function repliesToPreflights({ where }: Entry): boolean {

@@ -4,6 +4,7 @@ import type { Model } from '../../model/model.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { nameOf } from '../../reach/attachment.ts'
 import { Reach } from '../../reach/reach.ts'
+import { leadsToBackend } from '../../reach/streams.ts'
 import type { Where } from '../../reach/where.ts'
 import { type Point, pointsOf } from '../points.ts'
 import {
@@ -100,7 +101,7 @@ export function waysThrough(model: Model): Ways {
       connection = point
       matches.set(door, [])
       listeners.push({ name: door, port: listener.port, hostname: nameOf(listener) })
-      if (!servesRequests(listener)) entries.push(streamEntry(reach, point, door))
+      if (!servesRequests(listener)) entries.push(...streamEntries(reach, point, door))
       continue
     }
     // A stage of its own, which no request passes yet.
@@ -174,11 +175,13 @@ function* matchesOf(
   }
 }
 
-function streamEntry(reach: Reach, point: Point, door: string): Entry {
-  const own = [...reach.streamsOn(point.where)].map(({ stream }) => stream)
+/** The one way through a TCP or TLS listener; none where connections are closed for want of a route. */
+function streamEntries(reach: Reach, point: Point, door: string): readonly Entry[] {
+  const own = [...reach.streamsOn(point.where)].filter(({ stream }) => leadsToBackend(stream))
+  if (own.length === 0) return []
   // Without names a route takes whatever comes.
   const names = own.flatMap(({ hostnames }) => (hostnames.length === 0 ? ['*'] : hostnames))
-  return {
+  const entry = {
     key: door,
     way: door,
     where: point.where,
@@ -190,6 +193,7 @@ function streamEntry(reach: Reach, point: Point, door: string): Entry {
     names: [...new Set(names)].sort().join(' '),
     points: [point],
   }
+  return [entry]
 }
 
 /** Authentications of the one that the other has not, or that take other credentials there. */

@@ -1,7 +1,7 @@
 import { Ip } from '../../cel/values/ip.ts'
 import type { JsonObject, Value } from '../../cel/values/value.ts'
 import { clientsOf } from '../../model/gateway.ts'
-import { issuersOf } from '../scopes.ts'
+import { isPermissive, issuersOf } from '../scopes.ts'
 import type { Facts } from '../symbolic/attribute-tree.ts'
 import type { World } from '../symbolic/world.ts'
 import { authenticationsOf, type Entry } from './entries.ts'
@@ -55,7 +55,7 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     host: text(host, 'example.com'),
     headers,
     source: address instanceof Ip ? address.text : SOMEWHERE,
-    sni: typeof hostname === 'string' ? hostname : undefined,
+    sni: typeof hostname === 'string' ? hostname : serverNameOf(entry),
     certificate: certificateOf(certificate, entry),
     identity: identitiesIn(world, facts, entry),
   }
@@ -93,6 +93,13 @@ function hostOf({ where: { listener, route } }: Entry): string | undefined {
   return name?.replace(/^\*\./, 'a.')
 }
 
+/** Of a connection: one that the listener and its routes are for, where they are not for all. */
+function serverNameOf({ match, names, where: { listener } }: Entry): string | undefined {
+  if (match !== undefined || listener.protocol !== 'TLS') return undefined
+  const [name] = [...names.split(' '), listener.hostname ?? '*'].filter((one) => one !== '*')
+  return name?.replace(/^\*\./, 'a.')
+}
+
 function textsOf(headers: Value | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries((headers ?? {}) as JsonObject)
   return Object.fromEntries(
@@ -122,18 +129,20 @@ function identitiesIn(
     // What is verified in two places is one and the same.
     found[variable] = { ...(value as JsonObject), ...found[variable] }
   }
-  for (const [variable, [shared]] of issuers) {
-    // One that the way itself takes, where no issuer is taken by both sides.
-    const iss = shared ?? issuerOf(entry)
+  const taken = issuersTakenBy(entry)
+  for (const [variable, shared] of issuers) {
+    // One that both sides take, and the way itself before all: it is to let the token pass.
+    const both = taken === undefined ? shared : shared.filter((one) => taken.includes(one))
+    const iss = both[0] ?? taken?.[0] ?? shared[0]
     if (iss !== undefined) found[variable] = { iss, ...found[variable] }
   }
   return found
 }
 
-/** An issuer whose tokens all authentications of the way take. */
-function issuerOf(entry: Entry): string | undefined {
-  const [first = [], ...others] = authenticationsOf(entry)
-    .map(issuersOf)
-    .filter((own) => own.length > 0)
-  return first.find((issuer) => others.every((own) => own.includes(issuer)))
+/** Issuers whose tokens pass all authentications of the way; undefined: bad tokens pass as well. */
+function issuersTakenBy(entry: Entry): readonly Value[] | undefined {
+  const strict = authenticationsOf(entry).filter((policy) => !isPermissive(policy))
+  const lists = strict.map(issuersOf).filter((own) => own.length > 0)
+  const [first, ...others] = lists
+  return first?.filter((issuer) => others.every((own) => own.includes(issuer)))
 }

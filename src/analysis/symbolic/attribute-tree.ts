@@ -4,6 +4,7 @@ import type { Value } from '../../cel/values/value.ts'
 import { addressesFor } from './addresses.ts'
 import type { Asks, Attribute } from './leaves.ts'
 import {
+  asInJson,
   isModest,
   isNumber,
   JSON_NUMBERS,
@@ -206,7 +207,11 @@ export class AttributeTree {
       id: `${id} in ${list.id}`,
       whole: { unknown: list, within: 'list' },
       steps: node.steps,
-      possibilities: [{ kind: 'absent' }, { kind: 'held', element }, { kind: 'unreachable' }],
+      possibilities: [
+        { kind: 'absent' },
+        { kind: 'held', element: asInJson(element) },
+        { kind: 'unreachable' },
+      ],
     }
     node.held.set(id, made)
     return made

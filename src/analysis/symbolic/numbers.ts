@@ -1,4 +1,4 @@
-import { Double, Uint } from '../../cel/values/number.ts'
+import { Double, int, Uint } from '../../cel/values/number.ts'
 import type { Value } from '../../cel/values/value.ts'
 
 /** A number of any of CEL's three types, as a constant of an expression has it. */
@@ -43,6 +43,12 @@ export function numbersFor(constants: readonly Value[], domain: NumberDomain): r
 export function plainNumber(constant: Value): number | bigint {
   if (constant instanceof Uint || constant instanceof Double) return constant.value
   return constant as number | bigint
+}
+
+/** The value as a claim would have it: JSON has one kind of small whole numbers, and no `1u`. */
+export function asInJson(value: Value): Value {
+  if (value instanceof Double) return value.value
+  return value instanceof Uint ? (int(value.value) ?? value) : value
 }
 
 /** Up to here an int and a double that are compared as doubles are compared exactly. */

@@ -36,6 +36,19 @@ function ask(
 const isTrue = (text: string, world: World) =>
   compile(text, STAGES.traffic).expression?.predicate()(world) === true
 
+describe('what an example has in a list', () => {
+  for (const number of ['1u', '1.0', '1', '9007199254740993u']) {
+    it(`is ${number} as JSON has it`, () => {
+      const whole = number.replace(/u$|\.0$/, '')
+      const texts = [`${number} in jwt.a`, `jwt.a.all(k, k == ${whole} || k == 'a')`]
+      const found = ask(texts.map((text) => [text, TRUE] as const))
+      assert.ok(found.kind === 'possible')
+      const world = worldOf(found.assignment)
+      for (const text of texts) assert.ok(isTrue(text, world), text)
+    })
+  }
+})
+
 describe('can all of these be true at once?', () => {
   for (const [texts, expected] of [
     [["jwt.sub == 'a'", "jwt.sub == 'b'"], false],

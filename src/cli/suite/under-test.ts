@@ -43,10 +43,7 @@ export async function putUnderTest(model: Model, around: ClusterDeps): Promise<U
     model: {
       ...model,
       settings: settingsFor(model.settings),
-      frontend: [
-        ...edge,
-        ...policies(model.frontend.filter(({ kind }) => !edge.some((own) => own.kind === kind))),
-      ],
+      frontend: [...edge, ...policies(model.frontend)],
       gateways: model.gateways.map((gateway) => ({
         ...gateway,
         policies: policies(gateway.policies),
@@ -97,6 +94,9 @@ function settingsFor(settings: Settings): Settings {
   }
 }
 
+/** Cases say which address a client has; what a load balancer adds to it is not theirs to write. */
+const ANY_PROXY_HEADER = { mode: 'Optional', version: 'All' } as const
+
 const PROXY_HEADER: Attached = {
   state: 'valid',
   kind: 'proxyProtocol',
@@ -104,7 +104,7 @@ const PROXY_HEADER: Attached = {
   level: 'frontend',
   policy: 'portcullis:test',
   origin: { kind: 'object', object: 'portcullis test', field: 'proxyProtocol' },
-  value: { mode: 'Optional', version: 'All' },
+  value: ANY_PROXY_HEADER,
 }
 
 /** Stand-ins speak plain HTTP/1.1, and are well. */
@@ -114,6 +114,7 @@ function changed(policy: Attached, { keySet }: ClusterDeps): readonly Attached[]
   if (policy.state === 'invalid') return [policy]
   const { kind, value } = policy
   if (NOT_FOR_STAND_INS.has(kind)) return []
+  if (kind === 'proxyProtocol') return [{ ...policy, value: ANY_PROXY_HEADER }]
   if (kind === 'http' && policy.section === 'backend') {
     return [{ ...policy, value: { ...(value as object), version: '1.1' } }]
   }

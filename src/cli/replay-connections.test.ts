@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, it } from 'node:test'
+import type { DecisionRecord } from '../telemetry/decision-record.ts'
+import { recordOf } from '../telemetry/fixtures/decision-records.ts'
+import { runWith } from './fixtures/run.ts'
+
+const FOLDER = mkdtempSync(join(tmpdir(), 'replay-connections-'))
+after(() => rmSync(FOLDER, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(FOLDER, name)
+  writeFileSync(path, text)
+  return path
+}
+
+async function replay(record: DecisionRecord, old: string, now: string): Promise<string> {
+  const { out } = await runWith([
+    'replay',
+    ...['--decisions', file('decisions.jsonl', `${JSON.stringify(record)}\n`)],
+    ...['--old', file('old.yaml', old), '--new', file('new.yaml', now)],
+  ])
+  return out
+}
+
+const TLS = 'tls: { cert: { inline: c }, key: { inline: k }, root: { inline: r } }'
+const place = { gateway: 'edge', listener: 'l0', port: 8443 }
+
+describe('what portcullis replay says of server names', () => {
+  const file = (...hostnames: readonly string[]) => `gateways:
+  edge:
+    port: 8443
+    listeners:
+${hostnames.map((name, at) => `    - { name: l${at}, protocol: HTTPS, ${name === '' ? '' : `hostname: ${name}, `}${TLS} }\n`).join('')}
+routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
+`
+  const request = (sni: string | undefined) =>
+    recordOf({
+      ...place,
+      ...{ route: 'api', method: 'GET', host: 'a.test', path: '/', status: 200 },
+      ...{ verdict: 'allowed', cause: 'no-rules' },
+      ...(sni === undefined ? {} : { sni }),
+    })
+
+  it('calls a request denied whose connection no listener takes any more', async () => {
+    for (const sni of ['b.test', undefined]) {
+      const out = await replay(request(sni), file(''), file('a.test'))
+      assert.match(out, /admitted then, denied now: 1 .*no listener serves this server name/)
+    }
+    assert.match(await replay(request('a.test'), file(''), file('a.test')), / 1 unchanged/)
+  })
+
+  it('calls a request denied whose host another listener serves now', async () => {
+    const out = await replay(request('b.test'), file(''), file('', 'a.test'))
+    assert.match(out, /admitted then, denied now: 1 .*another listener serves this host: 421/)
+  })
+
+  const connection = (verdict: 'allowed' | 'denied', sni = 'b.test') =>
+    recordOf({ ...place, stage: 'connection', verdict, cause: 'no-rules', sni })
+
+  it('knows that a connection got nowhere whose server name no listener had', async () => {
+    const out = await replay(connection('allowed'), file('a.test'), file('c.test'))
+    assert.match(out, / 0 newly admitted, 0 newly refused, 1 unchanged/)
+    assert.doesNotMatch(out, /otherwise than recorded/)
+  })
+
+  it('does not know the certificate of a client that was closed before it showed one', async () => {
+    const out = await replay(connection('denied'), file('a.test'), file(''))
+    assert.match(out, /not known: 1: it depends on the client certificate/)
+  })
+})
+
+describe('what portcullis replay says of TCP and TLS listeners', () => {
+  const file = (own: string, hasRoute: boolean) => `gateways:
+  edge: { port: 8443, ${own} }
+routes: []
+${hasRoute ? "tcpRoutes: [{ name: t, gateways: [edge], backends: [{ host: 'a:80' }] }]" : ''}
+`
+  const DENY = 'frontendPolicies: { networkAuthorization: { rules: [{ deny: "true" }] } }'
+  const of = (verdict: 'allowed' | 'denied') =>
+    recordOf({ ...place, listener: 'default', stage: 'connection', verdict, sni: 'a.test' })
+
+  for (const protocol of [
+    'protocol: TCP',
+    `protocol: TLS, ${TLS.replace(/, root.*\}\s\}/, ' }')}`,
+  ]) {
+    it(`admits no connection that no route takes: ${protocol}`, async () => {
+      const [shut, open] = [`${protocol}, ${DENY}`, protocol]
+      for (const [verdict, old, now, said] of [
+        ['denied', file(shut, false), file(open, false), / 1 unchanged/],
+        ['denied', file(shut, true), file(open, false), / 1 unchanged/],
+        ['denied', file(shut, true), file(open, true), /: 1 newly admitted/],
+        ['allowed', file(open, true), file(open, false), / 1 newly refused/],
+        ['allowed', file(open, false), file(open, true), /: 1 newly admitted/],
+      ] as const) {
+        const out = await replay(of(verdict), old, now)
+        assert.match(out, said)
+        assert.doesNotMatch(out, /otherwise than recorded/)
+      }
+    })
+  }
+})
