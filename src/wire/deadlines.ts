@@ -21,6 +21,11 @@ export class Deadlines {
     this.#broke = broke
   }
 
+  /** How many are looked at: whatever is over must have been removed. */
+  get size(): number {
+    return this.#timed.size
+  }
+
   add(timed: Timed): void {
     this.#timed.add(timed)
     this.#timer ??= setInterval(() => this.check(performance.now()), this.#period).unref()

@@ -24,6 +24,8 @@ export class ResponseWriter {
   #head = ''
   #isChunked = false
   #hasBody = true
+  /** Whether the socket was given bytes as they came, which it may still need. */
+  #isLent = false
 
   /** `lowersNames`: whatever the case in which names of headers come. */
   constructor(socket: Socket, lowersNames: boolean) {
@@ -34,6 +36,15 @@ export class ResponseWriter {
   /** Whether the client has something of it, so that no other response can take its place. */
   get isSent(): boolean {
     return this.isBegun && this.#head === ''
+  }
+
+  /**
+   * Whether nothing that came by `write` is needed any more: it has left, or it was copied. TLS never
+   * writes at once, so that to look at the socket alone would cost each response a buffer.
+   */
+  get isWritten(): boolean {
+    if (this.#isLent && this.#socket.writableLength === 0) this.#isLent = false
+    return !this.#isLent
   }
 
   /** Before each request. */
@@ -116,16 +127,16 @@ export class ResponseWriter {
     this.bytesSent += octets
     if (this.#isChunked && !asWire) {
       this.#flush(chunkHead(bytes.length))
-      this.#socket.write(bytes)
+      this.#lend(bytes)
       return this.#socket.write(CHUNK_END, 'latin1')
     }
     const head = this.#head
-    if (head === '') return this.#socket.write(bytes)
+    if (head === '') return this.#lend(bytes)
     this.#head = ''
     if (bytes.length > SHORT_BODY) {
       this.#socket.cork()
       this.#socket.write(head, 'latin1')
-      const more = this.#socket.write(bytes)
+      const more = this.#lend(bytes)
       this.#socket.uncork()
       return more
     }
@@ -133,6 +144,12 @@ export class ResponseWriter {
     both.write(head, 0, 'latin1')
     bytes.copy(both, head.length)
     return this.#socket.write(both)
+  }
+
+  /** Bytes behind the head of a response that switched protocols. False: wait for drain. */
+  writeTunnel(bytes: Buffer): boolean {
+    this.bytesSent += bytes.length
+    return this.#lend(bytes)
   }
 
   /** The body is whole. With `asWire` its last chunk was written, but for trailers. */
@@ -149,6 +166,11 @@ export class ResponseWriter {
   /** The head leaves although no byte of the body is there yet. */
   flush(): void {
     if (this.#head !== '') this.#flush('')
+  }
+
+  #lend(bytes: Buffer): boolean {
+    this.#isLent = true
+    return this.#socket.write(bytes)
   }
 
   #named(lines: FieldLines): FieldLines {

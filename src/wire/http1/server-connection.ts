@@ -72,7 +72,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   get isWritten(): boolean {
-    return this.socket.writableLength === 0
+    return this.#response.isWritten
   }
 
   get takesWire(): boolean {
@@ -172,9 +172,8 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   writeTunnel(bytes: Buffer): boolean {
-    this.#response.bytesSent += bytes.length
     if (this.#ended) this.deadline = performance.now() + this.#limits.bodyTimeout
-    return this.socket.write(bytes)
+    return this.#response.writeTunnel(bytes)
   }
 
   /** Nobody is there any more for what the client may still send. */

@@ -30,6 +30,8 @@ export interface StreamOwner {
   returnStreamWindow(stream: ServerStream, octets: number): void
   /** We end the stream with this code. */
   reset(stream: ServerStream, code: number): void
+  /** The whole response is on its way, and nobody has the request in hand any more. */
+  sent(output: StreamOutput): void
 }
 
 /** One request of a client over HTTP/2, and its response. */
@@ -185,6 +187,7 @@ export class ServerStream implements Downstream, Timed {
     this.#sink = undefined
     // Nobody asks for more of it; what was taken by nobody counts no more for the connection.
     if (this.#held.length > 0) this.#discard(this.#held.take().length)
+    if (this.isSent) this.#owner.sent(this.out)
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
@@ -234,6 +237,8 @@ export class ServerStream implements Downstream, Timed {
   /** The last of the response is on its way. Whether the stream is over. */
   sent(): boolean {
     this.isSent = true
+    // It may be so at once, while `end` has yet to tell whoever began the exchange.
+    if (!this.isFinished) return false
     if (this.hasEnded) return true
     // What the client still sends is read for a moment: some forget a response of which they hear
     // in the same breath as of the end of its stream. RFC 9113 §8.1: NO_ERROR is to send no more.

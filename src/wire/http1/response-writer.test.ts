@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { Writable } from 'node:stream'
+import { describe, it } from 'node:test'
+import { NO_LINES, NO_NAMES } from './field-lines.ts'
+import { RequestHead, readRequestHead } from './head.ts'
+import { HEAD_LIMITS } from './message.ts'
+import { ResponseHead, readResponseHead } from './response-head.ts'
+import { ResponseWriter } from './response-writer.ts'
+
+/** Takes bytes only when it is told to, as TLS does: nothing is ever written at once. */
+class SlowSocket extends Writable {
+  readonly written: string[] = []
+  #done: (() => void)[] = []
+
+  override _write(bytes: Buffer, _: string, done: () => void): void {
+    this.#done.push(() => {
+      // Only now: whoever changed them meanwhile is found out.
+      this.written.push(bytes.toString('latin1'))
+      done()
+    })
+  }
+
+  async take(): Promise<void> {
+    while (this.#done.length > 0) {
+      this.#done.shift()?.()
+      await new Promise(setImmediate)
+    }
+  }
+}
+
+function begin(framing: string) {
+  const socket = new SlowSocket({ highWaterMark: 1 << 20 })
+  const request = new RequestHead()
+  const text = Buffer.from('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  assert.ok(readRequestHead(text, 0, text.length, HEAD_LIMITS, request) > 0)
+  const head = new ResponseHead()
+  const response = Buffer.from(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`)
+  assert.ok(readResponseHead(response, 0, response.length, HEAD_LIMITS, 'GET', head) > 0)
+  const writer = new ResponseWriter(socket as unknown as Socket, false)
+  writer.reset()
+  assert.ok(writer.respond(head, request, '', NO_NAMES, NO_LINES))
+  return { socket, writer }
+}
+
+describe('bytes that are written', () => {
+  it('a short body behind its head is copied, and free at once', async () => {
+    const { socket, writer } = begin('content-length: 5')
+    const bytes = Buffer.from('hello')
+    writer.write(bytes, false, 5)
+    assert.ok(socket.writableLength > 0)
+    assert.equal(writer.isWritten, true)
+    bytes.fill('x')
+    await socket.take()
+    assert.match(socket.written.join(''), /\r\n\r\nhello$/)
+  })
+
+  for (const [what, framing, asWire, sizes] of [
+    ['a long body', 'content-length: 20000', false, [20_000]],
+    ['what comes behind a short beginning', 'content-length: 10', false, [5, 5]],
+    ['a chunk', 'transfer-encoding: chunked', false, [5]],
+    ['a long chunked body as it came', 'transfer-encoding: chunked', true, [20_000]],
+  ] as const) {
+    it(`${what} is needed until it has left`, async () => {
+      const { socket, writer } = begin(framing)
+      for (const size of sizes) writer.write(Buffer.alloc(size, 'a'), asWire, size)
+      assert.equal(writer.isWritten, false)
+      await socket.take()
+      assert.equal(writer.isWritten, true)
+    })
+  }
+
+  it('what a tunnel carries is needed until it has left', async () => {
+    const { socket, writer } = begin('content-length: 0')
+    writer.flush()
+    writer.writeTunnel(Buffer.from('a'))
+    assert.equal(writer.isWritten, false)
+    await socket.take()
+    assert.equal(writer.isWritten, true)
+  })
+
+  it('bytes of the response before count until they have left', async () => {
+    const { socket, writer } = begin('content-length: 20000')
+    writer.write(Buffer.alloc(20_000), false, 20_000)
+    writer.end(undefined, false)
+    writer.reset()
+    assert.equal(writer.isWritten, false)
+    await socket.take()
+    assert.equal(writer.isWritten, true)
+  })
+})
