@@ -14,7 +14,7 @@ import { clusterPolicies } from './backend-policies.ts'
 import { backendOf, isAskable, unhealthyExpressionOf } from './clusters.ts'
 import type { Choosing, Compilation } from './compilation.ts'
 import { compileMcp } from './mcp.ts'
-import type { BackendProgram, Mirror, RouteProgram } from './program.ts'
+import { type BackendProgram, isReply, type Mirror, type RouteProgram } from './program.ts'
 import { compileProviders } from './providers.ts'
 import { NO_SCOPES } from './scopes.ts'
 
@@ -67,7 +67,7 @@ function choiceOf(compilation: Compilation, where: RulePlace, layers: readonly L
     const chosen = compileBackend(compilation, place, layers)
     shares.push({ weight: ref.weight, chosen, attributes: attributesOf(backend, ref.backend) })
   }
-  const programs = shares.flatMap(({ chosen }) => ('cluster' in chosen ? [chosen] : []))
+  const programs = shares.flatMap(({ chosen }) => (isReply(chosen) ? [] : [chosen]))
   return {
     choose: chooseAmong(shares, compilation.services.random),
     readsBody: programs.some(({ readsBody }) => readsBody),
@@ -135,7 +135,7 @@ function compilePlain(
   const requestTimeout = attemptTime(http?.requestTimeout)
   return {
     name: backend.name,
-    cluster,
+    upstream: { kind: 'cluster', cluster },
     steps,
     run,
     readsBody,

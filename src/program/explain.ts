@@ -164,11 +164,12 @@ function answerOf(
 }
 
 function backendStages(
-  { name, decider, providers }: BackendProgram,
+  { name, decider, upstream }: BackendProgram,
   exchange: Exchange,
   wanted: string | undefined,
 ): readonly ExplainedStage[] {
-  if (providers === undefined) return [stageOf('backend', name, decider, exchange)]
+  if (upstream.kind !== 'ai') return [stageOf('backend', name, decider, exchange)]
+  const { providers } = upstream
   const named = providers.filter(({ provider }) => provider === wanted)
   return (named.length === 0 ? providers : named).map((one) => {
     exchange.backend = one.attributes

@@ -4,7 +4,7 @@ import { decide, modelOf, policies, programOf, TestServices } from '../../test/p
 import type { Attached, Level } from '../model/policy.ts'
 import { compileProgram } from './compile.ts'
 import type { McpMessage } from './mcp-message.ts'
-import type { Program } from './program.ts'
+import type { BackendProgram, McpProgram, Program } from './program.ts'
 
 const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
 
@@ -35,9 +35,13 @@ function toolsOf({ gateway = [], route = [], backend = [], files = [] }: Written
   })
 }
 
+function mcpOf(backend: BackendProgram | undefined): McpProgram | undefined {
+  return backend?.upstream.kind === 'mcp' ? backend.upstream.mcp : undefined
+}
+
 async function ask(program: Program, message: McpMessage, headers = {}) {
   const { exchange, backend } = await decide(program, { headers })
-  const verdict = backend?.mcp?.decide(exchange, message) ?? assert.fail('no MCP rules')
+  const verdict = mcpOf(backend)?.decide(exchange, message) ?? assert.fail('no MCP rules')
   const isAllowed = verdict.permit?.stage === 'mcp'
   return { ...verdict, isAllowed, reported: exchange.decisions }
 }
@@ -181,7 +185,7 @@ describe('rules about MCP at what speaks none', () => {
   it('of a gateway leave other backends as they are', async () => {
     const program = programOf({ gateway: rules('gateway', 'g', own) })
     const { reply, backend } = await decide(program)
-    assert.deepEqual([reply, backend?.name, backend?.mcp], [undefined, 'up', undefined])
+    assert.deepEqual([reply, backend?.name, mcpOf(backend)], [undefined, 'up', undefined])
     assert.deepEqual(program.diagnostics, [])
   })
 

@@ -35,7 +35,6 @@ export function compileMcp(
   )
   return {
     name,
-    cluster: { name, isHealthy: false, active: 0, choose: () => 'no-endpoint', close: () => {} },
     steps,
     run: linkSteps(steps),
     readsBody: section.readsBody,
@@ -44,7 +43,7 @@ export function compileMcp(
     requestTimeout: 0,
     decider: section.decider,
     responseParts: section.responseParts,
-    mcp: mcpProgram(deciderAt(compilation, around), targets),
+    upstream: { kind: 'mcp', mcp: mcpProgram(deciderAt(compilation, around), targets) },
   }
 }
 

@@ -117,7 +117,7 @@ export interface RouteProgram extends WayBack {
 
 export interface BackendProgram extends WayBack {
   readonly name: string
-  readonly cluster: Cluster
+  readonly upstream: Upstream
   /** Policies of the backend stage, run after the backend was chosen. */
   readonly steps: readonly Step[]
   /** The same steps as one. */
@@ -132,17 +132,34 @@ export interface BackendProgram extends WayBack {
   readonly judgesResponses?: boolean
   /** As RouteProgram.decider. */
   readonly decider?: Decider | undefined
-  /** Of an AI backend, in the order of its groups; each has rules and a cluster of its own. */
-  readonly providers?: readonly ProviderProgram[]
-  /** Of an AI backend: after `run`, a provider is chosen for each attempt. */
-  readonly select?: (exchange: Exchange) => Selection
-  /** Of an MCP backend: what its rules say of a message. */
-  readonly mcp?: McpProgram
+}
+
+/** Who serves a backend's requests: endpoints, providers of models, or MCP servers. */
+export type Upstream = ClusterUpstream | AiUpstream | McpUpstream
+
+export interface ClusterUpstream {
+  readonly kind: 'cluster'
+  readonly cluster: Cluster
+}
+
+export interface AiUpstream {
+  readonly kind: 'ai'
+  /** In the order of their groups; each has rules and a cluster of its own. */
+  readonly providers: readonly ProviderProgram[]
+  /** After `run` of the backend, a provider is chosen for each attempt. */
+  select(exchange: Exchange): Selection
+}
+
+export interface McpUpstream {
+  readonly kind: 'mcp'
+  /** What the rules say of a message. */
+  readonly mcp: McpProgram
 }
 
 /** One provider of an AI backend. Its steps are those of the backend, and its own. */
 export interface ProviderProgram extends BackendProgram {
   readonly provider: string
+  readonly upstream: ClusterUpstream
   /** `backend` in expressions, once it is chosen. */
   readonly attributes: JsonObject
   /** `llm` in expressions, as far as it is known of requests that nobody looks into. */
@@ -166,6 +183,12 @@ export interface Mirror {
   readonly cluster: Cluster
   /** Of 1. */
   readonly fraction: number
+}
+
+/** The endpoints that a request goes to; undefined until a provider is chosen. */
+export function clusterOf(backend: BackendProgram | undefined): Cluster | undefined {
+  const upstream = backend?.upstream
+  return upstream?.kind === 'cluster' ? upstream.cluster : undefined
 }
 
 export function isReply(chosen: BackendProgram | Reply): chosen is Reply {

@@ -19,11 +19,11 @@ export class ProviderMember implements Balanced {
   }
 
   get active(): number {
-    return this.program.cluster.active
+    return this.program.upstream.cluster.active
   }
 
   get isHealthy(): boolean {
-    return this.program.cluster.isHealthy
+    return this.program.upstream.cluster.isHealthy
   }
 }
 

@@ -113,7 +113,9 @@ describe('which provider is asked', () => {
         const program = programOf(written, block(own, 'backend', 'backend:models'))
         const headers = Object.fromEntries(present.map((name) => [name, '1']))
         const { exchange, backend } = await decide(program, { headers })
-        const selection = backend?.select?.(exchange) ?? assert.fail('nothing to choose from')
+        const upstream = backend?.upstream
+        if (upstream?.kind !== 'ai') assert.fail('nothing to choose from')
+        const selection = upstream.select(exchange)
         const all = written.flatMap((providers, group) =>
           providers.map((one, index) => {
             const rules = one.isAudited === true ? own : [...own, ...one.rules]

@@ -10,7 +10,6 @@ import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
-import type { Cluster } from '../upstream/cluster.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
@@ -46,7 +45,6 @@ export function compileProviders(
   )
   return {
     name,
-    cluster: unchosen(name),
     steps: once.steps,
     run: once.run,
     readsBody: once.readsBody || programs.some(({ readsBody }) => readsBody),
@@ -54,19 +52,17 @@ export function compileProviders(
     decodesBody: once.decodesBody || programs.some((one) => one.decodesBody === true),
     requestTimeout: 0,
     decider: undefined,
-    providers: programs,
-    select: (exchange) => new ProviderSelection(exchange, groups, balancers),
+    upstream: {
+      kind: 'ai',
+      providers: programs,
+      select: (exchange) => new ProviderSelection(exchange, groups, balancers),
+    },
   }
 }
 
 /** A service is asked about a request, not about each provider; what is invalid denies for all. */
 function isAskedOnce({ kind, state, level }: Attached): boolean {
   return level !== 'provider' && (state === 'invalid' || recordOf(kind)?.asksService === true)
-}
-
-/** Whoever does not choose a provider reaches nobody. */
-function unchosen(name: string): Cluster {
-  return { name, isHealthy: false, active: 0, choose: () => 'no-endpoint', close: () => {} }
 }
 
 function compileProvider(
@@ -94,7 +90,7 @@ function compileProvider(
   const program: ProviderProgram = {
     name: backend.name,
     provider: provider.name,
-    cluster,
+    upstream: { kind: 'cluster', cluster },
     steps: section.steps,
     run: section.run,
     readsBody: section.readsBody,

@@ -1,7 +1,7 @@
 import { ResponseAttributes } from '../exchange/exchange.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
 import type { ForwardPermit, Permit } from '../program/permit.ts'
-import type { Retry, Selection } from '../program/program.ts'
+import { clusterOf, type Retry, type Selection } from '../program/program.ts'
 import type { Attempt, Choice } from '../upstream/cluster.ts'
 import { Http1Headers } from '../wire/http1/header-view.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
@@ -181,7 +181,7 @@ export class Delivery implements ForwardEvents {
   #attempt(permit: ForwardPermit): void {
     const state = this.#state
     const { backend, route, exchange, downstream } = state
-    const choice = backend?.cluster.choose(exchange, this.#tried) ?? 'no-endpoint'
+    const choice = clusterOf(backend)?.choose(exchange, this.#tried) ?? 'no-endpoint'
     if (typeof choice === 'string') {
       if (this.#mayFailOver()) {
         this.#attemptNext()
@@ -287,7 +287,7 @@ export class Delivery implements ForwardEvents {
     }
     if (isConnect && this.#mayFailOver()) {
       this.#state.retries++
-      this.#events.retried(this.#state.backend?.cluster.name ?? '', 'connect')
+      this.#events.retried(this.#clusterName, 'connect')
       this.#attemptNext()
       return
     }
@@ -318,7 +318,7 @@ export class Delivery implements ForwardEvents {
   /** Doubled each time, and never all at once. */
   #again(retry: Retry, reason: RetryReason): void {
     this.#state.retries++
-    this.#events.retried(this.#state.backend?.cluster.name ?? '', reason)
+    this.#events.retried(this.#clusterName, reason)
     const delay = retry.backoff * 2 ** (this.#tried.length - 1) * (0.75 + Math.random() / 2)
     this.#timer = setTimeout(() => {
       this.#state.callOut = 'delivery'
@@ -328,6 +328,10 @@ export class Delivery implements ForwardEvents {
         this.#events.broken(this.#state, error)
       }
     }, delay)
+  }
+
+  get #clusterName(): string {
+    return clusterOf(this.#state.backend)?.name ?? ''
   }
 
   #settle(outcome: Attempt['outcome'], word: AttemptOutcome): void {
@@ -340,7 +344,7 @@ export class Delivery implements ForwardEvents {
     const purpose = this.#tried.length > 1 ? 'retry' : 'proxy'
     state.trace?.attempted(state, word)
     const firstByte = this.#firstByte
-    this.#events.attempted(state.backend?.cluster.name ?? '', { outcome: word, purpose, firstByte })
+    this.#events.attempted(this.#clusterName, { outcome: word, purpose, firstByte })
   }
 }
 

@@ -222,12 +222,13 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     }
     state.backend = backend
     this.#when(state, Permit.backend(permit, backend, state.exchange), (own) => {
-      if (backend.select === undefined) this.#deliver(state, own, own)
+      const { upstream } = backend
+      if (upstream.kind !== 'ai') this.#deliver(state, own, own)
       else {
         state.callOut = 'provider'
         // Any of them may be the one that responds.
-        if (backend.providers?.some(hasWayBack)) this.#policiesOf(state)
-        state.selection = backend.select(state.exchange)
+        if (upstream.providers.some(hasWayBack)) this.#policiesOf(state)
+        state.selection = upstream.select(state.exchange)
         this.select(state, state.selection, own, (provided) => this.#deliver(state, own, provided))
       }
     })

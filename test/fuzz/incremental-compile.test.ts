@@ -13,7 +13,12 @@ import { compileProgram, retiredClusters } from '../../src/program/compile.ts'
 import type { CompileDeps } from '../../src/program/compile-deps.ts'
 import { explainRequest, type HypotheticalRequest } from '../../src/program/explain.ts'
 import { closeKept, retiredKept } from '../../src/program/kept.ts'
-import { isReply, type ListenerProgram, type Program } from '../../src/program/program.ts'
+import {
+  clusterOf,
+  isReply,
+  type ListenerProgram,
+  type Program,
+} from '../../src/program/program.ts'
 import { loadText } from '../../src/sources/file/load.ts'
 import { Credentials } from '../truth/credentials.ts'
 import { Random } from '../truth/random.ts'
@@ -177,7 +182,7 @@ async function observed(
   }
   const chosen = route.choose(exchange)
   if (!isReply(chosen)) {
-    chosen.cluster.choose(exchange, [])
+    clusterOf(chosen)?.choose(exchange, [])
     for (const step of chosen.steps) await step(exchange)
   }
   for (const { cluster } of route.mirrors) cluster.choose(exchange, [])

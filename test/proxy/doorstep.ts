@@ -198,7 +198,15 @@ export function httpListener(
     close: () => pool.close(),
   }
   const run = () => undefined
-  const backend = { name: 'test', cluster, steps: [], run, readsBody: false, requestTimeout: 0 }
+  const reached = { kind: 'cluster', cluster } as const
+  const backend = {
+    name: 'test',
+    upstream: reached,
+    steps: [],
+    run,
+    readsBody: false,
+    requestTimeout: 0,
+  }
   const route: RouteProgram = {
     name: 'route',
     rule: 'rule',

@@ -75,7 +75,7 @@ export async function startGateway(
   const steps = options.steps ?? []
   const backend: BackendProgram = {
     name: 'test',
-    cluster,
+    upstream: { kind: 'cluster', cluster },
     steps: [],
     run: () => undefined,
     readsBody: false,

@@ -47,12 +47,15 @@ export async function startHttp2Gateway(options: Http2GatewayOptions): Promise<H
   const choice = { pool: pool as Pool, endpoint: 'test', host: '', done: () => {} }
   const backend: BackendProgram = {
     name: 'test',
-    cluster: {
-      name: 'test',
-      isHealthy: true,
-      active: 0,
-      choose: () => choice,
-      close: () => pool.close(),
+    upstream: {
+      kind: 'cluster',
+      cluster: {
+        name: 'test',
+        isHealthy: true,
+        active: 0,
+        choose: () => choice,
+        close: () => pool.close(),
+      },
     },
     steps: [],
     run: () => undefined,

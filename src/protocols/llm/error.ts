@@ -1,0 +1,74 @@
+/** What went wrong, in no vendor's words; each dialect writes it in its own shape. */
+export type LlmErrorType =
+  | 'invalidRequest'
+  | 'authentication'
+  | 'billing'
+  | 'permission'
+  | 'notFound'
+  | 'conflict'
+  | 'tooLarge'
+  | 'rateLimit'
+  | 'timeout'
+  | 'overloaded'
+  | 'server'
+
+export interface LlmError {
+  /** The HTTP status; inside a stream it only chooses the words. */
+  readonly status: number
+  readonly type: LlmErrorType
+  readonly message: string
+  /** A stable word for programs, as OpenAI's `code`: `model_not_found`, `context_length_exceeded`. */
+  readonly code?: string | undefined
+  /** The field of the request that is at fault. */
+  readonly param?: string | undefined
+  /** Milliseconds; becomes `retry-after` and `retry-after-ms`. */
+  readonly retryAfterMs?: number | undefined
+  /** False: `x-should-retry: false`, since SDKs retry by themselves. */
+  readonly shouldRetry?: boolean | undefined
+  readonly requestId?: string | undefined
+}
+
+export type Header = readonly [name: string, value: string]
+
+export interface WireError {
+  readonly status: number
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+}
+
+/** The type that a status stands for where the provider says nothing better. */
+export function typeOfStatus(status: number): LlmErrorType {
+  const known = TYPES_BY_STATUS[status]
+  if (known !== undefined) return known
+  return status >= 500 ? 'server' : 'invalidRequest'
+}
+
+const TYPES_BY_STATUS: Readonly<Record<number, LlmErrorType | undefined>> = {
+  401: 'authentication',
+  402: 'billing',
+  403: 'permission',
+  404: 'notFound',
+  408: 'timeout',
+  409: 'conflict',
+  413: 'tooLarge',
+  429: 'rateLimit',
+  503: 'overloaded',
+  504: 'timeout',
+  529: 'overloaded',
+}
+
+/** The headers that SDKs act on, the same for every dialect. */
+export function errorHeaders(error: LlmError): Header[] {
+  const headers: Header[] = [['content-type', 'application/json']]
+  const { retryAfterMs } = error
+  if (retryAfterMs !== undefined) {
+    headers.push(['retry-after', String(Math.ceil(retryAfterMs / 1000))])
+    headers.push(['retry-after-ms', String(Math.ceil(retryAfterMs))])
+  }
+  if (error.shouldRetry !== undefined) headers.push(['x-should-retry', String(error.shouldRetry)])
+  return headers
+}
+
+export function invalidRequest(message: string, param?: string, code?: string): LlmError {
+  return { status: 400, type: 'invalidRequest', message, param, code }
+}

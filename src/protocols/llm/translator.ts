@@ -1,0 +1,59 @@
+import type { DialectName, HeaderLookup, Read, ResponseSummary, WireRequest } from './dialect.ts'
+import type { Header, LlmError, WireError } from './error.ts'
+import type { NeutralRequest } from './neutral.ts'
+
+/**
+ * From one dialect to another and back. Equal dialects: bytes pass, except for what the gateway was
+ * told to change (the model), and only usage is read.
+ */
+export interface Translator {
+  readonly client: DialectName
+  readonly provider: DialectName
+  readonly isPassThrough: boolean
+  /** An error is to be sent to the client, in its own dialect: what cannot be translated is a 400. */
+  translate(bytes: Uint8Array, options: TranslateOptions): Read<TranslatedCall>
+}
+
+export interface TranslateOptions {
+  /** The model as the provider calls it; absent: as the client named it. */
+  readonly model?: string | undefined
+  /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */
+  readonly maker: string
+  readonly maxOutputTokens?: number | undefined
+}
+
+/** One request at one provider. */
+export interface TranslatedCall {
+  /** Absent where bytes pass. */
+  readonly neutral?: NeutralRequest
+  readonly request: WireRequest
+  /** The client asked for a stream, and so is the provider. */
+  readonly stream: boolean
+  /** A whole response with status 2xx. */
+  response(bytes: Uint8Array): Read<TranslatedResponse>
+  /** Any other response of the provider, in the client's dialect. */
+  error(status: number, header: HeaderLookup, bytes: Uint8Array): WireError
+  /** A streamed response with status 2xx. */
+  openStream(): StreamTranslator
+}
+
+export interface TranslatedResponse extends ResponseSummary {
+  readonly headers: readonly Header[]
+  readonly body: Uint8Array
+  readonly dropped: readonly string[]
+}
+
+export interface StreamTranslator extends ResponseSummary {
+  readonly headers: readonly Header[]
+  readonly dropped: readonly string[]
+  readonly hasOutput: boolean
+  /** The provider finished properly. */
+  readonly isComplete: boolean
+  readonly error?: LlmError | undefined
+  /** What the client is to get now; often the same bytes, and empty where there is nothing yet. */
+  push(bytes: Uint8Array): Uint8Array
+  /** The provider's body is over: what remains, or an error where it is over too early. */
+  end(): Uint8Array
+  /** The gateway gives up: an error in the client's dialect, without a clean end. */
+  abort(error: LlmError): Uint8Array
+}
