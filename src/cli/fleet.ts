@@ -20,7 +20,8 @@ export interface Fleet {
   readonly size: number
   /** How many processes serve now. */
   serving(): number
-  apply(model: Model): Promise<Applied>
+  /** If it is not strict, part by part: see Gateway.apply. */
+  apply(model: Model, isStrict?: boolean): Promise<Applied>
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
   decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
@@ -55,7 +56,7 @@ export function openFleet(
     return {
       size: 1,
       serving: () => 1,
-      apply: (model) => gateway.apply(model),
+      apply: (model, isStrict) => gateway.apply(model, isStrict),
       drain: async () => {
         await gateway.drain()
         stop()
@@ -77,7 +78,7 @@ export function openFleet(
   return {
     size,
     serving: () => workers.serving,
-    apply: (model) => workers.apply(model),
+    apply: (model, isStrict) => workers.apply(model, isStrict),
     drain: async () => {
       await workers.drain()
       stop()

@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
+import { rejectedParts } from '../model/rejected-parts.ts'
 import type { Source, Update } from '../sources/source.ts'
 import type { Fleet } from './fleet.ts'
 import { withoutOptimization } from './startup-memory.ts'
@@ -20,31 +21,40 @@ export interface ReloadOptions {
 /** Files that are written in place are empty for a moment, and nobody stops serving by that. */
 const SAYS_NOTHING = 'PC0223'
 
-/** Applies what a source has, one change at a time. A change that is wrong in any way changes nothing. */
+/**
+ * Applies what a source has, one change at a time. A change that is wrong in any way changes
+ * nothing, unless the source wants Models to be applied part by part.
+ */
 export async function followSource(
   source: Source,
   options: ReloadOptions,
   signal: AbortSignal,
 ): Promise<void> {
   for await (const update of source.watch(signal)) {
-    await withoutOptimization(() => take(update, options)).catch((error: unknown) => {
-      options.broke(error, update.digest)
-    })
+    await withoutOptimization(() => take(update, source.isStrict, options)).catch(
+      (error: unknown) => {
+        options.broke(error, update.digest)
+        update.settled?.({ isApplied: false, diagnostics: [], rejected: [] })
+      },
+    )
   }
 }
 
 async function take(
-  { result, digest }: Update,
+  { result, digest, settled }: Update,
+  isStrict: boolean,
   { apply, applied, rejected }: ReloadOptions,
 ): Promise<void> {
   const { value: model, diagnostics } = result
   const isEmpty = diagnostics.some(({ code }) => code === SAYS_NOTHING)
-  if (model === undefined || isEmpty || hasErrors(diagnostics)) {
+  if (model === undefined || isEmpty || (isStrict && hasErrors(diagnostics))) {
     rejected(diagnostics, digest)
+    settled?.({ isApplied: false, diagnostics, rejected: [] })
     return
   }
-  const outcome = await apply(model)
-  const all = [...diagnostics, ...outcome.diagnostics]
-  if (outcome.isApplied) await applied(model, all, digest)
+  const { isApplied, diagnostics: further } = await apply(model, isStrict)
+  const all = [...diagnostics, ...further]
+  if (isApplied) await applied(model, all, digest)
   else rejected(all, digest)
+  settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
 }

@@ -139,8 +139,8 @@ async function serveUntilStopped(
     findings: undefined,
   }
 
-  const apply = async (model: Model) => {
-    const { isApplied, diagnostics } = await fleet.apply(model)
+  const apply = async (model: Model, isStrict?: boolean) => {
+    const { isApplied, diagnostics } = await fleet.apply(model, isStrict)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
   }
   const applied = await apply(first)
@@ -216,7 +216,7 @@ async function serveUntilStopped(
     load: () => withoutOptimization(() => loadServable(file, terminal.environment, status.model)),
   })
   const following: ReloadOptions = {
-    apply: (model) => apply({ ...model, settings }),
+    apply: (model, isStrict) => apply({ ...model, settings }, isStrict),
     applied: async (written, diagnostics, digest) => {
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })

@@ -54,7 +54,7 @@ export function runWorker(number: string): Promise<number> {
         resumeOptimization()
         serving ??= begin(order.model, number, order.ticketSecret, quotas)
         const { gateway } = serving
-        const applied = await gateway.apply(order.model)
+        const applied = await gateway.apply(order.model, order.isStrict)
         report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         return
       }

@@ -190,16 +190,17 @@ export class Gateway {
   }
 
   /**
-   * Serves another Model from now on, or nothing of it: one with errors leaves all as it is.
-   * Requests that are under way finish by what they began with.
+   * Serves another Model from now on. Requests that are under way finish by what they began with.
+   * If it is strict, a Model with any error leaves all as it is; otherwise what is invalid fails
+   * closed, is reported, and the rest is in effect.
    */
-  apply(model: Model): Promise<Applied> {
-    const applied = this.#applying.then(() => this.#apply(model))
+  apply(model: Model, isStrict = true): Promise<Applied> {
+    const applied = this.#applying.then(() => this.#apply(model, isStrict))
     this.#applying = applied.catch(() => {})
     return applied
   }
 
-  async #apply(written: Model): Promise<Applied> {
+  async #apply(written: Model, isStrict: boolean): Promise<Applied> {
     const previous = this.#program
     let next: Program | undefined
     try {
@@ -207,13 +208,13 @@ export class Gateway {
       const model = await runCooperatively(reconcile(previous?.model, written), now)
       next = await compileProgramInSlices(model, previous, this.#services)
       const { diagnostics } = next
-      if (diagnostics.some(({ severity }) => severity === 'error'))
+      if (isStrict && diagnostics.some(({ severity }) => severity === 'error'))
         return this.#giveUp(next, diagnostics)
-      const failures = await this.#swap(next)
-      if (failures.length > 0)
-        return this.#giveUp(next, [...diagnostics, ...failures.map(reported)])
+      const failures = await this.#swap(next, isStrict)
+      const all = [...diagnostics, ...failures.map(reported)]
+      if (isStrict && failures.length > 0) return this.#giveUp(next, all)
       await this.#swapped(previous, next)
-      return { isApplied: true, diagnostics }
+      return { isApplied: true, diagnostics: all }
     } catch (error) {
       this.#observing.broke('swap', error)
       const failed = [brokenSwap(written, error)]
@@ -224,13 +225,14 @@ export class Gateway {
     }
   }
 
-  #swap(next: Program): Promise<readonly ListenFailure[]> {
-    return this.#listeners.swap(next, () => {
+  #swap(next: Program, isStrict: boolean): Promise<readonly ListenFailure[]> {
+    const commit = () => {
       // All that may throw comes before the first assignment.
       const streams = new Streams(next.model, this.#services, this.#streams)
       this.#streams = streams
       this.#program = next
-    })
+    }
+    return this.#listeners.swap(next, { commit, isStrict })
   }
 
   /** It is in effect; what throws now is told, and changes nothing about that. */

@@ -30,6 +30,13 @@ export interface ListenOptions {
   readonly grace: number
 }
 
+export interface SwapOptions {
+  /** Called once nothing can fail any more. */
+  readonly commit?: () => void
+  /** Anything that fails leaves all as it is. */
+  readonly isStrict?: boolean
+}
+
 /** All ports of the process. */
 export class Listeners {
   readonly #acceptDeps: AcceptDeps
@@ -67,17 +74,25 @@ export class Listeners {
 
   /**
    * Ports that stay keep their sockets and connections and go on by the new Program; new ones are
-   * opened, the others closed. Answers what stands in the way: then nothing is done.
-   * `taken`: called between the last doubt and the first deed.
+   * opened, the others closed. Returns what could not be done. If it is strict, nothing is done
+   * then; otherwise a listener without usable certificates closes its connections, a port that
+   * cannot be had stays closed until the next swap, and all else is in effect.
    */
-  swap(program: Program, commit = () => {}): Promise<readonly ListenFailure[]> {
-    const swapped = this.#swapping.then(() => this.#swap(program, commit))
+  swap(
+    program: Program,
+    { commit = () => {}, isStrict = true }: SwapOptions = {},
+  ): Promise<readonly ListenFailure[]> {
+    const swapped = this.#swapping.then(() => this.#swap(program, commit, isStrict))
     // One that throws is told of by whoever called; those after it are none of its business.
     this.#swapping = swapped.catch(() => {})
     return swapped
   }
 
-  async #swap(program: Program, commit: () => void): Promise<readonly ListenFailure[]> {
+  async #swap(
+    program: Program,
+    commit: () => void,
+    isStrict: boolean,
+  ): Promise<readonly ListenFailure[]> {
     if (this.#isDraining) {
       commit()
       return []
@@ -89,9 +104,10 @@ export class Listeners {
     const opened = await Promise.all(added.map((plan) => this.#open(plan)))
     const unbound = opened.filter((own) => 'word' in own)
     const open = opened.filter((own) => 'server' in own)
-    if (insecure.length > 0 || unbound.length > 0) {
+    const failures = [...unbound, ...insecure]
+    if (isStrict && failures.length > 0) {
       for (const { server } of open) server.close()
-      return [...unbound, ...insecure]
+      return failures
     }
     try {
       commit()
@@ -106,7 +122,7 @@ export class Listeners {
       else own.bound.update(plan, this.#options.grace)
     }
     for (const own of open) this.#ports.set(own.bound.plan.port, own)
-    return []
+    return failures
   }
 
   /**

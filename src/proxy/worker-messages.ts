@@ -12,6 +12,7 @@ export type Order =
       readonly kind: 'apply'
       readonly id: number
       readonly model: Model
+      readonly isStrict: boolean
       /** TLS sessions that began with one worker go on with any. */
       readonly ticketSecret: Uint8Array
     }

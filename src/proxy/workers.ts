@@ -52,6 +52,7 @@ export class Workers {
   readonly #rejected = new Set<number>()
   #serials = 0
   #model: Model | undefined
+  #isStrict = true
   #ids = 0
   #isDraining = false
 
@@ -81,13 +82,14 @@ export class Workers {
    * All of them, or none: what the first one refuses the others are not told. One of the others that
    * does not apply it after all is replaced: it would go on by rules that do not hold any more.
    */
-  async apply(model: Model): Promise<Applied> {
+  async apply(model: Model, isStrict = true): Promise<Applied> {
     while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
     const [first, ...others] = [...this.#workers.values()]
     if (first === undefined) return { isApplied: false, diagnostics: [] }
-    const applied = await this.#apply(first, model)
+    const applied = await this.#apply(first, model, isStrict)
     if (!applied.isApplied) return applied
     this.#model = model
+    this.#isStrict = isStrict
     const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))
     this.#quotas.retain(new Set([applied, ...all].flatMap(({ quotas }) => quotas)))
     return applied
@@ -181,7 +183,7 @@ export class Workers {
 
   /** A worker that cannot apply what the others serve is of no use: it is said, and it is replaced. */
   async #applyOrEnd(worker: Worker, model: Model): Promise<AppliedBy> {
-    const applied = await this.#apply(worker, model)
+    const applied = await this.#apply(worker, model, this.#isStrict)
     const isThere = this.#workers.get(worker.number) === worker
     if (!applied.isApplied && isThere && !this.#isDraining) {
       const error = 'the worker could not apply the configuration'
@@ -193,11 +195,12 @@ export class Workers {
     return applied
   }
 
-  async #apply(worker: Worker, model: Model): Promise<AppliedBy> {
+  async #apply(worker: Worker, model: Model, isStrict: boolean): Promise<AppliedBy> {
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,
       model,
+      isStrict,
       ticketSecret: this.#ticketSecret,
     }))
     if (report?.kind !== 'applied') return { isApplied: false, diagnostics: [], quotas: [] }

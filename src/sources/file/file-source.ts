@@ -9,17 +9,21 @@ export interface FileSourceOptions {
   /** Named by what was read first. */
   readonly files: readonly FollowedFile[]
   readonly load: () => Promise<Loaded>
+  /** As Source.isStrict: a file is, unless told otherwise. */
+  readonly isStrict?: boolean
   readonly openWatch?: (changed: () => void) => Pick<FileWatch, 'follow' | 'close'>
 }
 
 /** A file and the files that it names, also those that a file that is rejected names. */
 export class FileSource implements Source {
+  readonly isStrict: boolean
   readonly #options: FileSourceOptions
   #isAsked = false
   #wake = () => {}
 
   constructor(options: FileSourceOptions) {
     this.#options = options
+    this.isStrict = options.isStrict ?? true
   }
 
   refresh(): void {

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { type Result, refusal, success } from '../diagnostics/result.ts'
+import type { Model } from '../model/model.ts'
+import type { Outcome, Source } from '../sources/source.ts'
+import { followSource } from './reload.ts'
+
+const origin = (object: string) => ({ kind: 'object', object, field: '' }) as const
+const route = (name: string) => ({ name, origin: origin(name), rules: [], policies: [] })
+const model = {
+  gateways: [],
+  routes: [route('a'), route('b')],
+  tcpRoutes: [],
+  backends: [],
+  frontend: [],
+} as unknown as Model
+
+const error = (object: string): Diagnostic => ({
+  code: 'PC0101',
+  severity: 'error',
+  message: `${object} is wrong`,
+  origin: origin(object),
+})
+
+interface Given {
+  readonly isStrict: boolean
+  readonly result: Result<Model>
+  readonly apply?: () => Promise<{ isApplied: boolean; diagnostics: readonly Diagnostic[] }>
+}
+
+/** One update of a source, and what its source is told of it. */
+async function settle({ isStrict, result, apply }: Given) {
+  const outcomes: Outcome[] = []
+  const happened: string[] = []
+  const source: Source = {
+    isStrict,
+    refresh: () => {},
+    async *watch() {
+      yield { result, settled: (outcome) => outcomes.push(outcome) }
+    },
+  }
+  const options = {
+    apply: async (_: Model, strict?: boolean) => {
+      happened.push(strict ? 'apply strictly' : 'apply part by part')
+      return apply?.() ?? { isApplied: true, diagnostics: [] }
+    },
+    applied: () => void happened.push('applied'),
+    rejected: () => void happened.push('rejected'),
+    broke: () => void happened.push('broke'),
+  }
+  await followSource(source, options, new AbortController().signal)
+  assert.equal(outcomes.length, 1, 'a source is told once')
+  const [outcome] = outcomes as [Outcome]
+  const rejected = outcome.rejected.map(({ name }) => name).join()
+  const codes = outcome.diagnostics.map(({ message }) => message).join()
+  return { happened: happened.join(), isApplied: outcome.isApplied, rejected, codes }
+}
+
+describe('what becomes of an update', () => {
+  const wrong = success(model, [error('a')])
+
+  it('a strict source: an error rejects all of it', async () => {
+    const outcome = await settle({ isStrict: true, result: wrong })
+    const said = { isApplied: false, rejected: '', codes: 'a is wrong' }
+    assert.deepEqual(outcome, { happened: 'rejected', ...said })
+  })
+
+  it('any other source: the part is rejected, the rest is applied', async () => {
+    const outcome = await settle({ isStrict: false, result: wrong })
+    const said = { isApplied: true, rejected: 'a', codes: 'a is wrong' }
+    assert.deepEqual(outcome, { happened: 'apply part by part,applied', ...said })
+  })
+
+  it('what is found when it is applied counts as well', async () => {
+    const apply = async () => ({ isApplied: true, diagnostics: [error('b')] })
+    const outcome = await settle({ isStrict: false, result: wrong, apply })
+    assert.equal(outcome.rejected, 'a,b')
+    assert.equal(outcome.codes, 'a is wrong,b is wrong')
+  })
+
+  it('without a Model there is nothing to apply', async () => {
+    const outcome = await settle({ isStrict: false, result: refusal([error('a')]) })
+    const said = { isApplied: false, rejected: '', codes: 'a is wrong' }
+    assert.deepEqual(outcome, { happened: 'rejected', ...said })
+  })
+
+  it('one that cannot be applied at all is told so, whatever was thrown', async () => {
+    const apply = () => Promise.reject(new Error('a fault'))
+    const outcome = await settle({ isStrict: false, result: success(model), apply })
+    const said = { isApplied: false, rejected: '', codes: '' }
+    assert.deepEqual(outcome, { happened: 'apply part by part,broke', ...said })
+  })
+})
