@@ -13,7 +13,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file envoy/config/core/v3/base.proto.
  */
 export const file_envoy_config_core_v3_base: GenFile = /*@__PURE__*/
-  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKnAQoITWV0YWRhdGESSwoPZmlsdGVyX21ldGFkYXRhGAEgAygLMjIuZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEuRmlsdGVyTWV0YWRhdGFFbnRyeRpOChNGaWx0ZXJNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBIl4KC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRISCgV2YWx1ZRgCIAEoDEgAiAEBEhYKCXJhd192YWx1ZRgDIAEoDEgBiAEBQggKBl92YWx1ZUIMCgpfcmF3X3ZhbHVlIsQCChFIZWFkZXJWYWx1ZU9wdGlvbhIxCgZoZWFkZXIYASABKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZRIqCgZhcHBlbmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlElEKDWFwcGVuZF9hY3Rpb24YAyABKA4yOi5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbi5IZWFkZXJBcHBlbmRBY3Rpb24ifQoSSGVhZGVyQXBwZW5kQWN0aW9uEhsKF0FQUEVORF9JRl9FWElTVFNfT1JfQUREEAASEQoNQUREX0lGX0FCU0VOVBABEh4KGk9WRVJXUklURV9JRl9FWElTVFNfT1JfQUREEAISFwoTT1ZFUldSSVRFX0lGX0VYSVNUUxADIiwKDlF1ZXJ5UGFyYW1ldGVyEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCWIGcHJvdG8z0vYDBAgAGAA", [file_google_protobuf_struct, file_google_protobuf_wrappers]);
+  fileDesc("Ch9lbnZveS9jb25maWcvY29yZS92My9iYXNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKnAQoITWV0YWRhdGESSwoPZmlsdGVyX21ldGFkYXRhGAEgAygLMjIuZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEuRmlsdGVyTWV0YWRhdGFFbnRyeRpOChNGaWx0ZXJNZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRImCgV2YWx1ZRgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3Q6AjgBIl4KC0hlYWRlclZhbHVlEgsKA2tleRgBIAEoCRISCgV2YWx1ZRgCIAEoDEgAiAEBEhYKCXJhd192YWx1ZRgDIAEoDEgBiAEBQggKBl92YWx1ZUIMCgpfcmF3X3ZhbHVlIsQCChFIZWFkZXJWYWx1ZU9wdGlvbhIxCgZoZWFkZXIYASABKAsyIS5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZRIqCgZhcHBlbmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlElEKDWFwcGVuZF9hY3Rpb24YAyABKA4yOi5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbi5IZWFkZXJBcHBlbmRBY3Rpb24ifQoSSGVhZGVyQXBwZW5kQWN0aW9uEhsKF0FQUEVORF9JRl9FWElTVFNfT1JfQUREEAASEQoNQUREX0lGX0FCU0VOVBABEh4KGk9WRVJXUklURV9JRl9FWElTVFNfT1JfQUREEAISFwoTT1ZFUldSSVRFX0lGX0VYSVNUUxADIiwKDlF1ZXJ5UGFyYW1ldGVyEgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCSIjCgROb2RlEgoKAmlkGAEgASgJEg8KB2NsdXN0ZXIYAiABKAliBnByb3RvM9L2AwQIABgA", [file_google_protobuf_struct, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.core.v3.Metadata
@@ -145,4 +145,26 @@ export type QueryParameter = Message<"envoy.config.core.v3.QueryParameter"> & {
  */
 export const QueryParameterSchema: GenMessage<QueryParameter> = /*@__PURE__*/
   messageDesc(file_envoy_config_core_v3_base, 3);
+
+/**
+ * @generated from message envoy.config.core.v3.Node
+ */
+export type Node = Message<"envoy.config.core.v3.Node"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string cluster = 2;
+   */
+  cluster: string;
+};
+
+/**
+ * Describes the message envoy.config.core.v3.Node.
+ * Use `create(NodeSchema)` to create a new message.
+ */
+export const NodeSchema: GenMessage<Node> = /*@__PURE__*/
+  messageDesc(file_envoy_config_core_v3_base, 4);
 
