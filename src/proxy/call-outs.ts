@@ -49,7 +49,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'response',
-    what: 'reading the response of a backend, policies on it, what is recorded about it, outlier expressions',
+    what: 'reading the response of a backend, policies on it and on its body, what is recorded about it, outlier expressions',
     happens: CUT,
   },
   {
@@ -59,7 +59,7 @@ export const CALL_OUTS = [
   },
   {
     name: 'body',
-    what: 'evaluating a request whose body was read first, passing a body on, policies that change it',
+    what: 'evaluating a request whose body was read first, passing its body on, policies that change it',
     happens: CUT,
   },
   {

@@ -7,6 +7,7 @@ import type { RequestHead } from '../wire/http1/head.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { BodySink } from '../wire/streams.ts'
 import { CROWDED_OUT } from './body-chain.ts'
+import type { CallOutName } from './call-outs.ts'
 import { isGrpc } from './grpc-status.ts'
 import { KeptBody } from './kept-body.ts'
 import type { RequestState } from './request-state.ts'
@@ -62,7 +63,7 @@ export class PolicyDownstream implements Downstream {
       next(read)
       return
     }
-    const failed = (why: unknown) => this.#failed(why)
+    const failed = (why: unknown) => this.#failed('body', why)
     const transform = new RequestTransform(this.#state.exchange, client, this.#limits, failed)
     this.#request = transform
     const isOver = () => this.#state.isOver || client.isResponding
@@ -70,7 +71,7 @@ export class PolicyDownstream implements Downstream {
       .run(own, read, isOver)
       .then((outcome) => {
         if (isOver()) transform.chain.drop()
-        else if ('status' in outcome) this.#failed(outcome)
+        else if ('status' in outcome) this.#failed('body', outcome)
         else {
           this.head = outcome.head
           const { body } = outcome
@@ -80,7 +81,7 @@ export class PolicyDownstream implements Downstream {
         }
       })
       .catch((error: unknown) => {
-        if (!isOver()) this.#failed(error)
+        if (!isOver()) this.#failed('body', error)
       })
   }
 
@@ -100,20 +101,20 @@ export class PolicyDownstream implements Downstream {
     this.#response?.drop()
     const state = this.#state
     const { backend, route } = state
-    const failed = (why: unknown) => this.#failed(why)
+    const failed = (why: unknown) => this.#failed('response', why)
     const pass = new ResponsePass(state, this.#client, this.#limits, source, failed)
     this.#response = pass
     void pass.start([...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])])
   }
 
   /** A policy threw, or cannot go on: an error if nothing is sent yet, a cut if some is. */
-  #failed(why: unknown): void {
+  #failed(callOut: CallOutName, why: unknown): void {
     const state = this.#state
     this.close()
     if (state.isOver) return
     const answer = why === CROWDED_OUT ? CROWDED : isReply(why) ? why : undefined
     if (answer === undefined) {
-      state.callOut = 'body'
+      state.callOut = callOut
       this.#events.broken(state, why)
       return
     }

@@ -96,6 +96,31 @@ const PLANTS: readonly Plant[] = [
   { callOut: 'response', place: 'reading a response head', seen: 500, named: ROUTE },
   { callOut: 'response', place: 'finishing a delivery', seen: 200, named: ROUTE },
   { callOut: 'response', place: 'the end of an attempt', seen: 200, named: ROUTE },
+  ...(['opened', 'a piece', 'the end'] as const).map((place): Plant => {
+    const named = { gateway: 'plain', route: 'smaller' }
+    return {
+      callOut: 'response',
+      place: `compression, response, ${place}`,
+      path: '/smaller',
+      seen: 500,
+      named,
+    }
+  }),
+  {
+    callOut: 'response',
+    place: 'transformations on the response',
+    path: '/marked',
+    seen: 500,
+    named: { route: 'marked', kind: 'transformations' },
+  },
+  { callOut: 'response', place: 'transformations, response, whole', path: '/changed', seen: 500 },
+  {
+    callOut: 'body',
+    place: 'transformations, request, whole',
+    path: '/changed',
+    by: 'post',
+    seen: 500,
+  },
   { callOut: 'mirror', place: 'choosing an endpoint of a mirror', path: '/mirror', seen: 200 },
   { callOut: 'body', place: 'a body that was read', path: '/body', by: 'post', seen: 500 },
   { callOut: 'reply', place: 'rendering a reply', path: '/direct', seen: 500 },
@@ -139,6 +164,7 @@ describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () =
     backend = createServer((request, response) => {
       if (request.url === '/slow') return
       request.resume()
+      response.setHeader('content-type', 'text/plain')
       response.end('served')
     })
     service = await startAuthorizationService()
@@ -205,6 +231,9 @@ routes:
 - { name: mirror, ${at('/mirror')}, policies: { requestMirror: { backend: { host: "127.0.0.1:${own}" } } }, ${to} }
 - { name: body, ${at('/body')}, policies: { authorization: { rules: [{ deny: "size(request.body) == 99" }] } }, ${to} }
 - { name: direct, ${at('/direct')}, policies: { directResponse: { status: 200, body: direct } } }
+- { name: changed, ${at('/changed')}, policies: { transformations: { request: { body: "'a'" }, response: { set: { x-set: "'a'" }, body: "'b'" } } }, ${to} }
+- { name: marked, ${at('/marked')}, policies: { transformations: { response: { set: { x-set: "'a'" } } } }, ${to} }
+- { name: smaller, ${at('/smaller')}, policies: { compression: { minBytes: 1, contentTypes: ['text/plain'] } }, ${to} }
 - { name: denied, ${at('/denied')}, policies: { authorization: { rules: [{ deny: "true" }] } }, ${to} }
 - { name: slow, ${at('/slow')}, policies: { timeout: { requestTimeout: 200ms } }, ${to} }
 `
@@ -296,7 +325,7 @@ routes:
     if (by === 'tcp')
       return askHttp1(ports.raw, 'GET / HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
     if (version === 'HTTP/2') return askHttp2(path, isPost)
-    const head = `${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n`
+    const head = `${isPost ? 'POST' : 'GET'} ${path} HTTP/1.1\r\nhost: a\r\naccept-encoding: gzip\r\nconnection: close\r\n`
     return askHttp1(ports.plain, isPost ? `${head}content-length: 4\r\n\r\nbody` : `${head}\r\n`)
   }
 
@@ -312,7 +341,11 @@ routes:
     const session = connectHttp2(`http://127.0.0.1:${ports.plain}`)
     return new Promise<Seen>((resolve) => {
       session.on('error', () => resolve('closed'))
-      const stream = session.request({ ':path': path, ':method': isPost ? 'POST' : 'GET' })
+      const stream = session.request({
+        ':path': path,
+        ':method': isPost ? 'POST' : 'GET',
+        'accept-encoding': 'gzip',
+      })
       let status: Seen = 'closed'
       stream.on('response', (headers) => {
         status = Number(headers[':status'])

@@ -1,5 +1,7 @@
 import { compileRules } from '../../src/cel/index.ts'
+import type { BodyPart } from '../../src/exchange/body-part.ts'
 import { HeaderEdit } from '../../src/exchange/header-edit.ts'
+import type { ResponseStep } from '../../src/exchange/response-draft.ts'
 import type { Step } from '../../src/exchange/step.ts'
 import type { Policy } from '../../src/policies/define.ts'
 import { POLICIES } from '../../src/policies/index.ts'
@@ -134,23 +136,71 @@ function plantInPolicy(policy: Policy): void {
   const open = policy as { compile: Policy['compile'] }
   open.compile = (policies, context) => {
     const part = compile.call(policy, policies, context)
-    if (part.step === undefined) return part
-    const inner: Step = part.step
     const [{ kind, section, level }] = policies
-    const step: Step = (exchange) => {
-      trip(`${kind} at ${section} of ${level}`)
-      const outcome = inner(exchange)
-      if (!(outcome instanceof Promise)) return outcome
-      return outcome.then((answer) => {
-        trip(`${kind}, later`)
-        return answer
-      })
+    return {
+      ...part,
+      ...(part.step && { step: tripping(part.step, kind, `${section} of ${level}`) }),
+      ...(part.response && { response: trippingBack(part.response, kind) }),
+      ...(part.requestBody && { requestBody: trippingBody(part.requestBody, `${kind}, request`) }),
+      ...(part.responseBody && {
+        responseBody: trippingBody(part.responseBody, `${kind}, response`),
+      }),
     }
-    return { ...part, step }
   }
   restores.push(() => {
     open.compile = compile
   })
+}
+
+function tripping(inner: Step, kind: string, place: string): Step {
+  return (exchange) => {
+    trip(`${kind} at ${place}`)
+    const outcome = inner(exchange)
+    if (!(outcome instanceof Promise)) return outcome
+    return outcome.then((answer) => {
+      trip(`${kind}, later`)
+      return answer
+    })
+  }
+}
+
+function trippingBack(inner: ResponseStep, kind: string): ResponseStep {
+  return (exchange, draft) => {
+    trip(`${kind} on the response`)
+    return inner(exchange, draft)
+  }
+}
+
+function trippingBody(inner: BodyPart, place: string): BodyPart {
+  if (inner.mode === 'beginning') return inner
+  if (inner.mode === 'whole') {
+    const { change } = inner
+    if (change === undefined) return inner
+    const own: NonNullable<typeof change> = (...given) => {
+      trip(`${place}, whole`)
+      return change.call(inner, ...given)
+    }
+    return { ...inner, change: own }
+  }
+  return {
+    ...inner,
+    open: (...given) => {
+      trip(`${place}, opened`)
+      const opened = inner.open(...given)
+      if (opened === undefined) return undefined
+      const { write, end } = opened
+      return Object.assign(opened, {
+        write(bytes: Uint8Array) {
+          trip(`${place}, a piece`)
+          return write.call(opened, bytes)
+        },
+        end() {
+          trip(`${place}, the end`)
+          return end.call(opened)
+        },
+      })
+    },
+  }
 }
 
 /** What only a Program has. */
