@@ -5,6 +5,7 @@ import { loadText } from '../../src/sources/file/load.ts'
 import { type Deciding, startDeciding } from '../decisions/gateway.ts'
 import { free } from './doorstep.ts'
 import { type Governed, governBy, startServer } from './governed.ts'
+import { until } from './whole-gateway.ts'
 
 const opened: { close: () => unknown }[] = []
 afterEach(async () => {
@@ -133,6 +134,30 @@ transformations: { request: { set: { x-of-team: metadata.team }, metadata: { tea
     const bad = await gateway.send('/', { method: 'POST', body: 'no json' })
     assert.equal(bad.got?.body, '')
   })
+
+  for (const place of ['route', 'backend']) {
+    it(`of a ${place} are what a mirror gets too`, async () => {
+      const copies: { body: string; length: string | undefined }[] = []
+      const mirror = await startServer(async (request, response) => {
+        let body = ''
+        for await (const chunk of request) body += chunk
+        copies.push({ body, length: request.headers['content-length'] })
+        response.end()
+      })
+      opened.push(mirror)
+      const change =
+        'transformations: { request: { body: "\'changed: \' + string(request.body)" } }'
+      const copy = `requestMirror: { backend: { host: 127.0.0.1:${mirror.port} } }`
+      const gateway =
+        place === 'route'
+          ? await gatewayWith(`${change}\n${copy}`)
+          : await gatewayWith(copy, change)
+      const { got } = await gateway.send('/', { method: 'POST', body: 'secret' })
+      assert.equal(got?.body, 'changed: secret')
+      await until('the copy', () => copies.length > 0)
+      assert.deepEqual(copies, [{ body: 'changed: secret', length: '15' }])
+    })
+  }
 })
 
 describe('transformations of responses', () => {
