@@ -220,4 +220,14 @@ describe('tokens in the examples of portcullis diff', () => {
       for (const { example } of found) assert.equal(example.identity.jwt.iss, 'https://j.example')
     }
   })
+
+  it('name their issuer even if no rule sees the token that is required', async () => {
+    const file = (more: string) =>
+      `${routed('', jwt('j'))}policies:
+- { name: p, target: { route: api }, traffic: { ${jwt('j', 'mode: Permissive, ')}${more} } }\n`
+    const allow = `, authorization: { rules: [{ allow: "request.path == '/admin'" }] }`
+    const { out } = await diffOf(file(''), file(allow), '--json')
+    const [{ example }] = JSON.parse(out).differences
+    assert.deepEqual(example.identity, { jwt: { iss: 'https://j.example' } })
+  })
 })

@@ -21,13 +21,15 @@ const files = globSync([`${folder}*.test.ts`, `${folder}../truth/truth.test.ts`]
 )
 if (files.length === 0) throw new RangeError(`no test begins with ${chosen.join(' or ')}`)
 
-let failed = 0
+// First of all, so that a night that is cut short can be repeated, too.
+console.log(`seed ${first}: ${rounds} rounds of ${files.length} files, ${inAll} texts in all`)
+const failed: number[] = []
 for (let round = 0; round < rounds; round++) {
   const seed = first + round * ROUND
   const runs = Math.min(ROUND, inAll - round * ROUND)
   const env = { ...process.env, FUZZ_RUNS: String(runs), FUZZ_SEED: String(seed) }
   const flags = ['--test', '--test-isolation=none', '--test-reporter=dot']
-  const { status, stdout } = spawnSync(process.execPath, [...flags, ...files], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [...flags, ...files], {
     env,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
@@ -35,8 +37,10 @@ for (let round = 0; round < rounds; round++) {
   // How much was left untold is of interest even where all is well.
   for (const [line] of stdout.matchAll(/^ *not known: .*$/gm)) console.log(`seed ${seed}:${line}`)
   if (status === 0) continue
-  failed++
-  console.log(`seed ${seed}\n${stdout}`)
+  failed.push(seed)
+  const again = `FUZZ_SEED=${seed} FUZZ_RUNS=${runs} node test/fuzz/nightly.ts`
+  console.log(`seed ${seed} failed; again: ${[again, ...chosen].join(' ')}\n${stdout}${stderr}`)
 }
-console.log(`${rounds - failed} passed, ${failed} failed`)
-process.exitCode = failed === 0 ? 0 : 1
+if (failed.length > 0) console.log(`seeds that failed: ${failed.join(', ')}`)
+console.log(`${rounds - failed.length} passed, ${failed.length} failed`)
+process.exitCode = failed.length === 0 ? 0 : 1

@@ -5,7 +5,7 @@ import { gatewayAt, portOfGateway, proxyProtocolOf, readsAddresses, routesBy } f
 import { describeProbe, portsOf } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe, type Transport } from './wire.ts'
 
-interface Example {
+export interface Example {
   readonly listener: string
   readonly isConnection: boolean
   readonly method: string
@@ -38,12 +38,7 @@ interface Diff {
 export const checkDiff: Check = async (pair) => {
   const { tools, old, now, count } = pair
   const said = await tools(['diff', old.file, now.file, '--json', '--fail-on-newly-admitted'])
-  // Whole numbers beyond what a double holds stay as they were written.
-  const found = JSON.parse(
-    said.out.replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?:\.\d+)?(?=[\s,\]}])/g, (part) =>
-      part.startsWith('"') ? part : `"#${part}"`,
-    ),
-  ) as Diff
+  const found = parseExact(said.out) as Diff
   const claims: FalseClaim[] = []
   count('diff')
   if (found.untold.length > 0) count('diff not known')
@@ -70,6 +65,15 @@ export const checkDiff: Check = async (pair) => {
   }
   claims.push(...(await checkExamples(pair, found.differences)))
   return claims
+}
+
+/** Whole numbers beyond what a double holds stay as they were written. */
+export function parseExact(text: string): unknown {
+  return JSON.parse(
+    text.replaceAll(/"(?:[^"\\]|\\.)*"|(?<![\d.])-?\d{16,}(?:\.\d+)?(?=[\s,\]}])/g, (part) =>
+      part.startsWith('"') ? part : `"#${part}"`,
+    ),
+  )
 }
 
 /** A statement about connections holds for every request on them. */
@@ -132,8 +136,8 @@ async function checkExamples(
 }
 
 /** The example as bytes; undefined where no client here can be the one that it speaks of. */
-function probeFor(
-  { example, listener }: Difference,
+export function probeFor(
+  { example, listener }: Pick<Difference, 'example' | 'listener'>,
   side: Side,
   isReading: boolean,
 ): Probe | undefined {

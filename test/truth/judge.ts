@@ -2,6 +2,7 @@ import { checkDiff } from './claims-diff.ts'
 import { checkEffective } from './claims-effective.ts'
 import { checkExplain } from './claims-explain.ts'
 import { checkFix, checkLint } from './claims-lint.ts'
+import { checkProve } from './claims-prove.ts'
 import { checkReplay } from './claims-replay.ts'
 import { checkTest } from './claims-test.ts'
 import { type Tree, writeYaml } from './document.ts'
@@ -24,6 +25,7 @@ export const CHECKS = {
   explain: checkExplain,
   replay: checkReplay,
   test: checkTest,
+  prove: checkProve,
 } as const satisfies Readonly<Record<string, Check>>
 export type CheckName = keyof typeof CHECKS
 
@@ -35,6 +37,7 @@ const SHARES: Readonly<Partial<Record<CheckName, number>>> = {
   explain: 0.4,
   replay: 0.5,
   test: 0.08,
+  prove: 0.3,
 }
 
 const PROBES = 32

@@ -43,6 +43,8 @@ async function effectiveAs(args: readonly string[], protection: string): Promise
   return said({ listeners })
 }
 
+const answered = (answer: unknown): Said => said({ suites: [{ invariants: [{ answer }] }] })
+
 const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
   [
     'diff proves everything',
@@ -125,6 +127,16 @@ const LIES: readonly (readonly [string, CheckName, string, Tools])[] = [
     'replay',
     'replay unchanged',
     async () => said({ requests: 1, unchanged: 1, changed: [], unknown: [], disagreeing: 0 }),
+  ],
+  ['prove proves everything', 'prove', 'prove', async () => answered({ kind: 'proven' })],
+  [
+    'prove shows an example that is none',
+    'prove',
+    'prove',
+    async () => {
+      const place = { listener: 'default/default', route: 'r0' }
+      return answered({ kind: 'refuted', examples: [{ ...place, example: EXAMPLE }] })
+    },
   ],
   ['test passes everything', 'test', 'test passes', async () => said({})],
   ['test fails everything', 'test', 'test fails', async () => said({}, 1)],

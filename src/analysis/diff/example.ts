@@ -129,14 +129,13 @@ function identitiesIn(
     // What is verified in two places is one and the same.
     found[variable] = { ...(value as JsonObject), ...found[variable] }
   }
-  const taken = issuersTakenBy(entry)
-  for (const [variable, shared] of issuers) {
-    // One that both sides take, and the way itself before all: it is to let the token pass.
-    const both = taken === undefined ? shared : shared.filter((one) => taken.includes(one))
-    const iss = both[0] ?? taken?.[0] ?? shared[0]
-    if (iss !== undefined) found[variable] = { iss, ...found[variable] }
-  }
-  return found
+  const { jwt } = found
+  if (jwt === undefined) return found
+  const [taken, shared] = [issuersTakenBy(entry), issuers.get('jwt')]
+  // One that both sides take, and the way itself before all: it is to let the token pass.
+  const both = taken === undefined ? shared : shared?.filter((one) => taken.includes(one))
+  const iss = both?.[0] ?? taken?.[0] ?? shared?.[0]
+  return iss === undefined ? found : { ...found, jwt: { iss, ...jwt } }
 }
 
 /** Issuers whose tokens pass all authentications of the way; undefined: bad tokens pass as well. */
