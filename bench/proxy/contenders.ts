@@ -27,7 +27,8 @@ export const GRPC_MESSAGE: Buffer = Buffer.concat([
 ])
 
 export interface Candidate {
-  readonly name: 'portcullis' | 'nginx' | 'nginx, 64 KiB buffers' | 'HAProxy' | 'Envoy'
+  readonly name: string
+  readonly isOwn: boolean
   readonly version: string
   readonly pid: number
   readonly port: number
@@ -45,8 +46,18 @@ export interface Field {
   readonly missing: readonly string[]
 }
 
+export interface FieldOptions {
+  /** Programs of this gateway, by the name that each is shown under. */
+  readonly own?: ReadonlyMap<string, string>
+  /** Without it all that this machine has. */
+  readonly peers?: readonly string[]
+}
+
 /** Starts the backend and every proxy that this machine has. */
-export async function openField(folder: string): Promise<Field> {
+export async function openField(
+  folder: string,
+  { own: programs = new Map([['portcullis', SOURCE]]), peers }: FieldOptions = {},
+): Promise<Field> {
   // nginx gives up root before it reads bodies.
   chmodSync(folder, 0o755)
   const certificate = join(folder, 'cert.pem')
@@ -63,27 +74,27 @@ export async function openField(folder: string): Promise<Field> {
     found: Found | string,
     launch: (program: string, place: Place) => Started,
   ) => {
+    const isOwn = programs.has(name)
+    if (!isOwn && peers?.includes(name) === false) return
     if (typeof found === 'string') {
       missing.push(found)
       return
     }
     const [port = 0, tlsPort = 0] = await freePorts(2)
-    const home = join(folder, name.replaceAll(/[ ,]+/g, '-'))
+    const home = join(folder, name.replaceAll(/[^\w]+/g, '-'))
     const place = { folder: home, port, tlsPort, backend, grpcBackend, certificate, key }
     mkdirSync(place.folder)
     const started = launch(found.program, place)
     await reachable(port, started)
-    proxies.push({ name, version: found.version, pid: started.pid, port, tlsPort })
+    proxies.push({ name, isOwn, version: found.version, pid: started.pid, port, tlsPort })
   }
   const own = { program: process.execPath, version: process.version }
-  await add('portcullis', own, (program, place) =>
-    start('proxy', program, [
-      SOURCE,
-      'run',
-      '-f',
-      write(place, 'gateway.yaml', (of) => ownConfiguration(of)),
-    ]),
-  )
+  for (const [name, gateway] of programs) {
+    await add(name, own, (program, place) => {
+      const file = write(place, 'gateway.yaml', (of) => ownConfiguration(of))
+      return start('proxy', program, [gateway, 'run', '-f', file])
+    })
+  }
   await add('nginx', nginx, (program, place) =>
     start('proxy', program, [
       '-p',

@@ -14,7 +14,7 @@ export interface Tools {
   readonly h2load: string | undefined
 }
 
-interface Form {
+export interface Form {
   readonly name: string
   readonly rounds: number
   /** Seconds that do not count: the others are warm at once, our own code is compiled as it runs. */
@@ -35,7 +35,7 @@ const plain = ({ port }: Candidate) => `http://127.0.0.1:${port}`
 const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
 
 /** `rounds` of the first form; of the others as many as are needed to see what they cost. */
-function formsOf(field: Field, tools: Tools, rounds: number): readonly [Form, ...Form[]] {
+export function formsOf(field: Field, tools: Tools, rounds: number): readonly [Form, ...Form[]] {
   const few = Math.ceil(rounds / 3)
   const { wrk } = tools
   return [
@@ -188,7 +188,7 @@ type Medians = ReadonlyMap<Candidate['name'], Median>
 async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
   const slices = new Map<Candidate, Slice[]>(proxies.map((proxy) => [proxy, []]))
   const warmUp = form.warmUp ?? WARM_UP
-  for (const proxy of proxies) await form.slice(proxy, proxy.name === 'portcullis' ? warmUp : 1)
+  for (const proxy of proxies) await form.slice(proxy, proxy.isOwn ? warmUp : 1)
   for (let round = 0; round < form.rounds; round++) {
     // Whoever is first follows another one in the next round.
     const shift = round % proxies.length

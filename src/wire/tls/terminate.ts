@@ -3,9 +3,11 @@ import type { Socket } from 'node:net'
 import {
   createSecureContext,
   createServer,
+  type SecureContext,
   type SecureContextOptions,
   type Server,
   type TLSSocket,
+  type TlsOptions,
 } from 'node:tls'
 import type { ClientCertificate } from '../../exchange/connection.ts'
 import type { Deadlines, Timed } from '../deadlines.ts'
@@ -74,14 +76,9 @@ export class Terminator {
       rejectUnauthorized: this.#isRequired,
       // A ticket of a listener that asks for no certificate is no way into one that does.
       sessionIdContext: this.#scope,
-      // The server has the context of the first certificate itself.
-      SNICallback: (name, done) => {
-        try {
-          done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1])
-        } catch (error) {
-          done(new OwnError('the certificate could not be chosen', { cause: error }))
-        }
-      },
+      // The server has the context of the first certificate itself. To be asked for another one, TLS
+      // stops in the middle of each handshake and begins again.
+      ...(contexts.length > 0 ? { SNICallback: chooseFrom(table, contexts) } : {}),
     })
     this.#server.on('secureConnection', (socket) => this.#secured(socket))
     this.#server.on('tlsClientError', (error: NodeJS.ErrnoException, socket) => {
@@ -123,6 +120,8 @@ export class Terminator {
     else handshake.succeed(socket, own === undefined ? undefined : clientCertificate(own))
   }
 }
+
+type ChooseContext = NonNullable<TlsOptions['SNICallback']>
 
 /** Not the client's doing. */
 class OwnError extends Error {}
@@ -231,6 +230,17 @@ function tableOf(certificates: TerminatorOptions['certificates']): NameTable<num
     table.add(certificateNames(cert), at)
   }
   return table
+}
+
+/** `contexts`: of all certificates but the first. */
+function chooseFrom(table: NameTable<number>, contexts: readonly SecureContext[]): ChooseContext {
+  return (name, done) => {
+    try {
+      done(null, contexts[(table.find(name.toLowerCase()) ?? 0) - 1])
+    } catch (error) {
+      done(new OwnError('the certificate could not be chosen', { cause: error }))
+    }
+  }
 }
 
 /** All but the certificates: a renewed one leaves tickets as good as they were. */
