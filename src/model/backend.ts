@@ -57,6 +57,11 @@ export interface DynamicBackend extends BackendIdentity {
 export interface AiBackend extends BackendIdentity {
   readonly kind: 'ai'
   readonly groups: readonly AiGroup[]
+  /**
+   * Paths that pass although rules about models cannot see what is asked for there, as batches and
+   * files; with all that is below them.
+   */
+  readonly allowEndpoints?: readonly string[]
 }
 
 export interface AiGroup {

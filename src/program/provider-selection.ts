@@ -3,6 +3,8 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Balanced, Balancer } from '../upstream/balance.ts'
+import type { ModelAttempt, ModelCall } from './model-call.ts'
+import { moveKey, withholdCredentials } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
 
 /** A provider among others that serve the same. */
@@ -12,6 +14,8 @@ export class ProviderMember implements Balanced {
   readonly weight = 1
   /** Who is ill is passed over by whoever picks, since that may change with every response. */
   readonly isUsable = true
+  /** When it may be asked again, by the clock of `performance.now`. */
+  restsUntil = 0
 
   constructor(program: ProviderProgram) {
     this.name = program.provider
@@ -23,7 +27,7 @@ export class ProviderMember implements Balanced {
   }
 
   get isHealthy(): boolean {
-    return this.program.upstream.cluster.isHealthy
+    return this.program.upstream.cluster.isHealthy && this.restsUntil <= performance.now()
   }
 }
 
@@ -43,6 +47,9 @@ interface Before {
 /** Which providers were asked for one request, which may not be, and which is next. */
 export class ProviderSelection implements Selection {
   chosen: ProviderProgram | undefined
+  attempt: ModelAttempt | undefined
+  #member: ProviderMember | undefined
+  readonly #call: ModelCall | undefined
   readonly #exchange: Exchange
   readonly #groups: readonly (readonly ProviderMember[])[]
   readonly #balancers: readonly Balancer<ProviderMember>[]
@@ -56,7 +63,9 @@ export class ProviderSelection implements Selection {
     exchange: Exchange,
     groups: readonly (readonly ProviderMember[])[],
     balancers: readonly Balancer<ProviderMember>[],
+    call?: ModelCall,
   ) {
+    this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
     const { credentialEdit, credentialQuery, metadata } = exchange
     this.#exchange = exchange
@@ -81,6 +90,7 @@ export class ProviderSelection implements Selection {
 
   next(): Outcome | Promise<Outcome> {
     this.chosen = undefined
+    this.attempt = undefined
     for (;;) {
       const member = this.#pick()
       if (member === undefined) return NO_PROVIDER
@@ -103,18 +113,22 @@ export class ProviderSelection implements Selection {
     exchange.refusal = undefined
     if (exchange.identity !== identity) exchange.identifyAs(identity)
     exchange.backend = program.attributes
-    exchange.llm = program.llm
+    exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
+    if (!program.keepsCredentials) withholdCredentials(exchange)
     this.#reported = exchange.decisions.length
     return program.run(exchange)
   }
 
   /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
-  #settle({ name, program }: ProviderMember, reply: Reply | undefined): Outcome | 'next' {
+  #settle(member: ProviderMember, outcome: Reply | undefined): Outcome | 'next' {
+    const { name, program } = member
     const { decisions } = this.#exchange
     const own = decisions.slice(this.#reported)
+    const reply = outcome ?? this.#prepare(program)
     if (reply === undefined) {
       this.#tried.add(name)
       this.chosen = program
+      this.#member = member
     } else this.#denied.add(name)
     const isSkipped = reply !== undefined && !own.some(isForAll) && this.#pick() !== undefined
     if (own.length > 0) {
@@ -126,6 +140,20 @@ export class ProviderSelection implements Selection {
       this.#exchange.decisions = [...decisions.slice(0, this.#reported), ...named]
     }
     return isSkipped ? 'next' : reply
+  }
+
+  /** What is sent to it, after its steps had their say. */
+  #prepare(program: ProviderProgram): Reply | undefined {
+    const exchange = this.#exchange
+    if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
+    const attempt = this.#call?.prepare(exchange, program.target)
+    if (attempt !== undefined && 'status' in attempt) return attempt
+    this.attempt = attempt
+    return undefined
+  }
+
+  rest(milliseconds: number): void {
+    if (this.#member !== undefined) this.#member.restsUntil = performance.now() + milliseconds
   }
 
   /** Who is well before who is ill, in the order of groups; those that were asked come last. */

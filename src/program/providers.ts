@@ -1,10 +1,14 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
 import type { AiBackend, AiProvider } from '../model/backend.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { BackendAuth } from '../policies/backend-auth/schema.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
+import { accessOf } from '../protocols/llm/provider.ts'
+import { recognize } from '../protocols/llm/spoken.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
@@ -14,6 +18,8 @@ import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
+import { ModelCall } from './model-call.ts'
+import { modelErrorFormat } from './model-errors.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember, ProviderSelection } from './provider-selection.ts'
 
@@ -43,8 +49,13 @@ export function compileProviders(
   const balancers = groups.map((members) =>
     groupBalancer(compilation, members, around, services.random),
   )
+  const [first] = backend.groups.flatMap(({ providers }) => providers)
+  const usual = first && accessOf(first.provider).dialects(first.options)[0]
+  const guardsModels = programs.some(({ readsModel }) => readsModel)
+  const allowed = backend.allowEndpoints ?? []
   return {
     name,
+    errorFormat: modelErrorFormat(usual ?? 'completions'),
     steps: once.steps,
     run: once.run,
     readsBody: once.readsBody || programs.some(({ readsBody }) => readsBody),
@@ -55,9 +66,31 @@ export function compileProviders(
     upstream: {
       kind: 'ai',
       providers: programs,
-      select: (exchange) => new ProviderSelection(exchange, groups, balancers),
+      open: ({ request, path }) => {
+        const endpoint = recognize(request.method, path)
+        if (endpoint !== undefined && endpoint.operation !== 'models')
+          return new ModelCall(endpoint)
+        const isKnown = endpoint !== undefined || allowed.some((one) => isBelow(path, one))
+        return guardsModels && !isKnown ? UNREAD_MODEL : undefined
+      },
+      select: (exchange, call) => new ProviderSelection(exchange, groups, balancers, call),
     },
   }
+}
+
+/**
+ * A batch is a file of requests, and what an organization has is not asked for by model: rules about
+ * models cannot see what such a request is for, so that it needs a word of its own.
+ */
+const UNREAD_MODEL: Reply = {
+  ...reply(403, 'authorization'),
+  detail: 'unread-model',
+  message: 'Rules about models cannot be evaluated for this endpoint, so it is denied.',
+}
+
+/** Whether the path is this one, or below it. */
+function isBelow(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)
 }
 
 /** A service is asked about a request, not about each provider; what is invalid denies for all. */
@@ -87,6 +120,8 @@ function compileProvider(
     (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
   )
   const http = byKind.get('http')?.[0].value as Http | undefined
+  const auth = byKind.get('backendAuth')?.[0].value as BackendAuth | undefined
+  const access = accessOf(provider.provider)
   const program: ProviderProgram = {
     name: backend.name,
     provider: provider.name,
@@ -103,8 +138,21 @@ function compileProvider(
     requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
     llm: { provider: provider.name },
+    target: { name: `${backend.name}/${provider.name}`, access, options: provider.options },
+    keepsCredentials: auth?.kind === 'passthrough',
+    keyHeader:
+      hasUsualPlace(auth) && access.credential.name !== 'authorization'
+        ? access.credential
+        : undefined,
+    readsModel: section.readsModel,
   }
   return new ProviderMember(program)
+}
+
+/** Nothing was said about where the key goes. */
+function hasUsualPlace(auth: BackendAuth | undefined): boolean {
+  if (auth?.kind !== 'key' || auth.location.kind !== 'header') return false
+  return auth.location.name === 'authorization' && auth.location.prefix === 'Bearer '
 }
 
 /** A provider is asked for by its own name, whichever way its address was written. */

@@ -11,14 +11,14 @@ export interface Provider {
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const REFUSED = 'Refused: requests are passed on as they are.'
+const REFUSED = 'Rejected: it is not sent yet.'
 
 const model = z
   .string()
   .min(1)
   .max(256)
   .optional()
-  .describe(`The model, whatever was asked for. ${REFUSED}`)
+  .describe('The model to call, whatever the client asked for.')
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
 
 /** In the order of the reference. */
