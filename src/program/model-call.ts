@@ -50,7 +50,7 @@ export class ModelCall {
   #bytes: Uint8Array = new Uint8Array()
   #summary: RequestSummary | undefined
   /** `llm` in expressions, but for the provider. */
-  #attributes: JsonObject = {}
+  attributes: JsonObject = {}
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint
@@ -67,7 +67,7 @@ export class ModelCall {
   }
 
   /** The body is there. A Reply says what is wrong with it. */
-  read(bytes: Uint8Array): Reply | undefined {
+  read(bytes: Uint8Array = new Uint8Array()): Reply | undefined {
     // Rules and the provider must not read different things.
     const body = readJson(Buffer.from(bytes).toString('utf8'), { duplicates: 'refuse' })
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
@@ -77,13 +77,13 @@ export class ModelCall {
     if (!read.ok) return refused(read.error)
     this.#bytes = bytes
     this.#summary = read.value
-    this.#attributes = attributesOf(read.value, body as JsonObject, bytes.length)
+    this.attributes = attributesOf(read.value, body as JsonObject, bytes.length)
     return undefined
   }
 
   /** `llm` in expressions, once this provider is chosen. */
   attributesFor(provider: string): JsonObject {
-    return { ...this.#attributes, provider }
+    return { ...this.attributes, provider }
   }
 
   /** The request as this provider is sent it; a Reply if it cannot be. */
@@ -94,7 +94,7 @@ export class ModelCall {
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const read = translator.translate(this.#bytes, { model, maker: name })
+    const read = translator.translate(changed(this.#bytes, options), { model, maker: name })
     if (!read.ok) return refused(read.error)
     const call = read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
@@ -163,6 +163,17 @@ function pathFor(
 /** Paths of SDKs begin with the version of the API, which is part of a provider's own base. */
 function belowBase(path: string): string {
   return path.replace(/^\/v\d+(?:beta\d*)?(?=\/)/, '')
+}
+
+const ENCODER = new TextEncoder()
+
+/** With the fields that the configuration sets: those that are missing, and those that it insists on. */
+function changed(bytes: Uint8Array, { defaults, overrides }: ProviderOptions): Uint8Array {
+  if (defaults === undefined && overrides === undefined) return bytes
+  const body = JSON.parse(Buffer.from(bytes).toString('utf8')) as object
+  return ENCODER.encode(
+    JSON.stringify({ ...(defaults as object), ...body, ...(overrides as object) }),
+  )
 }
 
 function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {

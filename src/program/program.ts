@@ -159,7 +159,7 @@ export interface AiUpstream {
    */
   open(exchange: Exchange): ModelCall | Reply | undefined
   /** After `run` of the backend, a provider is chosen for each attempt. */
-  select(exchange: Exchange, call?: ModelCall): Selection
+  select(exchange: Exchange, call?: ModelCall): Selection | Reply
 }
 
 export interface McpUpstream {

@@ -3,9 +3,22 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Balanced, Balancer } from '../upstream/balance.ts'
-import type { ModelAttempt, ModelCall } from './model-call.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import { moveKey, withholdCredentials } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
+
+/** When who asked to be left alone may be asked again; for as long as its cluster lives. */
+const RESTING = new WeakMap<Cluster, number>()
+
+/** In what order providers are asked. */
+export interface SelectionPlan {
+  /** The next group serves when one before cannot. */
+  readonly groups: readonly (readonly ProviderMember[])[]
+  readonly balancers: readonly Balancer<ProviderMember>[]
+  /** Another one is asked if one fails, and not only if it is denied. */
+  readonly failsOver: boolean
+}
 
 /** A provider among others that serve the same. */
 export class ProviderMember implements Balanced {
@@ -14,12 +27,26 @@ export class ProviderMember implements Balanced {
   readonly weight = 1
   /** Who is ill is passed over by whoever picks, since that may change with every response. */
   readonly isUsable = true
-  /** When it may be asked again, by the clock of `performance.now`. */
-  restsUntil = 0
+  /** How calls reach it. */
+  readonly target: CallTarget
 
-  constructor(program: ProviderProgram) {
+  /** `model`: what it is asked for, if it has no name of its own for that. */
+  constructor(program: ProviderProgram, model?: string) {
     this.name = program.provider
     this.program = program
+    const { target } = program
+    const options = model === undefined ? target.options : { model, ...target.options }
+    this.target = { ...target, options }
+  }
+
+  /** The same, asked for this model. */
+  asking(model: string): ProviderMember {
+    return new ProviderMember(this.program, model)
+  }
+
+  /** Nobody asks it for so many milliseconds, unless there is no other. */
+  rest(milliseconds: number): void {
+    RESTING.set(this.program.upstream.cluster, performance.now() + milliseconds)
   }
 
   get active(): number {
@@ -27,7 +54,8 @@ export class ProviderMember implements Balanced {
   }
 
   get isHealthy(): boolean {
-    return this.program.upstream.cluster.isHealthy && this.restsUntil <= performance.now()
+    const { cluster } = this.program.upstream
+    return cluster.isHealthy && (RESTING.get(cluster) ?? 0) <= performance.now()
   }
 }
 
@@ -51,26 +79,19 @@ export class ProviderSelection implements Selection {
   #member: ProviderMember | undefined
   readonly #call: ModelCall | undefined
   readonly #exchange: Exchange
-  readonly #groups: readonly (readonly ProviderMember[])[]
-  readonly #balancers: readonly Balancer<ProviderMember>[]
+  readonly #plan: SelectionPlan
   readonly #before: Before
   readonly #tried = new Set<string>()
   readonly #denied = new Set<string>()
   /** How many decisions there were before the provider at hand. */
   #reported = 0
 
-  constructor(
-    exchange: Exchange,
-    groups: readonly (readonly ProviderMember[])[],
-    balancers: readonly Balancer<ProviderMember>[],
-    call?: ModelCall,
-  ) {
+  constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
     this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
     const { credentialEdit, credentialQuery, metadata } = exchange
     this.#exchange = exchange
-    this.#groups = groups
-    this.#balancers = balancers
+    this.#plan = plan
     this.#before = {
       path,
       search,
@@ -85,7 +106,8 @@ export class ProviderSelection implements Selection {
   }
 
   get hasOther(): boolean {
-    return this.#groups.some((members) => members.some(({ name }) => this.#isNew(name)))
+    const { groups } = this.#plan
+    return groups.some((members) => members.some(({ name }) => this.#isNew(name)))
   }
 
   next(): Outcome | Promise<Outcome> {
@@ -124,7 +146,7 @@ export class ProviderSelection implements Selection {
     const { name, program } = member
     const { decisions } = this.#exchange
     const own = decisions.slice(this.#reported)
-    const reply = outcome ?? this.#prepare(program)
+    const reply = outcome ?? this.#prepare(member)
     if (reply === undefined) {
       this.#tried.add(name)
       this.chosen = program
@@ -143,17 +165,17 @@ export class ProviderSelection implements Selection {
   }
 
   /** What is sent to it, after its steps had their say. */
-  #prepare(program: ProviderProgram): Reply | undefined {
+  #prepare({ program, target }: ProviderMember): Reply | undefined {
     const exchange = this.#exchange
     if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
-    const attempt = this.#call?.prepare(exchange, program.target)
+    const attempt = this.#call?.prepare(exchange, target)
     if (attempt !== undefined && 'status' in attempt) return attempt
     this.attempt = attempt
     return undefined
   }
 
   rest(milliseconds: number): void {
-    if (this.#member !== undefined) this.#member.restsUntil = performance.now() + milliseconds
+    if (milliseconds > 0) this.#member?.rest(milliseconds)
   }
 
   /** Who is well before who is ill, in the order of groups; those that were asked come last. */
@@ -161,19 +183,21 @@ export class ProviderSelection implements Selection {
     return (
       this.#pickWhere(({ name, isHealthy }) => isHealthy && this.#isNew(name)) ??
       this.#pickWhere(({ name }) => this.#isNew(name)) ??
-      this.#pickWhere(({ name }) => !this.#denied.has(name))
+      this.#pickWhere(({ name }) => this.#tried.has(name) && !this.#denied.has(name))
     )
   }
 
   #pickWhere(isFit: (member: ProviderMember) => boolean): ProviderMember | undefined {
-    for (const [index, members] of this.#groups.entries()) {
+    const { groups, balancers } = this.#plan
+    for (const [index, members] of groups.entries()) {
       const unfit = members.filter((member) => !isFit(member)).map(({ name }) => name)
-      if (unfit.length < members.length) return this.#balancers[index]?.pick(this.#exchange, unfit)
+      if (unfit.length < members.length) return balancers[index]?.pick(this.#exchange, unfit)
     }
     return undefined
   }
 
   #isNew(name: string): boolean {
+    if (!this.#plan.failsOver && this.#tried.size > 0) return false
     return !this.#tried.has(name) && !this.#denied.has(name)
   }
 }

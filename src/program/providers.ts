@@ -1,5 +1,4 @@
 import type { JsonObject } from '../cel/values/value.ts'
-import { type Reply, reply } from '../exchange/reply.ts'
 import type { AiBackend, AiProvider } from '../model/backend.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
 import type { BackendAuth } from '../policies/backend-auth/schema.ts'
@@ -8,20 +7,20 @@ import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
 import { accessOf } from '../protocols/llm/provider.ts'
-import { recognize } from '../protocols/llm/spoken.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
+import { aiUpstream } from './ai-upstream.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
-import { ModelCall } from './model-call.ts'
 import { modelErrorFormat } from './model-errors.ts'
+import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
-import { ProviderMember, ProviderSelection } from './provider-selection.ts'
+import { ProviderMember } from './provider-selection.ts'
 
 /**
  * A backend of several providers. Services that policies around it ask are asked once, before a
@@ -51,8 +50,9 @@ export function compileProviders(
   )
   const [first] = backend.groups.flatMap(({ providers }) => providers)
   const usual = first && accessOf(first.provider).dialects(first.options)[0]
-  const guardsModels = programs.some(({ readsModel }) => readsModel)
-  const allowed = backend.allowEndpoints ?? []
+  const random = services.random
+  const router = backend.models && new ModelRouter(backend, groups.flat(), random)
+  const plan = { groups, balancers, failsOver: true }
   return {
     name,
     errorFormat: modelErrorFormat(usual ?? 'completions'),
@@ -63,34 +63,8 @@ export function compileProviders(
     decodesBody: once.decodesBody || programs.some((one) => one.decodesBody === true),
     requestTimeout: 0,
     decider: undefined,
-    upstream: {
-      kind: 'ai',
-      providers: programs,
-      open: ({ request, path }) => {
-        const endpoint = recognize(request.method, path)
-        if (endpoint !== undefined && endpoint.operation !== 'models')
-          return new ModelCall(endpoint)
-        const isKnown = endpoint !== undefined || allowed.some((one) => isBelow(path, one))
-        return guardsModels && !isKnown ? UNREAD_MODEL : undefined
-      },
-      select: (exchange, call) => new ProviderSelection(exchange, groups, balancers, call),
-    },
+    upstream: aiUpstream(backend, programs, plan, router),
   }
-}
-
-/**
- * A batch is a file of requests, and what an organization has is not asked for by model: rules about
- * models cannot see what such a request is for, so that it needs a word of its own.
- */
-const UNREAD_MODEL: Reply = {
-  ...reply(403, 'authorization'),
-  detail: 'unread-model',
-  message: 'Rules about models cannot be evaluated for this endpoint, so it is denied.',
-}
-
-/** Whether the path is this one, or below it. */
-function isBelow(path: string, prefix: string): boolean {
-  return path === prefix || path.startsWith(prefix.endsWith('/') ? prefix : `${prefix}/`)
 }
 
 /** A service is asked about a request, not about each provider; what is invalid denies for all. */

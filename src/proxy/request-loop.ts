@@ -33,8 +33,6 @@ const DEFAULT_READING: RequestReading = {
   names: new RequestNames({ underscores: 'Auto', forwardsTrailers: false }),
 }
 
-const NO_BYTES = new Uint8Array()
-
 /** RFC 9110 §15.5.6: with 405 comes what would be. */
 const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
 
@@ -213,7 +211,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     const ready = () => {
-      const problem = call.read(exchange.request.body ?? NO_BYTES)
+      const problem = call.read(exchange.request.body)
       if (problem === undefined) this.#provide(state, upstream, permit)
       else this.#reply(state, problem)
     }
@@ -225,10 +223,13 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     state.callOut = 'provider'
     // Any of them may be the one that responds.
     if (state.call !== undefined || upstream.providers.some(hasWayBack)) this.#policiesOf(state)
-    state.selection = upstream.select(state.exchange, state.call)
-    this.select(state, state.selection, permit, (provided) =>
-      this.#deliver(state, permit, provided),
-    )
+    const selection = upstream.select(state.exchange, state.call)
+    if ('status' in selection) {
+      this.#reply(state, selection)
+      return
+    }
+    state.selection = selection
+    this.select(state, selection, permit, (provided) => this.#deliver(state, permit, provided))
   }
 
   #deliver(state: RequestState, permit: Permit<'backend'>, first: ForwardPermit): void {

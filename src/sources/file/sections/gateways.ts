@@ -180,7 +180,7 @@ interface Head {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-function toListener(
+export function toListener(
   reading: Reading,
   path: Path,
   head: Head,
