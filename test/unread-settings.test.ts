@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
+import { accessOf } from '../src/protocols/llm/provider.ts'
 import { PROVIDERS } from '../src/protocols/llm/schema.ts'
 import { REFUSED_OF_PROVIDERS, WAITING_OF_PROVIDERS } from '../src/sources/file/sections/ai.ts'
 import { defaultSettings } from '../src/sources/file/sections/config.ts'
@@ -56,8 +57,15 @@ describe('every setting is read by something', () => {
   for (const { name, options, host } of PROVIDERS) {
     it(`the provider ${name}`, () => {
       const known = new Set<PropertyKey>([...REFUSED_OF_PROVIDERS, ...WAITING_OF_PROVIDERS])
-      // Its host is found by these, whatever they are.
-      host(new Proxy({}, { get: (_, key) => void known.add(key) }))
+      // Its host is found by these, and the way to it, whatever they are.
+      const read = new Proxy({}, { get: (_, key) => void known.add(key) })
+      host(read)
+      const access = accessOf(name)
+      access.telemetryName(read)
+      access.dialects(read)
+      access.path('/chat', { dialect: 'completions', model: 'm', options: read })
+      // Whatever the provider, the one that is called is this one.
+      known.add('model')
       const keys = Object.keys(options.unwrap().shape)
       assert.deepEqual(
         keys.filter((key) => !known.has(key)),

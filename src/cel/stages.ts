@@ -128,23 +128,31 @@ const mcp = struct('mcp', {
   resource: [part, 'on resources', 'the resource'],
 })
 
-const llm = struct('llm', {
-  requestModel: [T.STRING, 'when the request names a model', 'the model that the client asked for'],
-  responseModel: [T.STRING, 'in answers', 'the model that answered'],
+const CALL = 'on calls to models that are read'
+
+/** What is known of a call before it is made. */
+const MODEL_CALL = {
+  requestModel: [T.STRING, CALL, 'the model that the client asked for'],
   provider: [T.STRING, 'once a provider was chosen', 'the name of the provider'],
-  streaming: [T.BOOL, 'always', 'whether the client asked for a stream'],
-  params: [JSON_MAP, 'always', 'temperature, max_tokens and the other parameters'],
-  prompt: [T.JSON_VALUE, 'when the request has messages', 'the messages'],
-  inputTokens: [T.INT, 'when counted or told by the provider', 'tokens of the request'],
-  outputTokens: [T.INT, 'in answers', 'tokens of the answer'],
-  totalTokens: [T.INT, 'in answers', 'tokens in all'],
-  cost: [T.DOUBLE, 'in answers, when the model is in the catalog', 'dollars'],
+  streaming: [T.BOOL, CALL, 'whether the client asked for a stream'],
+  params: [JSON_MAP, CALL, 'temperature, max_tokens and the other parameters'],
+  prompt: [T.JSON_VALUE, 'when the call has messages', 'the messages'],
+  tools: [T.JSON_VALUE, 'when the call offers tools', 'the tools that the model may use'],
+  inputTokens: [
+    T.INT,
+    CALL,
+    'tokens of the request: an estimate of one for four bytes, until the provider says it',
+  ],
+} as const satisfies Fields
+
+const llm = struct('llm', {
+  ...MODEL_CALL,
+  responseModel: [T.STRING, 'in responses', 'the model that responded'],
+  outputTokens: [T.INT, 'in responses', 'tokens of the response'],
+  totalTokens: [T.INT, 'in responses', 'tokens in all'],
 })
 
-/** What is known where requests are passed on as they are. */
-const chosen = struct('llm', {
-  provider: [T.STRING, 'once a provider was chosen', 'the name of the provider'],
-})
+const chosen = struct('llm', MODEL_CALL)
 
 const CONNECTION = [
   variable('source', source, 'always', 'the client'),

@@ -118,13 +118,17 @@ describe('portcullis lint with providers', () => {
     assert.doesNotMatch(await lint({ backend: `deny: "backend.provider == 'second'"` }), /AZ010/)
   })
 
-  it('refuses what is not known yet of model requests', async () => {
+  it('accepts what is known of calls to models, and rejects what is not', async () => {
     const { out, code } = await runWith([
       'validate',
       file('llm.yaml', config({ first: `allow: "llm.requestModel == 'm'"` })),
     ])
-    assert.match(out, /requestModel/)
-    assert.equal(code, 1)
+    assert.match(out, /no errors/)
+    assert.equal(code, 0)
+    const unknown = file('unknown.yaml', config({ first: `allow: "llm.outputTokens < 7"` }))
+    const { out: said, code: failed } = await runWith(['validate', unknown])
+    assert.match(said, /outputTokens/)
+    assert.equal(failed, 1)
   })
 
   it('finds rules of providers that nothing leads to', async () => {

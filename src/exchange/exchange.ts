@@ -13,6 +13,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
+import type { ErrorFormat } from './error-format.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
 import {
@@ -197,6 +198,8 @@ export class Exchange implements StageVariables {
   reason: Reason | '' = ''
   /** More about it, for the log alone: `connect-refused`, `both-lengths`. */
   detail = ''
+  /** How errors of the gateway are written for this client; undefined: as those of HTTP are. */
+  errorFormat: ErrorFormat | undefined = undefined
   /** Why an authentication turned it away, where one did. Decision records read it. */
   refusal: Refusal | undefined = undefined
   bytesReceived = 0

@@ -1,3 +1,5 @@
+export type Header = readonly [name: string, value: string]
+
 /**
  * What policies change in the headers of a message on its way. Made when the configuration is
  * loaded wherever possible: equal edits are one object, and the wire keeps what it rendered of it.
@@ -5,14 +7,14 @@
 export class HeaderEdit {
   /** Names in lower case that are not copied: removed ones, and those that are set anew. */
   readonly removed: readonly string[]
-  readonly added: readonly (readonly [name: string, value: string])[]
+  readonly added: readonly Header[]
   /** The wire's own rendering, made once. */
   rendered: unknown = undefined
   /** The last sum: edits of a route meet in the same order every time. */
   #later: HeaderEdit | undefined = undefined
   #sum: HeaderEdit | undefined = undefined
 
-  constructor(removed: readonly string[], added: readonly (readonly [string, string])[]) {
+  constructor(removed: readonly string[], added: readonly Header[]) {
     this.removed = removed
     this.added = added
   }

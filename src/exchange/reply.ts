@@ -12,6 +12,12 @@ export interface Reply {
   readonly reason: Reason
   /** More about it, for the log alone. */
   readonly detail?: string
+  /** What clients of protocols with errors of their own read of it; nothing that is a secret. */
+  readonly message?: string
+  /** A word for programs, where the protocol has one: `model_not_found`. */
+  readonly code?: string
+  /** All that could be tried was: clients that retry by themselves are told not to. */
+  readonly isFinal?: boolean
 }
 
 /** A plain answer; what the client reads is the wire's to write in its own protocol. */

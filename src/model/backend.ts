@@ -1,6 +1,7 @@
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { JsonObject } from './json.ts'
 import type { Attached } from './policy.ts'
+import type { ValueMatch } from './route.ts'
 
 export type Backend =
   | HostBackend
@@ -57,6 +58,44 @@ export interface DynamicBackend extends BackendIdentity {
 export interface AiBackend extends BackendIdentity {
   readonly kind: 'ai'
   readonly groups: readonly AiGroup[]
+  /**
+   * Paths that pass although rules about models cannot see what is asked for there, as batches and
+   * files; with all that is below them.
+   */
+  readonly allowEndpoints?: readonly string[]
+  /** Clients choose by the name of the model; absent: any provider serves any model. */
+  readonly models?: readonly AiModel[]
+  readonly virtualModels?: readonly VirtualModel[]
+}
+
+/** A model that clients can ask for, and the provider that serves it. */
+export interface AiModel {
+  /** With a `*` at most at one end. */
+  readonly name: string
+  /** The name of the provider among those of the backend. */
+  readonly provider: string
+  /** Clients cannot ask for it; virtual models lead to it. */
+  readonly isInternal: boolean
+  /** Any of these; absent: every request. Of one, all headers. */
+  readonly matches?: readonly (readonly ValueMatch[])[]
+}
+
+/** A name that stands for a choice among models. */
+export interface VirtualModel {
+  readonly name: string
+  readonly origin: Origin
+  readonly routing: 'weighted' | 'failover' | 'conditional'
+  readonly targets: readonly VirtualTarget[]
+}
+
+export interface VirtualTarget {
+  readonly provider: string
+  /** As its provider is asked for it, if the provider does not have a name of its own for it. */
+  readonly model: string
+  readonly weight?: number
+  readonly priority?: number
+  /** Absent: always. */
+  readonly when?: string
 }
 
 export interface AiGroup {

@@ -73,6 +73,10 @@ function choiceOf(compilation: Compilation, where: RulePlace, layers: readonly L
     readsBody: programs.some(({ readsBody }) => readsBody),
     readsBeginning: programs.some(({ readsBeginning }) => readsBeginning === true),
     decodesBody: programs.some(({ decodesBody }) => decodesBody === true),
+    // A client that may come to another kind of backend cannot count on a form of one kind.
+    errorFormat: programs.every(({ upstream }) => upstream.kind === 'ai')
+      ? programs[0]?.errorFormat
+      : undefined,
   }
 }
 

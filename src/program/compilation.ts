@@ -18,6 +18,7 @@ export interface Choosing {
   readonly readsBody: boolean
   readonly readsBeginning: boolean
   readonly decodesBody: boolean
+  readonly errorFormat: RouteProgram['errorFormat']
 }
 
 /** What the parts of one compilation share. */

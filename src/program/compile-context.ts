@@ -13,6 +13,7 @@ import type {
 } from '../policies/define.ts'
 import { expectation, STAGE_OF_SECTION } from '../policies/expressions.ts'
 import type { Layer } from '../reach/layers.ts'
+import { RULE_KINDS } from '../reach/points.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import { HeaderReads } from './headers-read.ts'
 import type { Fault } from './invalid.ts'
@@ -29,6 +30,8 @@ export interface Findings {
   readsResponseBody: boolean
   readsHostname: boolean
   readsCertificate: boolean
+  /** A rule reads of `llm` more than the provider. */
+  readsModel: boolean
 }
 
 export interface CompileContextsOptions {
@@ -248,7 +251,12 @@ class OpenCompileContext implements CompileContext {
     if (expression === undefined) {
       const diagnostic = diagnostics.find(({ severity }) => severity === 'error')
       this.#findings.failed ??= { policy: place.policy, diagnostic }
-    } else if (mayRead(text)) note(expression, this.#findings)
+    } else if (mayRead(text)) {
+      note(expression, this.#findings)
+      if (RULE_KINDS.has(place.policy.kind) && readsModel(expression)) {
+        this.#findings.readsModel = true
+      }
+    }
     return expression
   }
 
@@ -298,6 +306,7 @@ function nothingFound(): Findings {
     readsResponseBody: false,
     readsHostname: false,
     readsCertificate: false,
+    readsModel: false,
   }
 }
 
@@ -311,8 +320,14 @@ function fieldOrigin(origin: Origin, field: string): Origin {
 
 /** A quick look before the slow one; escapes can hide a name. */
 function mayRead(text: string): boolean {
-  return /body|hostname|identity|subject|issuer|fingerprint|\\|\b(request|response|destination|source)\b(?!\s*\.)/.test(
+  return /body|hostname|identity|subject|issuer|fingerprint|llm|\\|\b(request|response|destination|source)\b(?!\s*\.)/.test(
     text,
+  )
+}
+
+function readsModel(expression: Expression): boolean {
+  return expression.reads.some(
+    ({ variable, fields }) => variable === 'llm' && fields[0] !== 'provider',
   )
 }
 
@@ -343,4 +358,5 @@ function merge(into: Findings, from: Findings): void {
   into.readsResponseBody ||= from.readsResponseBody
   into.readsHostname ||= from.readsHostname
   into.readsCertificate ||= from.readsCertificate
+  into.readsModel ||= from.readsModel
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Connection } from '../exchange/connection.ts'
 import type { Decider, Decision, ExplainedRule, RulePlace } from '../exchange/decision.ts'
+import type { ErrorFormat } from '../exchange/error-format.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Outcome, Step } from '../exchange/step.ts'
@@ -12,9 +13,11 @@ import type { AccessLogProgram } from '../policies/access-log/compile.ts'
 import type { Retry, Timeouts } from '../policies/delivery.ts'
 import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
+import type { CredentialHeader } from '../protocols/llm/provider.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
 import type { McpMessage } from './mcp-message.ts'
+import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import type { Parts } from './parts.ts'
 import type { MessageVerdict } from './permit.ts'
 import type { WayBack } from './way-back.ts'
@@ -109,6 +112,8 @@ export interface RouteProgram extends WayBack {
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly Mirror[]
+  /** How clients are told of errors, if its backends have a protocol with a form of its own. */
+  readonly errorFormat?: ErrorFormat | undefined
   /** All that find out who asks before any rule does, the gateway's first. */
   readonly authentications?: readonly Attached[]
   /** The authorization rules among the steps. */
@@ -118,6 +123,7 @@ export interface RouteProgram extends WayBack {
 export interface BackendProgram extends WayBack {
   readonly name: string
   readonly upstream: Upstream
+  readonly errorFormat?: ErrorFormat
   /** Policies of the backend stage, run after the backend was chosen. */
   readonly steps: readonly Step[]
   /** The same steps as one. */
@@ -146,8 +152,13 @@ export interface AiUpstream {
   readonly kind: 'ai'
   /** In the order of their groups; each has rules and a cluster of its own. */
   readonly providers: readonly ProviderProgram[]
+  /**
+   * The call to a model that this request is, in the language of its client; undefined: it passes as
+   * it is. A Reply where it may not be made.
+   */
+  open(exchange: Exchange): ModelCall | Reply | undefined
   /** After `run` of the backend, a provider is chosen for each attempt. */
-  select(exchange: Exchange): Selection
+  select(exchange: Exchange, call?: ModelCall): Selection | Reply
 }
 
 export interface McpUpstream {
@@ -164,12 +175,22 @@ export interface ProviderProgram extends BackendProgram {
   readonly attributes: JsonObject
   /** `llm` in expressions, as far as it is known of requests that nobody looks into. */
   readonly llm: JsonObject
+  /** How calls reach it. */
+  readonly target: CallTarget
+  /** The credentials of clients go on to it. */
+  readonly keepsCredentials: boolean
+  /** Where a key goes that the configuration has no place for; undefined: it is there. */
+  readonly keyHeader: CredentialHeader | undefined
+  /** A rule reads more of a call than its provider. */
+  readonly readsModel: boolean
 }
 
 /** The choice of a provider for one request. */
 export interface Selection {
   /** Undefined until one may be asked. */
   readonly chosen: ProviderProgram | undefined
+  /** What it is sent, if the request is a call to a model. */
+  readonly attempt: ModelAttempt | undefined
   /** There is one that was neither asked nor denied yet. */
   readonly hasOther: boolean
   /**
@@ -177,6 +198,8 @@ export interface Selection {
    * none is left. Before it, all is as it was before the steps of the one before ran.
    */
   next(): Outcome | Promise<Outcome>
+  /** The one that was chosen is not to be asked for so many milliseconds, if others can be. */
+  rest(milliseconds: number): void
 }
 
 export interface Mirror {

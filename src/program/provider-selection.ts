@@ -3,7 +3,22 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Balanced, Balancer } from '../upstream/balance.ts'
+import type { Cluster } from '../upstream/cluster.ts'
+import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
+import { moveKey, withholdCredentials } from './model-credentials.ts'
 import type { ProviderProgram, Selection } from './program.ts'
+
+/** When who asked to be left alone may be asked again; for as long as its cluster lives. */
+const RESTING = new WeakMap<Cluster, number>()
+
+/** In what order providers are asked. */
+export interface SelectionPlan {
+  /** The next group serves when one before cannot. */
+  readonly groups: readonly (readonly ProviderMember[])[]
+  readonly balancers: readonly Balancer<ProviderMember>[]
+  /** Another one is asked if one fails, and not only if it is denied. */
+  readonly failsOver: boolean
+}
 
 /** A provider among others that serve the same. */
 export class ProviderMember implements Balanced {
@@ -12,10 +27,26 @@ export class ProviderMember implements Balanced {
   readonly weight = 1
   /** Who is ill is passed over by whoever picks, since that may change with every response. */
   readonly isUsable = true
+  /** How calls reach it. */
+  readonly target: CallTarget
 
-  constructor(program: ProviderProgram) {
+  /** `model`: what it is asked for, if it has no name of its own for that. */
+  constructor(program: ProviderProgram, model?: string) {
     this.name = program.provider
     this.program = program
+    const { target } = program
+    const options = model === undefined ? target.options : { model, ...target.options }
+    this.target = { ...target, options }
+  }
+
+  /** The same, asked for this model. */
+  asking(model: string): ProviderMember {
+    return new ProviderMember(this.program, model)
+  }
+
+  /** Nobody asks it for so many milliseconds, unless there is no other. */
+  rest(milliseconds: number): void {
+    RESTING.set(this.program.upstream.cluster, performance.now() + milliseconds)
   }
 
   get active(): number {
@@ -23,7 +54,8 @@ export class ProviderMember implements Balanced {
   }
 
   get isHealthy(): boolean {
-    return this.program.upstream.cluster.isHealthy
+    const { cluster } = this.program.upstream
+    return cluster.isHealthy && (RESTING.get(cluster) ?? 0) <= performance.now()
   }
 }
 
@@ -43,25 +75,23 @@ interface Before {
 /** Which providers were asked for one request, which may not be, and which is next. */
 export class ProviderSelection implements Selection {
   chosen: ProviderProgram | undefined
+  attempt: ModelAttempt | undefined
+  #member: ProviderMember | undefined
+  readonly #call: ModelCall | undefined
   readonly #exchange: Exchange
-  readonly #groups: readonly (readonly ProviderMember[])[]
-  readonly #balancers: readonly Balancer<ProviderMember>[]
+  readonly #plan: SelectionPlan
   readonly #before: Before
   readonly #tried = new Set<string>()
   readonly #denied = new Set<string>()
   /** How many decisions there were before the provider at hand. */
   #reported = 0
 
-  constructor(
-    exchange: Exchange,
-    groups: readonly (readonly ProviderMember[])[],
-    balancers: readonly Balancer<ProviderMember>[],
-  ) {
+  constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
+    this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
     const { credentialEdit, credentialQuery, metadata } = exchange
     this.#exchange = exchange
-    this.#groups = groups
-    this.#balancers = balancers
+    this.#plan = plan
     this.#before = {
       path,
       search,
@@ -76,11 +106,13 @@ export class ProviderSelection implements Selection {
   }
 
   get hasOther(): boolean {
-    return this.#groups.some((members) => members.some(({ name }) => this.#isNew(name)))
+    const { groups } = this.#plan
+    return groups.some((members) => members.some(({ name }) => this.#isNew(name)))
   }
 
   next(): Outcome | Promise<Outcome> {
     this.chosen = undefined
+    this.attempt = undefined
     for (;;) {
       const member = this.#pick()
       if (member === undefined) return NO_PROVIDER
@@ -103,18 +135,22 @@ export class ProviderSelection implements Selection {
     exchange.refusal = undefined
     if (exchange.identity !== identity) exchange.identifyAs(identity)
     exchange.backend = program.attributes
-    exchange.llm = program.llm
+    exchange.llm = this.#call?.attributesFor(program.provider) ?? program.llm
+    if (!program.keepsCredentials) withholdCredentials(exchange)
     this.#reported = exchange.decisions.length
     return program.run(exchange)
   }
 
   /** What the steps of a provider came to: it is chosen, the request is refused, or another is next. */
-  #settle({ name, program }: ProviderMember, reply: Reply | undefined): Outcome | 'next' {
+  #settle(member: ProviderMember, outcome: Reply | undefined): Outcome | 'next' {
+    const { name, program } = member
     const { decisions } = this.#exchange
     const own = decisions.slice(this.#reported)
+    const reply = outcome ?? this.#prepare(member)
     if (reply === undefined) {
       this.#tried.add(name)
       this.chosen = program
+      this.#member = member
     } else this.#denied.add(name)
     const isSkipped = reply !== undefined && !own.some(isForAll) && this.#pick() !== undefined
     if (own.length > 0) {
@@ -128,24 +164,40 @@ export class ProviderSelection implements Selection {
     return isSkipped ? 'next' : reply
   }
 
+  /** What is sent to it, after its steps had their say. */
+  #prepare({ program, target }: ProviderMember): Reply | undefined {
+    const exchange = this.#exchange
+    if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
+    const attempt = this.#call?.prepare(exchange, target)
+    if (attempt !== undefined && 'status' in attempt) return attempt
+    this.attempt = attempt
+    return undefined
+  }
+
+  rest(milliseconds: number): void {
+    if (milliseconds > 0) this.#member?.rest(milliseconds)
+  }
+
   /** Who is well before who is ill, in the order of groups; those that were asked come last. */
   #pick(): ProviderMember | undefined {
     return (
       this.#pickWhere(({ name, isHealthy }) => isHealthy && this.#isNew(name)) ??
       this.#pickWhere(({ name }) => this.#isNew(name)) ??
-      this.#pickWhere(({ name }) => !this.#denied.has(name))
+      this.#pickWhere(({ name }) => this.#tried.has(name) && !this.#denied.has(name))
     )
   }
 
   #pickWhere(isFit: (member: ProviderMember) => boolean): ProviderMember | undefined {
-    for (const [index, members] of this.#groups.entries()) {
+    const { groups, balancers } = this.#plan
+    for (const [index, members] of groups.entries()) {
       const unfit = members.filter((member) => !isFit(member)).map(({ name }) => name)
-      if (unfit.length < members.length) return this.#balancers[index]?.pick(this.#exchange, unfit)
+      if (unfit.length < members.length) return balancers[index]?.pick(this.#exchange, unfit)
     }
     return undefined
   }
 
   #isNew(name: string): boolean {
+    if (!this.#plan.failsOver && this.#tried.size > 0) return false
     return !this.#tried.has(name) && !this.#denied.has(name)
   }
 }

@@ -116,6 +116,7 @@ describe('which provider is asked', () => {
         const upstream = backend?.upstream
         if (upstream?.kind !== 'ai') assert.fail('nothing to choose from')
         const selection = upstream.select(exchange)
+        if ('status' in selection) assert.fail('nothing to choose from')
         const all = written.flatMap((providers, group) =>
           providers.map((one, index) => {
             const rules = one.isAudited === true ? own : [...own, ...one.rules]
@@ -127,7 +128,9 @@ describe('which provider is asked', () => {
         for (let turn = 0; turn < allowed.length; turn++) {
           assert.equal(selection.hasOther || turn > 0, true)
           assert.equal(await selection.next(), undefined)
-          const chosen = all.find(({ name }) => name === selection.chosen?.provider)
+          const chosen: (typeof all)[number] | undefined = all.find(
+            ({ name }) => name === selection.chosen?.provider,
+          )
           const left = allowed.filter(({ name }) => !asked.includes(name))
           const well = left.filter(({ isHealthy }) => isHealthy)
           const first = (well.length > 0 ? well : left)[0]

@@ -1,21 +1,26 @@
 import type { JsonObject } from '../cel/values/value.ts'
 import type { AiBackend, AiProvider } from '../model/backend.ts'
 import type { Attached, ValidPolicy } from '../model/policy.ts'
+import type { BackendAuth } from '../policies/backend-auth/schema.ts'
 import type { Http } from '../policies/http/schema.ts'
 import type { LoadBalancer } from '../policies/load-balancer/schema.ts'
 import type { OutlierDetection } from '../policies/outlier-detection/schema.ts'
 import { attemptTime } from '../policies/timeout/compile.ts'
+import { accessOf } from '../protocols/llm/provider.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import { recordOf } from '../reach/kinds.ts'
 import type { Layer } from '../reach/layers.ts'
 import { holdsForRequests } from '../reach/points.ts'
 import { type Balancer, balancer } from '../upstream/balance.ts'
 import { DEFAULT_EVICTION } from '../upstream/cluster-plan.ts'
+import { aiUpstream } from './ai-upstream.ts'
 import { clusterPolicies } from './backend-policies.ts'
 import { unhealthyExpressionOf } from './clusters.ts'
 import type { Compilation } from './compilation.ts'
+import { modelErrorFormat } from './model-errors.ts'
+import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
-import { ProviderMember, ProviderSelection } from './provider-selection.ts'
+import { ProviderMember } from './provider-selection.ts'
 
 /**
  * A backend of several providers. Services that policies around it ask are asked once, before a
@@ -43,8 +48,14 @@ export function compileProviders(
   const balancers = groups.map((members) =>
     groupBalancer(compilation, members, around, services.random),
   )
+  const [first] = backend.groups.flatMap(({ providers }) => providers)
+  const usual = first && accessOf(first.provider).dialects(first.options)[0]
+  const random = services.random
+  const router = backend.models && new ModelRouter(backend, groups.flat(), random)
+  const plan = { groups, balancers, failsOver: true }
   return {
     name,
+    errorFormat: modelErrorFormat(usual ?? 'completions'),
     steps: once.steps,
     run: once.run,
     readsBody: once.readsBody || programs.some(({ readsBody }) => readsBody),
@@ -52,11 +63,7 @@ export function compileProviders(
     decodesBody: once.decodesBody || programs.some((one) => one.decodesBody === true),
     requestTimeout: 0,
     decider: undefined,
-    upstream: {
-      kind: 'ai',
-      providers: programs,
-      select: (exchange) => new ProviderSelection(exchange, groups, balancers),
-    },
+    upstream: aiUpstream(backend, programs, plan, router),
   }
 }
 
@@ -87,6 +94,8 @@ function compileProvider(
     (one) => holdsForRequests(one, backend) && !isAskedOnce(one),
   )
   const http = byKind.get('http')?.[0].value as Http | undefined
+  const auth = byKind.get('backendAuth')?.[0].value as BackendAuth | undefined
+  const access = accessOf(provider.provider)
   const program: ProviderProgram = {
     name: backend.name,
     provider: provider.name,
@@ -103,8 +112,21 @@ function compileProvider(
     requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
     llm: { provider: provider.name },
+    target: { name: `${backend.name}/${provider.name}`, access, options: provider.options },
+    keepsCredentials: auth?.kind === 'passthrough',
+    keyHeader:
+      hasUsualPlace(auth) && access.credential.name !== 'authorization'
+        ? access.credential
+        : undefined,
+    readsModel: section.readsModel,
   }
   return new ProviderMember(program)
+}
+
+/** Nothing was said about where the key goes. */
+function hasUsualPlace(auth: BackendAuth | undefined): boolean {
+  if (auth?.kind !== 'key' || auth.location.kind !== 'header') return false
+  return auth.location.name === 'authorization' && auth.location.prefix === 'Bearer '
 }
 
 /** A provider is asked for by its own name, whichever way its address was written. */

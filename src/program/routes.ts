@@ -34,6 +34,7 @@ export function compileRule(compilation: Compilation, where: RulePlace): PlacedR
     retry: traffic.retry,
     authentications: traffic.authentications,
     decider: traffic.decider,
+    errorFormat: choice.errorFormat,
     mirrors: compileMirrors(compilation, traffic.mirrors, layers, rule.origin),
     responseParts: traffic.responseParts,
     requestBodies: traffic.requestBodies,

@@ -29,6 +29,8 @@ export interface CompiledSection extends WayBack {
   readonly readsBeginning: boolean
   /** An expression reads it, and so what stands behind its Content-Encoding. */
   readonly decodesBody: boolean
+  /** A rule reads of a call to a model more than its provider. */
+  readonly readsModel: boolean
   readonly timeouts: Timeouts
   readonly retry: Retry | undefined
   readonly mirrors: readonly MirrorTarget[]
@@ -45,6 +47,7 @@ const EMPTY: CompiledSection = {
   readsBody: false,
   readsBeginning: false,
   decodesBody: false,
+  readsModel: false,
   timeouts: NO_TIMEOUTS,
   retry: undefined,
   mirrors: [],
@@ -110,6 +113,7 @@ export class SectionCompiler {
       kinds: isBroken ? EMPTY.kinds : this.#kindsOf(active, parts),
       readsBody: !isBroken && (context.findings.readsBody || needs(byKind, active, 'whole')),
       decodesBody: !isBroken && context.findings.readsBody,
+      readsModel: context.findings.readsModel,
       readsBeginning: !isBroken && needs(byKind, active, 'beginning'),
       timeouts: parts.find(({ timeouts }) => timeouts)?.timeouts ?? NO_TIMEOUTS,
       retry: parts.find(({ retry }) => retry)?.retry,

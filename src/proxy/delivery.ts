@@ -11,6 +11,7 @@ import type { CallOutName } from './call-outs.ts'
 import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { MirrorCopy } from './mirror.ts'
+import { isFailure, restAfter } from './provider-failure.ts'
 import type { AttemptOutcome, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
 
@@ -121,6 +122,13 @@ export class Delivery implements ForwardEvents {
         })
     }
     this.#attempt(permit)
+  }
+
+  /** Another provider is sent another body. */
+  replaceBody(body: KeptBody): void {
+    this.#body = body
+    this.#isDecoded = true
+    this.#isBodyBegun = true
   }
 
   /** With the provider that may be asked next, of a backend that has any. */
@@ -247,13 +255,21 @@ export class Delivery implements ForwardEvents {
     }
     const retry = this.#retry
     const reason = retry && this.#mayRetry(retry) ? this.#reasonToRetry(retry, head) : undefined
-    if (retry === undefined || reason === undefined) {
-      state.respondedAt = now
-      return true
+    if (isFailure(head.status)) state.selection?.rest(restAfter(head))
+    if (retry !== undefined && reason !== undefined) {
+      this.#settle('answered', outcomeOf(head.status))
+      this.#again(retry, reason)
+      return false
     }
-    this.#settle('answered', outcomeOf(head.status))
-    this.#again(retry, reason)
-    return false
+    if (state.call !== undefined && isFailure(head.status) && this.#mayFailOver()) {
+      this.#settle('answered', outcomeOf(head.status))
+      this.#failOver('status')
+      return false
+    }
+    const response = state.call?.response
+    if (response !== undefined) response.isFinal = this.#tried.length > 1
+    state.respondedAt = now
+    return true
   }
 
   /** Whether this response is one to try again after. Its condition reads it as the backend gave it. */
@@ -285,14 +301,19 @@ export class Delivery implements ForwardEvents {
       this.#again(retry, isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }
-    if (isConnect && this.#mayFailOver()) {
-      this.#state.retries++
-      this.#events.retried(this.#clusterName, 'connect')
-      this.#attemptNext()
+    // What a model wrote and nobody read is no loss: a call may be made again elsewhere.
+    if ((isConnect || this.#state.call !== undefined) && !isOurs && this.#mayFailOver()) {
+      this.#failOver(isConnect ? 'connect' : reason === 'timeout' ? 'timeout' : 'reset')
       return
     }
     this.#isOver = true
     this.#events.undelivered(this.#state, status, reason)
+  }
+
+  #failOver(reason: RetryReason): void {
+    this.#state.retries++
+    this.#events.retried(this.#clusterName, reason)
+    this.#attemptNext()
   }
 
   /** Nothing was sent to the provider that was chosen, and there is another one. */

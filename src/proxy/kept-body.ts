@@ -40,6 +40,14 @@ export class KeptBody implements BodySink {
     this.#isReady = onReady === undefined
   }
 
+  /** A body that is there already. */
+  static of(bytes: Uint8Array): KeptBody {
+    const body = new KeptBody(bytes.length)
+    body.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+    body.end(undefined)
+    return body
+  }
+
   /** Others took all the room that there is. */
   get isCrowdedOut(): boolean {
     return this.#isCrowdedOut

@@ -1,4 +1,5 @@
 import { type Reply, reply } from '../exchange/reply.ts'
+import type { ModelAttempt } from '../program/model-call.ts'
 import type { PlacedPart } from '../program/way-back.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import type { FieldLines, NameSet } from '../wire/http1/field-lines.ts'
@@ -37,6 +38,8 @@ export class PolicyDownstream implements Downstream {
   readonly #events: PolicyEvents
   #request: RequestTransform | undefined = undefined
   #response: ResponsePass | undefined = undefined
+  /** Reads what the backend sends, and changes nothing. */
+  #tap: ((bytes: Uint8Array) => void) | undefined = undefined
 
   constructor(state: RequestState, limits: TransformLimits, events: PolicyEvents) {
     this.#state = state
@@ -85,6 +88,18 @@ export class PolicyDownstream implements Downstream {
       })
   }
 
+  /** The request is framed as what is sent to a provider of models; undefined: as it came. */
+  reframe(attempt: ModelAttempt | undefined): KeptBody | undefined {
+    if (attempt === undefined) return undefined
+    const { length } = attempt.body
+    // All else of it is as it was read.
+    const head = Object.create(this.#client.head) as RequestHead
+    head.framing = length === 0 ? 'none' : 'length'
+    head.length = length
+    this.head = head
+    return KeptBody.of(attempt.body)
+  }
+
   // The response.
 
   respond(head: ResponseHead): boolean {
@@ -104,7 +119,10 @@ export class PolicyDownstream implements Downstream {
     const failed = (why: unknown) => this.#failed('response', why)
     const pass = new ResponsePass(state, this.#client, this.#limits, source, failed)
     this.#response = pass
-    void pass.start([...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])])
+    const own = state.selection?.attempt?.response.part
+    const parts = [...(backend?.responseParts ?? []), ...(route?.responseParts ?? [])]
+    void pass.start(own === undefined ? parts : [own, ...parts])
+    this.#tap = state.selection?.attempt?.response.tap
   }
 
   /** A policy threw, or cannot go on: an error if nothing is sent yet, a cut if some is. */
@@ -140,6 +158,7 @@ export class PolicyDownstream implements Downstream {
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
     const chain = this.#response?.chain
     if (chain === undefined) return true
+    this.#tap?.(bytes)
     if (chain.isPlain) return this.#client.write(bytes, asWire, octets)
     return chain.write(Buffer.from(bytes))
   }

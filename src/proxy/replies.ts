@@ -1,12 +1,15 @@
 import type { Exchange } from '../exchange/exchange.ts'
-import type { HeaderEdit } from '../exchange/header-edit.ts'
+import { type Header, HeaderEdit } from '../exchange/header-edit.ts'
 import { KeptHeaders } from '../exchange/kept-headers.ts'
-import type { Reply } from '../exchange/reply.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { type FieldLines, fieldLine, joinLines, NO_LINES } from '../wire/http1/field-lines.ts'
 import { reasonOf } from '../wire/http1/reasons.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { grpcStatusFor } from './grpc-status.ts'
+
+export const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
+export const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
 /** A response of the gateway itself as the client gets it, but for what policies change. */
 export interface OwnResponse {
@@ -23,7 +26,17 @@ export function ownResponse(exchange: Exchange, reply: Reply): OwnResponse {
   const grpc = grpcStatusFor(exchange, reply.status)
   // What failed in gRPC is 200 in HTTP: its own status stands behind, or here where nothing is before.
   const status = grpc === undefined ? reply.status : 200
-  const [body, contentType] = grpc === undefined ? bodyOf(exchange, reply) : GRPC_BODY
+  if (grpc !== undefined) {
+    const [body, contentType] = GRPC_BODY
+    return { reply, status, grpc, body, contentType }
+  }
+  const { errorFormat, request } = exchange
+  if (errorFormat !== undefined && reply.body.length === 0 && status >= 400) {
+    const { body, contentType, headers } = errorFormat(request, reply)
+    const own = headers.length === 0 ? reply : { ...reply, headers: withHeaders(reply, headers) }
+    return { reply: own, status, grpc, body: Buffer.from(body), contentType }
+  }
+  const [body, contentType] = bodyOf(exchange, reply)
   return { reply, status, grpc, body, contentType }
 }
 
@@ -37,8 +50,17 @@ export function writeReply(
   reply: Reply,
   keeps = false,
 ): void {
-  const edit = reply.headers.with(exchange.responseEdit)
-  sendOwnResponse(connection, exchange, ownResponse(exchange, reply), edit, keeps)
+  const own = ownResponse(exchange, reply)
+  const edit = own.reply.headers.with(exchange.responseEdit)
+  sendOwnResponse(connection, exchange, own, edit, keeps)
+}
+
+/** What the reply says itself goes before what its form says. */
+function withHeaders(reply: Reply, headers: readonly Header[]): HeaderEdit {
+  return new HeaderEdit(
+    headers.map(([name]) => name),
+    headers,
+  ).with(reply.headers)
 }
 
 /** `edit`: all that policies change in its headers. */

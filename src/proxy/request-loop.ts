@@ -3,10 +3,10 @@
 import type { Source } from '../exchange/connection.ts'
 import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
-import { HeaderEdit, NO_EDIT } from '../exchange/header-edit.ts'
+import { NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type ForwardPermit, isPassed, Permit } from '../program/permit.ts'
-import { isReply, type RouteProgram, type Selection } from '../program/program.ts'
+import { type AiUpstream, isReply, type RouteProgram, type Selection } from '../program/program.ts'
 import type { WayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
@@ -16,12 +16,11 @@ import { normalisePath } from '../wire/http1/path.ts'
 import { type Refusal, refusalOf, refuse } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
-import { decodeBody, isCoded } from './content-coding.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
-import { KeptBody } from './kept-body.ts'
 import { PolicyDownstream } from './policy-downstream.ts'
 import type { RequestReading } from './port-plan.ts'
-import { writeRejection, writeReply } from './replies.ts'
+import { type BodyNeeds, readBody } from './read-body.ts'
+import { OVERLOADED, RETRY_AFTER, writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { idOf } from './request-id.ts'
 import { RequestState } from './request-state.ts'
@@ -36,9 +35,6 @@ const DEFAULT_READING: RequestReading = {
 
 /** RFC 9110 §15.5.6: with 405 comes what would be. */
 const ALLOW = fieldLine('allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE') ?? NO_LINES
-
-const RETRY_AFTER = new HeaderEdit([], [['retry-after', '1']])
-const OVERLOADED = reply(503, 'overload', '', RETRY_AFTER)
 
 export class RequestLoop extends RequestEnds implements DownstreamEvents, DeliveryEvents {
   // Whatever throws below one of these events is the affair of one request: nothing of it gets to
@@ -90,6 +86,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.port.observer.began(state)
     state.callOut = 'request'
     state.route = listener.match(exchange)
+    exchange.errorFormat = state.route.errorFormat
     const { load } = this.port
     state.isCounted = load !== undefined
     const shedding = load?.begin()
@@ -105,8 +102,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     const { route } = state
     const readsBody =
       route.readsBody || route.readsBeginning === true || listener.needs?.requestBody === true
-    if (readsBody && head.framing !== 'none') this.#readFirst(state, () => this.#policies(state))
-    else this.#policies(state)
+    if (readsBody && head.framing !== 'none') {
+      const needs = { whole: route.readsBody, decoded: route.decodesBody === true }
+      this.#readFirst(state, needs, () => this.#policies(state))
+    } else this.#policies(state)
   }
 
   /** Who asks; undefined where those in front, who should know, do not say it. */
@@ -164,47 +163,17 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.#reply(state, { ...reply(413, 'too-large'), detail })
   }
 
-  /**
-   * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
-   * cannot read what it guards against would not guard against it.
-   */
-  #readFirst(state: RequestState, next: () => void): void {
-    const { maxBody } = this.port
-    const isLogged = state.listener.needs?.requestBody === true
-    const onReady = () => {
+  /** Has the body read before anything that needs it. */
+  #readFirst(state: RequestState, needs: BodyNeeds, next: () => void): void {
+    readBody(state, this.port, needs, (outcome) => {
       if (hasResponded(state)) return
       state.callOut = 'body'
       try {
-        ready()
+        this.#when(state, outcome, next)
       } catch (error) {
         this.broken(state, error)
       }
-    }
-    const ready = () => {
-      if (body.isCrowdedOut) {
-        state.downstream.head.keepAlive = false
-        this.#reply(state, { ...OVERLOADED, detail: 'buffers' })
-        return
-      }
-      const { bytes } = body
-      if (bytes === undefined && state.route?.readsBody) {
-        this.#tooLarge(state, 'buffer')
-        return
-      }
-      const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
-      const decodes = state.route?.decodesBody === true
-      if (bytes !== undefined && isCoded(coding) && (decodes || isLogged)) {
-        this.#when(state, decodeBody(state.exchange, bytes, coding, maxBody, decodes), next)
-        return
-      }
-      state.exchange.request.body = bytes
-      state.exchange.bodyBeginning = body.beginning
-      next()
-    }
-    state.exchange.readingLimits = { body: maxBody, json: this.port.maxJson ?? maxBody }
-    const body = new KeptBody(maxBody, onReady, roomFor(this.port.load, maxBody))
-    state.body = body
-    state.downstream.readBody(body, false)
+    })
   }
 
   #policies(state: RequestState): void {
@@ -223,15 +192,44 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     state.backend = backend
     this.#when(state, Permit.backend(permit, backend, state.exchange), (own) => {
       const { upstream } = backend
-      if (upstream.kind !== 'ai') this.#deliver(state, own, own)
-      else {
-        state.callOut = 'provider'
-        // Any of them may be the one that responds.
-        if (upstream.providers.some(hasWayBack)) this.#policiesOf(state)
-        state.selection = upstream.select(state.exchange)
-        this.select(state, state.selection, own, (provided) => this.#deliver(state, own, provided))
-      }
+      if (upstream.kind === 'ai') this.#call(state, upstream, own)
+      else this.#deliver(state, own, own)
     })
+  }
+
+  /** A call to a model is read before a provider is chosen, since rules read it. */
+  #call(state: RequestState, upstream: AiUpstream, permit: Permit<'backend'>): void {
+    const { exchange, downstream } = state
+    const call = upstream.open(exchange)
+    if (call !== undefined && 'status' in call) {
+      this.#reply(state, call)
+      return
+    }
+    state.call = call
+    if (call?.readsBody !== true) {
+      this.#provide(state, upstream, permit)
+      return
+    }
+    const ready = () => {
+      const problem = call.read(exchange.request.body)
+      if (problem === undefined) this.#provide(state, upstream, permit)
+      else this.#reply(state, problem)
+    }
+    if (state.body !== undefined || downstream.head.framing === 'none') ready()
+    else this.#readFirst(state, { whole: true, decoded: true }, ready)
+  }
+
+  #provide(state: RequestState, upstream: AiUpstream, permit: Permit<'backend'>): void {
+    state.callOut = 'provider'
+    // Any of them may be the one that responds.
+    if (state.call !== undefined || upstream.providers.some(hasWayBack)) this.#policiesOf(state)
+    const selection = upstream.select(state.exchange, state.call)
+    if ('status' in selection) {
+      this.#reply(state, selection)
+      return
+    }
+    state.selection = selection
+    this.select(state, selection, permit, (provided) => this.#deliver(state, permit, provided))
   }
 
   #deliver(state: RequestState, permit: Permit<'backend'>, first: ForwardPermit): void {
@@ -243,7 +241,9 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
-    this.#policiesOf(state).transform(parts, state.body, route?.retry?.maxBody ?? 0, (body) => {
+    const policies = this.#policiesOf(state)
+    const read = policies.reframe(state.selection?.attempt) ?? state.body
+    policies.transform(parts, read, route?.retry?.maxBody ?? 0, (body) => {
       state.delivery = new Delivery(state, permit, this, body)
       state.delivery.start(first)
     })
@@ -271,9 +271,13 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.#when(state, Permit.provider(permit, selection), (provided) => {
       const { chosen } = selection
       state.backend = chosen
-      const isChanged = before?.requestBodies !== undefined || chosen?.requestBodies !== undefined
+      const bodies = [state.route, before, chosen]
+      const isChanged = bodies.some((one) => one?.requestBodies !== undefined)
+      const isOther = before !== undefined && before !== chosen
+      const body = isOther && !isChanged ? state.policies?.reframe(selection.attempt) : undefined
+      if (body !== undefined) state.delivery?.replaceBody(body)
       // The body is what the policies of another provider made of it.
-      if (before !== undefined && before !== chosen && isChanged) {
+      if (isOther && isChanged && (before.requestBodies || chosen?.requestBodies || state.call)) {
         state.delivery?.stop()
         this.#reply(state, { ...reply(503, 'no-backend'), detail: 'changed-body' })
       } else next(provided)

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { HeaderEdit } from '../exchange/header-edit.ts'
+import type { ModelCall } from '../program/model-call.ts'
 import type {
   BackendProgram,
   ListenerProgram,
@@ -50,6 +51,8 @@ export class RequestState implements Timed {
   /** Of an AI backend, the provider that was chosen. */
   backend: BackendProgram | undefined = undefined
   selection: Selection | undefined = undefined
+  /** Of an AI backend, if it is a call to a model that is read. */
+  call: ModelCall | undefined = undefined
   delivery: Delivery | undefined = undefined
   /** Read before its time, for an expression. */
   body: KeptBody | undefined = undefined

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import type { Endpoint } from '../../model/backend.ts'
 
 /** Who offers models: what must be told of it, and the host that follows from that. */
 export interface Provider {
@@ -11,14 +12,14 @@ export interface Provider {
 
 export type ProviderOptions = Readonly<Record<string, unknown>>
 
-const REFUSED = 'Refused: requests are passed on as they are.'
+const REFUSED = 'Rejected: it is not sent yet.'
 
 const model = z
   .string()
   .min(1)
   .max(256)
   .optional()
-  .describe(`The model, whatever was asked for. ${REFUSED}`)
+  .describe('The model to call, whatever the client asked for.')
 const text = (what: string) => z.string().min(1).max(1024).describe(what)
 
 /** In the order of the reference. */
@@ -82,6 +83,40 @@ export const PROVIDERS: readonly Provider[] = [
     () => undefined,
   ),
 ]
+
+/** Providers that speak the language of OpenAI, and where: host, base path, formats beside it. */
+export interface Preset {
+  readonly endpoint: Endpoint
+  readonly basePath: string
+  readonly formats: readonly string[]
+}
+
+const CHAT = ['completions', 'embeddings']
+
+/** By the names that files have for them. */
+export const PRESETS: Readonly<Record<string, Preset>> = {
+  baseten: preset('inference.baseten.co', '/v1'),
+  cerebras: preset('api.cerebras.ai', '/v1'),
+  cohere: preset('api.cohere.ai', '/compatibility/v1'),
+  deepinfra: preset('api.deepinfra.com', '/v1/openai'),
+  deepseek: preset('api.deepseek.com', '/v1'),
+  fireworks: preset('api.fireworks.ai', '/inference/v1'),
+  groq: preset('api.groq.com', '/openai/v1', [...CHAT, 'responses']),
+  huggingface: preset('router.huggingface.co', '/v1'),
+  mistral: preset('api.mistral.ai', '/v1'),
+  ollama: {
+    endpoint: { host: 'localhost', port: 11434, scheme: 'http' },
+    basePath: '/v1',
+    formats: CHAT,
+  },
+  openrouter: preset('openrouter.ai', '/api/v1', [...CHAT, 'responses']),
+  togetherai: preset('api.together.xyz', '/v1'),
+  xai: preset('api.x.ai', '/v1', [...CHAT, 'responses']),
+}
+
+function preset(host: string, basePath: string, formats: readonly string[] = CHAT): Preset {
+  return { endpoint: { host, port: 443, scheme: 'https' }, basePath, formats }
+}
 
 const AZURE_DOMAINS: Readonly<Record<string, string | undefined>> = {
   openai: 'openai.azure.com',

@@ -15,6 +15,8 @@ export interface PolicyPlace {
   readonly policy: string
   /** Of the mapping, the keys that are policies; all of them unless told. */
   readonly keys?: readonly string[]
+  /** Further spellings of keys at this place: `tls` for `backendTLS`. */
+  readonly spellings?: Readonly<Record<string, string>>
   /** Whoever is not served yet is not told of each part that is not. */
   readonly isLenient?: boolean
 }
@@ -167,11 +169,11 @@ type KnownPolicy = readonly [schema: PolicySchema, section: Section]
 /** The policies of a place, by the keys that they have there. */
 const PLACED = new Map<string, ReadonlyMap<string, KnownPolicy>>()
 
-function lookUp(key: string, { sections, level }: PolicyPlace): KnownPolicy | undefined {
+function lookUp(key: string, { sections, level, spellings }: PolicyPlace): KnownPolicy | undefined {
   const place = `${level} ${sections.join()}`
   let known = PLACED.get(place)
   if (known === undefined) PLACED.set(place, (known = policiesAt(sections, level)))
-  return known.get(key)
+  return known.get(spellings?.[key] ?? key)
 }
 
 function policiesAt(sections: readonly Section[], level: Level): ReadonlyMap<string, KnownPolicy> {

@@ -5,8 +5,9 @@ import { backendSchema } from './sections/backends.ts'
 import { bindSchema } from './sections/binds.ts'
 import { configSchema } from './sections/config.ts'
 import { gatewaySchema } from './sections/gateways.ts'
+import { llmSchema } from './sections/llm-schema.ts'
 import { routeSchema, tcpRouteSchema } from './sections/routes.ts'
-import { llmSchema, mcpSchema, uiSchema } from './sections/special.ts'
+import { mcpSchema, uiSchema } from './sections/special.ts'
 import { targetedPolicySchema } from './sections/targeted.ts'
 
 const list = <T extends z.ZodType>(schema: T, what: string) =>
@@ -31,7 +32,11 @@ export const fileSchema = z
     frontendPolicies: policiesSchema(['frontend'], 'frontend')
       .optional()
       .describe('Policies for all connections.'),
-    llm: llmSchema.optional().describe('LLM traffic in short. Checked, and not served yet.'),
+    llm: llmSchema
+      .optional()
+      .describe(
+        'Models by name, and who serves them: short for a route to a backend of providers.',
+      ),
     mcp: mcpSchema.optional().describe('MCP traffic in short. Checked, and not served yet.'),
     ui: uiSchema.optional().describe('The Admin UI on a gateway. Checked, and not served yet.'),
     binds: list(bindSchema, 'An older form of `gateways`, with the routes inside.'),

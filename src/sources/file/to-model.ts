@@ -25,6 +25,7 @@ import { readBackend } from './sections/backends.ts'
 import { pathsOf, readBinds } from './sections/binds.ts'
 import { configSchema, defaultSettings } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
+import { readLlm } from './sections/llm.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readSpecial } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
@@ -148,16 +149,17 @@ function* readDraft(reading: Reading): Generator<void, Draft> {
     thing: readBackend(reading, path, `backend-${index}`),
     path,
   }))
+  const llm = readLlm(reading)
   const targeted = yield* each(reading, 'policies', (path) => readTargeted(reading, path))
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
   const inPlace = [...allRoutes, ...allTcpRoutes].flatMap((route) => route.backends)
   return {
     settings: readSettings(reading),
-    gateways: [...readGateways(reading), ...binds.gateways],
-    routes: allRoutes,
+    gateways: [...readGateways(reading), ...binds.gateways, ...llm.gateways],
+    routes: [...allRoutes, ...llm.routes],
     tcpRoutes: allTcpRoutes,
-    backends: [...backends, ...inPlace],
+    backends: [...backends, ...inPlace, ...llm.backends],
     frontend: readPolicies(reading, ['frontendPolicies'], {
       sections: ['frontend'],
       level: 'frontend',
@@ -165,7 +167,6 @@ function* readDraft(reading: Reading): Generator<void, Draft> {
     }),
     targeted: targeted.flat(),
     ...omitUndefined({
-      llm: readSpecial(reading, 'llm'),
       mcp: readSpecial(reading, 'mcp'),
       ui: readSpecial(reading, 'ui'),
     }),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { hasErrors } from '../../../diagnostics/result.ts'
-import type { AiGroup, AiProvider, Endpoint } from '../../../model/backend.ts'
+import type { AiBackend, AiGroup, AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import { host, name, oneOfKeys } from '../../../policies/schema.ts'
 import { PROVIDERS, type Provider } from '../../../protocols/llm/schema.ts'
@@ -22,12 +22,12 @@ const head = {
   hostOverride: host()
     .optional()
     .describe('host:port or a URL, to use instead of the public host of the provider.'),
-  pathOverride: text(
-    'The path to use instead. Refused: requests are passed on as they are.',
-  ).optional(),
-  pathPrefix: text(
-    'What goes before the path. Refused: requests are passed on as they are.',
-  ).optional(),
+  pathOverride: text('The path of every call, instead of the one that the provider has.')
+    .regex(/^\/[!-~]*$/)
+    .optional(),
+  pathPrefix: text('The base path of calls, instead of the one that the provider has: `/v1`.')
+    .regex(/^\/[!-~]*$/)
+    .optional(),
   tokenize: z.boolean().prefault(false).describe('Counts tokens before the request is sent.'),
 }
 
@@ -44,10 +44,24 @@ const group = z.strictObject({
   providers: z.array(providerSchema).min(1).max(16).describe('They share the load.'),
 })
 
+const paths = z
+  .array(
+    z
+      .string()
+      .regex(/^\/[!-~]*$/)
+      .max(1024),
+  )
+  .max(64)
+  .optional()
+  .describe(
+    'Paths, with all below them, that pass although rules about models cannot see what is asked for there.',
+  )
+
 export const aiSchema = z
   .union([
-    providerSchema,
+    providerSchema.extend({ allowEndpoints: paths }),
     z.strictObject({
+      allowEndpoints: paths,
       groups: z
         .array(group)
         .min(1)
@@ -58,20 +72,25 @@ export const aiSchema = z
   .meta({ id: 'ai-backend' })
 
 const providerHead = z.strictObject(head)
+const PROVIDER_KEYS = Object.keys(head)
+const oneOutline = z.looseObject({ allowEndpoints: paths })
 const groupOutline = z.strictObject({ providers: z.array(z.unknown()).min(1).max(16) })
-const groupsOutline = z.strictObject({ groups: z.array(groupOutline).min(1).max(8) })
+const groupsOutline = z.strictObject({
+  allowEndpoints: paths,
+  groups: z.array(groupOutline).min(1).max(8),
+})
 
 type ReadAi =
-  | { readonly kind: 'ai'; readonly groups: readonly AiGroup[] }
+  | ({ readonly kind: 'ai' } & Pick<AiBackend, 'groups' | 'allowEndpoints'>)
   | { readonly diagnostics: readonly Diagnostic[] }
 
 /** `ai:` of a backend: one provider, or groups. */
 export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
   const problems: Diagnostic[] = []
-  const outline = outlineOf(reading, path, problems)
+  const { paths, ...rest } = outlineOf(reading, path, problems)
   const known = new Map<string, Path>()
-  const groups = outline.map((paths) => ({
-    providers: paths.flatMap((at) => {
+  const groups = paths.map((own) => ({
+    providers: own.flatMap((at) => {
       const provider = readProvider(reading, at, backend, problems)
       if (provider === undefined) return []
       if (known.has(provider.name)) problems.push(complainOfName(reading, at, provider.name))
@@ -81,21 +100,27 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
   }))
   if (hasErrors(problems)) return { diagnostics: problems }
   reportDialects(reading, groups, known)
-  return { kind: 'ai', groups }
+  return { kind: 'ai', groups, ...rest }
 }
 
-/** Where its providers are written, by group. */
-function outlineOf(
-  reading: Reading,
-  path: Path,
-  problems: Diagnostic[],
-): readonly (readonly Path[])[] {
-  if (valueAt(reading.document, [...path, 'groups']) === undefined) return [[path]]
-  const { value, diagnostics } = parseAt(reading, groupsOutline, path)
+interface Outline extends Pick<AiBackend, 'allowEndpoints'> {
+  /** Where its providers are written, by group. */
+  readonly paths: readonly (readonly Path[])[]
+}
+
+function outlineOf(reading: Reading, path: Path, problems: Diagnostic[]): Outline {
+  const isOne = valueAt(reading.document, [...path, 'groups']) === undefined
+  const at = isOne ? { except: [...PROVIDER_KEYS, 'policies'] } : {}
+  const { value, diagnostics } = parseAt(reading, isOne ? oneOutline : groupsOutline, path, at)
   problems.push(...diagnostics)
-  return (value?.groups ?? []).map(({ providers }, group) =>
+  const allowed = value?.allowEndpoints
+  const rest = allowed === undefined ? {} : { allowEndpoints: allowed }
+  if (isOne) return { paths: [[path]], ...rest }
+  const groups = (value as z.output<typeof groupsOutline> | undefined)?.groups ?? []
+  const paths = groups.map(({ providers }, group) =>
     providers.map((_, index) => [...path, 'groups', group, 'providers', index]),
   )
+  return { paths, ...rest }
 }
 
 function readProvider(
@@ -106,7 +131,7 @@ function readProvider(
 ): AiProvider | undefined {
   const { value, diagnostics } = parseAt(reading, providerHead, at, {
     stage: 'backend',
-    except: ['policies'],
+    except: ['policies', 'allowEndpoints'],
   })
   problems.push(...diagnostics)
   if (value === undefined) return undefined
@@ -157,22 +182,9 @@ function endpointOf(
 }
 
 /** These would change or restrict what is sent: to pass them over would be to do something else. */
-export const REFUSED_OF_PROVIDERS = [
-  'model',
-  'pathOverride',
-  'pathPrefix',
-  'guardrailIdentifier',
-  'guardrailVersion',
-]
-/** These would say more about what is sent, which passes as it is. */
-export const WAITING_OF_PROVIDERS = [
-  'tokenize',
-  'providerOverride',
-  'formats',
-  'apiVersion',
-  'projectId',
-  'projectName',
-]
+export const REFUSED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
+/** These would say more about what is sent. */
+export const WAITING_OF_PROVIDERS = ['tokenize', 'projectName']
 
 function reportUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
   const written = (key: string) =>
@@ -181,13 +193,13 @@ function reportUnread(reading: Reading, at: Path, kind: string): readonly Diagno
       [...at, 'provider', kind, key],
     ].filter((path) => ![undefined, false].includes(valueAt(reading.document, path) as undefined))
   const refused = REFUSED_OF_PROVIDERS.flatMap(written).map((path) => {
-    const hint = 'requests are passed on as they are, so it is refused rather than ignored'
+    const hint = 'the provider would not be told of it, so it is rejected rather than ignored'
     const message = `\`${String(path.at(-1))}\` of a provider is not supported`
     return complain(reading, path, { code: 'PC0219', message, hint }, 'key')
   })
   for (const path of WAITING_OF_PROVIDERS.flatMap(written)) {
     const message = `\`${String(path.at(-1))}\` is checked, but this version does nothing with it`
-    const hint = 'requests are passed on as they are'
+    const hint = 'remove it'
     complain(reading, path, { code: 'PC0220', severity: 'warning', message, hint }, 'key')
   }
   return refused

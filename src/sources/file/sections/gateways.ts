@@ -209,7 +209,7 @@ interface Head {
   readonly extent?: { readonly port: number | undefined; readonly hostname: string | undefined }
 }
 
-function toListener(
+export function toListener(
   reading: Reading,
   path: Path,
   head: Head,

@@ -1,0 +1,13 @@
+import type { RequestAttributes } from './exchange.ts'
+import type { Header } from './header-edit.ts'
+import type { Reply } from './reply.ts'
+
+/** What a client reads of an error of the gateway, in the form that its protocol has for it. */
+export interface FormattedError {
+  readonly body: Uint8Array
+  readonly contentType: string
+  /** Headers that clients of this protocol act on. */
+  readonly headers: readonly Header[]
+}
+
+export type ErrorFormat = (request: RequestAttributes, reply: Reply) => FormattedError

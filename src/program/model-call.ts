@@ -1,0 +1,204 @@
+import { readJson } from '../cel/values/json-read.ts'
+import type { JsonObject } from '../cel/values/value.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
+import type { LlmError } from '../protocols/llm/error.ts'
+import type { ProviderAccess } from '../protocols/llm/provider.ts'
+import type { ProviderOptions } from '../protocols/llm/schema.ts'
+import { dialectOf, translatorFor } from '../protocols/llm/spoken.ts'
+import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
+import { ModelResponse } from './model-response.ts'
+
+/** What is sent to one provider, and how its response is read. */
+export interface ModelAttempt {
+  readonly body: Uint8Array
+  readonly response: ModelResponse
+}
+
+/** How calls reach one provider. */
+export interface CallTarget {
+  readonly name: string
+  readonly access: ProviderAccess
+  readonly options: ProviderOptions
+}
+
+/** Fields of requests that are no parameters but what is talked about. */
+const CONTENT = new Set([
+  'model',
+  'messages',
+  'input',
+  'prompt',
+  'contents',
+  'system',
+  'systemInstruction',
+  'system_instruction',
+  'instructions',
+  'tools',
+])
+
+/** About four bytes of English are a token; what is counted exactly is known afterwards. */
+const BYTES_PER_TOKEN = 4
+
+/** One request to a model, in the language of its client. */
+export class ModelCall {
+  readonly endpoint: Endpoint
+  /** The response of the provider that was asked last. */
+  response: ModelResponse | undefined = undefined
+  readonly #dialect: Dialect
+  #bytes: Uint8Array = new Uint8Array()
+  #summary: RequestSummary | undefined
+  /** `llm` in expressions, but for the provider. */
+  attributes: JsonObject = {}
+
+  constructor(endpoint: Endpoint) {
+    this.endpoint = endpoint
+    this.#dialect = dialectOf(endpoint.dialect)
+  }
+
+  /** What the client asked for; empty if it named none. */
+  get model(): string {
+    return this.#summary?.model ?? this.endpoint.model ?? ''
+  }
+
+  get readsBody(): boolean {
+    return this.endpoint.operation !== 'models'
+  }
+
+  /** The body is there. A Reply says what is wrong with it. */
+  read(bytes: Uint8Array = new Uint8Array()): Reply | undefined {
+    // Rules and the provider must not read different things.
+    const body = readJson(Buffer.from(bytes).toString('utf8'), { duplicates: 'refuse' })
+    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      return invalid('The body is not a JSON object, or names a field twice.')
+    }
+    const read = this.#dialect.describe(bytes, this.endpoint)
+    if (!read.ok) return refused(read.error)
+    this.#bytes = bytes
+    this.#summary = read.value
+    this.attributes = attributesOf(read.value, body as JsonObject, bytes.length)
+    return undefined
+  }
+
+  /** `llm` in expressions, once this provider is chosen. */
+  attributesFor(provider: string): JsonObject {
+    return { ...this.attributes, provider }
+  }
+
+  /** The request as this provider is sent it; a Reply if it cannot be. */
+  prepare(exchange: Exchange, { name, access, options }: CallTarget): ModelAttempt | Reply {
+    const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
+    const model = typeof options.model === 'string' ? options.model : undefined
+    const translator = chooseTranslator(client, access.dialects(options))
+    if (translator === undefined || !this.#isTranslatable(translator)) {
+      return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
+    }
+    const read = translator.translate(changed(this.#bytes, options), { model, maker: name })
+    if (!read.ok) return refused(read.error)
+    const call = read.value
+    this.#address(exchange, call, translator, { model: model ?? asked, access, options })
+    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
+    return { body: call.request.body, response: this.response }
+  }
+
+  /** Only what models write is translated; all else needs a provider of the same language. */
+  #isTranslatable({ isPassThrough }: Translator): boolean {
+    return isPassThrough || this.endpoint.operation === 'generate'
+  }
+
+  /** Where the request goes, with the headers that its language needs. */
+  #address(
+    exchange: Exchange,
+    { request }: TranslatedCall,
+    { isPassThrough, provider: dialect }: Translator,
+    target: { model: string; access: ProviderAccess; options: ProviderOptions },
+  ): void {
+    const { access, options, model } = target
+    const isRenamed = this.endpoint.model !== undefined && this.endpoint.model !== model
+    const below = isPassThrough && !isRenamed ? belowBase(exchange.path) : request.path
+    const [path = '', query = ''] = pathFor(below, dialect, target, access, options).split('?')
+    exchange.path = path
+    // Parameters of the client's language mean nothing in another one.
+    const own = isPassThrough ? exchange.search.slice(1) : ''
+    const pairs = [query, own].filter((part) => part !== '').join('&')
+    exchange.search = pairs === '' ? '' : `?${pairs}`
+    const set = request.headers
+      .filter(([name]) => !isPassThrough || exchange.request.headers.get(name) === undefined)
+      .map(([name, value]) => ({ name, value }))
+    const foreign = isPassThrough ? [] : FOREIGN_HEADERS
+    const edit = headerEdit({ set, remove: ['accept-encoding', 'content-encoding', ...foreign] })
+    exchange.requestEdit = exchange.requestEdit.with(edit)
+  }
+}
+
+/** What says something about the client's language alone. */
+const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
+
+function chooseTranslator(
+  client: Endpoint['dialect'],
+  spoken: ReturnType<ProviderAccess['dialects']>,
+): Translator | undefined {
+  if (spoken.includes(client)) return translatorFor(client, client)
+  for (const dialect of spoken) {
+    const found = translatorFor(client, dialect)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+function pathFor(
+  below: string,
+  dialect: Endpoint['dialect'],
+  { model }: { model: string },
+  access: ProviderAccess,
+  options: ProviderOptions,
+): string {
+  const { pathOverride, pathPrefix } = options
+  if (typeof pathOverride === 'string') return pathOverride
+  if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
+  return access.path(below, { dialect, model, options })
+}
+
+/** Paths of SDKs begin with the version of the API, which is part of a provider's own base. */
+function belowBase(path: string): string {
+  return path.replace(/^\/v\d+(?:beta\d*)?(?=\/)/, '')
+}
+
+const ENCODER = new TextEncoder()
+
+/** With the fields that the configuration sets: those that are missing, and those that it insists on. */
+function changed(bytes: Uint8Array, { defaults, overrides }: ProviderOptions): Uint8Array {
+  if (defaults === undefined && overrides === undefined) return bytes
+  const body = JSON.parse(Buffer.from(bytes).toString('utf8')) as object
+  return ENCODER.encode(
+    JSON.stringify({ ...(defaults as object), ...body, ...(overrides as object) }),
+  )
+}
+
+function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {
+  const params: Record<string, JsonObject[string]> = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (!CONTENT.has(name)) params[name] = value
+  }
+  const prompt = body.messages ?? body.input ?? body.contents ?? body.prompt
+  const { tools } = body
+  return {
+    ...(summary.model === '' ? {} : { requestModel: summary.model }),
+    streaming: summary.stream,
+    params,
+    ...(prompt === undefined ? {} : { prompt }),
+    ...(tools === undefined ? {} : { tools }),
+    inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
+  }
+}
+
+function invalid(message: string, code?: string): Reply {
+  const said = { ...reply(400, 'bad-request'), detail: code ?? 'model-request', message }
+  return code === undefined ? said : { ...said, code }
+}
+
+function refused({ status, message, code }: LlmError): Reply {
+  const said = { ...reply(status, 'bad-request'), detail: code ?? 'model-request', message }
+  return code === undefined ? said : { ...said, code }
+}

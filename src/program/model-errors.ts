@@ -1,0 +1,51 @@
+import type { ErrorFormat } from '../exchange/error-format.ts'
+import type { RequestAttributes } from '../exchange/exchange.ts'
+import type { HeaderView } from '../exchange/header-view.ts'
+import type { Reply } from '../exchange/reply.ts'
+import type { Dialect, DialectName } from '../protocols/llm/dialect.ts'
+import { type LlmError, typeOfStatus } from '../protocols/llm/error.ts'
+import { dialectOf, recognize } from '../protocols/llm/spoken.ts'
+
+/** What clients of models are told by SDKs in place of a status. Never why in detail. */
+const MESSAGES: Readonly<Record<number, string | undefined>> = {
+  400: 'The request was rejected by the gateway.',
+  401: 'The gateway could not authenticate the request.',
+  403: 'The gateway denied the request.',
+  404: 'The gateway does not serve this.',
+  413: 'The request is larger than the gateway accepts.',
+  429: 'The gateway limits the rate of requests.',
+  502: 'The provider sent an invalid response.',
+  503: 'No provider is available.',
+  504: 'The provider did not respond in time.',
+}
+
+/** `usual`: what clients speak if their path and headers do not say. */
+export function modelErrorFormat(usual: DialectName): ErrorFormat {
+  return (request, reply) => formatError(spokenBy(request, usual), request, reply)
+}
+
+function spokenBy({ method, path, headers }: RequestAttributes, usual: DialectName): Dialect {
+  const endpoint = recognize(method, path)
+  return dialectOf(endpoint?.dialect ?? hinted(headers) ?? usual)
+}
+
+function hinted(headers: HeaderView): DialectName | undefined {
+  if (headers.get('anthropic-version') !== undefined) return 'messages'
+  return headers.get('x-goog-api-key') === undefined ? undefined : 'gemini'
+}
+
+function formatError(dialect: Dialect, { id }: RequestAttributes, reply: Reply) {
+  const { status } = reply
+  const said = reply.message ?? MESSAGES[status] ?? 'The gateway could not serve the request.'
+  const error: LlmError = {
+    status,
+    type: typeOfStatus(status),
+    message: id === '' ? said : `${said} (request ${id})`,
+    code: reply.code,
+    requestId: id === '' ? undefined : id,
+    shouldRetry: reply.isFinal === true ? false : undefined,
+  }
+  const { headers, body } = dialect.writeError(error)
+  const type = headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json'
+  return { body, contentType: type, headers: headers.filter(([name]) => name !== 'content-type') }
+}

@@ -1,0 +1,193 @@
+import type { BodyFlow, BodyTransformer } from '../exchange/body-part.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { ResponseDraft } from '../exchange/response-draft.ts'
+import type { Dialect, ResponseSummary } from '../protocols/llm/dialect.ts'
+import type { LlmError } from '../protocols/llm/error.ts'
+import type { StreamTranslator, TranslatedCall } from '../protocols/llm/translator.ts'
+import type { PlacedPart } from './way-back.ts'
+
+/** Bytes of a response that are kept to be translated, or to read its usage. */
+const MAX_WHOLE = 16 * 1024 * 1024
+
+const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response' }
+const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
+
+/** The header that names what was lost in translation. */
+export const DROPPED = 'x-portcullis-dropped'
+
+/** The response of one provider, on its way to a client that may speak another language. */
+export class ModelResponse {
+  /** Monotonic milliseconds; 0: nothing that a model wrote has passed. */
+  firstTokenAt = 0
+  /** It was a stream. */
+  isStream = false
+  /** All providers were tried: clients should not try again by themselves. */
+  isFinal = false
+  readonly #call: TranslatedCall
+  readonly #dialect: Dialect
+  readonly #isPassThrough: boolean
+  #stream: StreamTranslator | undefined
+  #summary: ResponseSummary = {}
+  #dropped: readonly string[]
+  #pieces: Buffer[] | undefined
+  #size = 0
+
+  constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean) {
+    this.#call = call
+    this.#dialect = dialect
+    this.#isPassThrough = isPassThrough
+    this.#dropped = call.request.dropped
+  }
+
+  /** What the provider said of itself and its work, as far as it came. */
+  get summary(): ResponseSummary {
+    return this.#stream ?? this.#summary
+  }
+
+  /** Of the request and of the response. */
+  get dropped(): readonly string[] {
+    const later = this.#stream?.dropped
+    return later === undefined ? this.#dropped : [...new Set([...this.#dropped, ...later])]
+  }
+
+  /** Reads what passes and leaves it as it is; undefined: nothing is read in this way. */
+  get tap(): ((bytes: Uint8Array) => void) | undefined {
+    return this.#pieces === undefined ? undefined : (bytes) => this.#keep(bytes)
+  }
+
+  /** The response is over: of one that was only looked at, the usage is read now. */
+  finish(): void {
+    const pieces = this.#pieces
+    this.#pieces = undefined
+    if (pieces === undefined || this.#size > MAX_WHOLE) return
+    this.#summary = this.#dialect.usageOf(Buffer.concat(pieces))
+  }
+
+  /** What policies on the way back see is what this makes of it. */
+  get part(): PlacedPart {
+    const response = (exchange: Exchange, draft: ResponseDraft) => this.#begin(exchange, draft)
+    if (this.#isPassThrough || this.#call.stream) {
+      return { policy: undefined, response, body: { mode: 'stream', open: this.#open } }
+    }
+    const change = (bytes: Uint8Array, _: Exchange, draft?: ResponseDraft) =>
+      draft === undefined || draft.isOwn ? undefined : this.#whole(bytes, draft)
+    const whole = { mode: 'whole', maxBytes: MAX_WHOLE, whenLonger: 'reject', change } as const
+    return { policy: undefined, response, body: whole }
+  }
+
+  #begin(_: Exchange, draft: ResponseDraft): Reply | undefined {
+    if (draft.isOwn) return undefined
+    if (this.isFinal && draft.status >= 400) {
+      draft.change(headerEdit({ set: [{ name: 'x-should-retry', value: 'false' }] }))
+    }
+    if (this.#isPassThrough) return undefined
+    if (isCoded(draft)) return UNREADABLE
+    const isStream = isSuccess(draft) && this.#call.stream
+    if (isStream && !isEventStream(draft)) return UNREADABLE
+    const type = isStream ? 'text/event-stream' : 'application/json'
+    const set = [{ name: 'content-type', value: type }]
+    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: this.#dropped.join(', ') })
+    draft.change(headerEdit({ set }))
+    return undefined
+  }
+
+  /** A body that passes by, or is translated piece by piece. */
+  readonly #open = (
+    _: Exchange,
+    flow: BodyFlow,
+    draft?: ResponseDraft,
+  ): BodyTransformer | undefined => {
+    if (draft === undefined || draft.isOwn) return undefined
+    if (isSuccess(draft) && isEventStream(draft) && !isCoded(draft)) return this.#translate(flow)
+    if (this.#isPassThrough) {
+      if (isSuccess(draft) && !isCoded(draft)) this.#pieces = []
+      return undefined
+    }
+    return this.#collect(flow, draft)
+  }
+
+  #translate(flow: BodyFlow): BodyTransformer {
+    const stream = this.#call.openStream()
+    this.#stream = stream
+    this.isStream = true
+    return {
+      write: (bytes) => {
+        const out = stream.push(bytes)
+        if (this.firstTokenAt === 0 && stream.hasOutput) this.firstTokenAt = performance.now()
+        return out.length === 0 ? true : flow.write(out)
+      },
+      end: () => {
+        const rest = stream.end()
+        if (rest.length > 0) flow.write(rest)
+        flow.end()
+      },
+      resume: () => flow.drained(),
+      abort() {},
+    }
+  }
+
+  /** An error in place of a stream. */
+  #collect(flow: BodyFlow, draft: ResponseDraft): BodyTransformer {
+    this.#pieces = []
+    const header = (name: string) => draft.headers.get(name)
+    return {
+      write: (bytes) => {
+        this.#keep(bytes)
+        if (this.#size > MAX_WHOLE) flow.fail(TOO_LONG)
+        return true
+      },
+      end: () => {
+        const bytes = Buffer.concat(this.#pieces ?? [])
+        this.#pieces = undefined
+        flow.write(this.#call.error(draft.status, header, bytes).body)
+        flow.end()
+      },
+      resume: () => flow.drained(),
+      abort() {},
+    }
+  }
+
+  #whole(bytes: Uint8Array, draft: ResponseDraft): Uint8Array | Reply {
+    if (!isSuccess(draft)) {
+      const header = (name: string) => draft.headers.get(name)
+      const error = this.#call.error(draft.status, header, bytes)
+      draft.status = error.status
+      return error.body
+    }
+    const read = this.#call.response(bytes)
+    if (!read.ok) return replyOf(read.error)
+    const { value } = read
+    this.#summary = value
+    this.#dropped = [...new Set([...this.#dropped, ...value.dropped])]
+    const set = value.headers.map(([name, text]) => ({ name, value: text }))
+    if (this.#dropped.length > 0) set.push({ name: DROPPED, value: this.#dropped.join(', ') })
+    draft.change(headerEdit({ set }))
+    return value.body
+  }
+
+  /** What is read is read to a buffer that is used again. */
+  #keep(bytes: Uint8Array): void {
+    this.#size += bytes.length
+    if (this.#size <= MAX_WHOLE) this.#pieces?.push(Buffer.from(bytes))
+  }
+}
+
+function isSuccess({ status }: ResponseDraft): boolean {
+  return status >= 200 && status < 300
+}
+
+function isEventStream({ headers }: ResponseDraft): boolean {
+  const type = headers.get('content-type') ?? ''
+  return /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)\b/i.test(type)
+}
+
+function isCoded({ headers }: ResponseDraft): boolean {
+  return !/^(?:identity)?$/i.test((headers.get('content-encoding') ?? '').trim())
+}
+
+function replyOf({ message, code }: LlmError): Reply {
+  const said = { ...UNREADABLE, message }
+  return code === undefined ? said : { ...said, code }
+}

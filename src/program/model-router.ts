@@ -1,0 +1,132 @@
+import { compile, STAGES, type Variables } from '../cel/index.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { AiBackend, AiModel, VirtualModel } from '../model/backend.ts'
+import { matchingModels } from '../model/model-names.ts'
+import { expectation } from '../policies/expressions.ts'
+import { balancer } from '../upstream/balance.ts'
+import { Candidate } from './candidate.ts'
+import type { ModelCall } from './model-call.ts'
+import type { ProviderMember, SelectionPlan } from './provider-selection.ts'
+
+/** Which providers serve a model, by the name that the client asked for. */
+export class ModelRouter {
+  readonly #models: readonly AiModel[]
+  readonly #members: ReadonlyMap<string, ProviderMember>
+  readonly #virtual: ReadonlyMap<string, (exchange: Exchange) => SelectionPlan>
+  /** Of models that are for some requests only. */
+  readonly #matches = new Map<AiModel, readonly Candidate<AiModel>[]>()
+  readonly #random: () => number
+
+  constructor(
+    { models = [], virtualModels = [] }: AiBackend,
+    members: readonly ProviderMember[],
+    random: () => number,
+  ) {
+    this.#models = models
+    this.#random = random
+    this.#members = new Map(members.map((member) => [member.name, member]))
+    this.#virtual = new Map(virtualModels.map((one) => [one.name, this.#choice(one)]))
+    for (const model of models) {
+      if (model.matches === undefined) continue
+      const all = model.matches.map((headers) => new Candidate(matchOf(headers), model))
+      this.#matches.set(model, all)
+    }
+  }
+
+  plan(exchange: Exchange, { model }: ModelCall): SelectionPlan | Reply {
+    const virtual = this.#virtual.get(model)
+    if (virtual !== undefined) return virtual(exchange)
+    const own = matchingModels(this.#models, model).filter(
+      (one) => !one.isInternal && this.#isFor(one, exchange),
+    )
+    if (own.length === 0) return unknownModel(model)
+    // One that is denied is passed over; one that fails is not, since the client named it.
+    const groups = own.flatMap(({ provider }) => this.#members.get(provider) ?? [])
+    return this.#planOf(
+      groups.map((member) => [member]),
+      false,
+    )
+  }
+
+  /** All that clients can ask for by a name of their own, with what serves it. */
+  *names(exchange: Exchange): Generator<readonly [name: string, members: ProviderMember[]]> {
+    for (const model of this.#models) {
+      const { name, provider, isInternal } = model
+      const member = this.#members.get(provider)
+      if (isInternal || name.includes('*') || member === undefined) continue
+      if (this.#isFor(model, exchange)) yield [name, [member]]
+    }
+    for (const [name, choose] of this.#virtual) yield [name, choose(exchange).groups.flat()]
+  }
+
+  #isFor(model: AiModel, exchange: Exchange): boolean {
+    const matches = this.#matches.get(model)
+    return matches === undefined || matches.some((one) => one.holds(exchange) === true)
+  }
+
+  #choice({ routing, targets }: VirtualModel): (exchange: Exchange) => SelectionPlan {
+    const all = targets.flatMap(({ provider, model, ...rest }) => {
+      const member = this.#members.get(provider)
+      return member === undefined ? [] : [{ ...rest, member: member.asking(model) }]
+    })
+    if (routing === 'failover') {
+      const priorities = [...new Set(all.map(({ priority = 0 }) => priority))].sort((a, b) => a - b)
+      const groups = priorities.map((priority) =>
+        all.filter((one) => (one.priority ?? 0) === priority).map(({ member }) => member),
+      )
+      const plan = this.#planOf(groups, true)
+      return () => plan
+    }
+    const plans = all.map((one) => ({
+      weight: one.weight ?? 1,
+      isTrue: conditionOf(one.when),
+      plan: this.#planOf([[one.member]], false),
+    }))
+    if (routing === 'conditional') {
+      return (exchange) => plans.find(({ isTrue }) => isTrue(exchange))?.plan ?? NO_PLAN
+    }
+    const total = plans.reduce((sum, { weight }) => sum + weight, 0)
+    return () => {
+      let left = this.#random() * total
+      for (const { weight, plan } of plans) {
+        left -= weight
+        if (left < 0) return plan
+      }
+      return plans[0]?.plan ?? NO_PLAN
+    }
+  }
+
+  #planOf(groups: readonly (readonly ProviderMember[])[], failsOver: boolean): SelectionPlan {
+    const random = this.#random
+    const balancers = groups.map((members) =>
+      balancer('LeastRequest', members, { hashKey: undefined, random }),
+    )
+    return { groups, balancers, failsOver }
+  }
+}
+
+const NO_PLAN: SelectionPlan = { groups: [], balancers: [], failsOver: false }
+
+function matchOf(headers: NonNullable<AiModel['matches']>[number]) {
+  return { path: { kind: 'prefix', value: '/' }, headers, query: [] } as const
+}
+
+/** An error is not true, so that the next target is looked at. */
+function conditionOf(when: string | undefined): (exchange: Exchange) => boolean {
+  if (when === undefined) return () => true
+  const { expression } = compile(when, STAGES.llm, expectation('rule'))
+  const predicate = expression?.predicate()
+  if (predicate === undefined) return () => false
+  return (exchange) => predicate(exchange as unknown as Variables)
+}
+
+/** As OpenAI says it, which SDKs know. */
+function unknownModel(model: string): Reply {
+  return {
+    ...reply(404, 'no-backend'),
+    detail: 'unknown-model',
+    message: `The model \`${model}\` does not exist or you do not have access to it.`,
+    code: 'model_not_found',
+  }
+}

@@ -1,0 +1,106 @@
+import type { DialectName } from './dialect.ts'
+import type { ProviderOptions } from './schema.ts'
+
+/** How a provider is reached: what it speaks, where, and how it knows its customers. */
+export interface ProviderAccess {
+  /** `gen_ai.provider.name` of OpenTelemetry. */
+  telemetryName(options: ProviderOptions): string
+  /** What it speaks; the first one that a client can be translated to is used. */
+  dialects(options: ProviderOptions): readonly DialectName[]
+  /** The path of an endpoint, with its query; `below` is what a dialect says of it. */
+  path(below: string, call: PathCall): string
+  /** The header that takes a key, if the configuration does not say where it goes. */
+  readonly credential: CredentialHeader
+}
+
+export interface PathCall {
+  readonly dialect: DialectName
+  /** As the provider calls it. */
+  readonly model: string
+  readonly options: ProviderOptions
+}
+
+export interface CredentialHeader {
+  readonly name: string
+  readonly prefix: string
+}
+
+const BEARER: CredentialHeader = { name: 'authorization', prefix: 'Bearer ' }
+
+/** Of what speaks OpenAI's language. */
+const OPENAI: readonly DialectName[] = ['completions', 'responses', 'embeddings']
+
+const below =
+  (base: string): ProviderAccess['path'] =>
+  (path) =>
+    `${base}${path}`
+
+const RECORDS: Readonly<Record<string, ProviderAccess>> = {
+  openAI: access('openai', OPENAI, below('/v1')),
+  anthropic: access('anthropic', ['messages'], below('/v1'), { name: 'x-api-key', prefix: '' }),
+  gemini: access('gcp.gemini', ['gemini'], below('/v1beta'), {
+    name: 'x-goog-api-key',
+    prefix: '',
+  }),
+  vertex: access('gcp.vertex_ai', ['gemini'], (path, { options }) => {
+    const { projectId, region = 'global' } = options
+    return `/v1/projects/${projectId}/locations/${region}/publishers/google${path}`
+  }),
+  bedrock: access('aws.bedrock', ['converse'], below('')),
+  azure: access('azure.ai.openai', OPENAI, azurePath, { name: 'api-key', prefix: '' }),
+  copilot: access('copilot', ['completions', 'responses', 'embeddings'], below('')),
+  custom: {
+    telemetryName: ({ providerOverride }) => String(providerOverride ?? 'custom'),
+    dialects: ({ formats }) =>
+      formatsOf(formats).flatMap(({ type }) => FORMATS[type.toLowerCase()] ?? []),
+    path: (path, { dialect, options }) => {
+      const own = formatsOf(options.formats).find(
+        ({ type }) => FORMATS[type.toLowerCase()] === dialect,
+      )
+      return own?.path ?? `/v1${path}`
+    },
+    credential: BEARER,
+  },
+}
+
+/** Of a provider by its name in the configuration. */
+export function accessOf(provider: string): ProviderAccess {
+  return RECORDS[provider] ?? (RECORDS.custom as ProviderAccess)
+}
+
+/** The names of formats in a file, in lower case. */
+export const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
+  completions: 'completions',
+  chat: 'completions',
+  responses: 'responses',
+  messages: 'messages',
+  gemini: 'gemini',
+  converse: 'converse',
+  embeddings: 'embeddings',
+}
+
+interface Format {
+  readonly type: string
+  readonly path?: string
+}
+
+function formatsOf(formats: unknown): readonly Format[] {
+  return Array.isArray(formats) ? formats : []
+}
+
+function access(
+  name: string,
+  dialects: readonly DialectName[],
+  path: ProviderAccess['path'],
+  credential = BEARER,
+): ProviderAccess {
+  return { telemetryName: () => name, dialects: () => dialects, path, credential }
+}
+
+/** With a version of its own, Azure has one path for each deployment; else all share one. */
+function azurePath(path: string, { model, options }: PathCall): string {
+  const { apiVersion } = options
+  if (apiVersion === undefined || apiVersion === 'v1') return `/openai/v1${path}`
+  const version = encodeURIComponent(String(apiVersion))
+  return `/openai/deployments/${encodeURIComponent(model)}${path}?api-version=${version}`
+}

@@ -1,0 +1,18 @@
+import { joinedValue } from '../wire/http1/fields.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+
+/** Another provider may do better. */
+export function isFailure(status: number): boolean {
+  return status === 429 || status >= 500
+}
+
+/** Milliseconds for which a provider wants to be left alone; nobody says more than an hour. */
+const MAX_REST = 3_600_000
+
+export function restAfter({ fields }: ResponseHead): number {
+  const exact = Number(joinedValue(fields, 'retry-after-ms') ?? Number.NaN)
+  if (exact >= 0) return Math.min(exact, MAX_REST)
+  const text = joinedValue(fields, 'retry-after') ?? ''
+  const wait = /^\d+$/.test(text) ? Number(text) * 1_000 : Date.parse(text) - Date.now()
+  return wait > 0 ? Math.min(wait, MAX_REST) : 0
+}

@@ -1,0 +1,59 @@
+import type { Reply } from '../exchange/reply.ts'
+import { reply } from '../exchange/reply.ts'
+import { joinedValue } from '../wire/http1/fields.ts'
+import { roomFor } from './body-room.ts'
+import { decodeBody, isCoded } from './content-coding.ts'
+import { KeptBody } from './kept-body.ts'
+import type { Port } from './port.ts'
+import { OVERLOADED } from './replies.ts'
+import type { RequestState } from './request-state.ts'
+
+export interface BodyNeeds {
+  /** All of it, so that one which does not fit is rejected. */
+  readonly whole: boolean
+  /** What stands behind its Content-Encoding. */
+  readonly decoded: boolean
+}
+
+const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
+
+/**
+ * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
+ * cannot read what it guards against would not guard against it. `done` is called once it is there,
+ * with what else is to be said.
+ */
+export function readBody(
+  state: RequestState,
+  port: Port,
+  needs: BodyNeeds,
+  done: (outcome: Reply | undefined | Promise<Reply | undefined>) => void,
+): void {
+  const { maxBody } = port
+  const isLogged = state.listener.needs?.requestBody === true
+  const onReady = () => {
+    if (body.isCrowdedOut) {
+      state.downstream.head.keepAlive = false
+      done({ ...OVERLOADED, detail: 'buffers' })
+      return
+    }
+    const { bytes } = body
+    if (bytes === undefined && needs.whole) {
+      // Closes behind it: nobody wants what is still to come.
+      state.downstream.head.keepAlive = false
+      done(TOO_LARGE)
+      return
+    }
+    const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
+    if (bytes !== undefined && isCoded(coding) && (needs.decoded || isLogged)) {
+      done(decodeBody(state.exchange, bytes, coding, maxBody, needs.decoded))
+      return
+    }
+    state.exchange.request.body = bytes
+    state.exchange.bodyBeginning = body.beginning
+    done(undefined)
+  }
+  state.exchange.readingLimits = { body: maxBody, json: port.maxJson ?? maxBody }
+  const body = new KeptBody(maxBody, onReady, roomFor(port.load, maxBody))
+  state.body = body
+  state.downstream.readBody(body, false)
+}

@@ -1,0 +1,230 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../../diagnostics/nearest.ts'
+import type { AiProvider, Endpoint } from '../../../model/backend.ts'
+import type { JsonObject } from '../../../model/json.ts'
+import type { Attached } from '../../../model/policy.ts'
+import { PRESETS, PROVIDERS } from '../../../protocols/llm/schema.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import { readPolicies } from '../policies.ts'
+import { complain, parseAt, type Reading } from '../reading.ts'
+import {
+  MODEL_POLICIES,
+  PROVIDER_POLICIES,
+  type params,
+  type provider,
+  providerSchema,
+  SPELLINGS,
+  UNSERVED_KEYS,
+} from './llm-schema.ts'
+
+/* Who serves a model of `llm`: a provider of its own, or one that several share. */
+
+type Params = z.output<typeof params>
+type Who = z.output<typeof provider>
+
+interface Written {
+  readonly name: string
+  readonly provider: Who
+  readonly params?: Params | undefined
+  readonly defaults?: Readonly<Record<string, unknown>> | undefined
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined
+}
+
+interface Named extends Written {
+  readonly path: Path
+}
+
+export type NamedProviders = ReadonlyMap<string, Named>
+
+const list = z.array(z.unknown()).max(256)
+
+/** The entries of `llm.providers`, by name. */
+export function readNamedProviders(reading: Reading, problems: Diagnostic[]): NamedProviders {
+  const named = new Map<string, Named>()
+  const at: Path = ['llm', 'providers']
+  if (valueAt(reading.document, at) === undefined) return named
+  const { value = [], diagnostics } = parseAt(reading, list, at)
+  problems.push(...diagnostics)
+  for (const index of value.keys()) {
+    const path = [...at, index]
+    const read = parseAt(reading, providerSchema, path, { except: PROVIDER_POLICIES })
+    problems.push(...read.diagnostics, ...reportUnserved(reading, path))
+    if (read.value === undefined) continue
+    if (named.has(read.value.name)) {
+      const message = `another provider is called \`${read.value.name}\` already`
+      const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
+      problems.push(complain(reading, [...path, 'name'], said))
+    }
+    named.set(read.value.name, { ...read.value, path })
+  }
+  return named
+}
+
+/** Undefined after an error, which is among the problems. */
+export function readModelProvider(
+  reading: Reading,
+  path: Path,
+  model: Written,
+  named: NamedProviders,
+  problems: Diagnostic[],
+): AiProvider | undefined {
+  problems.push(...reportUnserved(reading, path))
+  const shared = referred(reading, path, model.provider, named, problems)
+  if (shared === 'unknown') return undefined
+  const who = shared?.provider ?? model.provider
+  const own = { ...shared?.params, ...definedOf(model.params) } as Params
+  const found = kindOf(who, own)
+  const endpoint = found && endpointOf(found, own)
+  if (found === undefined || endpoint === undefined) {
+    const message = 'the address of this provider does not follow from its `params`'
+    const hint = 'name it with `params.baseUrl`'
+    problems.push(complain(reading, [...path, 'provider'], { code: 'PC0316', message, hint }))
+    return undefined
+  }
+  const { name } = model
+  const place = {
+    sections: ['backend'] as const,
+    level: 'provider' as const,
+    policy: `provider:llm/${name}`,
+    spellings: SPELLINGS,
+  }
+  const policies = [
+    ...readPolicies(reading, path, { ...place, keys: MODEL_POLICIES }),
+    ...(shared ? readPolicies(reading, shared.path, { ...place, keys: PROVIDER_POLICIES }) : []),
+  ]
+  const origin = originOf(reading.document, path)
+  const options = { ...found.options, ...pathsOf(own), ...bodyOf(shared, model) } as JsonObject
+  const auth = keyPolicy(own, policies, { ...place, origin })
+  return { name, origin, provider: found.kind, endpoint, options, policies: [...policies, ...auth] }
+}
+
+/** Of `{reference}`; undefined: it is a provider itself. */
+function referred(
+  reading: Reading,
+  path: Path,
+  who: Who,
+  named: NamedProviders,
+  problems: Diagnostic[],
+): Named | undefined | 'unknown' {
+  if (typeof who === 'string' || who.reference === undefined) return undefined
+  const found = named.get(who.reference)
+  if (found !== undefined && isReference(found.provider)) {
+    const message = `\`${who.reference}\` refers to another provider itself`
+    const said = { code: 'PC0302', message, hint: 'name who serves it there' } as const
+    problems.push(complain(reading, [...path, 'provider', 'reference'], said))
+    return 'unknown'
+  }
+  if (found !== undefined) return found
+  const meant = nearestName(who.reference, [...named.keys()])
+  const message = `no provider is called \`${who.reference}\``
+  const hint = meant === undefined ? 'list it under `llm.providers`' : `did you mean \`${meant}\`?`
+  const said = { code: 'PC0302', message, hint } as const
+  problems.push(complain(reading, [...path, 'provider', 'reference'], said))
+  return 'unknown'
+}
+
+function isReference(who: Who): boolean {
+  return typeof who !== 'string' && who.reference !== undefined
+}
+
+interface Kind {
+  /** A name of PROVIDERS. */
+  readonly kind: string
+  readonly options: JsonObject
+  readonly endpoint?: Endpoint
+}
+
+function kindOf(who: Who, own: Params): Kind | undefined {
+  if (typeof who !== 'string') {
+    return who.custom === undefined
+      ? undefined
+      : { kind: 'custom', options: who.custom as JsonObject }
+  }
+  const preset = PRESETS[who]
+  if (preset !== undefined) {
+    const { basePath, formats, endpoint } = preset
+    const types = formats.map((type) => ({ type }))
+    const options = { formats: types, providerOverride: who, pathPrefix: basePath }
+    return { kind: 'custom', options, endpoint }
+  }
+  return { kind: who, options: definedOf(optionsOf(who, own)) as JsonObject }
+}
+
+function optionsOf(who: string, own: Params): Readonly<Record<string, unknown>> {
+  switch (who) {
+    case 'bedrock':
+      return { region: own.awsRegion }
+    case 'vertex':
+      return { region: own.vertexRegion, projectId: own.vertexProject }
+    case 'azure':
+      return {
+        resourceName: own.azureResourceName,
+        resourceType: own.azureResourceType ?? 'openAI',
+        apiVersion: own.azureApiVersion,
+      }
+    default:
+      return {}
+  }
+}
+
+function endpointOf({ kind, options, endpoint }: Kind, own: Params): Endpoint | undefined {
+  if (own.hostOverride?.kind === 'host') {
+    const { kind: _, ...written } = own.hostOverride
+    return written
+  }
+  if (own.hostOverride !== undefined) return undefined
+  if (own.baseUrl !== undefined) {
+    const { protocol, hostname, port } = new URL(own.baseUrl)
+    const scheme = protocol === 'https:' ? 'https' : 'http'
+    const host = hostname.replace(/^\[|\]$/g, '')
+    return { host, port: Number(port) || (scheme === 'https' ? 443 : 80), scheme }
+  }
+  if (endpoint !== undefined) return endpoint
+  const host = PROVIDERS.find(({ name }) => name === kind)?.host(options)
+  return host === undefined ? undefined : { host: host.toLowerCase(), port: 443, scheme: 'https' }
+}
+
+/** The base path of `baseUrl` is where the API is; without one, it is where the provider has it. */
+function pathsOf({ model, baseUrl, pathOverride, pathPrefix }: Params): object {
+  const base = baseUrl && new URL(baseUrl).pathname.replace(/\/$/, '')
+  return definedOf({ model, pathOverride, pathPrefix: pathPrefix ?? (base || undefined) })
+}
+
+/** Fields of the model win. */
+function bodyOf(shared: Written | undefined, model: Written): object {
+  const defaults = { ...shared?.defaults, ...model.defaults }
+  const overrides = { ...shared?.overrides, ...model.overrides }
+  return {
+    ...(Object.keys(defaults).length > 0 ? { defaults } : {}),
+    ...(Object.keys(overrides).length > 0 ? { overrides } : {}),
+  }
+}
+
+const BEARER = { kind: 'header', name: 'authorization', prefix: 'Bearer ' } as const
+
+/** `apiKey` is short for the credential; `auth` says more. */
+function keyPolicy(
+  { apiKey }: Params,
+  policies: readonly Attached[],
+  place: Pick<Attached, 'level' | 'policy' | 'origin'>,
+): readonly Attached[] {
+  if (apiKey === undefined || policies.some(({ kind }) => kind === 'backendAuth')) return []
+  const { level, policy, origin } = place
+  const value = { kind: 'key', key: apiKey, location: BEARER }
+  return [{ state: 'valid', kind: 'backendAuth', section: 'backend', level, policy, origin, value }]
+}
+
+/** What would change or restrict what is sent: to pass it over would be to do something else. */
+function reportUnserved(reading: Reading, path: Path): readonly Diagnostic[] {
+  return UNSERVED_KEYS.flatMap((key) => {
+    if (valueAt(reading.document, [...path, key]) === undefined) return []
+    const message = `\`${key}\` of \`llm\` is not supported`
+    const hint = 'nothing would do what it says, so it is rejected rather than ignored'
+    return [complain(reading, [...path, key], { code: 'PC0219', message, hint }, 'key')]
+  })
+}
+
+function definedOf(value: object | undefined): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(value ?? {}).filter(([, one]) => one !== undefined))
+}

@@ -1,0 +1,150 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { hasErrors } from '../../../diagnostics/result.ts'
+import type { AiBackend, AiModel, AiProvider, Backend } from '../../../model/backend.ts'
+import type { Gateway } from '../../../model/gateway.ts'
+import type { Match, Parent, Route } from '../../../model/route.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import type { Placed } from '../draft.ts'
+import { readPolicies } from '../policies.ts'
+import { complain, parseAt, type Reading } from '../reading.ts'
+import { toListener } from './gateways.ts'
+import { type NamedProviders, readModelProvider, readNamedProviders } from './llm-providers.ts'
+import { llmHead, MODEL_POLICIES, modelSchema, SECTIONS } from './llm-schema.ts'
+import { readVirtualModels } from './virtual-models.ts'
+
+/** `llm` as what it is short for: a route to a backend of models, and a port if it has one. */
+export interface ReadLlm {
+  readonly gateways: readonly Placed<Gateway>[]
+  readonly routes: readonly Placed<Route>[]
+  readonly backends: readonly Placed<Backend>[]
+}
+
+const NOTHING: ReadLlm = { gateways: [], routes: [], backends: [] }
+const LLM: Path = ['llm']
+const NAME = 'llm'
+
+const head = z.strictObject(llmHead)
+const modelList = z.array(z.unknown()).min(1).max(1000)
+
+/** Paths that clients of models ask at, on a gateway that others use too. */
+const SHARED_PATHS = ['/v1', '/v1beta', '/v2', '/models', '/chat/completions', '/responses']
+
+export function readLlm(reading: Reading): ReadLlm {
+  const { document } = reading
+  if (valueAt(document, LLM) === undefined) return NOTHING
+  const except = ['models', 'providers', 'policies']
+  const { value, diagnostics } = parseAt(reading, head, LLM, { stage: 'llm', except })
+  const listed = parseAt(reading, modelList, [...LLM, 'models'])
+  const problems: Diagnostic[] = [...diagnostics, ...listed.diagnostics]
+  const policies = readPolicies(reading, [...LLM, 'policies'], {
+    sections: SECTIONS,
+    level: 'route',
+    policy: `route:${NAME}`,
+  })
+  const named = readNamedProviders(reading, problems)
+  const read = (listed.value ?? []).flatMap(
+    (_, index) => readModel(reading, index, named, problems) ?? [],
+  )
+  distinguish(reading, read, problems)
+  const models = read.map(({ model }) => model)
+  const virtualModels = readVirtualModels(reading, value?.virtualModels ?? [], models, problems)
+  const origin = originOf(document, LLM)
+  const identity = { name: NAME, origin, policies: [] }
+  const providers = read.map(({ provider }) => provider)
+  const backend: AiBackend | Backend = hasErrors(problems)
+    ? { ...identity, kind: 'invalid', diagnostics: problems }
+    : { ...identity, kind: 'ai', groups: [{ providers }], models, virtualModels }
+  const own = value?.port
+  const gateways = own === undefined ? [] : [gatewayOf(reading, own, value?.tls)]
+  const route: Route = {
+    name: NAME,
+    origin,
+    parents: own === undefined ? parentsOf(value?.gateways) : [{ gateway: NAME }],
+    hostnames: [],
+    policies,
+    rules: [
+      {
+        name: NAME,
+        origin,
+        matches: (own === undefined ? SHARED_PATHS : ['/']).map(below),
+        policies: [],
+        action: { kind: 'forward', backends: [{ backend: NAME, weight: 1, policies: [] }] },
+      },
+    ],
+  }
+  const placed = <T>(thing: T): Placed<T> => ({ thing, path: LLM })
+  return { gateways, routes: [placed(route)], backends: [placed(backend)] }
+}
+
+function below(value: string): Match {
+  return { path: { kind: 'prefix', value }, headers: [], query: [] }
+}
+
+function parentsOf(names: string | readonly string[] | undefined): readonly Parent[] {
+  const all = typeof names === 'string' ? [names] : (names ?? ['default'])
+  return all.map((gateway) => ({ gateway }))
+}
+
+function gatewayOf(
+  reading: Reading,
+  port: number,
+  tls: z.output<typeof head>['tls'],
+): Placed<Gateway> {
+  const read = { value: { port, tls }, diagnostics: [] }
+  const listener = toListener(reading, LLM, read, { name: 'default', policies: [] })
+  const origin = originOf(reading.document, LLM)
+  return { thing: { name: NAME, origin, listeners: [listener], policies: [] }, path: LLM }
+}
+
+interface ReadModel {
+  readonly model: AiModel
+  readonly provider: AiProvider
+  readonly path: Path
+}
+
+function readModel(
+  reading: Reading,
+  index: number,
+  named: NamedProviders,
+  problems: Diagnostic[],
+): ReadModel | undefined {
+  const path = [...LLM, 'models', index]
+  const { value, diagnostics } = parseAt(reading, modelSchema, path, {
+    stage: 'llm',
+    except: MODEL_POLICIES,
+  })
+  problems.push(...diagnostics)
+  if (value === undefined) return undefined
+  if (value.passthrough === 'opaque') {
+    const message = '`passthrough: opaque` is not supported'
+    const hint = 'what is not read cannot be guarded, so it is rejected rather than ignored'
+    const said = { code: 'PC0219', message, hint } as const
+    problems.push(complain(reading, [...path, 'passthrough'], said, 'key'))
+  }
+  const name = value.id ?? value.name
+  const provider = readModelProvider(reading, path, { ...value, name }, named, problems)
+  if (provider === undefined) return undefined
+  const matches = value.matches?.map(({ headers = [] }) =>
+    headers.map((header) => ({ ...header, name: header.name.toLowerCase() })),
+  )
+  const isInternal = value.visibility === 'internal'
+  const model = { name: value.name, provider: name, isInternal }
+  return { model: matches === undefined ? model : { ...model, matches }, provider, path }
+}
+
+/** Rules, metrics and virtual models must be able to tell them apart. */
+function distinguish(reading: Reading, models: readonly ReadModel[], problems: Diagnostic[]): void {
+  const known = new Set<string>()
+  for (const { provider, path } of models) {
+    if (known.has(provider.name)) {
+      const said = {
+        code: 'PC0303',
+        message: `another model is called \`${provider.name}\` already`,
+        hint: 'give each an `id` of its own',
+      } as const
+      problems.push(complain(reading, [...path, 'name'], said))
+    }
+    known.add(provider.name)
+  }
+}

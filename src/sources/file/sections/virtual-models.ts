@@ -1,0 +1,66 @@
+import type * as z from 'zod'
+import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../../diagnostics/nearest.ts'
+import type { AiModel, VirtualModel, VirtualTarget } from '../../../model/backend.ts'
+import { matchingModels } from '../../../model/model-names.ts'
+import { originOf, type Path } from '../document.ts'
+import { omitUndefined } from '../omit-undefined.ts'
+import { complain, type Reading } from '../reading.ts'
+import type { virtualModel } from './llm-schema.ts'
+
+interface WrittenTarget {
+  readonly model: string
+  readonly weight?: number
+  readonly priority?: number
+  readonly when?: string
+}
+
+const KINDS = ['weighted', 'failover', 'conditional'] as const
+
+/** Names for choices among models; each target must be one of them. */
+export function readVirtualModels(
+  reading: Reading,
+  written: readonly z.output<typeof virtualModel>[],
+  models: readonly AiModel[],
+  problems: Diagnostic[],
+): readonly VirtualModel[] {
+  const known = new Set(models.map(({ name }) => name))
+  return written.flatMap(({ name, routing }, index) => {
+    const path: Path = ['llm', 'virtualModels', index]
+    const kind = KINDS.find((one) => routing[one] !== undefined)
+    if (kind === undefined) return []
+    if (known.has(name)) {
+      const message = `another model is called \`${name}\` already`
+      const said = { code: 'PC0303', message, hint: 'give each a name of its own' } as const
+      problems.push(complain(reading, [...path, 'name'], said))
+    }
+    known.add(name)
+    const all = (routing[kind]?.targets ?? []) as readonly WrittenTarget[]
+    const targets = all.flatMap(({ model, ...rest }, at): VirtualTarget[] => {
+      const place = [...path, 'routing', kind, 'targets', at, 'model']
+      const found = models.find(({ provider }) => provider === model)
+      const provider = (found ?? matchingModels(models, model)[0])?.provider
+      if (provider === undefined) {
+        problems.push(complainOfTarget(reading, place, model, models))
+        return []
+      }
+      // By its id, it is asked for by its name.
+      const asked = found === undefined || found.name.includes('*') ? model : found.name
+      return [omitUndefined({ provider, model: asked, ...rest }) as VirtualTarget]
+    })
+    return [{ name, origin: originOf(reading.document, path), routing: kind, targets }]
+  })
+}
+
+function complainOfTarget(
+  reading: Reading,
+  path: Path,
+  name: string,
+  models: readonly AiModel[],
+): Diagnostic {
+  const names = models.map((model) => model.name)
+  const meant = nearestName(name, names)
+  const hint =
+    meant === undefined ? `available models: ${names.join(', ')}` : `did you mean \`${meant}\`?`
+  return complain(reading, path, { code: 'PC0302', message: `unknown model \`${name}\``, hint })
+}
