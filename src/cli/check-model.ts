@@ -4,10 +4,12 @@ import { type Finding, lint } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, success } from '../diagnostics/result.ts'
+import { denyPolicies } from '../model/deny-policies.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
 import { runCooperatively } from '../model/steps.ts'
 import { compileProgram } from '../program/compile.ts'
+import { confine } from '../sources/file/confine.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Loaded } from '../sources/file/load.ts'
@@ -29,7 +31,7 @@ export function provenErrors(file: string, model: Model, text?: string): readonl
   return unsuppressed(file, errors, text)
 }
 
-/** What a gateway refuses to serve: rules of which it is quickly proven that they never match. */
+/** What a gateway rejects: rules of which it is quickly proven that they never match. */
 export function* unservable(
   file: string,
   { value: model, diagnostics }: Result<Model>,
@@ -39,6 +41,28 @@ export function* unservable(
   return unsuppressed(file, yield* certainErrors(model, before))
 }
 
+export interface ServableOptions {
+  /** What was served up to now: what did not change since need not be checked again. */
+  readonly before?: Model | undefined
+  /** Any error rejects all of it; otherwise the policies that have one deny what they guard. */
+  readonly isStrict: boolean
+}
+
+/** What was read, as a gateway may serve it, with all that there is to say. */
+export function* servable(
+  file: string,
+  result: Result<Model>,
+  { before, isStrict }: ServableOptions,
+): Generator<void, Result<Model>> {
+  const { value: model, diagnostics } = result
+  if (model === undefined) return result
+  if (isStrict) {
+    return success(model, [...diagnostics, ...(yield* unservable(file, result, before))])
+  }
+  const found = unsuppressed(file, yield* certainErrors(model, before))
+  return confine(success(denyPolicies(model, found), [...diagnostics, ...found]))
+}
+
 /**
  * A changed configuration while requests are served, with what keeps it from being served. What
  * did not change since `before` is the same in it.
@@ -46,16 +70,15 @@ export function* unservable(
 export async function loadServable(
   file: string,
   environment: Environment,
-  before?: Model,
+  options: ServableOptions,
 ): Promise<Loaded> {
   const loaded = await loadBetweenRequests(file, environment)
   const { value, diagnostics } = loaded.result
   if (value === undefined) return loaded
   const now = () => performance.now()
-  const model = await runCooperatively(reconcile(before, value), now)
-  const result = success(model, diagnostics)
-  const found = await runCooperatively(unservable(file, result, before), now)
-  return { ...loaded, result: success(model, [...diagnostics, ...found]) }
+  const model = await runCooperatively(reconcile(options.before, value), now)
+  const steps = servable(file, success(model, diagnostics), options)
+  return { ...loaded, result: await runCooperatively(steps, now) }
 }
 
 /** Without those that a comment in the file accounts for. */

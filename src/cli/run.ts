@@ -15,6 +15,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
+import { rejectedParts } from '../model/rejected-parts.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
@@ -26,6 +27,7 @@ import type { FollowedFile } from '../sources/file/watch.ts'
 import {
   configApplied,
   configInfo,
+  configRejectedParts,
   configReloads,
   configSynchronized,
 } from '../telemetry/definitions/configuration.ts'
@@ -33,7 +35,7 @@ import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
-import { loadServable, unservable } from './check-model.ts'
+import { loadServable, servable } from './check-model.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
@@ -57,32 +59,38 @@ const now = () => performance.now()
 export const run = defineCommand({
   name: 'run',
   summary: 'serve a configuration file',
-  help: `portcullis run [-f FILE]
+  help: `portcullis run [-f FILE] [--no-strict]
 
-Serves FILE, and takes over changes of it and of the files that it names while it
-runs: a change with an error changes nothing. A rule that can never match, as one on
-\`jwt\` without authentication, is an error here too. Without FILE it serves an example
-with a backend of its own.
+Serves FILE, and applies changes of it and of the files that it names while it runs: a
+change with an error changes nothing. A rule that can never match, as one on \`jwt\`
+without authentication, is an error here too. Without FILE it serves an example with a
+backend of its own.
 
   -f, --file FILE   the configuration, YAML or JSON
+      --strict      reject a configuration with any error as a whole, at the start and
+                    on reload; this is the default
+      --no-strict   apply it part by part: an invalid policy denies what it guards, an
+                    invalid route answers 500, an invalid listener closes its
+                    connections, and the rest is served
 
 SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
   run: async (args, terminal) => {
-    const file = fileOf(args)
-    const stamp = stampOf(file ?? QUICKSTART)
+    const { file, isStrict } = optionsOf(args)
+    const path = file ?? QUICKSTART
+    const stamp = stampOf(path)
     const { environment } = terminal
-    const loaded = runToCompletion(loadFileStepwise(file ?? QUICKSTART, { environment }))
-    const { value: model, diagnostics: read } = loaded.result
-    const unserved = runToCompletion(unservable(file ?? QUICKSTART, loaded.result))
-    const diagnostics = [...read, ...notImplemented(environment), ...unserved]
-    if (model === undefined || hasErrors(diagnostics)) return refuse(diagnostics, terminal)
+    const loaded = runToCompletion(loadFileStepwise(path, { environment }))
+    const read = runToCompletion(servable(path, loaded.result, { isStrict }))
+    const missing = notImplemented(environment)
+    const diagnostics = [...read.diagnostics, ...missing]
+    const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
+    if (model === undefined) return refuse(diagnostics, terminal)
     const example =
       file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     const code = await serveUntilStopped(
-      { path: file ?? QUICKSTART, stamp },
-      model,
-      diagnostics,
+      { path, stamp },
+      { model, diagnostics, isStrict },
       loaded,
       terminal,
     )
@@ -92,12 +100,16 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
   },
 })
 
-function fileOf(args: readonly string[]): string | undefined {
-  const options = { file: { type: 'string', short: 'f' } } as const
-  const { values, positionals } = readArgs({ args: [...args], options, allowPositionals: true })
+function optionsOf(args: readonly string[]) {
+  const { values, positionals } = readArgs({
+    args: [...args],
+    options: { file: { type: 'string', short: 'f' }, strict: { type: 'boolean' } },
+    allowPositionals: true,
+    allowNegative: true,
+  })
   if (positionals.length > 1) throw new UsageError('name one file')
   const file = values.file ?? positionals[0]
-  return file === undefined ? undefined : resolve(file)
+  return { file: file === undefined ? undefined : resolve(file), isStrict: values.strict ?? true }
 }
 
 function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
@@ -110,10 +122,17 @@ function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }:
   err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
 }
 
+/** What is served first. */
+interface First {
+  readonly model: Model
+  /** Errors, too, if it is not strict. */
+  readonly diagnostics: readonly Diagnostic[]
+  readonly isStrict: boolean
+}
+
 async function serveUntilStopped(
   main: FollowedFile,
-  first: Model,
-  warnings: readonly Diagnostic[],
+  { model: first, diagnostics: warnings, isStrict }: First,
   { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
@@ -143,7 +162,7 @@ async function serveUntilStopped(
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
   }
-  const applied = await apply(first)
+  const applied = await apply(first, isStrict)
   if (!applied.isApplied) {
     await fleet.drain()
     await records?.close()
@@ -161,7 +180,13 @@ async function serveUntilStopped(
   })
   const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
     status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
-    metrics.gauge(configSynchronized).at({}).set(1)
+    const rejected = rejectedParts(model, diagnostics).length
+    metrics.gauge(configRejectedParts).at({}).set(rejected)
+    metrics
+      .gauge(configSynchronized)
+      .at({})
+      .set(rejected === 0 ? 1 : 0)
+    logErrors(diagnostics, log)
     metrics
       .gauge(configApplied)
       .at({})
@@ -213,7 +238,11 @@ async function serveUntilStopped(
   const source = new FileSource({
     main,
     files: named,
-    load: () => withoutOptimization(() => loadServable(file, terminal.environment, status.model)),
+    load: () =>
+      withoutOptimization(() =>
+        loadServable(file, terminal.environment, { before: status.model, isStrict }),
+      ),
+    isStrict,
   })
   const following: ReloadOptions = {
     apply: (model, isStrict) => apply({ ...model, settings }, isStrict),
@@ -272,6 +301,19 @@ function withWorkers(status: Status, { size, serving }: Fleet): Status {
   if (!status.isReady || count === size) return status
   if (count === 0) return { ...status, isReady: false, detail: 'no worker is serving' }
   return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
+}
+
+/** What fails closed while the rest is served. */
+function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void {
+  for (const { code, severity, message, origin } of diagnostics) {
+    if (severity !== 'error') continue
+    log.error('config', {
+      code,
+      at: renderOrigin(origin),
+      outcome: 'part-rejected',
+      error: message,
+    })
+  }
 }
 
 /** What is wrong with the policies, in the log too; what the reader said was printed already. */

@@ -1,5 +1,6 @@
-import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from './model.ts'
+import { isWithin, originsIn, ownerOf } from './origins.ts'
 
 /** A named thing of a Model with errors; what these concern fails closed. */
 export interface RejectedPart {
@@ -38,8 +39,8 @@ export function rejectedParts(
     if (own === undefined) return []
     const parts = section === 'frontend' || !Array.isArray(own) ? [own] : (own as readonly object[])
     return parts.flatMap((part) => {
-      const found = new Set<Diagnostic>()
-      collect(part, objects, found)
+      const found = new Set(heldIn(part))
+      if (errors.length > 0) collectAt(part, objects, found)
       const { name = '' } = part as { readonly name?: string }
       return found.size === 0 ? [] : [{ section, name, diagnostics: unique(found) }]
     })
@@ -48,40 +49,41 @@ export function rejectedParts(
 
 type Errors = ReadonlyMap<string, readonly Diagnostic[]>
 
-function collect(value: unknown, errors: Errors, found: Set<Diagnostic>): void {
+function collectAt(part: object, errors: Errors, found: Set<Diagnostic>): void {
+  for (const origin of originsIn(part)) {
+    for (const one of errors.get(ownerOf(origin)) ?? []) {
+      if (isWithin(one.origin, origin)) found.add(one)
+    }
+  }
+}
+
+const held = new WeakMap<object, ReadonlySet<Diagnostic>>()
+
+/** What invalid values say of themselves; Models that follow each other share most of their parts. */
+function heldIn(part: object): ReadonlySet<Diagnostic> {
+  const known = held.get(part)
+  if (known !== undefined) return known
+  const found = new Set<Diagnostic>()
+  collectHeld(part, found)
+  const kept = found.size === 0 ? NONE : found
+  held.set(part, kept)
+  return kept
+}
+
+const NONE: ReadonlySet<Diagnostic> = new Set()
+
+function collectHeld(value: unknown, found: Set<Diagnostic>): void {
   if (typeof value !== 'object' || value === null) return
   for (const key in value) {
     const member = (value as Readonly<Record<string, unknown>>)[key]
-    if (key === 'origin' && isOrigin(member)) {
-      const near = errors.get(ownerOf(member)) ?? []
-      for (const one of near) if (isWithin(one.origin, member)) found.add(one)
-    } else if (key === 'diagnostics' && Array.isArray(member)) {
+    if (key === 'diagnostics' && Array.isArray(member)) {
       for (const one of member as readonly Diagnostic[]) if (isError(one)) found.add(one)
-    } else collect(member, errors, found)
+    } else collectHeld(member, found)
   }
 }
 
 function isError({ severity }: Diagnostic): boolean {
   return severity === 'error'
-}
-
-function isOrigin(value: unknown): value is Origin {
-  const { kind } = (value ?? {}) as { readonly kind?: unknown }
-  return kind === 'file' || kind === 'object'
-}
-
-/** The object, or the place in a file, that an origin is in. */
-function ownerOf(origin: Origin): string {
-  if (origin.kind === 'object') return `object ${origin.object}`
-  return `file ${origin.line}:${origin.column} ${origin.file}`
-}
-
-/** Of two origins with the same owner: whether the first is at the second or below it. */
-function isWithin(inner: Origin, outer: Origin): boolean {
-  if (inner.kind === 'file' || outer.kind === 'file') return true
-  if (!inner.field.startsWith(outer.field)) return false
-  const next = inner.field.charAt(outer.field.length)
-  return outer.field === '' || next === '' || next === '.' || next === '['
 }
 
 /** What a part holds as a value is often reported, too. */

@@ -1,3 +1,4 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { type Exchange, ResponseAttributes } from '../exchange/exchange.ts'
 import type { Backend, Target } from '../model/backend.ts'
 import { hashOf } from '../model/hash.ts'
@@ -18,6 +19,8 @@ type TextOf = (exchange: Exchange) => string | undefined
 /** Clusters of one Program; what the one before had is taken over as it is. */
 export class Clusters {
   readonly #opened = new Map<string, Cluster>()
+  /** What is wrong with the keys and certificates of a cluster, looked at once. */
+  readonly #faults = new Map<string, readonly Diagnostic[]>()
   readonly #services: CompileDeps
   #previous: Program | undefined
   readonly #contexts: CompileContexts
@@ -31,6 +34,7 @@ export class Clusters {
   /** When all is compiled: parts that know it must not keep earlier Programs alive. */
   close(): void {
     this.#opened.clear()
+    this.#faults.clear()
     this.#previous = undefined
   }
 
@@ -39,12 +43,11 @@ export class Clusters {
     return hashKeyOf(policies, this.#textFrom(this.#contexts.open()))
   }
 
-  /** Undefined where an expression of it has an error. */
+  /** Undefined if an expression of it has an error, or its keys cannot be used. */
   open(backend: Backend, policies: readonly ValidPolicy[]): Cluster | undefined {
     const context = this.#contexts.open()
     const textFrom = this.#textFrom(context)
     const key = keyOf(backend, policies)
-    const isOpened = this.#opened.has(key)
     const known = this.#opened.get(key) ?? this.#previous?.clusters.get(key)
     const expressions: ClusterExpressions = {
       target: targetOf(backend, textFrom),
@@ -52,7 +55,7 @@ export class Clusters {
       isFailure: isFailureOf(policies, context),
     }
     if (context.findings.failed !== undefined) return undefined
-    if (!isOpened) this.#tellFaults(policies)
+    if (this.#reportFaults(key, policies)) return undefined
     // Its own policies are among those that hold, unless a more specific one replaced them.
     const bare = { ...backend, policies: [] }
     const cluster = known ?? this.#services.openCluster(bare, policies, expressions)
@@ -61,12 +64,14 @@ export class Clusters {
     return cluster
   }
 
-  /** Keys that do not fit reject the Model, rather than each request later. */
-  #tellFaults(policies: readonly ValidPolicy[]): void {
+  /** Every part that uses it has the fault, and goes on to have it when the others are gone. */
+  #reportFaults(key: string, policies: readonly ValidPolicy[]): boolean {
     const tls = policies.find(({ kind }) => kind === 'backendTLS')
-    for (const fault of tls === undefined ? [] : backendMaterialFaults(tls)) {
-      this.#contexts.report(fault)
-    }
+    if (tls === undefined) return false
+    const faults = this.#faults.get(key) ?? backendMaterialFaults(tls)
+    this.#faults.set(key, faults)
+    for (const fault of faults) this.#contexts.report(fault)
+    return faults.length > 0
   }
 
   #textFrom(context: ReturnType<CompileContexts['open']>): TextFrom {

@@ -11,8 +11,10 @@ export class HttpListeners {
     for (const program of programs) {
       const { hostname } = program.listener
       if (hostname === undefined) this.#any ??= program
-      else if (!hostname.startsWith('*.')) this.#exact.set(hostname, program)
-      else this.#wildcards.push({ suffix: hostname.slice(1), program })
+      else if (!hostname.startsWith('*.')) {
+        // Of two with one name the first has it: those that are invalid come last.
+        if (!this.#exact.has(hostname)) this.#exact.set(hostname, program)
+      } else this.#wildcards.push({ suffix: hostname.slice(1), program })
     }
     this.#wildcards.sort((a, b) => b.suffix.length - a.suffix.length)
   }

@@ -35,6 +35,8 @@ export interface RunningOptions {
   readonly workers?: number
   /** Further lines of `config`, indented by two. */
   readonly config?: string
+  /** Further arguments. */
+  readonly args?: readonly string[]
   /** File descriptors that it may have. */
   readonly descriptors?: number
 }
@@ -43,7 +45,7 @@ const APPLIED = 'portcullis_config_reloads_total{outcome="applied"}'
 
 /** Starts it with everything but `config`, and waits until it is ready. */
 export async function startRunning(text: string, options: RunningOptions = {}): Promise<Running> {
-  const { workers = 1, config = '', descriptors } = options
+  const { workers = 1, config = '', args = [], descriptors } = options
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   const file = join(folder, 'gateway.yaml')
   const [admin, stats, ready] = await Promise.all([free(), free(), free()])
@@ -56,7 +58,7 @@ export async function startRunning(text: string, options: RunningOptions = {}): 
 ${config}`
   const write = (own: string) => writeFileSync(file, `${head}${own}`)
   write(text)
-  const command = [process.execPath, ENTRY, 'run', '-f', file]
+  const command = [process.execPath, ENTRY, 'run', '-f', file, ...args]
   const child =
     descriptors === undefined
       ? spawn(command[0] as string, command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] })

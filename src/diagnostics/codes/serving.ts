@@ -80,4 +80,22 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0406',
+    severity: 'error',
+    title: 'an error that concerns no single part of the configuration',
+    explanation:
+      'With `--no-strict` a configuration with errors is applied part by part: an invalid policy ' +
+      'denies what it guards, an invalid route answers 500, an invalid listener closes its ' +
+      'connections, and the rest is served. This error does not tell what it guards: a policy ' +
+      'without a target that can be read, a route of which it is not known what it matches, an ' +
+      'unknown top-level key, a wrong setting of `config`. So the configuration is rejected as a ' +
+      'whole, and the gateway keeps the previous one. Fix the error that stands at the same place.',
+    example: {
+      language: 'yaml',
+      wrong: 'polices: []',
+      right: 'policies: []',
+      sketch: true,
+    },
+  },
 ])

@@ -1,5 +1,5 @@
 import type { Backend } from '../../model/backend.ts'
-import type { Gateway } from '../../model/gateway.ts'
+import type { Gateway, Listener } from '../../model/gateway.ts'
 import type { Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { hasPath, type Path } from './document.ts'
@@ -24,7 +24,7 @@ export function checkNames(reading: Reading, draft: Draft): Draft {
   const isOfInvalid = (path: Path) => invalid.some((route) => isBelow(path, route))
   return {
     ...draft,
-    gateways: unique<Gateway>(reading, 'gateway', draft.gateways, (gateway) => gateway).map(
+    gateways: unique<Gateway>(reading, 'gateway', draft.gateways, withoutListeners).map(
       ({ thing, path }) => ({ thing: withUniqueListeners(reading, thing, path), path }),
     ),
     routes,
@@ -125,10 +125,25 @@ function withUniqueListeners(reading: Reading, gateway: Gateway, path: Placed<Ga
     thing,
     path: [...path, 'listeners', index],
   }))
-  const listeners = unique(reading, 'listener', placed, (listener, diagnostics) => {
-    const { name, origin, policies, port } = listener
-    const invalid = { name, origin, policies, protocol: 'Invalid', diagnostics } as const
-    return port === undefined ? invalid : { ...invalid, port }
-  })
+  const listeners = unique(reading, 'listener', placed, invalidListener)
   return { ...gateway, listeners: listeners.map(({ thing }) => thing) }
+}
+
+function withoutListeners(gateway: Gateway, diagnostics: Diagnostics): Gateway {
+  const listeners = gateway.listeners.map((listener) => invalidListener(listener, diagnostics))
+  return { ...gateway, listeners }
+}
+
+/** Closes the connections that it would have served. */
+function invalidListener(listener: Listener, diagnostics: Diagnostics): Listener {
+  const { name, origin, policies, port, hostname } = listener
+  return {
+    name,
+    origin,
+    policies,
+    protocol: 'Invalid',
+    diagnostics,
+    ...(port === undefined ? {} : { port }),
+    ...(hostname === undefined ? {} : { hostname }),
+  }
 }

@@ -31,7 +31,7 @@ export function readPolicies(
   if (value === undefined) return []
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const { diagnostics } = parseAt(reading, anyMapping, path)
-    return [invalid(reading, path, 'policies', place, diagnostics)]
+    return [invalidPolicy(reading, path, 'policies', place, diagnostics)]
   }
   const found: Found[] = []
   for (const key of Object.keys(value)) {
@@ -67,7 +67,7 @@ function readKey(
   if (known === undefined) {
     if (place.isLenient && UNSUPPORTED_POLICIES.includes(key)) return undefined
     const said = complain(reading, at, unknownKind(key, place), 'key')
-    return { kind: '', key, order: -1, policy: invalid(reading, at, key, place, [said]) }
+    return { kind: '', key, order: -1, policy: invalidPolicy(reading, at, key, place, [said]) }
   }
   const [schema, section] = known
   const { kind } = schema
@@ -75,7 +75,12 @@ function readKey(
   if (twin !== undefined) {
     const message = `\`${twin.key}\` and \`${key}\` are the same thing, given twice`
     const said = complain(reading, at, { code: 'PC0216', message, hint: 'keep one' }, 'key')
-    return { kind, key, order: -1, policy: invalid(reading, at, kind, place, [said], section) }
+    return {
+      kind,
+      key,
+      order: -1,
+      policy: invalidPolicy(reading, at, kind, place, [said], section),
+    }
   }
   const policy = readOne(reading, at, schema, section, place)
   return { kind, key, order: POLICY_SCHEMAS.indexOf(schema), policy }
@@ -106,7 +111,7 @@ function readOne(
     stage: stage ?? STAGE_OF_SECTION[section],
     isRepeated: true,
   })
-  if (value === undefined) return invalid(reading, path, kind, place, diagnostics, section)
+  if (value === undefined) return invalidPolicy(reading, path, kind, place, diagnostics, section)
   const { level, policy } = place
   const origin = originOf(reading.document, path)
   return {
@@ -120,7 +125,8 @@ function readOne(
   }
 }
 
-function invalid(
+/** Denies what it would have guarded. */
+export function invalidPolicy(
   reading: Reading,
   path: Path,
   kind: string,

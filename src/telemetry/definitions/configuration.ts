@@ -5,7 +5,7 @@ import { label } from '../label.ts'
 
 export const configSynchronized = defineGauge({
   name: 'portcullis_config_synchronized',
-  help: 'Whether the newest configuration is the one that runs: 0 after one that was rejected.',
+  help: 'Whether the newest configuration is the one that runs: 0 after one that was rejected, as a whole or in part.',
   labels: [],
   merge: 'min',
 })
@@ -22,6 +22,13 @@ export const configInfo = defineInfo({
   labels: [label('hash', 'digest of the configuration')],
 })
 
+export const configRejectedParts = defineGauge({
+  name: 'portcullis_config_rejected_parts',
+  help: 'Parts of the configuration that runs which are invalid, and therefore fail closed.',
+  labels: [],
+  merge: 'max',
+})
+
 export const configApplied = defineGauge({
   name: 'portcullis_config_applied_timestamp_seconds',
   help: 'When the configuration that runs was put into effect, in seconds since 1970.',
@@ -32,5 +39,5 @@ export const configApplied = defineGauge({
 
 export const CONFIGURATION: MetricGroup = {
   title: 'Configuration',
-  metrics: [configSynchronized, configReloads, configInfo, configApplied],
+  metrics: [configSynchronized, configReloads, configRejectedParts, configInfo, configApplied],
 }

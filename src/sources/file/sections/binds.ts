@@ -58,11 +58,12 @@ export function readBinds(reading: Reading): ReadBinds {
   const routes: ReadRoute<Route>[] = []
   const tcpRoutes: ReadRoute<TcpRoute>[] = []
   for (const [index, path] of pathsOf(reading, ['binds']).entries()) {
-    const { value } = parseAt(reading, bindHead, path, { except: ['listeners'] })
+    const { value, diagnostics } = parseAt(reading, bindHead, path, { except: ['listeners'] })
     const name = value === undefined ? `bind-${index}` : `bind-${value.port}`
     const listeners = pathsOf(reading, [...path, 'listeners']).map((at, order) => {
       const further = ['namespace', 'routes', 'tcpRoutes']
-      const listener = readListener(reading, at, name, order, value?.port, further)
+      const around = { name, port: value?.port, diagnostics }
+      const listener = readListener(reading, at, around, order, further)
       const parents = [{ gateway: name, listener: listener.name }]
       const named = (kind: string, number: number) => `${name}/${listener.name}/${kind}-${number}`
       pathsOf(reading, [...at, 'routes']).forEach((route, number) => {

@@ -1,10 +1,18 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
+import { hasErrors } from '../../../diagnostics/result.ts'
 import type { Gateway, Listener, Protocol } from '../../../model/gateway.ts'
-import type { Section } from '../../../model/policy.ts'
+import type { Attached, Section } from '../../../model/policy.ts'
 import { choice, hostname, name, POLICY_SCHEMAS, port } from '../../../policies/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import { kindAt, type PolicyPlace, policiesSchema, policyShape, readPolicies } from '../policies.ts'
+import {
+  invalidPolicy,
+  kindAt,
+  type PolicyPlace,
+  policiesSchema,
+  policyShape,
+  readPolicies,
+} from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { listenerTls } from './tls.ts'
 
@@ -84,24 +92,18 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
   }
   const { port } = head.value ?? {}
   const checked = parseAt(reading, listenerList, listenersAt)
-  for (const key of ['protocol', 'hostname', 'tls'] as const) {
-    if (valueAt(document, [...path, key]) === undefined) continue
-    complain(
-      reading,
-      [...path, key],
-      {
-        code: 'PC0216',
-        message: `\`${key}\` and \`listeners\` exclude each other`,
-        hint: `move \`${key}\` to the listeners that it is meant for`,
-      },
-      'key',
-    )
-  }
+  const excluded = (['protocol', 'hostname', 'tls'] as const).flatMap((key) => {
+    if (valueAt(document, [...path, key]) === undefined) return []
+    const message = `\`${key}\` and \`listeners\` exclude each other`
+    const hint = `move \`${key}\` to the listeners that it is meant for`
+    return [complain(reading, [...path, key], { code: 'PC0216', message, hint }, 'key')]
+  })
+  const around = { name: gateway, port, diagnostics: [...head.diagnostics, ...excluded] }
   const listeners = (checked.value ?? []).map((_, index) =>
-    readListener(reading, [...listenersAt, index], gateway, index, port),
+    readListener(reading, [...listenersAt, index], around, index),
   )
   if (listeners.length > 0) return { name: gateway, origin, listeners, policies }
-  const diagnostics = [...checked.diagnostics, ...head.diagnostics]
+  const diagnostics = [...checked.diagnostics, ...around.diagnostics]
   const none = {
     name: 'default',
     origin,
@@ -113,13 +115,20 @@ export function readGateway(reading: Reading, path: Path, gateway: string): Gate
   return { name: gateway, origin, listeners: [none], policies }
 }
 
-/** One entry of `listeners`; `port` is that of its gateway. */
+/** What a listener has of its gateway. */
+interface AroundListener {
+  readonly name: string
+  readonly port: number | undefined
+  /** What is wrong with the gateway is wrong with each of its listeners. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** One entry of `listeners`. */
 export function readListener(
   reading: Reading,
   path: Path,
-  gateway: string,
+  around: AroundListener,
   index: number,
-  port: number | undefined,
   furtherKeys: readonly string[] = [],
 ): Listener {
   const except = ['policies', ...INLINE_KEYS, ...furtherKeys]
@@ -127,13 +136,28 @@ export function readListener(
   // One that is invalid keeps the name by which routes call it.
   const written = valueAt(reading.document, [...path, 'name'])
   const called = head.value?.name ?? (isName(written) ? written : `listener-${index}`)
-  const policies = readBoth(reading, path, 'listener', `listener:${gateway}/${called}`)
-  const ported =
-    head.value === undefined
-      ? { value: undefined, diagnostics: head.diagnostics }
-      : { value: { ...head.value, port }, diagnostics: head.diagnostics }
-  return toListener(reading, path, ported, { name: called, policies })
+  const policies = readBoth(reading, path, 'listener', `listener:${around.name}/${called}`)
+  const known = head.value ?? extentOf(reading, path)
+  // Whose names it would have cannot be told: what is wrong is not its own matter alone.
+  const own = known === undefined ? [] : head.diagnostics
+  const diagnostics = [...around.diagnostics, ...own]
+  const isInvalid = head.value === undefined || hasErrors(diagnostics)
+  const extent = { port: around.port, hostname: known?.hostname }
+  const value = isInvalid ? undefined : { ...head.value, port: around.port }
+  return toListener(reading, path, { value, diagnostics, extent }, { name: called, policies })
 }
+
+/** The names of a listener with errors. A key that is unknown may have been the one that has them. */
+function extentOf(reading: Reading, path: Path) {
+  const written = valueAt(reading.document, path)
+  const { data } = anyListener.safeParse(written)
+  const isSaid = data?.hostname !== undefined
+  const isKnown = isSaid || Object.keys(data ?? {}).every((key) => LISTENER_KEYS.has(key))
+  return isKnown ? data : undefined
+}
+
+const anyListener = z.looseObject({ hostname: listenerHead.hostname })
+const LISTENER_KEYS: ReadonlySet<string> = new Set(Object.keys(listenerSchema.shape))
 
 function isName(value: unknown): value is string {
   return name().safeParse(value).success
@@ -147,25 +171,28 @@ function readBoth(
   policy: string,
 ): Gateway['policies'] {
   const place = { sections: TRAFFIC, level, policy }
-  checkTwins(reading, path, place)
   return [
+    // Of two at one level the first holds.
+    ...readTwins(reading, path, place),
     ...readPolicies(reading, path, { ...place, keys: INLINE_KEYS }),
     ...readPolicies(reading, [...path, 'policies'], place),
   ]
 }
 
-/** The same kind beside `policies` and under it. */
-function checkTwins(reading: Reading, path: Path, place: PolicyPlace): void {
+/** The same kind beside `policies` and under it: nobody can say which is meant. */
+function readTwins(reading: Reading, path: Path, place: PolicyPlace): readonly Attached[] {
   const beside = Object.keys(valueAt(reading.document, path) ?? {})
   const inline = beside.filter((key) => INLINE_KEYS.includes(key))
-  for (const key of Object.keys(valueAt(reading.document, [...path, 'policies']) ?? {})) {
+  const keys = Object.keys(valueAt(reading.document, [...path, 'policies']) ?? {})
+  return keys.flatMap((key) => {
     const kind = kindAt(key, place)
     const twin = inline.find((other) => kind !== undefined && kindAt(other, place) === kind)
-    if (twin === undefined) continue
+    if (kind === undefined || twin === undefined) return []
     const message = `\`${key}\` is given twice, under \`policies\` and beside it`
-    const hint = 'keep one of them'
-    complain(reading, [...path, 'policies', key], { code: 'PC0216', message, hint }, 'key')
-  }
+    const said = { code: 'PC0216', message, hint: 'keep one of them' }
+    const at = [...path, 'policies', key]
+    return [invalidPolicy(reading, at, kind, place, [complain(reading, at, said, 'key')])]
+  })
 }
 
 interface Head {
@@ -178,6 +205,8 @@ interface Head {
       }
     | undefined
   readonly diagnostics: readonly Diagnostic[]
+  /** What is known of it though it is invalid. */
+  readonly extent?: { readonly port: number | undefined; readonly hostname: string | undefined }
 }
 
 function toListener(
@@ -187,7 +216,8 @@ function toListener(
   rest: { readonly name: string; readonly policies: Gateway['policies'] },
 ): Listener {
   const origin = originOf(reading.document, path)
-  const { port, tls, hostname: written, protocol: named } = head.value ?? {}
+  const { tls, protocol: named } = head.value ?? {}
+  const { port, hostname: written } = head.value ?? head.extent ?? {}
   const hostname = written === '*' ? undefined : written
   const identity = { ...rest, origin, ...(hostname === undefined ? {} : { hostname }) }
   const invalid = (diagnostics: readonly Diagnostic[]): Listener => ({

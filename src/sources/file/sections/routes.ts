@@ -139,8 +139,11 @@ export function readRoute(
   fallback: string,
   parents?: readonly Parent[],
 ): ReadRoute<Route> {
-  const { value, diagnostics: ofHead } = readHead(reading, path, parents !== undefined)
-  const name = nameOf(value ?? writtenNames(reading, path), fallback)
+  const isInside = parents !== undefined
+  const head = readHead(reading, path, isInside)
+  const schema = (isInside ? insideHead : attachedHead) as typeof attachedHead
+  const value = head.value ?? extentOf(reading, path, schema)
+  const name = nameOf(head.value ?? writtenNames(reading, path), fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const origin = originOf(reading.document, path)
   const policies = readPolicies(reading, [...path, 'policies'], {
@@ -149,11 +152,14 @@ export function readRoute(
     policy: `route:${name}`,
   })
   const rule = {
-    name: value?.ruleName ?? name,
+    name: head.value?.ruleName ?? name,
     origin,
     matches: value?.matches ?? [EVERYTHING],
     policies: NO_POLICIES,
-    action: actionOf(reading, refs, [...ofHead, ...diagnostics]),
+    action:
+      value === undefined
+        ? UNBOUNDED
+        : actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
   const thing = {
     name,
@@ -181,8 +187,9 @@ export function readTcpRoute(
 ): ReadRoute<TcpRoute> {
   const schema = parents === undefined ? tcpAttachedHead : tcpInsideHead
   const head = parseAt(reading, schema, path, { except: ['policies', 'backends'] })
-  const value = head.value as z.output<typeof tcpAttachedHead> | undefined
-  const name = nameOf(value ?? writtenNames(reading, path), fallback)
+  const known = head.value as z.output<typeof tcpAttachedHead> | undefined
+  const value = known ?? extentOf(reading, path, schema as typeof tcpAttachedHead)
+  const name = nameOf(known ?? writtenNames(reading, path), fallback)
   const { refs, backends, diagnostics } = readBackendRefs(reading, [...path, 'backends'], name)
   const policies = readPolicies(reading, [...path, 'policies'], {
     sections: AT_TCP_ROUTE,
@@ -195,12 +202,37 @@ export function readTcpRoute(
     parents: parents ?? parentsOf(reading, value?.gateways),
     hostnames: namesOf(value?.hostnames),
     policies,
-    action: actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
+    action:
+      value === undefined
+        ? UNBOUNDED
+        : actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
   return { thing, backends, path }
 }
 
 const NO_POLICIES: readonly Attached[] = []
+
+/** Of a route that may match anything: what is wrong with it is not its own matter alone. */
+const UNBOUNDED: RouteAction = { kind: 'invalid', diagnostics: [] }
+
+/**
+ * What a route with errors matches, if that can be told: only its names are wrong. A key that is
+ * unknown may have been one that says what it matches.
+ */
+function extentOf<S extends z.ZodType>(reading: Reading, path: Path, schema: S) {
+  const written = valueAt(reading.document, path)
+  if (typeof written !== 'object' || written === null) return undefined
+  const extent = Object.entries(written).filter(([key]) => !BESIDE_EXTENT.has(key))
+  return schema.safeParse(Object.fromEntries(extent)).data
+}
+
+const BESIDE_EXTENT: ReadonlySet<string> = new Set([
+  'name',
+  'namespace',
+  'ruleName',
+  'policies',
+  'backends',
+])
 
 /** Thousands of routes may lead to one backend: they do the same. */
 function actionOf(

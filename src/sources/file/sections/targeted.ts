@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import type { Level, Section } from '../../../model/policy.ts'
 import { name, oneOfKeys } from '../../../policies/schema.ts'
-import type { Path } from '../document.ts'
+import { type Path, valueAt } from '../document.ts'
 import type { Targeted } from '../draft.ts'
-import { policiesSchema, readPolicies } from '../policies.ts'
+import { invalidPolicy, policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 
 const qualified = z.union([
@@ -63,6 +63,15 @@ const head = {
 
 const outline = oneOfKeys(z.strictObject(head), ['target', 'targets'])
 
+const targetsOnly = oneOfKeys(
+  z.looseObject({
+    name: qualified.optional().catch(undefined),
+    target: head.target,
+    targets: head.targets,
+  }),
+  ['target', 'targets'],
+)
+
 const traffic = () => policiesSchema(['traffic'], 'route')
 const backend = () => policiesSchema(['backend'], 'backend')
 
@@ -87,7 +96,8 @@ const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
 
 /** One entry of `policies`. */
 export function readTargeted(reading: Reading, path: Path): readonly Targeted[] {
-  const { value } = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
+  const head = parseAt(reading, outline, path, { except: Object.keys(SECTIONS) })
+  const value = head.value ?? targetsOf(reading, path)
   if (value === undefined) return []
   const { name, target, targets, phase } = value
   if (phase !== undefined) {
@@ -107,15 +117,38 @@ export function readTargeted(reading: Reading, path: Path): readonly Targeted[] 
         : [gateway.gateway, 'listener' in gateway ? gateway.listener : undefined]
             .filter((part) => part !== undefined)
             .join('/')
-    const policies = Object.entries(SECTIONS).flatMap(([key, sections]) =>
+    const level = noun satisfies Level
+    const read = Object.entries(SECTIONS).flatMap(([key, sections]) =>
       readPolicies(reading, [...path, key], {
         sections: noun === 'backend' && key === 'policy' ? ['backend'] : sections,
-        level: noun satisfies Level,
+        level,
         policy: name,
       }),
     )
+    // Which of its sections is wrong is not known, so all that it could guard is denied.
+    const whole = { sections: [WIDEST[noun]], level, policy: name }
+    const policies =
+      head.value === undefined
+        ? [invalidPolicy(reading, path, 'policies', whole, head.diagnostics), ...read]
+        : read
     return { name, noun, target: named, policies, path: [...path, ...at] }
   })
+}
+
+/** Where an invalid policy denies all that a policy of such a target can guard. */
+const WIDEST: Readonly<Record<Targeted['noun'], Section>> = {
+  gateway: 'frontend',
+  listener: 'traffic',
+  route: 'traffic',
+  backend: 'backend',
+}
+
+/** Of a policy with errors, the targets if they can be read: there it denies. */
+function targetsOf(reading: Reading, path: Path) {
+  const { data } = targetsOnly.safeParse(valueAt(reading.document, path))
+  if (data === undefined) return undefined
+  const number = String(path.at(-1))
+  return { ...data, name: data.name ?? `section:policies/${number}`, phase: undefined }
 }
 
 function nounOf({ gateway, route }: z.output<typeof targetSchema>): Targeted['noun'] {

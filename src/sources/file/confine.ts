@@ -1,0 +1,38 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { type Result, refusal } from '../../diagnostics/result.ts'
+import type { Model } from '../../model/model.ts'
+import { rejectedParts } from '../../model/rejected-parts.ts'
+
+/** Messages beyond the limit were left out, and may be anything. */
+const LEFT_OUT = 'PC0001'
+
+/**
+ * A Model that may be applied part by part: each of its errors is held by a part that fails closed.
+ * An error that no part holds, as that of a policy whose target cannot be read, leaves open what
+ * would have to be closed; so there is no Model then.
+ */
+export function confine(result: Result<Model>): Result<Model> {
+  const { value: model, diagnostics } = result
+  if (model === undefined) return result
+  const held = new Set(rejectedParts(model, []).flatMap((part) => part.diagnostics.map(identity)))
+  const loose = diagnostics.filter(
+    (one) => (one.severity === 'error' && !held.has(identity(one))) || one.code === LEFT_OUT,
+  )
+  const [first] = loose
+  return first === undefined ? result : refusal([...diagnostics, unconfined(first, loose.length)])
+}
+
+function identity({ code, message, origin }: Diagnostic): string {
+  return JSON.stringify([code, message, origin])
+}
+
+function unconfined({ origin }: Diagnostic, count: number): Diagnostic {
+  const others = count === 1 ? '' : `, and so do ${count - 1} others`
+  return {
+    code: 'PC0406',
+    severity: 'error',
+    message: `the configuration is rejected as a whole: the error here concerns no single part of it${others}`,
+    origin,
+    hint: 'fix it first; errors inside a policy, backend, listener or certificate reject that part alone',
+  }
+}
