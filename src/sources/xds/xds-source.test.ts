@@ -12,7 +12,7 @@ import { XdsSource, type XdsSourceOptions } from './xds-source.ts'
 const files = new Files()
 after(() => files.remove())
 const tokenFile = files.write('token', 'token-of-a')
-const cleanups: (() => Promise<unknown> | void)[] = []
+const cleanups: (() => Promise<unknown>)[] = []
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
 })
