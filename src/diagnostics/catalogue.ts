@@ -1,6 +1,7 @@
 import { AUTHENTICATION_CODES } from './codes/authentication.ts'
 import { CEL_CODES } from './codes/cel.ts'
 import type { CodeGroup, CodeRecord } from './codes/define.ts'
+import { DELIVERY_CODES } from './codes/delivery.ts'
 import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
 import { LINT_CODES } from './codes/lint.ts'
@@ -18,6 +19,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   SERVING_CODES,
   AUTHENTICATION_CODES,
   TESTING_CODES,
+  DELIVERY_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(

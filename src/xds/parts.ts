@@ -96,7 +96,7 @@ function partOf(
   const isInPlace = previous?.after === after
   if (isInPlace && origins.get(previous) === thing) return previous
   const json = canonicalJson(thing)
-  const version = hashText(`${after}\n${json}`)
+  const version = versionOf(after, json)
   if (isInPlace && previous.version === version) {
     origins.set(previous, thing)
     return previous
@@ -131,6 +131,15 @@ export function readPart(
   const isWhole = SECTIONS[section] === 'whole'
   if (isWhole ? name !== section : !name.startsWith(`${section}/`)) return undefined
   return { name, version, section, after, bytes, lanes: lanesOf(name, version), value }
+}
+
+/** Whether its content is that of its version: disks and people change files. */
+export function isIntact({ after, value, version }: ReceivedPart): boolean {
+  return versionOf(after, canonicalJson(value)) === version
+}
+
+function versionOf(after: string, json: string): string {
+  return hashText(`${after}\n${json}`)
 }
 
 function isSection(name: string): name is Section {

@@ -1,0 +1,262 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { canonicalJson } from '../../model/json.ts'
+import { objectName } from './object-name.ts'
+import type { DeployOptions } from './options.ts'
+import type { ProxyParameters } from './parameters.ts'
+import { type DeployedGateway, type DeployedObject, MANAGER, renderGateway } from './render.ts'
+
+/** What is needed of the API server. */
+export interface ObjectClient {
+  request(
+    method: string,
+    path: string,
+    options?: { readonly body?: unknown; readonly contentType?: string },
+  ): Promise<{ readonly status: number; readonly body: unknown }>
+}
+
+/** An object as it is in the cluster. */
+export interface LiveObject {
+  readonly metadata: {
+    readonly uid?: string
+    readonly resourceVersion?: string
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly ownerReferences?: readonly { readonly uid?: string }[]
+  }
+  readonly data?: Readonly<Record<string, string>>
+}
+
+/** The object of a kind as the watches have it; undefined: there is none. */
+export type Live = (kind: string, namespace: string, name: string) => LiveObject | undefined
+
+export interface DeployerOptions {
+  readonly client: ObjectClient
+  readonly live: Live
+  readonly random?: (bytes: number) => Buffer
+}
+
+/** What was done: `Deployment default/web`. */
+export interface Deployed {
+  readonly applied: readonly string[]
+  readonly deleted: readonly string[]
+  readonly failures: readonly string[]
+}
+
+const PLURALS = {
+  ServiceAccount: ['/api/v1', 'serviceaccounts'],
+  ConfigMap: ['/api/v1', 'configmaps'],
+  Secret: ['/api/v1', 'secrets'],
+  Service: ['/api/v1', 'services'],
+  Deployment: ['/apis/apps/v1', 'deployments'],
+  DaemonSet: ['/apis/apps/v1', 'daemonsets'],
+  PodDisruptionBudget: ['/apis/policy/v1', 'poddisruptionbudgets'],
+  HorizontalPodAutoscaler: ['/apis/autoscaling/v2', 'horizontalpodautoscalers'],
+} as const
+
+type Kind = keyof typeof PLURALS
+
+/** A hash of what was applied, by which the next process knows that it need not apply it again. */
+const APPLIED = 'portcullis.dev/applied'
+
+const SESSION_KEY_BYTES = 32
+
+/**
+ * Brings the objects of Gateways into the cluster, by server-side apply, and writes nothing where
+ * nothing changed: neither what is wanted, nor what is there of it.
+ */
+export class Deployer {
+  readonly #options: DeployerOptions
+  /** What was written last, and how the server shows it. */
+  readonly #written = new Map<string, { readonly hash: string; seen?: string; shown: string }>()
+
+  constructor(options: DeployerOptions) {
+    this.#options = options
+  }
+
+  async deploy(
+    gateway: DeployedGateway,
+    parameters: readonly ProxyParameters[],
+    options: Omit<DeployOptions, 'sessionKey'>,
+  ): Promise<Deployed> {
+    const sessionKey = this.#sessionKey(gateway)
+    const wanted = renderGateway(gateway, parameters, { ...options, sessionKey })
+    const outcome = { applied: [] as string[], deleted: [] as string[], failures: [] as string[] }
+    for (const object of wanted) {
+      await this.#attempt(outcome, titleOf(object), () => this.#apply(object, gateway, outcome))
+    }
+    for (const [kind, name] of namesOf(gateway)) {
+      if (wanted.some((object) => object.kind === kind && object.metadata.name === name)) continue
+      const title = `${kind} ${gateway.namespace}/${name}`
+      await this.#attempt(outcome, title, () => this.#prune(kind, name, gateway, outcome))
+    }
+    return outcome
+  }
+
+  /** The one that is there: another one would end all sessions. */
+  #sessionKey({ name, namespace }: DeployedGateway): string {
+    const { live, random = randomBytes } = this.#options
+    const own = objectName(name, '-session-key')
+    const known = live('Secret', namespace, own)?.data?.['key']
+    if (known !== undefined) return known
+    const title = `Secret ${namespace}/${own}`
+    const generated = this.#keys.get(title)
+    if (generated !== undefined) return generated
+    const key = Buffer.from(random(SESSION_KEY_BYTES).toString('hex')).toString('base64')
+    this.#keys.set(title, key)
+    return key
+  }
+
+  /** Keys that were generated and may not have been seen by the watches yet. */
+  readonly #keys = new Map<string, string>()
+
+  /** Nothing is known of a Gateway that is gone: its objects go with it. */
+  forget(gateway: Pick<DeployedGateway, 'name' | 'namespace'>): void {
+    for (const [kind, name] of namesOf(gateway)) {
+      const title = `${kind} ${gateway.namespace}/${name}`
+      this.#written.delete(title)
+      this.#keys.delete(title)
+    }
+  }
+
+  async #attempt(outcome: Deployed, title: string, act: () => Promise<void>): Promise<void> {
+    try {
+      await act()
+    } catch (error) {
+      ;(outcome.failures as string[]).push(`${title}: ${(error as Error).message}`)
+    }
+  }
+
+  async #apply(object: DeployedObject, gateway: DeployedGateway, outcome: Deployed): Promise<void> {
+    const { namespace, name } = object.metadata
+    const live = this.#options.live(object.kind, namespace, name)
+    if (live !== undefined && !isOwned(live, gateway)) {
+      throw new Error('there is one that belongs to somebody else; rename or delete it')
+    }
+    const title = titleOf(object)
+    const hash = hashOf(object)
+    if (this.#isSettled(title, object, hash, live)) return
+    const annotated = withAnnotation(object, hash)
+    const path = `${pathOf(object.kind, namespace, name)}?fieldManager=${MANAGER}&force=true`
+    const body = await this.#request('PATCH', path, {
+      body: annotated,
+      contentType: 'application/apply-patch+yaml',
+    })
+    const seen = live?.metadata.resourceVersion
+    const shown = projectionOf(annotated, body)
+    this.#written.set(title, { hash, shown, ...(seen !== undefined && { seen }) })
+    ;(outcome.applied as string[]).push(title)
+  }
+
+  #isSettled(
+    title: string,
+    object: DeployedObject,
+    hash: string,
+    live: LiveObject | undefined,
+  ): boolean {
+    const known = this.#written.get(title)
+    if (live === undefined) return false
+    if (known?.hash === hash) {
+      // The watches have not seen yet what was written.
+      if (known.seen !== undefined && known.seen === live.metadata.resourceVersion) return true
+      return known.shown === projectionOf(withAnnotation(object, hash), live)
+    }
+    if (live.metadata.annotations?.[APPLIED] !== hash) return false
+    // Written by an earlier process. What the server shows differently is written once more.
+    const shown = projectionOf(withAnnotation(object, hash), live)
+    if (shown !== canonicalJson(withAnnotation(object, hash))) return false
+    this.#written.set(title, { hash, shown })
+    return true
+  }
+
+  async #prune(
+    kind: Kind,
+    name: string,
+    gateway: DeployedGateway,
+    outcome: Deployed,
+  ): Promise<void> {
+    const title = `${kind} ${gateway.namespace}/${name}`
+    const live = this.#options.live(kind, gateway.namespace, name)
+    this.#written.delete(title)
+    if (live?.metadata.annotations?.[APPLIED] === undefined || !isOwned(live, gateway)) return
+    const preconditions = { uid: live.metadata.uid }
+    await this.#request('DELETE', pathOf(kind, gateway.namespace, name), {
+      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions },
+    })
+    ;(outcome.deleted as string[]).push(title)
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    options: { readonly body: unknown; readonly contentType?: string },
+  ): Promise<unknown> {
+    const { status, body } = await this.#options.client.request(method, path, options)
+    const isGone = method === 'DELETE' && status === 404
+    if (isGone || (status >= 200 && status < 300)) return body
+    const { message } = (body ?? {}) as { readonly message?: unknown }
+    throw new Error(typeof message === 'string' ? message : `the API server returned ${status}`)
+  }
+}
+
+/** Everything that may have been deployed for a Gateway. */
+function namesOf({ name }: Pick<DeployedGateway, 'name'>): readonly (readonly [Kind, string])[] {
+  const own = (Object.keys(PLURALS) as Kind[])
+    .filter((kind) => kind !== 'Secret')
+    .map((kind) => [kind, objectName(name)] as const)
+  return [
+    ...own,
+    ['ConfigMap', objectName(name, '-xds-ca')],
+    ['Secret', objectName(name, '-session-key')],
+  ]
+}
+
+function pathOf(kind: string, namespace: string, name: string): string {
+  const [prefix, plural] = PLURALS[kind as Kind]
+  return `${prefix}/namespaces/${namespace}/${plural}/${name}`
+}
+
+function titleOf({ kind, metadata }: DeployedObject): string {
+  return `${kind} ${metadata.namespace}/${metadata.name}`
+}
+
+function isOwned({ metadata }: LiveObject, { uid }: DeployedGateway): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
+}
+
+function hashOf(object: DeployedObject): string {
+  return createHash('sha256').update(canonicalJson(object)).digest('hex').slice(0, 32)
+}
+
+function withAnnotation(object: DeployedObject, hash: string): DeployedObject {
+  const annotations = { ...object.metadata.annotations, [APPLIED]: hash }
+  return { ...object, metadata: { ...object.metadata, annotations } }
+}
+
+/** Of what the server shows, the fields that are wanted; the rest is its own, or other people's. */
+function projectionOf(wanted: unknown, shown: unknown): string {
+  return canonicalJson(project(wanted, shown))
+}
+
+function project(wanted: unknown, shown: unknown): unknown {
+  if (Array.isArray(wanted)) {
+    if (!Array.isArray(shown)) return null
+    return wanted.map((item, index) => project(item, counterpart(item, index, shown)))
+  }
+  if (typeof wanted !== 'object' || wanted === null) return shown ?? null
+  if (typeof shown !== 'object' || shown === null) return null
+  const fields = shown as Readonly<Record<string, unknown>>
+  return Object.fromEntries(
+    Object.entries(wanted).map(([key, value]) => [key, project(value, fields[key])]),
+  )
+}
+
+/** Others may have added items: named ones are found by their name. */
+function counterpart(item: unknown, index: number, shown: readonly unknown[]): unknown {
+  const key = nameOf(item)
+  return key === undefined ? shown[index] : shown.find((other) => nameOf(other) === key)
+}
+
+function nameOf(item: unknown): string | undefined {
+  const { name, uid, mountPath } = (item ?? {}) as Readonly<Record<string, unknown>>
+  const key = uid ?? mountPath ?? name
+  return typeof key === 'string' ? key : undefined
+}

@@ -1,0 +1,167 @@
+import { Code, ConnectError, type HandlerContext, type ServiceImpl } from '@connectrpc/connect'
+import type { AggregatedDiscoveryService } from '../protobuf/generated/envoy/service/discovery/v3/ads_pb.ts'
+import { DeltaStream, type Outcome, ProtocolError } from './delta-stream.ts'
+import type { DeltaDiscoveryRequest, DeltaDiscoveryResponse } from './protocol.ts'
+import type { Publications } from './publications.ts'
+
+/** Why a proxy gets no configuration. */
+export type Refusal =
+  | 'missing-token'
+  | 'invalid-token'
+  | 'wrong-audience'
+  | 'unknown-gateway'
+  | 'review-failed'
+
+/** Whose proxy a token belongs to: the one Gateway whose configuration it may get. */
+export type Identity = { readonly gateway: string } | { readonly refused: Refusal }
+
+export type Authenticate = (token: string) => Promise<Identity>
+
+/** For logs and metrics. */
+export interface DeliveryEvents {
+  readonly connected?: (gateway: string, node: string) => void
+  readonly disconnected?: (gateway: string, node: string) => void
+  readonly refused?: (reason: Refusal) => void
+  readonly settled?: (gateway: string, node: string, outcome: Outcome) => void
+  readonly sent?: (gateway: string, bytes: number) => void
+}
+
+export interface AdsOptions {
+  readonly publications: Publications
+  readonly authenticate: Authenticate
+  readonly events?: DeliveryEvents
+  /**
+   * Milliseconds after which a stream ends and the proxy connects again, which costs nothing but
+   * proves anew whose it is, and spreads proxies over replicas that were added.
+   */
+  readonly maxStreamAge?: number
+  readonly random?: () => number
+}
+
+const HALF_AN_HOUR = 30 * 60 * 1000
+
+/** Delta ADS: a token decides which Gateway is served, never what the proxy says of itself. */
+export function adsService(options: AdsOptions): ServiceImpl<typeof AggregatedDiscoveryService> {
+  return {
+    deltaAggregatedResources: (requests, context) => deliver(requests, context, options),
+  }
+}
+
+async function* deliver(
+  requests: AsyncIterable<DeltaDiscoveryRequest>,
+  context: HandlerContext,
+  options: AdsOptions,
+): AsyncGenerator<DeltaDiscoveryResponse> {
+  const { publications, events = {} } = options
+  const gateway = await identify(context, options)
+  const stream = new DeltaStream()
+  const bell = new Bell()
+  let failure: unknown
+  let isOver = false
+  const subscriber = {
+    node: '',
+    outcome: undefined as Outcome | undefined,
+    wake: () => bell.ring(),
+  }
+  const subscription = publications.subscribe(gateway, subscriber)
+  if (subscription === undefined) throw refuse('unknown-gateway', events)
+  const read = async () => {
+    for await (const request of requests) {
+      const outcome = stream.receive(request)
+      if (subscriber.node === '' && stream.node !== '') {
+        subscriber.node = stream.node
+        events.connected?.(gateway, stream.node)
+      }
+      if (outcome !== undefined) {
+        subscriber.outcome = outcome
+        events.settled?.(gateway, stream.node, outcome)
+        subscription.report()
+      }
+      bell.ring()
+    }
+  }
+  const end = () => {
+    isOver = true
+    bell.ring()
+  }
+  void read()
+    .catch((error: unknown) => {
+      failure = error
+    })
+    .finally(end)
+  context.signal.addEventListener('abort', end)
+  const { maxStreamAge = HALF_AN_HOUR, random = Math.random } = options
+  const timer = setTimeout(end, maxStreamAge * (0.75 + random() / 2))
+  timer.unref()
+  try {
+    while (!isOver) {
+      const snapshot = subscription.snapshot()
+      if (snapshot === undefined) throw new ConnectError('the Gateway is gone', Code.NotFound)
+      const response = stream.next(snapshot)
+      if (response === undefined) await bell.rung()
+      else {
+        events.sent?.(gateway, sizeOf(response))
+        yield response
+      }
+    }
+    if (failure instanceof ProtocolError) {
+      throw new ConnectError(failure.message, Code.InvalidArgument)
+    }
+  } finally {
+    clearTimeout(timer)
+    context.signal.removeEventListener('abort', end)
+    subscription.close()
+    events.disconnected?.(gateway, stream.node)
+  }
+}
+
+async function identify(
+  context: HandlerContext,
+  { authenticate, events = {} }: AdsOptions,
+): Promise<string> {
+  const [, token] =
+    /^Bearer +([^ ]+) *$/i.exec(context.requestHeader.get('authorization') ?? '') ?? []
+  if (token === undefined) throw refuse('missing-token', events)
+  const identity = await authenticate(token).catch(() => ({ refused: 'review-failed' }) as const)
+  if ('refused' in identity) throw refuse(identity.refused, events)
+  return identity.gateway
+}
+
+const REFUSALS: Readonly<Record<Refusal, readonly [Code, string]>> = {
+  'missing-token': [Code.Unauthenticated, 'send a bearer token'],
+  'invalid-token': [Code.Unauthenticated, 'the token is not valid'],
+  'wrong-audience': [Code.Unauthenticated, 'the token is for another audience'],
+  'unknown-gateway': [Code.PermissionDenied, 'the token belongs to no Gateway of this controller'],
+  'review-failed': [Code.Unavailable, 'the token could not be reviewed'],
+}
+
+function refuse(reason: Refusal, { refused }: DeliveryEvents): Error {
+  refused?.(reason)
+  const [code, message] = REFUSALS[reason]
+  return new ConnectError(message, code)
+}
+
+function sizeOf({ resources }: DeltaDiscoveryResponse): number {
+  return resources.reduce((sum, { resource }) => sum + (resource?.value.length ?? 0), 0)
+}
+
+/** Rings are remembered until somebody waits for one. */
+class Bell {
+  #isRung = false
+  #waiting: (() => void) | undefined
+
+  ring(): void {
+    this.#isRung = true
+    this.#waiting?.()
+  }
+
+  async rung(): Promise<void> {
+    if (!this.#isRung) {
+      await new Promise<void>((resolve) => {
+        this.#waiting = resolve
+      })
+    }
+    this.#isRung = false
+    this.#waiting = undefined
+  }
+}

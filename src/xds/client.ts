@@ -1,0 +1,226 @@
+import { readFile } from 'node:fs/promises'
+import { createClient } from '@connectrpc/connect'
+import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { AggregatedDiscoveryService } from '../protobuf/generated/envoy/service/discovery/v3/ads_pb.ts'
+import type { DeliveredModel } from './parts.ts'
+import {
+  acknowledgement,
+  type DeltaDiscoveryRequest,
+  MAX_MESSAGE_BYTES,
+  type Rejection,
+} from './protocol.ts'
+import type { Replica, StoredModel } from './replica.ts'
+
+export interface XdsClientOptions {
+  /** `https://host:port`, or `http://host:port` without TLS. */
+  readonly address: string
+  /** Files are read for each connection, so that what is rotated is used. */
+  readonly caFile?: string | undefined
+  readonly tokenFile?: string | undefined
+  /** What the proxy calls itself. */
+  readonly node: string
+  readonly replica: Replica
+  readonly events?: ClientEvents
+  readonly backoff?: Backoff
+  readonly pingInterval?: number
+}
+
+export interface ClientEvents {
+  readonly connected?: () => void
+  /** Why there is no connection; the next attempt is made after so many milliseconds. */
+  readonly lost?: (reason: string, retryIn: number) => void
+}
+
+export interface Backoff {
+  readonly min: number
+  readonly max: number
+  readonly random: () => number
+}
+
+const BACKOFF: Backoff = { min: 500, max: 15_000, random: Math.random }
+
+/** A Model that the controller has sent. */
+export interface Delivered extends StoredModel {
+  readonly model: DeliveredModel
+}
+
+/** What is owed to the controller: that a version is in effect. */
+interface Owed {
+  readonly version: string
+  readonly nonce: string
+  readonly send: (request: DeltaDiscoveryRequest) => void
+}
+
+/**
+ * Follows a controller: connects to it again and again until the signal is aborted. Whoever applies
+ * Models takes the newest one with `next`, and says with `settle` what became of it; only then the
+ * controller hears of it and sends the next difference.
+ */
+export class XdsClient {
+  readonly #options: XdsClientOptions
+  #latest: Delivered | undefined
+  #taken: string | undefined
+  #settled: { readonly version: string; readonly rejections: readonly Rejection[] } | undefined
+  #owed: Owed | undefined
+  #wake = () => {}
+
+  constructor(options: XdsClientOptions) {
+    this.#options = options
+  }
+
+  /** The newest Model that was not taken yet; undefined once the signal is aborted. */
+  async next(signal: AbortSignal): Promise<Delivered | undefined> {
+    while (!signal.aborted) {
+      const latest = this.#latest
+      if (latest !== undefined && latest.version !== this.#taken) {
+        this.#taken = latest.version
+        return latest
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = () => {
+          signal.removeEventListener('abort', this.#wake)
+          resolve()
+        }
+        signal.addEventListener('abort', this.#wake)
+      })
+    }
+    return undefined
+  }
+
+  /** What was stored by an earlier process: it comes first, and is not sent again. */
+  resume(delivered: Delivered): void {
+    this.#latest = delivered
+  }
+
+  /** What became of the Model of a version. */
+  settle(version: string, rejections: readonly Rejection[]): void {
+    this.#settled = { version, rejections }
+    const owed = this.#owed
+    if (owed?.version !== version) return
+    this.#owed = undefined
+    owed.send(acknowledgement(owed.nonce, rejections))
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { events = {}, backoff = BACKOFF } = this.#options
+    for (let failures = 0; !signal.aborted; ) {
+      const stream = await this.#stream(signal)
+      this.#owed = undefined
+      if (signal.aborted) return
+      failures = stream.hadModel ? 0 : failures + 1
+      // At any time in the interval: the proxies of a controller that went away come one by one.
+      const wait = backoff.random() * Math.min(backoff.max, backoff.min * 2 ** failures)
+      events.lost?.(stream.reason ?? 'the controller ended the stream', wait)
+      await sleep(wait, signal)
+    }
+  }
+
+  /** One stream from its beginning to its end. */
+  async #stream(signal: AbortSignal): Promise<{ hadModel: boolean; reason?: string }> {
+    const { address, node, replica, events = {}, pingInterval = 20_000 } = this.#options
+    const requests = new Requests()
+    const ending = new AbortController()
+    const end = () => ending.abort()
+    signal.addEventListener('abort', end)
+    let sessions: Http2SessionManager | undefined
+    let hadModel = false
+    try {
+      const { ca, headers } = await this.#credentials()
+      sessions = new Http2SessionManager(address, { pingIntervalMs: pingInterval }, { ca })
+      const transport = createGrpcTransport({
+        baseUrl: address,
+        sessionManager: sessions,
+        readMaxBytes: MAX_MESSAGE_BYTES,
+        acceptCompression: [],
+      })
+      const client = createClient(AggregatedDiscoveryService, transport)
+      requests.push(replica.begin(node))
+      const responses = client.deltaAggregatedResources(requests, {
+        headers,
+        signal: ending.signal,
+      })
+      for await (const response of responses) {
+        const received = replica.receive(response)
+        const { nonce } = response
+        if (received.kind === 'out-of-step') {
+          replica.clear()
+          return { hadModel, reason: received.reason }
+        }
+        const send = (request: DeltaDiscoveryRequest) => requests.push(request)
+        if (received.kind === 'incomplete') send(acknowledgement(nonce, []))
+        else {
+          if (!hadModel) events.connected?.()
+          hadModel = true
+          if (received.kind === 'rejected') send(acknowledgement(nonce, received.rejections))
+          else this.#receive(received, nonce, send)
+        }
+      }
+      return { hadModel }
+    } catch (error) {
+      return { hadModel, reason: error instanceof Error ? error.message : String(error) }
+    } finally {
+      signal.removeEventListener('abort', end)
+      requests.end()
+      ending.abort()
+      sessions?.abort()
+    }
+  }
+
+  #receive(delivered: Delivered, nonce: string, send: Owed['send']): void {
+    const { version } = delivered
+    this.#latest = delivered
+    this.#owed = { version, nonce, send }
+    if (this.#settled?.version === version && this.#taken === version) {
+      this.settle(version, this.#settled.rejections)
+    } else this.#wake()
+  }
+
+  async #credentials(): Promise<{ ca: string | undefined; headers: Record<string, string> }> {
+    const { caFile, tokenFile } = this.#options
+    const read = async (file: string | undefined) =>
+      file === undefined ? undefined : await readFile(file, 'utf8')
+    const [ca, token] = await Promise.all([read(caFile), read(tokenFile)])
+    return { ca, headers: token === undefined ? {} : { authorization: `Bearer ${token.trim()}` } }
+  }
+}
+
+/** What is sent, as it comes. There is at most one message for each that was received. */
+class Requests implements AsyncIterable<DeltaDiscoveryRequest> {
+  readonly #queue: DeltaDiscoveryRequest[] = []
+  #isOver = false
+  #wake = () => {}
+
+  push(request: DeltaDiscoveryRequest): void {
+    this.#queue.push(request)
+    this.#wake()
+  }
+
+  end(): void {
+    this.#isOver = true
+    this.#wake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<DeltaDiscoveryRequest> {
+    while (!this.#isOver) {
+      const request = this.#queue.shift()
+      if (request !== undefined) yield request
+      else {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    }
+  }
+}
+
+function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(done, milliseconds)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      resolve()
+    }
+    signal.addEventListener('abort', done)
+  })
+}
