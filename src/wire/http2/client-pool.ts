@@ -1,12 +1,8 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { UpstreamConnection } from '../upstream-connection.ts'
-import {
-  ClientSession,
-  SESSION_OPTIONS,
-  type SessionEvents,
-  type SessionOptions,
-} from './client.ts'
+import { ClientSession, type SessionEvents } from './client.ts'
+import { SESSION_OPTIONS, type SessionOptions } from './client-limits.ts'
 
 /** Who waits for a stream. */
 export interface StreamWaiting {
@@ -14,12 +10,18 @@ export interface StreamWaiting {
   unconnected(reason: string): void
 }
 
-/** Opens one more connection to the same place; never calls back before it returns. */
-export type OpenSocket = (events: {
-  /** `protocol` is what TLS settled on, or empty. */
-  opened(socket: Socket, protocol: string): void
-  failed(reason: string, detail: string): void
-}) => { cancel(): void }
+/**
+ * Opens one more connection to the same place; never calls back before it returns. With `lent` its
+ * bytes may come by `lentReadsOf` instead of events.
+ */
+export type OpenSocket = (
+  events: {
+    /** `protocol` is what TLS settled on, or empty. */
+    opened(socket: Socket, protocol: string): void
+    failed(reason: string, detail: string): void
+  },
+  reads?: 'lent',
+) => { cancel(): void }
 
 export interface Http2PoolOptions extends SessionOptions {
   /** Connections at the same time. */
@@ -154,22 +156,25 @@ export class Http2Pool implements SessionEvents, Timed {
   }
 
   #openOne(): void {
-    const dialing = this.#openSocket({
-      opened: (socket, protocol) => {
-        this.#dialing.delete(dialing)
-        if (protocol === 'h2' || protocol === '') {
-          this.#greeting.add(new ClientSession(socket, this.#options, this.#deadlines, this))
-          return
-        }
-        socket.on('error', () => {})
-        socket.destroy()
-        this.#onFailed('alpn')
+    const dialing = this.#openSocket(
+      {
+        opened: (socket, protocol) => {
+          this.#dialing.delete(dialing)
+          if (protocol === 'h2' || protocol === '') {
+            this.#greeting.add(new ClientSession(socket, this.#options, this.#deadlines, this))
+            return
+          }
+          socket.on('error', () => {})
+          socket.destroy()
+          this.#onFailed('alpn')
+        },
+        failed: (reason) => {
+          this.#dialing.delete(dialing)
+          this.#onFailed(reason)
+        },
       },
-      failed: (reason) => {
-        this.#dialing.delete(dialing)
-        this.#onFailed(reason)
-      },
-    })
+      'lent',
+    )
     this.#dialing.add(dialing)
   }
 

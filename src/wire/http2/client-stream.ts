@@ -1,60 +1,62 @@
-import { type ClientHttp2Session, type ClientHttp2Stream, constants } from 'node:http2'
-import type { Deadlines, Timed } from '../deadlines.ts'
+// HOT PATH: one request to an upstream over HTTP/2, and its response. Guarded by bench/proxy.ts.
+// Liberties: heads of responses are used again.
+
+import type { Timed } from '../deadlines.ts'
+import { HeldBytes } from '../held-bytes.ts'
 import { BodyReader, beginBody, readBody, trailersOf } from '../http1/body.ts'
 import type { Fields } from '../http1/fields.ts'
-import type { HeadLimits } from '../http1/message.ts'
-import { refusalOf } from '../http1/rejections.ts'
-import { MAX_INTERIM, ResponseHead } from '../http1/response-head.ts'
+import { refusalOf, refuse } from '../http1/rejections.ts'
+import { MAX_INTERIM, type ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
-import { Arrival } from './arrival.ts'
-import { readHttp2Response, requestHeaders } from './client-headers.ts'
-import { extendedConnect } from './extended-connect.ts'
-import { headerObject, readHttp2Trailers, trailerHeaders } from './headers.ts'
+import type { WireStream } from './connection-frames.ts'
+import type { FieldBlock } from './field-block.ts'
+import { CANCEL, PROTOCOL_ERROR, REFUSED_STREAM } from './protocol.ts'
+import { encodeConnect, encodeRequest, readOutgoingHead } from './request-fields.ts'
+import { readHttp2Response } from './response-block.ts'
+import type { StreamHome } from './stream-home.ts'
+import type { StreamOutput } from './stream-output.ts'
+import { readHttp2Trailers } from './trailers.ts'
 
-const { NGHTTP2_CANCEL, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } = constants
-const { NGHTTP2_FLAG_END_STREAM } = constants
-
-/** The connection that a stream is of. */
-export interface StreamHome {
-  readonly session: ClientHttp2Session
-  readonly scheme: 'http' | 'https'
-  /** For requests that name no host. */
-  readonly authority: string
-  /** The last stream that the upstream says it looked at, once it says so. */
-  readonly lastSeen: number
-  heard(): void
-  left(stream: ClientStream): void
-}
+/** Until it is begun. */
+const NO_OUTPUT = undefined as unknown as StreamOutput
+/** RFC 9113 §8.1: trailers end the stream. */
+const MISPLACED = refuse('bad-header-value')
 
 /** Room for one request on a connection that carries many. */
-export class ClientStream implements UpstreamConnection, Timed {
+export class ClientStream implements UpstreamConnection, Timed, WireStream {
+  id = 0
+  out: StreamOutput = NO_OUTPUT
   deadline = Number.POSITIVE_INFINITY
+  window = 0
+  hasEnded = false
+  isSent = false
+  /** Whether it is among those whose `caughtUp` is to be called. */
+  isTold = false
   readonly #home: StreamHome
-  readonly #deadlines: Deadlines
-  readonly #limits: HeadLimits
-  readonly #head = new ResponseHead()
-  readonly #body = new BodyReader()
-  #stream: ClientHttp2Stream | undefined = undefined
   #events: ResponseEvents | undefined = undefined
   #method = ''
-  #isChunked = false
-  #isSent = true
+  #head: ResponseHead | undefined = undefined
+  /** Takes the framing off a body; HTTP/2 has its own. */
+  #body: BodyReader | undefined = undefined
+  #held: HeldBytes | undefined = undefined
+  #hasBody = false
+  #isEnding = false
   #isResponding = false
+  #isPaused = false
   #interim = 0
   /** Of a request that asks for a tunnel: what makes its response one of HTTP/1.1. */
   #switching = ''
   #isTunnel = false
   #received = 0
+  /** Bytes that were taken, and that the upstream was not told of. */
+  #returned = 0
   #trailers: Fields | undefined = undefined
   #isLeft = false
   /** Milliseconds that the upstream has where it is its turn; Infinity once it answers. */
   #timeout = Number.POSITIVE_INFINITY
-  #arrival: Arrival | undefined = undefined
 
-  constructor(home: StreamHome, deadlines: Deadlines, limits: HeadLimits) {
+  constructor(home: StreamHome) {
     this.#home = home
-    this.#deadlines = deadlines
-    this.#limits = limits
   }
 
   send(
@@ -64,54 +66,59 @@ export class ClientStream implements UpstreamConnection, Timed {
     timeout: number,
     events: ResponseEvents,
   ): boolean {
-    const { session, scheme, authority } = this.#home
-    const request = requestHeaders(head, scheme, authority)
+    const home = this.#home
+    const own = readOutgoingHead(head)
     this.#events = events
     this.#method = method
-    this.#isSent = !hasBody
-    this.#isChunked = request.isChunked
-    if (request.isChunked) beginBody(this.#body, 'chunked', -1)
-    let { headers } = request
-    if (request.upgrade !== '') {
-      // RFC 8441 §3: only where the upstream says that it knows it. RFC 6455 §4.1: the handshake is a
-      // GET, and it is as one that the upstream takes it, whatever method rules were asked about.
-      const { enableConnectProtocol } = session.remoteSettings
-      const isHandshake = request.upgrade === 'websocket' && method === 'GET' && !hasBody
-      if (!isHandshake || !enableConnectProtocol) {
-        process.nextTick(() => this.#fail('upgrade-over-http2', false))
-        return true
-      }
-      const connect = extendedConnect(headers)
-      headers = connect.headers
-      this.#switching = connect.switching
-      this.#isSent = false
-    }
+    this.#hasBody = hasBody
     this.#timeout = timeout
+    if (own.upgrade !== '' && !this.#isHandshake(own.upgrade)) {
+      process.nextTick(() => this.#fail('upgrade-over-http2', false))
+      return true
+    }
+    const out = home.begin(this)
+    if (out === undefined) {
+      process.nextTick(() => this.#fail('goaway', true))
+      return true
+    }
+    this.out = out
+    this.window = home.streamWindow
+    const { encoder } = out.shared
+    const authority = own.authority === '' ? home.authority : own.authority
+    if (own.upgrade === '') encodeRequest(encoder, method, home.scheme, authority, own)
+    else {
+      this.#switching = encodeConnect(encoder, home.scheme, authority, own)
+      this.#hasBody = true
+    }
+    if (own.isChunked) {
+      this.#body = new BodyReader()
+      beginBody(this.#body, 'chunked', -1)
+    }
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
-    this.#deadlines.add(this)
-    const stream = session.request(headers, {
-      endStream: this.#isSent,
-      waitForTrailers: hasBody && request.isChunked,
-    })
-    this.#stream = stream
-    this.#arrival = new Arrival(stream, () => this.#home.heard())
-    stream.on('response', (_headers, flags, raw) => this.#onResponse(flags, raw as never))
-    stream.on('headers', (_headers, _flags, raw) => this.#onInterim(raw as never))
-    stream.on('trailers', (_headers, _flags, raw) => this.#onTrailers(raw as never))
-    stream.on('wantTrailers', () => this.#sendTrailers())
-    stream.on('drain', () => this.#onDrain())
-    stream.on('end', () => this.#onEnd())
-    stream.on('error', () => {})
-    stream.on('close', () => this.#onClose())
+    home.deadlines.add(this)
+    out.sendBlock(!this.#hasBody)
+    if (!this.#hasBody) this.isSent = true
     return true
   }
 
+  /**
+   * RFC 8441 §3: only where the upstream says that it knows it. RFC 6455 §4.1: the handshake is a
+   * GET, and it is as one that the upstream takes it, whatever method rules were asked about.
+   */
+  #isHandshake(upgrade: string): boolean {
+    const isGet = this.#method === 'GET' && !this.#hasBody
+    return upgrade === 'websocket' && isGet && this.#home.allowsConnect
+  }
+
+  get isWritten(): boolean {
+    return this.id === 0 || !this.out.isHolding
+  }
+
   write(bytes: Buffer): boolean {
-    const stream = this.#stream
-    if (stream === undefined || stream.destroyed || stream.closed || this.#isSent) return true
-    const more = this.#isChunked ? this.#writeChunks(stream, bytes) : stream.write(bytes)
+    if (this.#isUnwanted) return true
+    const more = this.#body === undefined ? this.out.write(bytes) : this.#writeChunks(bytes)
     // A body may come for as long as the client sends it, if only the upstream takes it.
-    if (!more) this.deadline = performance.now() + this.#timeout
+    if (!more && this.#events !== undefined) this.deadline = performance.now() + this.#timeout
     return more
   }
 
@@ -120,20 +127,35 @@ export class ClientStream implements UpstreamConnection, Timed {
   }
 
   end(): void {
-    this.#isSent = true
+    const body = this.#body
+    if (this.#isUnwanted) return
+    if (body !== undefined && !body.isDone) {
+      this.#fail('truncated-body', false)
+      return
+    }
+    this.#isEnding = true
     this.deadline = performance.now() + this.#timeout
-    if (this.#isChunked && !this.#body.isDone) this.#fail('truncated-body', false)
-    else this.#stream?.end()
+    this.out.end(body && trailersOf(body))
+  }
+
+  /** Whether nothing more of the request is to be sent. */
+  get #isUnwanted(): boolean {
+    return this.#events === undefined || this.#isEnding || this.id === 0
   }
 
   pause(): void {
-    this.#stream?.pause()
+    this.#isPaused = true
   }
 
   resume(): void {
     if (!this.#isResponding) return
-    this.#stream?.resume()
-    this.#arrival?.release()
+    this.#isPaused = false
+    const held = this.#held
+    if (held !== undefined && held.length > 0 && this.#events !== undefined)
+      this.#deliver(held.take(), this.#events)
+    if (this.#isPaused || this.#events === undefined) return
+    this.#returnWindow()
+    if (this.hasEnded) this.#finish(this.#events)
   }
 
   tunnel(): void {
@@ -141,13 +163,12 @@ export class ClientStream implements UpstreamConnection, Timed {
   }
 
   endTunnel(): void {
-    this.#isSent = true
-    this.#stream?.end()
+    this.#endOutput()
   }
 
   abort(): void {
-    this.#events = undefined
-    this.#reset(NGHTTP2_CANCEL)
+    this.#over()
+    this.#reset(CANCEL)
   }
 
   release(): void {
@@ -158,9 +179,87 @@ export class ClientStream implements UpstreamConnection, Timed {
     this.#fail('timeout', false)
   }
 
-  /** Takes the framing off; HTTP/2 has its own. */
-  #writeChunks(stream: ClientHttp2Stream, bytes: Buffer): boolean {
-    const body = this.#body
+  /** All that came so far was read. */
+  caughtUp(): void {
+    if (!this.hasEnded) this.#events?.caughtUp?.()
+  }
+
+  /** The last of the request is on its way. Whether the stream is over. */
+  sent(): boolean {
+    this.isSent = true
+    return this.hasEnded
+  }
+
+  drained(): void {
+    if (!this.#isEnding) this.deadline = Number.POSITIVE_INFINITY
+    this.#events?.drained()
+  }
+
+  /** A header block: an interim response, the response, or what follows it. */
+  receiveBlock(block: FieldBlock, endsStream: boolean): void {
+    if (this.#events === undefined) this.hasEnded ||= endsStream
+    else if (this.#isResponding) this.#onTrailers(block, endsStream)
+    else this.#onHead(block, endsStream, this.#events)
+  }
+
+  receive(bytes: Buffer, from: number, to: number): void {
+    const events = this.#events
+    const head = this.#head
+    const length = to - from
+    // Whoever takes nothing must not keep the others from it: only the stream's own window waits.
+    this.#home.returnWindow(length)
+    if (events === undefined) return
+    this.#received += length
+    // RFC 9113 §8.1.1: neither before the response, nor more or less than it says.
+    const max = head === undefined || !this.#isResponding ? 0 : this.#maxLength(head)
+    if (this.#received > max) this.#fail('truncated-body', false, PROTOCOL_ERROR)
+    else if (this.#isPaused) this.#hold(bytes, from, to)
+    else this.#deliver(bytes.subarray(from, to), events)
+  }
+
+  ended(): void {
+    const events = this.#events
+    this.hasEnded = true
+    if (events === undefined) return
+    const head = this.#head
+    if (head === undefined || !this.#isResponding) {
+      this.#fail('bad-status-line', false, PROTOCOL_ERROR)
+      return
+    }
+    if (head.framing === 'length' && this.#received !== head.length)
+      this.#fail('truncated-body', false, PROTOCOL_ERROR)
+    else if (this.#held === undefined || this.#held.length === 0) this.#finish(events)
+  }
+
+  /** The upstream broke the stream off. */
+  wasReset(code: number): void {
+    // RFC 9113 §8.7: what was refused was not looked at.
+    if (code === REFUSED_STREAM && !this.hasEnded) this.#fail('refused-stream', !this.#isResponding)
+    else this.gone('reset')
+  }
+
+  /** GOAWAY says that it was not looked at. */
+  wasUnseen(): void {
+    this.#fail('goaway', !this.#isResponding)
+  }
+
+  gone(reason: string): void {
+    if (!this.hasEnded) {
+      this.#fail(reason, false)
+      return
+    }
+    // The response is here, if not with whoever asked; §8.1: no more of the request is wanted.
+    this.isSent = true
+    this.out.stop()
+  }
+
+  #maxLength({ framing, length }: ResponseHead): number {
+    if (framing === 'length') return length
+    return framing === 'none' && !this.#isTunnel ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  #writeChunks(bytes: Buffer): boolean {
+    const body = this.#body as BodyReader
     let takesMore = true
     let at = 0
     while (at < bytes.length && !body.isDone) {
@@ -169,121 +268,115 @@ export class ClientStream implements UpstreamConnection, Timed {
         this.#fail(refusalOf(at).word, false)
         return true
       }
-      if (body.to > body.from) takesMore = stream.write(bytes.subarray(body.from, body.to))
+      if (body.to > body.from) takesMore = this.out.write(bytes.subarray(body.from, body.to))
     }
     return takesMore
   }
 
-  #onDrain(): void {
-    if (!this.#isSent) this.deadline = Number.POSITIVE_INFINITY
-    this.#events?.drained()
-  }
-
-  #sendTrailers(): void {
-    const stream = this.#stream
-    if (stream === undefined || stream.destroyed || stream.closed) return
-    const trailers = trailersOf(this.#body)
-    stream.sendTrailers(trailers === undefined ? {} : headerObject(trailerHeaders(trailers)))
-  }
-
-  #onInterim(raw: readonly string[]): void {
-    this.#home.heard()
-    if (readHttp2Response(raw, this.#method, this.#limits, this.#head) < 0)
-      this.#fail('bad-response', false, NGHTTP2_PROTOCOL_ERROR)
-    else if (++this.#interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
-    else this.#events?.interim(this.#head)
-  }
-
-  #onResponse(flags: number, raw: readonly string[]): void {
-    const stream = this.#stream as ClientHttp2Stream
-    this.#home.heard()
-    if (this.#events === undefined) return
+  #onHead(block: FieldBlock, endsStream: boolean, events: ResponseEvents): void {
+    this.#head ??= this.#home.takeHead()
     const head = this.#head
-    const verdict = readHttp2Response(raw, this.#method, this.#limits, head, this.#switching)
-    const isEnd = (flags & NGHTTP2_FLAG_END_STREAM) !== 0
-    if (verdict < 0 || (isEnd && head.framing === 'length')) {
+    const { limits } = this.#home
+    const verdict = readHttp2Response(block, this.#method, limits, head, this.#switching)
+    const isInterim = verdict > 0 && head.status < 200 && head.status !== 101
+    if (verdict < 0 || (endsStream && (isInterim || head.framing === 'length'))) {
       const word = verdict < 0 ? refusalOf(verdict).word : 'truncated-body'
-      this.#fail(word, false, NGHTTP2_PROTOCOL_ERROR)
-      return
-    }
+      this.#fail(word, false, PROTOCOL_ERROR)
+    } else if (isInterim) {
+      if (++this.#interim > MAX_INTERIM) this.#fail('too-many-interim-answers', false)
+      else events.interim(head)
+    } else this.#onResponse(head, endsStream, events)
+  }
+
+  #onResponse(head: ResponseHead, endsStream: boolean, events: ResponseEvents): void {
     this.deadline = Number.POSITIVE_INFINITY
     this.#timeout = Number.POSITIVE_INFINITY
     this.#isResponding = true
-    this.#events.response(head)
-    if (this.#events === undefined) return
-    stream.on('data', (bytes: Buffer) => this.#onData(bytes))
-    this.#arrival?.release()
-    if (isEnd) this.#finish()
-    else this.#events.caughtUp?.()
+    events.response(head)
+    if (endsStream) this.ended()
+    else if (this.#events !== undefined) this.#home.told(this)
   }
 
-  #onData(bytes: Buffer): void {
-    if (this.#events === undefined) return
-    const head = this.#head
-    this.#received += bytes.length
-    if (head.framing === 'length' && this.#received > head.length) {
-      this.#fail('truncated-body', false, NGHTTP2_PROTOCOL_ERROR)
+  #onTrailers(block: FieldBlock, endsStream: boolean): void {
+    const trailers = endsStream ? readHttp2Trailers(block) : MISPLACED
+    if (typeof trailers === 'number') {
+      this.#fail(refusalOf(trailers).word, false, PROTOCOL_ERROR)
       return
     }
-    if (bytes.length > 0 && !this.#events.data(bytes, bytes.length)) this.#stream?.pause()
+    this.#trailers = trailers
+    this.ended()
   }
 
-  #onEnd(): void {
+  #deliver(bytes: Buffer, events: ResponseEvents): void {
+    const { length } = bytes
+    if (length === 0) return
+    const takesMore = events.data(bytes, length)
+    this.#home.lent(events)
+    if (this.#events === undefined) return
+    this.#returned += length
+    if (!takesMore) this.#isPaused = true
+    else this.#returnWindow()
+    this.#home.told(this)
+  }
+
+  /** Each frame may have one byte: they wait together, not one by one. */
+  #hold(bytes: Buffer, from: number, to: number): void {
+    const more = bytes.subarray(from, to)
+    this.#held ??= new HeldBytes()
+    const held = this.#held
+    held.hold(held.length === 0 ? Buffer.from(more) : held.join(more), 0)
+  }
+
+  /** Half of the window at a time, so that there is not a frame for each that came. */
+  #returnWindow(): void {
+    if (this.#returned * 2 < this.#home.streamWindow || this.hasEnded) return
+    this.#home.returnStreamWindow(this, this.#returned)
+    this.#returned = 0
+  }
+
+  #finish(events: ResponseEvents): void {
     const head = this.#head
-    // Otherwise it was broken off, and `close` tells why.
-    if (!this.#isResponding || !this.#arrival?.isWhole) return
-    if (head.framing === 'length' && this.#received !== head.length)
-      this.#fail('truncated-body', false, NGHTTP2_PROTOCOL_ERROR)
-    else this.#finish()
-  }
-
-  #onTrailers(raw: readonly string[]): void {
-    const trailers = readHttp2Trailers(raw)
-    if (typeof trailers === 'number')
-      this.#fail(refusalOf(trailers).word, false, NGHTTP2_PROTOCOL_ERROR)
-    else this.#trailers = trailers
-  }
-
-  #finish(): void {
-    const events = this.#events
-    this.#events = undefined
-    if (this.#isTunnel) this.#stream?.end()
+    const trailers = this.#trailers
+    this.#over()
+    if (this.#isTunnel) this.#endOutput()
     // Nobody wants the rest of a request that is answered.
-    else if (!this.#isSent) this.#reset(NGHTTP2_CANCEL)
-    events?.ended(this.#trailers)
+    else if (!this.isSent) this.#reset(CANCEL)
+    events.ended(trailers)
+    if (head !== undefined) this.#home.returnHead(head)
   }
 
-  #fail(reason: string, isUntouched: boolean, code = NGHTTP2_CANCEL): void {
+  #endOutput(): void {
+    if (this.#isEnding || this.id === 0) return
+    this.#isEnding = true
+    this.out.end(undefined)
+  }
+
+  #fail(reason: string, isUntouched: boolean, code = CANCEL): void {
     const events = this.#events
-    this.#events = undefined
+    this.#over()
     this.#reset(code)
     events?.failed(reason, isUntouched)
   }
 
-  #reset(code: number): void {
+  #over(): void {
+    this.#events = undefined
     this.deadline = Number.POSITIVE_INFINITY
-    const stream = this.#stream
-    if (stream === undefined) this.#leave()
-    else if (!stream.closed) stream.close(code)
+    this.#home.deadlines.remove(this)
+    this.#held?.clear()
   }
 
-  #onClose(): void {
-    const { id, rstCode } = this.#stream as ClientHttp2Stream
-    const { lastSeen } = this.#home
-    // RFC 9113 §8.7: what was refused, or came after the last one seen, was not looked at.
-    const isUnseen = id === undefined || id > lastSeen
-    const isRefused = rstCode === NGHTTP2_REFUSED_STREAM
-    this.#leave()
-    this.#fail(
-      isRefused ? 'refused-stream' : isUnseen ? 'goaway' : 'reset',
-      (isRefused || isUnseen) && !this.#isResponding,
-    )
+  #reset(code: number): void {
+    if (this.id === 0) this.#leave()
+    else {
+      this.out.stop()
+      this.#home.reset(this, code)
+    }
   }
 
+  /** Nothing more is sent or read. */
   #leave(): void {
     if (this.#isLeft) return
     this.#isLeft = true
-    this.#deadlines.remove(this)
     this.#home.left(this)
   }
 }

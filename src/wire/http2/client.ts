@@ -1,40 +1,23 @@
-import { type ClientHttp2Session, connect, constants } from 'node:http2'
+// HOT PATH: one HTTP/2 connection to an upstream. Guarded by bench/proxy.ts.
+// Liberties: frames of all streams leave together.
+
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
-import { HEAD_LIMITS, type HeadLimits } from '../http1/message.ts'
-import { ClientStream, type StreamHome } from './client-stream.ts'
-
-export interface SessionOptions {
-  /** Streams at the same time; fewer where the upstream wants fewer. */
-  readonly streams: number
-  /** Bytes of one response that may come before somebody takes them. */
-  readonly streamWindow: number
-  readonly connectionWindow: number
-  /** How long a connection without streams is kept. */
-  readonly idleTimeout: number
-  /** How long to wait for the upstream's first words. */
-  readonly connectTimeout: number
-  readonly pingInterval: number
-  readonly pingTimeout: number
-  /** After about so long a connection takes no more streams. */
-  readonly maxAge: number
-  /** For requests that name no host. */
-  readonly authority: string
-  readonly head: HeadLimits
-}
-
-export const SESSION_OPTIONS: SessionOptions = {
-  streams: 100,
-  streamWindow: 262_144,
-  connectionWindow: 4_194_304,
-  idleTimeout: 90_000,
-  connectTimeout: 10_000,
-  pingInterval: 30_000,
-  pingTimeout: 15_000,
-  maxAge: 3_600_000,
-  authority: 'localhost',
-  head: HEAD_LIMITS,
-}
+import { closeGracefully } from '../http1/close-grace.ts'
+import { lentReadsOf } from '../lent-reads.ts'
+import { ClientFrames } from './client-frames.ts'
+import type { SessionOptions } from './client-limits.ts'
+import { ClientStream } from './client-stream.ts'
+import { type Http2Count, type Http2Observer, listSizeOf, NO_OBSERVER } from './limits.ts'
+import { PREFACE } from './preface.ts'
+import {
+  DEFAULT_WINDOW,
+  ENABLE_PUSH,
+  ENHANCE_YOUR_CALM,
+  INITIAL_WINDOW_SIZE,
+  MAX_HEADER_LIST_SIZE,
+  NO_ERROR,
+} from './protocol.ts'
 
 export interface SessionEvents {
   /** The upstream said its settings: streams may begin. */
@@ -46,28 +29,29 @@ export interface SessionEvents {
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
+/** Milliseconds for what is still to be written when it is over. */
+const WRITE_TIMEOUT = 5_000
+const ALIVE = Buffer.from('alive?\0\0')
 
 /** One HTTP/2 connection to an upstream, on a socket that is connected. */
-export class ClientSession implements StreamHome, Timed {
-  readonly session: ClientHttp2Session
-  readonly scheme: 'http' | 'https'
-  readonly authority: string
+export class ClientSession extends ClientFrames implements Timed {
+  readonly socket: Socket
   /** Of the upstream, once it was resolved. */
   readonly address: string
-  lastSeen = Number.POSITIVE_INFINITY
   deadline: number
   readonly #options: SessionOptions
-  readonly #deadlines: Deadlines
   readonly #events: SessionEvents
-  readonly #openedAt = performance.now()
+  readonly #openedAt: number = performance.now()
   readonly #retireAt: number
   #count = 0
   #isReady = false
   #isClosing = false
   #isClosed = false
   #reason = 'closed'
-  #idleSince = performance.now()
-  #heardAt = performance.now()
+  /** What those under way are told: a connection that breaks resets them all. */
+  #word = 'reset'
+  #idleSince: number = this.#openedAt
+  #heardAt: number = this.#openedAt
   #pingedAt = 0
 
   constructor(
@@ -75,106 +59,178 @@ export class ClientSession implements StreamHome, Timed {
     options: SessionOptions,
     deadlines: Deadlines,
     events: SessionEvents,
+    observer: Http2Observer = NO_OBSERVER,
   ) {
-    this.#options = options
-    this.#deadlines = deadlines
-    this.#events = events
-    this.scheme = 'encrypted' in socket ? 'https' : 'http'
-    this.authority = options.authority
-    this.address = socket.remoteAddress ?? ''
-    this.#retireAt = performance.now() + options.maxAge * (0.9 + 0.2 * Math.random())
-    this.deadline = performance.now() + PERIOD
-    const session = connect(`${this.scheme}://${options.authority}`, {
-      createConnection: () => socket,
-      ...settingsOf(options),
+    const reads = lentReadsOf(socket)
+    super(socket, reads, options, deadlines, observer, (error) => {
+      socket.destroy()
+      throw error
     })
-    this.session = session
-    session.on('connect', () => session.setLocalWindowSize(options.connectionWindow))
-    session.on('remoteSettings', () => this.#onSettings())
-    session.on('goaway', (code, last) => this.#onGoaway(code, last))
-    session.on('ping', () => this.heard())
-    session.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
-    session.on('close', () => this.#onClose())
+    this.socket = socket
+    this.#options = options
+    this.#events = events
+    this.address = socket.remoteAddress ?? ''
+    this.#retireAt = this.#openedAt + options.maxAge * (0.9 + 0.2 * Math.random())
+    this.deadline = this.#openedAt + PERIOD
+    deadlines.add(this)
+    if (reads === undefined) socket.on('data', (bytes: Buffer) => this.receive(bytes))
+    else reads.use(this)
+    socket.on('drain', () => this.output.pump())
     // Half a connection is of no use: nobody could be asked or answered on it.
     socket.on('end', () => this.destroy('closed'))
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
+    socket.on('close', () => {
+      deadlines.remove(this)
+      this.#onClose()
+    })
+    this.#greet()
     socket.resume()
-    deadlines.add(this)
   }
 
   get hasRoom(): boolean {
-    return this.#isReady && !this.#isClosing && !this.#isClosed && this.#count < this.#max
+    return this.#isReady && !this.isClosing && !this.isOver && this.#count < this.#max
   }
 
-  /** It takes no more streams. */
   get isClosing(): boolean {
-    return this.#isClosing
+    return this.#isClosing || this.isSpent
   }
 
   /** Room for one request. */
   open(): ClientStream {
     this.#count++
-    return new ClientStream(this, this.#deadlines, this.#options.head)
+    return new ClientStream(this)
   }
 
   /** No more streams; closes when those under way are over. */
   drain(): void {
     this.#isClosing = true
-    this.session.close()
+    if (this.#count === 0) this.#end()
   }
 
   destroy(reason: string): void {
     this.#because(reason)
-    this.session.destroy()
-  }
-
-  heard(): void {
-    this.#heardAt = performance.now()
+    this.isOver = true
+    this.socket.destroy()
+    this.#onClose()
   }
 
   left(): void {
-    if (--this.#count === 0) this.#idleSince = performance.now()
+    this.#count--
+    if (this.#count === 0) {
+      this.#idleSince = performance.now()
+      if (this.reads !== undefined) this.reads.isResting = true
+      if (this.isClosing) this.#end()
+    }
     if (this.hasRoom) this.#events.freed(this)
   }
 
   expire(): void {
     const now = performance.now()
-    const { connectTimeout, idleTimeout, pingInterval, pingTimeout } = this.#options
+    const { connectTimeout, idleTimeout } = this.#options
     this.deadline = now + PERIOD
+    if (this.isOver) {
+      this.destroy('closed')
+      return
+    }
+    this.guard.settle()
     if (now > this.#retireAt && !this.#isClosing) this.drain()
     if (!this.#isReady) {
       if (now - this.#openedAt > connectTimeout) this.destroy('connect-timeout')
-    } else if (this.#count === 0) {
+    } else if (this.#count > 0) this.#checkAlive(now)
+    else {
       this.#pingedAt = 0
-      if (now - this.#idleSince > idleTimeout + 2 * PERIOD) this.destroy('idle')
-      else if (now - this.#idleSince > idleTimeout) this.drain()
-    } else if (this.#pingedAt > 0) {
+      if (now - this.#idleSince > idleTimeout) {
+        this.#because('idle')
+        this.drain()
+      }
+    }
+  }
+
+  /** An error of the upstream's: it is told, and nothing more is read. */
+  fail(code: number): void {
+    if (this.isOver) return
+    this.observer.counted('session-error')
+    this.#because(this.#isReady ? 'http2-error' : 'no-http2')
+    this.#word = this.#reason
+    this.output.frames.goaway(0, code)
+    this.#end()
+  }
+
+  ponged(): void {
+    this.guard.control()
+  }
+
+  wentAway(last: number, code: number): void {
+    this.observer.counted('goaway-received')
+    this.#isClosing = true
+    if (code !== NO_ERROR) this.#because('goaway')
+    this.forgetUnseen(last)
+    if (this.#count === 0) this.#end()
+  }
+
+  override changed(growth: number): number {
+    const error = super.changed(growth)
+    if (error !== NO_ERROR || this.isOver) return error
+    if (!this.#isReady) {
+      this.#isReady = true
+      this.#events.ready(this)
+    } else if (this.hasRoom) this.#events.freed(this)
+    return NO_ERROR
+  }
+
+  protected heard(): void {
+    this.#heardAt = performance.now()
+  }
+
+  protected calm(what: Http2Count): void {
+    if (this.isOver) return
+    this.observer.counted(what)
+    this.#because(what)
+    this.fail(ENHANCE_YOUR_CALM)
+  }
+
+  protected emptied(): void {}
+
+  get #max(): number {
+    return Math.min(this.#options.streams, this.peer.streams)
+  }
+
+  #greet(): void {
+    const { streamWindow, connectionWindow, head } = this.#options
+    const { frames } = this.output
+    this.socket.write(PREFACE)
+    frames.settings([
+      [ENABLE_PUSH, 0],
+      [INITIAL_WINDOW_SIZE, streamWindow],
+      [MAX_HEADER_LIST_SIZE, listSizeOf(head)],
+    ])
+    const more = connectionWindow - DEFAULT_WINDOW
+    if (more > 0) frames.windowUpdate(0, more)
+    this.output.write()
+  }
+
+  /** An upstream that is at work says nothing, and so does one that is no more: ask. */
+  #checkAlive(now: number): void {
+    const { pingInterval, pingTimeout } = this.#options
+    if (this.#pingedAt > 0) {
       if (this.#heardAt > this.#pingedAt) this.#pingedAt = 0
       else if (now - this.#pingedAt > pingTimeout) this.destroy('ping-timeout')
     } else if (now - this.#heardAt > pingInterval) {
       this.#pingedAt = now
-      this.session.ping(() => this.heard())
+      this.output.frames.ping(ALIVE, 0, false)
+      this.output.schedule()
     }
   }
 
-  get #max(): number {
-    const { maxConcurrentStreams = Number.POSITIVE_INFINITY } = this.session.remoteSettings
-    return Math.min(this.#options.streams, maxConcurrentStreams)
-  }
-
-  #onSettings(): void {
-    this.heard()
-    if (this.#isReady) {
-      if (this.hasRoom) this.#events.freed(this)
-      return
-    }
-    this.#isReady = true
-    this.#events.ready(this)
-  }
-
-  #onGoaway(code: number, last: number): void {
-    this.#isClosing = true
-    this.lastSeen = last
-    if (code !== constants.NGHTTP2_NO_ERROR) this.#because('goaway')
+  /** Says goodbye: what is on its way leaves, and nothing more is read. */
+  #end(): void {
+    if (this.isOver) return
+    this.isOver = true
+    if (this.#reason === 'closed' || this.#reason === 'idle') this.output.frames.goaway(0, NO_ERROR)
+    this.output.write()
+    this.abandon(this.#word)
+    closeGracefully(this.socket, this, WRITE_TIMEOUT)
+    this.#onClose()
   }
 
   #because(reason: string): void {
@@ -184,24 +240,9 @@ export class ClientSession implements StreamHome, Timed {
   #onClose(): void {
     if (this.#isClosed) return
     this.#isClosed = true
-    this.#deadlines.remove(this)
+    this.isOver = true
+    this.reads?.close()
+    this.abandon(this.#word)
     this.#events.closed(this, this.#reason)
-  }
-}
-
-function settingsOf({ head, streams, streamWindow }: SessionOptions) {
-  return {
-    // Room for the pseudo-headers and for a few too many, which are then refused by our own reader.
-    maxHeaderListPairs: head.fields + 32,
-    maxOutstandingPings: 2,
-    peerMaxConcurrentStreams: streams,
-    // Repeated fields are refused or passed on by the rules of HTTP/1.1, not thrown for.
-    strictSingleValueFields: false,
-    settings: {
-      enablePush: false,
-      initialWindowSize: streamWindow,
-      // RFC 9113 §6.5.2: each field counts 32 bytes more than it has.
-      maxHeaderListSize: head.head + (head.fields + 4) * 32,
-    },
   }
 }

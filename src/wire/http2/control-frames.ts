@@ -4,6 +4,7 @@ import {
   FLOW_CONTROL_ERROR,
   FRAME_SIZE_ERROR,
   GOAWAY,
+  LARGEST_STREAM,
   LARGEST_WINDOW,
   NO_ERROR,
   PING,
@@ -23,7 +24,7 @@ export interface ControlEvents {
   /** An error of one stream. */
   failStream(id: number, code: number): void
   /** The peer broke a stream off. */
-  wasReset(id: number): void
+  wasReset(id: number, code: number): void
   /** The peer changed its settings; it is by so much that windows of streams grow. */
   changed(growth: number): number
   /** The peer has taken our settings. */
@@ -32,7 +33,8 @@ export interface ControlEvents {
   pinged(bytes: Buffer, from: number): void
   /** The response to one of ours. */
   ponged(bytes: Buffer, from: number): void
-  wentAway(): void
+  /** The peer takes no streams behind `last`. */
+  wentAway(last: number, code: number): void
   /** More room on the whole connection, or on a stream; false where that is more than can be. */
   grew(id: number, octets: number): boolean
 }
@@ -57,7 +59,7 @@ export function readControlFrame(
     case RST_STREAM:
       if (id === 0 || events.isIdle(id)) return PROTOCOL_ERROR
       if (length !== 4) return FRAME_SIZE_ERROR
-      events.wasReset(id)
+      events.wasReset(id, bytes.readUInt32BE(from))
       return NO_ERROR
     case SETTINGS:
       return readSettings(events, id, flags, bytes, from, end)
@@ -72,7 +74,7 @@ export function readControlFrame(
     case GOAWAY:
       if (id !== 0) return PROTOCOL_ERROR
       if (length < 8) return FRAME_SIZE_ERROR
-      events.wentAway()
+      events.wentAway(bytes.readUInt32BE(from) & LARGEST_STREAM, bytes.readUInt32BE(from + 4))
       return NO_ERROR
     case WINDOW_UPDATE:
       return length === 4 ? readWindowUpdate(events, id, bytes, from) : FRAME_SIZE_ERROR

@@ -1,4 +1,4 @@
-import { Allowance, type Http2Count, type Http2Limits, type Http2Observer } from './limits.ts'
+import { Allowance, type FloodLimits, type Http2Count, type Http2Observer } from './limits.ts'
 
 /** How much overhead is counted at a time: a look at the clock costs more than a frame. */
 const PORTION = 4_096
@@ -7,7 +7,7 @@ const CREDIT = 65_536
 
 /** What one connection may be bothered with, besides requests. */
 export class FloodGuard {
-  readonly #resets: Allowance
+  readonly #resets: Allowance | undefined
   readonly #controlFrames: Allowance
   readonly #overhead: Allowance
   readonly #observer: Http2Observer
@@ -16,8 +16,8 @@ export class FloodGuard {
   /** Bytes that belong to no head or body; below 0 where we caused more than came. */
   #bytes = 0
 
-  constructor(limits: Http2Limits, observer: Http2Observer, calm: (what: Http2Count) => void) {
-    this.#resets = new Allowance(limits.resets)
+  constructor(limits: FloodLimits, observer: Http2Observer, calm: (what: Http2Count) => void) {
+    this.#resets = limits.resets && new Allowance(limits.resets)
     this.#controlFrames = new Allowance(limits.controlFrames)
     this.#overhead = new Allowance(limits.overhead)
     this.#observer = observer
@@ -31,7 +31,7 @@ export class FloodGuard {
   }
 
   spendReset(): void {
-    if (!this.#resets.spend(1)) this.#calm('too-many-resets')
+    if (this.#resets?.spend(1) === false) this.#calm('too-many-resets')
   }
 
   /** A frame that is answered, or that says nothing. */

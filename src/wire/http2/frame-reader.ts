@@ -15,8 +15,11 @@ import {
 /** What a frame reader tells; it stops where `isOver` is set. */
 export interface FrameEvents {
   readonly isOver: boolean
-  /** A DATA frame begins, of which `length` counts for flow control. False: the frame is an error. */
-  beginData(stream: number, length: number, padding: number): boolean
+  /**
+   * A DATA frame begins, of which `length` counts for flow control; `ends`: it is the last one.
+   * False: the frame is an error.
+   */
+  beginData(stream: number, length: number, padding: number, ends: boolean): boolean
   /** Bytes of bodies; a frame's may come in parts. */
   data(stream: number, bytes: Buffer, from: number, to: number): void
   /** The last byte of a body has come. */
@@ -83,6 +86,8 @@ export class FrameReader {
     }
     this.#report(bytes)
     if (events.isOver) this.#held.clear()
+    // What came may be in a buffer that is used again; what was joined is our own.
+    else if (at < end && bytes === more) this.#held.hold(Buffer.from(bytes.subarray(at)), 0)
     else if (at < end) this.#held.hold(bytes, at)
   }
 
@@ -117,7 +122,7 @@ export class FrameReader {
     this.#left = left
     this.#padding = padding
     this.#ends = (flags & END_STREAM) !== 0
-    if (!events.isOver && !events.beginData(stream, length, length - left)) {
+    if (!events.isOver && !events.beginData(stream, length, length - left, this.#ends)) {
       // It is read, and thrown away.
       this.#stream = 0
       this.#ends = false

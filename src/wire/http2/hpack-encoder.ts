@@ -8,11 +8,20 @@ import { encodeHuffman, huffmanLength } from './huffman.ts'
 
 /** Secrets are not kept in a table, here or by whoever sends them on (§7.1.3). */
 const SECRET: ReadonlySet<string> = new Set([
+  'api-key',
   'authorization',
   'cookie',
+  'private-token',
   'proxy-authorization',
   'set-cookie',
+  'x-access-token',
+  'x-amz-security-token',
   'x-api-key',
+  'x-auth-token',
+  'x-csrf-token',
+  'x-goog-api-key',
+  'x-vault-token',
+  'x-xsrf-token',
 ])
 
 /** Different in every message: in the table they would only be in the way of others. */
@@ -23,13 +32,22 @@ const UNLIKE: ReadonlySet<string> = new Set([
   'content-range',
   'etag',
   'expires',
+  'grpc-timeout',
   'if-modified-since',
   'if-none-match',
   'last-modified',
   'location',
   'traceparent',
+  'tracestate',
   'x-request-id',
 ])
+
+/** Indices of the static table. */
+const GET = 2
+const POST = 3
+const SLASH = 4
+const HTTP = 6
+const HTTPS = 7
 
 /** A field that is larger would put too many others out of the table. */
 const LARGEST_KEPT = TABLE_SIZE / 8
@@ -50,6 +68,7 @@ export class HpackEncoder {
   #limit = TABLE_SIZE
   /** The smallest limit that the peer has not been told of, or -1. */
   #untold = -1
+  #lastPath = ''
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE; more than we want is not used. */
   limitTable(size: number): void {
@@ -76,6 +95,32 @@ export class HpackEncoder {
     else this.field(':status', String(status))
   }
 
+  /** The pseudo-headers of a request but its authority, as far as they are there. */
+  request(method: string, scheme: 'http' | 'https', path: string): void {
+    if (method === 'GET') this.#integer(0x80, 7, GET)
+    else if (method === 'POST') this.#integer(0x80, 7, POST)
+    else this.field(':method', method)
+    this.#integer(0x80, 7, scheme === 'http' ? HTTP : HTTPS)
+    if (path === '/') this.#integer(0x80, 7, SLASH)
+    else this.#path(path)
+  }
+
+  /**
+   * The methods of an API are few, and are asked for again and again: one that comes twice in a row
+   * is worth a place in the table. A query may be anything, and anybody's.
+   */
+  #path(path: string): void {
+    const line = `:path: ${path}`
+    const place = this.#places.get(line)
+    if (place !== undefined) {
+      this.#integer(0x80, 7, STATIC_FIELDS + this.#inserted - place)
+      return
+    }
+    const isAgain = path === this.#lastPath && !path.includes('?')
+    this.#lastPath = path
+    this.#literal(line, ':path', path, isAgain)
+  }
+
   /** A field whose name is in lower case. */
   field(name: string, value: string): void {
     this.#write(`${name}: ${value}`, name, value)
@@ -98,9 +143,9 @@ export class HpackEncoder {
     else this.#integer(0x80, 7, STATIC_FIELDS + this.#inserted - place)
   }
 
-  #literal(line: string, name: string, value: string): void {
+  #literal(line: string, name: string, value: string, isLike = !UNLIKE.has(name)): void {
     const size = name.length + value.length + FIELD_OVERHEAD
-    const isKept = size <= Math.min(LARGEST_KEPT, this.#limit) && !UNLIKE.has(name)
+    const isKept = isLike && size <= Math.min(LARGEST_KEPT, this.#limit)
     const index = indexOfName(name)
     // Room for everything as it is, which is the longest that it is written.
     this.#reserve(name.length + value.length + 16)

@@ -1,7 +1,18 @@
+import type { HeadLimits } from '../http1/message.ts'
 import type { ServerLimits } from '../http1/server-limits.ts'
 
+/** What one connection may be bothered with, besides requests and responses. */
+export interface FloodLimits {
+  /** Streams per second that the peer may break off, or make us break off; undefined: all. */
+  readonly resets?: Rate
+  /** PING and SETTINGS frames per second. */
+  readonly controlFrames: Rate
+  /** Bytes per second that are neither head nor body: frames that are not shown one by one. */
+  readonly overhead: Rate
+}
+
 /** What one client may ask of one HTTP/2 connection. */
-export interface Http2Limits extends ServerLimits {
+export interface Http2Limits extends ServerLimits, FloodLimits {
   /** Streams at the same time; the client is told, and more are refused. */
   readonly streams: number
   /** Bytes of one body that a client may send before somebody reads them. */
@@ -10,12 +21,6 @@ export interface Http2Limits extends ServerLimits {
   readonly connectionWindow: number
   /** Bytes of the longest frame that a client may send. */
   readonly frame: number
-  /** Streams per second that the client may break off, or make us break off. */
-  readonly resets: Rate
-  /** PING and SETTINGS frames per second. */
-  readonly controlFrames: Rate
-  /** Bytes per second that are neither head nor body: frames that are not shown one by one. */
-  readonly overhead: Rate
   /** Megabytes that the protocol itself may hold for one connection. */
   readonly memory: number
   /** Milliseconds between signs of life, and how long to wait for one that was asked for. */
@@ -52,7 +57,7 @@ export const HTTP2_LIMITS: Http2Limits = {
 }
 
 /** RFC 9113 §6.5.2: what a head may have, of which each field counts 32 bytes more than it has. */
-export function listSizeOf({ head, fields }: Http2Limits): number {
+export function listSizeOf({ head, fields }: Pick<HeadLimits, 'head' | 'fields'>): number {
   return head + (fields + 4) * 32
 }
 

@@ -1,5 +1,6 @@
 import {
   DEFAULT_WINDOW,
+  ENABLE_CONNECT_PROTOCOL,
   ENABLE_PUSH,
   FLOW_CONTROL_ERROR,
   FRAME_SIZE_ERROR,
@@ -7,6 +8,7 @@ import {
   INITIAL_WINDOW_SIZE,
   LARGEST_FRAME,
   LARGEST_WINDOW,
+  MAX_CONCURRENT_STREAMS,
   MAX_FRAME_SIZE,
   NO_ERROR,
   PROTOCOL_ERROR,
@@ -18,6 +20,15 @@ export class PeerSettings {
   tableSize = 4_096
   window = DEFAULT_WINDOW
   frame = SMALLEST_FRAME
+  /** Streams that it takes at the same time. */
+  streams = Number.POSITIVE_INFINITY
+  /** RFC 8441 §3: whether it knows the extended CONNECT. */
+  allowsConnect = false
+  readonly #role: 'client' | 'server'
+
+  constructor(role: 'client' | 'server') {
+    this.#role = role
+  }
 
   /** Reads the payload of a SETTINGS frame; returns the error that it is, or NO_ERROR. */
   read(bytes: Buffer, from: number, end: number): number {
@@ -37,7 +48,13 @@ export class PeerSettings {
     } else if (id === MAX_FRAME_SIZE) {
       if (value < SMALLEST_FRAME || value > LARGEST_FRAME) return PROTOCOL_ERROR
       this.frame = value
-    } else if (id === ENABLE_PUSH && value > 1) return PROTOCOL_ERROR
+    } else if (id === MAX_CONCURRENT_STREAMS) this.streams = value
+    else if (id === ENABLE_CONNECT_PROTOCOL) {
+      if (value > 1) return PROTOCOL_ERROR
+      this.allowsConnect ||= value === 1
+    }
+    // §6.5.2: a server has nobody to push to it.
+    else if (id === ENABLE_PUSH && value > (this.#role === 'client' ? 1 : 0)) return PROTOCOL_ERROR
     return NO_ERROR
   }
 }

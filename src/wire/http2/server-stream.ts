@@ -16,7 +16,7 @@ import type { Http2Limits } from './limits.ts'
 import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
 import { readHttp2Request } from './request-head.ts'
 import { isMalformed } from './resets.ts'
-import type { StreamOutput } from './stream-output.ts'
+import type { ResponseOutput } from './response-output.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
 /** Milliseconds that a client has for a response that came before its request was whole. */
@@ -40,7 +40,7 @@ export class ServerStream implements Downstream, Timed {
   readonly version = 'HTTP/2'
   readonly head: RequestHead
   readonly takesWire = false
-  readonly out: StreamOutput
+  readonly out: ResponseOutput
   exchange: unknown = undefined
   deadline = Number.POSITIVE_INFINITY
   /** Bytes that the client may send before it is told that there is room for more. */
@@ -75,7 +75,7 @@ export class ServerStream implements Downstream, Timed {
   constructor(
     id: number,
     head: RequestHead,
-    out: StreamOutput,
+    out: ResponseOutput,
     limits: Http2Limits,
     deadlines: Deadlines,
     events: DownstreamEvents,

@@ -1,22 +1,19 @@
-// HOT PATH: a response on its way to the client, as fast as the client takes it.
-// Guarded by bench/proxy.ts. Liberties: what the client has no window for is kept as it came, not
-// copied; whoever lent it asks `isHolding`.
+// HOT PATH: a body on its way to the peer, as fast as the peer takes it. Guarded by bench/proxy.ts.
+// Liberties: what the peer has no window for is kept as it came, not copied; whoever lent it asks
+// `isHolding`.
 
-import { type FieldLines, type NameSet, NO_LINES, NO_NAMES } from '../http1/field-lines.ts'
-import type { Fields } from '../http1/fields.ts'
-import type { ResponseHead } from '../http1/response-head.ts'
+import { HIDDEN } from '../http1/field-names.ts'
+import { type Fields, lineOf } from '../http1/fields.ts'
 import type { FrameOutput } from './frame-output.ts'
-import { type HeaderList, trailerHeaders } from './headers.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
-import { encodeReply, encodeResponse, encodeSwitch } from './response-fields.ts'
 
 /** The connection that all streams write to. */
 export interface SharedOutput {
   readonly frames: FrameOutput
   readonly encoder: HpackEncoder
-  /** Bytes of the longest frame that the client takes. */
+  /** Bytes of the longest frame that the peer takes. */
   readonly maxFrame: number
-  /** Bytes of bodies that the client has room for. */
+  /** Bytes of bodies that the peer has room for. */
   window: number
   /** The socket has as much as it should. */
   readonly isCongested: boolean
@@ -34,155 +31,105 @@ export interface SharedOutput {
 
 export class StreamOutput {
   readonly id: number
-  /** Bytes of its body that the client has room for. */
+  /** Bytes of its body that the peer has room for. */
   window: number
   bytesSent = 0
   /** Whether whoever writes was told to wait. */
   isBlocked = false
-  readonly #shared: SharedOutput
-  #head: ResponseHead | undefined = undefined
-  #dropped: NameSet = NO_NAMES
-  #lines: FieldLines = NO_LINES
-  #hasBody = true
-  #isOpenEnded = false
-  #pending: Buffer[] = []
+  readonly shared: SharedOutput
+  protected hasBody = true
+  protected isStopped = false
+  #pending: Buffer[] | undefined = undefined
   /** Bytes of the first one that have left. */
   #gone = 0
-  #trailers: HeaderList | undefined = undefined
+  #trailers: Fields | undefined = undefined
   #endsSoon = false
   #isEnded = false
-  #isStopped = false
 
   constructor(id: number, shared: SharedOutput, window: number) {
     this.id = id
-    this.#shared = shared
+    this.shared = shared
     this.window = window
-  }
-
-  /** Whether the head could still be another one. */
-  get hasHeldHead(): boolean {
-    return this.#head !== undefined
   }
 
   /** Whether something that was written is still needed. */
   get isHolding(): boolean {
-    return this.#pending.length > 0
+    return this.#pending !== undefined
   }
 
-  /** 100 (Continue) */
-  goOn(): void {
-    const { encoder } = this.#shared
-    encoder.begin()
-    encoder.status(100)
-    this.#sendBlock(false)
-  }
-
-  interim(head: ResponseHead, dropped: NameSet): void {
-    encodeResponse(this.#shared.encoder, head, dropped, NO_LINES)
-    this.#sendBlock(false)
-  }
-
-  /** The head leaves with the first bytes of the body, or soon. */
-  respond(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
-    const { framing, status } = head
-    this.#head = head
-    this.#dropped = dropped
-    this.#lines = lines
-    // RFC 9110 §15.3.6: a 205 has no content.
-    this.#hasBody = framing !== 'none' && status !== 205
-    this.#isOpenEnded = framing === 'chunked' || framing === 'close'
-    this.#shared.flushLater(this)
-  }
-
-  /** The response to an extended CONNECT, behind which bytes go both ways. */
-  tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines): void {
-    encodeSwitch(this.#shared.encoder, head, dropped, lines)
-    this.#hasBody = true
-    this.#sendBlock(false)
-  }
-
-  reply(status: number, lines: FieldLines, bytes: Buffer, isHead: boolean): void {
-    if (this.#isStopped) return
-    const isBodiless = status === 204 || status === 205 || status === 304 || status < 200
-    this.#head = undefined
-    this.#isOpenEnded = false
-    this.#hasBody = !isHead && !isBodiless && bytes.length > 0
-    encodeReply(this.#shared.encoder, status, lines, isBodiless ? -1 : bytes.length)
-    this.#sendBlock(!this.#hasBody)
-    this.write(bytes)
+  /** The block that the encoder has leaves as a head. */
+  sendBlock(ends: boolean): void {
+    const { frames, encoder, maxFrame } = this.shared
+    frames.headers(this.id, encoder.bytes, encoder.length, ends, maxFrame)
+    if (ends) this.#isEnded = true
+    this.shared.schedule()
   }
 
   write(bytes: Buffer): boolean {
-    if (bytes.length === 0 || !this.#hasBody || this.#isStopped) return true
+    if (bytes.length === 0 || !this.hasBody || this.isStopped) return true
     this.flush()
     this.bytesSent += bytes.length
-    const isFirst = this.#pending.length === 0
-    this.#pending.push(bytes)
-    if (isFirst) this.#send()
-    if (this.#pending.length === 0 && !this.#shared.isCongested) return true
+    if (this.#pending === undefined) this.#sendNow(bytes)
+    else this.#pending.push(bytes)
+    if (this.#pending === undefined && !this.shared.isCongested) return true
     this.isBlocked = true
-    this.#shared.wait(this)
+    this.shared.wait(this)
     return false
   }
 
+  /** The body is whole; trailers follow it where there are any. */
   end(trailers: Fields | undefined): void {
-    if (this.#isStopped) return
-    if (trailers !== undefined && this.#isOpenEnded) {
-      const list = trailerHeaders(trailers)
-      if (list.length > 0) this.#trailers = list
-    }
+    if (this.isStopped) return
+    this.#trailers = trailers
     this.#endsSoon = true
-    if (this.#head !== undefined) this.#flushHead(this.#trailers === undefined)
-    if (this.#pending.length === 0) this.#finish()
+    if (this.#pending === undefined) this.#finish()
   }
 
-  flush(): void {
-    if (this.#head !== undefined) this.#flushHead(false)
-  }
+  /** What was held back leaves. */
+  flush(): void {}
 
   /** There may be room again. */
   pump(): void {
-    if (this.#isStopped) return
-    const isMoving = this.#pending.length > 0 && this.#send()
-    if (this.#pending.length > 0) {
-      this.#shared.wait(this)
-      // A client that takes little by little is not one that takes nothing.
-      if (isMoving && this.#endsSoon) this.#shared.drained(this)
+    if (this.isStopped) return
+    const isMoving = this.#pending !== undefined && this.#send(this.#pending)
+    if (this.#pending !== undefined) {
+      this.shared.wait(this)
+      // A peer that takes little by little is not one that takes nothing.
+      if (isMoving && this.#endsSoon) this.shared.drained(this)
     } else if (this.#endsSoon) this.#finish()
-    else if (this.#shared.isCongested) this.#shared.wait(this)
+    else if (this.shared.isCongested) this.shared.wait(this)
     else if (this.isBlocked) {
       this.isBlocked = false
-      this.#shared.drained(this)
+      this.shared.drained(this)
     }
   }
 
   stop(): void {
-    this.#isStopped = true
-    this.#head = undefined
-    this.#pending = []
+    this.isStopped = true
+    this.#pending = undefined
     this.#trailers = undefined
   }
 
-  #flushHead(ends: boolean): void {
-    const head = this.#head
-    this.#head = undefined
-    if (head === undefined || this.#isStopped) return
-    encodeResponse(this.#shared.encoder, head, this.#dropped, this.#lines)
-    this.#sendBlock(ends || !this.#hasBody)
-  }
-
-  #sendBlock(ends: boolean): void {
-    const { frames, encoder, maxFrame } = this.#shared
-    frames.headers(this.id, encoder.bytes, encoder.length, ends, maxFrame)
-    if (ends) this.#isEnded = true
-    this.#shared.schedule()
+  /** Mostly there is room, and nothing has to be kept. */
+  #sendNow(bytes: Buffer): void {
+    const { shared } = this
+    const { length } = bytes
+    const sent = shared.isCongested ? 0 : Math.min(this.window, shared.window, length)
+    if (sent > 0) {
+      shared.frames.data(this.id, bytes, 0, sent, shared.maxFrame)
+      this.window -= sent
+      shared.window -= sent
+      shared.schedule()
+    }
+    if (sent === length) return
+    this.#pending = [bytes]
+    this.#gone = Math.max(0, sent)
   }
 
   /** Whether at least a kilobyte, or everything, has left. */
-  #send(): boolean {
-    const shared = this.#shared
+  #send(pending: Buffer[]): boolean {
+    const { shared } = this
     const { frames, maxFrame } = shared
-    const pending = this.#pending
     let sent = 0
     while (pending.length > 0 && !shared.isCongested) {
       const bytes = pending[0] as Buffer
@@ -198,25 +145,39 @@ export class StreamOutput {
       this.#gone = 0
     }
     if (sent > 0) shared.schedule()
-    return sent >= 1_024 || pending.length === 0
+    if (pending.length > 0) return sent >= 1_024
+    this.#pending = undefined
+    return true
   }
 
   #finish(): void {
-    const shared = this.#shared
+    const { shared } = this
     this.isBlocked = false
     if (!this.#isEnded) {
       this.#isEnded = true
-      const list = this.#trailers
-      if (list === undefined) shared.frames.end(this.id)
-      else {
-        const { encoder, frames, maxFrame } = shared
-        encoder.begin()
-        for (let i = 0; i < list.length; i += 2)
-          encoder.field(list[i] as string, list[i + 1] as string)
-        frames.headers(this.id, encoder.bytes, encoder.length, true, maxFrame)
-      }
+      const trailers = this.#trailers
+      if (trailers === undefined || !encodeTrailers(shared.encoder, trailers))
+        shared.frames.end(this.id)
+      else this.sendBlock(true)
       shared.schedule()
     }
     shared.sent(this)
   }
+}
+
+/** Whether there are any that are not hidden. */
+export function hasTrailers({ count, kinds }: Fields): boolean {
+  for (let i = 0; i < count; i++) if (kinds[i] !== HIDDEN) return true
+  return false
+}
+
+/** False where there are none to be written. */
+function encodeTrailers(encoder: HpackEncoder, trailers: Fields): boolean {
+  if (!hasTrailers(trailers)) return false
+  encoder.begin()
+  for (let i = 0; i < trailers.count; i++) {
+    if (trailers.kinds[i] === HIDDEN) continue
+    encoder.line(trailers.text.substring(lineOf(trailers, i), lineOf(trailers, i + 1) - 2))
+  }
+  return true
 }

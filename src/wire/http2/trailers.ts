@@ -20,7 +20,7 @@ export function readHttp2Trailers(block: FieldBlock): Fields | number {
 }
 
 /** Of lines of HTTP/1.1 and the empty one that ends them. */
-export function trailersIn(bytes: Buffer, end: number): Fields | number {
+function trailersIn(bytes: Buffer, end: number): Fields | number {
   const trailers = new Fields()
   beginFields(trailers, 0)
   const at = readFields(trailers, bytes, 0, end, BODY_LIMITS.trailerFields)

@@ -15,7 +15,7 @@ export interface OutputEvents {
   drained(output: StreamOutput): void
 }
 
-export class ServerOutput implements SharedOutput {
+export class ConnectionOutput implements SharedOutput {
   readonly frames: FrameOutput
   readonly encoder: HpackEncoder = new HpackEncoder()
   window: number = DEFAULT_WINDOW

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  HEADERS,
+} from '../../../test/proxy/http2-gateway.ts'
+import {
+  CONTINUATION,
+  NO_SETTINGS,
+  PING,
+  ScriptedUpstream,
+  WINDOW_UPDATE,
+  words,
+} from '../../../test/proxy/scripted-upstream.ts'
+
+const opened: ScriptedUpstream[] = []
+after(() => opened.forEach((own) => void own.close()))
+
+async function greeted(): Promise<ScriptedUpstream> {
+  const upstream = new ScriptedUpstream()
+  opened.push(upstream)
+  await upstream.say(NO_SETTINGS)
+  return upstream
+}
+
+const OK = [[':status', '200']] as const
+const CALM = 11
+const head = (id = 1) => frame(HEADERS, END_HEADERS, id, fieldBlock(OK))
+const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(bytes))
+
+describe('floods of an upstream', () => {
+  const blank = frame(DATA, 0, 1, Buffer.alloc(0))
+  for (const [name, bytes, count] of [
+    ['PING', frame(PING, 0, 0, Buffer.alloc(8)), 'too-many-control-frames'],
+    ['responses to no PING', frame(PING, 1, 0, Buffer.alloc(8)), 'too-many-control-frames'],
+    ['SETTINGS', NO_SETTINGS, 'too-many-control-frames'],
+    ['DATA without data', blank, 'too-many-control-frames'],
+    ['WINDOW_UPDATE', frame(WINDOW_UPDATE, 0, 0, words(1)), 'too-much-overhead'],
+    ['frames that nobody knows', frame(0x2a, 0, 0, Buffer.alloc(16_384)), 'too-much-overhead'],
+  ] as const) {
+    it(name, async () => {
+      const upstream = await greeted()
+      const asked = upstream.ask()
+      await upstream.say(head())
+      const flood = times(
+        count === 'too-much-overhead' ? Math.ceil(6e6 / bytes.length) : 8_000,
+        bytes,
+      )
+      await upstream.say(flood)
+      assert.ok(upstream.counts.includes(count))
+      assert.deepEqual(asked.reported, ['200', `failed ${count}`])
+      assert.deepEqual(upstream.codes(7), [CALM])
+    })
+  }
+
+  it('CONTINUATION', async () => {
+    const upstream = await greeted()
+    const asked = upstream.ask()
+    const more = times(100, frame(CONTINUATION, 0, 1, Buffer.alloc(0)))
+    await upstream.say(Buffer.concat([frame(HEADERS, 0, 1, fieldBlock(OK)), more]))
+    assert.deepEqual([asked.reported, upstream.codes(7)], [['failed http2-error'], [CALM]])
+  })
+
+  it('empty frames that end responses are no flood', async () => {
+    const upstream = await greeted()
+    for (let i = 0; i < 10_000; i++) {
+      const id = 2 * i + 1
+      const asked = upstream.ask()
+      await upstream.say(Buffer.concat([head(id), frame(DATA, END_STREAM, id, Buffer.alloc(0))]))
+      assert.deepEqual(asked.reported, ['200', 'ended'])
+    }
+    assert.equal(upstream.closed, '')
+  })
+})

@@ -1,0 +1,208 @@
+// HOT PATH: the requests to one upstream. Guarded by bench/proxy.ts.
+// Liberties: heads of responses are used again.
+
+import type { Socket } from 'node:net'
+import type { Deadlines } from '../deadlines.ts'
+import type { HeadLimits } from '../http1/message.ts'
+import { ResponseHead } from '../http1/response-head.ts'
+import type { LentReads, Reader } from '../lent-reads.ts'
+import type { ResponseEvents } from '../upstream-connection.ts'
+import type { SessionOptions } from './client-limits.ts'
+import type { ClientStream } from './client-stream.ts'
+import { ConnectionFrames } from './connection-frames.ts'
+import type { FieldBlock } from './field-block.ts'
+import { FrameReader } from './frame-reader.ts'
+import { type Http2Observer, listSizeOf } from './limits.ts'
+import { PeerSettings } from './peer-settings.ts'
+import {
+  FRAME_HEAD,
+  INTERNAL_ERROR,
+  LARGEST_STREAM,
+  PROTOCOL_ERROR,
+  STREAM_CLOSED,
+} from './protocol.ts'
+import type { StreamHome } from './stream-home.ts'
+import { StreamOutput } from './stream-output.ts'
+
+/** Heads that one connection keeps for its next responses. */
+const MAX_HEADS = 16
+
+/** What frames of an upstream do to streams; how its connection lives and ends: ./client.ts. */
+export abstract class ClientFrames
+  extends ConnectionFrames<ClientStream>
+  implements StreamHome, Reader
+{
+  readonly scheme: 'http' | 'https'
+  readonly authority: string
+  readonly limits: HeadLimits
+  readonly streamWindow: number
+  readonly deadlines: Deadlines
+  protected readonly reader: FrameReader
+  protected readonly reads: LentReads | undefined
+  /** The last stream that the upstream says it looked at, once it says so. */
+  #lastSeen: number = LARGEST_STREAM
+  #next = 1
+  readonly #heads: ResponseHead[] = []
+  readonly #told: ClientStream[] = []
+  /** Who got bytes that they may still need. */
+  readonly #borrowers = new Set<ResponseEvents>()
+
+  constructor(
+    socket: Socket,
+    reads: LentReads | undefined,
+    options: SessionOptions,
+    deadlines: Deadlines,
+    observer: Http2Observer,
+    broke: (error: unknown) => void,
+  ) {
+    super(socket, new PeerSettings('server'), options, listSizeOf(options.head), observer, broke)
+    this.scheme = 'encrypted' in socket ? 'https' : 'http'
+    this.authority = options.authority
+    this.limits = options.head
+    this.streamWindow = options.streamWindow
+    this.deadlines = deadlines
+    this.reads = reads
+    this.reader = new FrameReader(this, options.frame)
+  }
+
+  abstract destroy(reason: string): void
+  abstract left(stream: ClientStream): void
+  /** It takes no more streams. */
+  abstract readonly isClosing: boolean
+
+  get allowsConnect(): boolean {
+    return this.peer.allowsConnect
+  }
+
+  /** No more numbers are left for streams. */
+  protected get isSpent(): boolean {
+    return this.#next > LARGEST_STREAM
+  }
+
+  begin(stream: ClientStream): StreamOutput | undefined {
+    if (this.isOver || this.isClosing || this.isSpent) return undefined
+    stream.id = this.#next
+    this.#next += 2
+    this.streams.set(stream.id, stream)
+    return new StreamOutput(stream.id, this.output, this.peer.window)
+  }
+
+  takeHead(): ResponseHead {
+    return this.#heads.pop() ?? new ResponseHead()
+  }
+
+  returnHead(head: ResponseHead): void {
+    if (this.#heads.length < MAX_HEADS) this.#heads.push(head)
+  }
+
+  told(stream: ClientStream): void {
+    if (stream.isTold) return
+    stream.isTold = true
+    this.#told.push(stream)
+  }
+
+  lent(events: ResponseEvents): void {
+    if (this.reads === undefined) return
+    // Who does not say when it is done has them for good.
+    if (events.isWritten === undefined) this.reads.forget()
+    else if (!events.isWritten()) this.#borrowers.add(events)
+  }
+
+  needsBytes(): boolean {
+    const borrowers = this.#borrowers
+    if (borrowers.size === 0) return false
+    for (const borrower of borrowers)
+      if (borrower.isWritten?.() === true) borrowers.delete(borrower)
+    return borrowers.size > 0
+  }
+
+  receive(bytes: Buffer): void {
+    if (this.isOver) return
+    this.heard()
+    try {
+      this.reader.read(bytes)
+    } catch (error) {
+      // An error of ours: what was read is not known any more.
+      this.destroy('error')
+      throw error
+    }
+    const told = this.#told
+    for (let i = 0; i < told.length; i++) {
+      const stream = told[i] as ClientStream
+      stream.isTold = false
+      stream.caughtUp()
+    }
+    told.length = 0
+  }
+
+  protected abstract heard(): void
+
+  isIdle(id: number): boolean {
+    return id >= this.#next || id % 2 === 0
+  }
+
+  wasReset(id: number, code: number): void {
+    const stream = this.streams.get(id)
+    if (stream === undefined) return
+    this.remove(stream, 'over')
+    stream.wasReset(code)
+  }
+
+  /** RFC 9113 §6.8: what came behind `last` was not looked at, and can be asked for again. */
+  protected forgetUnseen(last: number): void {
+    this.#lastSeen = Math.min(this.#lastSeen, last)
+    for (const stream of [...this.streams.values()]) {
+      if (stream.id <= this.#lastSeen) continue
+      this.remove(stream, 'cut')
+      stream.wasUnseen()
+    }
+  }
+
+  protected onBlock(stream: ClientStream, fields: FieldBlock, endsStream: boolean): void {
+    if (stream.hasEnded) {
+      this.failStream(stream.id, STREAM_CLOSED)
+      return
+    }
+    try {
+      stream.receiveBlock(fields, endsStream)
+    } catch (error) {
+      this.broke(stream, error)
+    }
+    if (stream.hasEnded && stream.isSent) this.remove(stream, 'over')
+  }
+
+  /** A stream that nobody opened is an error, and so is one that ended; others may be on the way. */
+  protected onStrayBlock(id: number): void {
+    if (this.isIdle(id)) this.fail(PROTOCOL_ERROR)
+    else if (this.closedStreams.find(id) === 'over') this.fail(STREAM_CLOSED)
+    else this.guard.overhead(FRAME_HEAD)
+  }
+
+  protected onStrayData(id: number, length: number): void {
+    this.guard.overhead(FRAME_HEAD + length)
+    if (this.closedStreams.find(id) === 'over' && !this.isOver) this.fail(STREAM_CLOSED)
+  }
+
+  protected removed(stream: ClientStream): void {
+    stream.release()
+  }
+
+  /** The connection is no more: there is nobody to be told of the end of its streams. */
+  protected override abandon(reason: string): void {
+    for (const stream of [...this.streams.values()]) {
+      this.remove(stream, 'over')
+      stream.gone(reason)
+    }
+  }
+
+  /** An error of ours, which costs this stream alone; whoever minds the process is told. */
+  protected broke(stream: ClientStream | undefined, error: unknown): void {
+    if (stream !== undefined) {
+      this.reset(stream, INTERNAL_ERROR)
+      stream.gone('error')
+    }
+    process.nextTick(() => {
+      throw error
+    })
+  }
+}

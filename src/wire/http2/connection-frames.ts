@@ -1,0 +1,311 @@
+// HOT PATH: the streams of one connection, and the frames that make them. Guarded by bench/proxy.ts.
+// Liberties: one block serves all connections.
+
+import type { Socket } from 'node:net'
+import { type ClosedStream, ClosedStreams } from './closed-streams.ts'
+import { ConnectionOutput, type OutputEvents } from './connection-output.ts'
+import { type ControlEvents, readControlFrame } from './control-frames.ts'
+import { FieldBlock } from './field-block.ts'
+import { FloodGuard } from './flood-guard.ts'
+import type { FrameEvents } from './frame-reader.ts'
+import { HeaderBlocks } from './header-blocks.ts'
+import { HpackDecoder } from './hpack-decoder.ts'
+import type { FloodLimits, Http2Count, Http2Observer } from './limits.ts'
+import type { PeerSettings } from './peer-settings.ts'
+import {
+  ACK,
+  COMPRESSION_ERROR,
+  CONTINUATION,
+  DEFAULT_WINDOW,
+  END_STREAM,
+  FLOW_CONTROL_ERROR,
+  FRAME_HEAD,
+  HEADERS,
+  LARGEST_WINDOW,
+  NO_ERROR,
+  PROTOCOL_ERROR,
+  SETTINGS,
+  STREAM_CLOSED,
+} from './protocol.ts'
+import type { StreamOutput } from './stream-output.ts'
+
+/** All blocks are read into this one, and out of it before the next. */
+const block = new FieldBlock()
+
+/** A stream of either side. */
+export interface WireStream {
+  readonly id: number
+  readonly out: StreamOutput
+  /** Bytes that the peer may send before it is told that there is room for more. */
+  window: number
+  /** Whether the peer has said that this is all. */
+  readonly hasEnded: boolean
+  /** Whether all of ours is on its way. */
+  readonly isSent: boolean
+  receive(bytes: Buffer, from: number, to: number): void
+  ended(): void
+  /** The last of ours is on its way. Whether the stream is over. */
+  sent(): boolean
+  /** The peer takes more again. */
+  drained(): void
+  /** The stream is closed, by whomever. */
+  gone(reason: string): void
+}
+
+export interface ConnectionLimits extends FloodLimits {
+  /** Bytes of all bodies that the peer may send before somebody takes them. */
+  readonly connectionWindow: number
+}
+
+/**
+ * What frames do to streams, whichever side this is. What a header block is and how a connection
+ * lives and ends is the affair of its subclasses.
+ */
+export abstract class ConnectionFrames<Stream extends WireStream>
+  implements OutputEvents, FrameEvents, ControlEvents
+{
+  /** Nothing that comes is read any more. */
+  isOver = false
+  readonly peer: PeerSettings
+  protected readonly observer: Http2Observer
+  protected readonly streams: Map<number, Stream> = new Map()
+  protected readonly guard: FloodGuard
+  protected readonly output: ConnectionOutput
+  protected readonly closedStreams: ClosedStreams = new ClosedStreams()
+  protected isGreeted = false
+  protected isAcknowledged = false
+  readonly #connectionWindow: number
+  readonly #blocks: HeaderBlocks
+  readonly #decoder: HpackDecoder
+  /** What the peer may send on all streams together, and what it was not told of. */
+  #window: number
+  #returned = 0
+
+  /** `listSize`: bytes of a header block, as HPACK counts them. */
+  constructor(
+    socket: Socket,
+    peer: PeerSettings,
+    limits: ConnectionLimits,
+    listSize: number,
+    observer: Http2Observer,
+    broke: (error: unknown) => void,
+  ) {
+    this.peer = peer
+    this.observer = observer
+    this.guard = new FloodGuard(limits, observer, (what) => this.calm(what))
+    this.#connectionWindow = limits.connectionWindow
+    this.#blocks = new HeaderBlocks(listSize)
+    this.#decoder = new HpackDecoder(listSize)
+    this.#window = Math.max(limits.connectionWindow, DEFAULT_WINDOW)
+    this.output = new ConnectionOutput(socket, peer, this.guard, this, broke)
+  }
+
+  /** An error of the connection: it is told, and nothing more is read. */
+  abstract fail(code: number): void
+  abstract ponged(bytes: Buffer, from: number): void
+  abstract wentAway(last: number, code: number): void
+  abstract wasReset(id: number, code: number): void
+  /** Whether a stream of that number was never opened. */
+  abstract isIdle(id: number): boolean
+  /** The peer broke a limit. */
+  protected abstract calm(what: Http2Count): void
+  /** A whole header block came on a stream that is open. */
+  protected abstract onBlock(stream: Stream, fields: FieldBlock, endsStream: boolean): void
+  /** The same on one that is not. */
+  protected abstract onStrayBlock(
+    id: number,
+    fields: FieldBlock,
+    endsStream: boolean,
+    dependsOnItself: boolean,
+  ): void
+  /** DATA on a stream that is closed: it may have been on its way when we reset it. */
+  protected abstract onStrayData(id: number, length: number): void
+  /** The stream is none of the connection's any more. */
+  protected abstract removed(stream: Stream): void
+  /** No stream is open any more. */
+  protected abstract emptied(): void
+  /** An error of ours, which costs this stream alone. */
+  protected abstract broke(stream: Stream | undefined, error: unknown): void
+
+  // What streams ask for.
+
+  returnWindow(octets: number): void {
+    this.#returned += octets
+    if (this.#returned * 2 < this.#connectionWindow || this.isOver) return
+    this.output.frames.windowUpdate(0, this.#returned)
+    this.output.schedule()
+    this.#window += this.#returned
+    this.#returned = 0
+  }
+
+  returnStreamWindow(stream: Stream, octets: number): void {
+    stream.window += octets
+    this.output.frames.windowUpdate(stream.id, octets)
+    this.output.schedule()
+  }
+
+  reset(stream: Stream, code: number): void {
+    if (this.streams.has(stream.id)) this.cutOff(stream, code)
+  }
+
+  protected cutOff(stream: Stream, code: number): void {
+    this.output.frames.reset(stream.id, code)
+    this.output.schedule()
+    this.remove(stream, 'cut')
+  }
+
+  sent(output: StreamOutput): void {
+    const stream = this.streams.get(output.id)
+    if (stream?.sent() === true) this.remove(stream, 'over')
+  }
+
+  drained(output: StreamOutput): void {
+    this.streams.get(output.id)?.drained()
+  }
+
+  // What the frame reader tells.
+
+  beginData(id: number, length: number, padding: number, ends: boolean): boolean {
+    const isMisplaced = !this.#isInOrder() || this.isIdle(id)
+    if (isMisplaced || length > this.#window) {
+      this.fail(isMisplaced ? PROTOCOL_ERROR : FLOW_CONTROL_ERROR)
+      return false
+    }
+    this.#window -= length
+    const stream = this.streams.get(id)
+    if (stream === undefined || stream.hasEnded || length > stream.window) {
+      this.returnWindow(length)
+      if (stream !== undefined)
+        this.failStream(id, stream.hasEnded ? STREAM_CLOSED : FLOW_CONTROL_ERROR)
+      else this.onStrayData(id, length)
+      return false
+    }
+    stream.window -= length
+    // An empty one says something where it is the last.
+    if (length === padding && !ends) this.guard.control()
+    if (padding > 0) {
+      this.returnWindow(padding)
+      this.returnStreamWindow(stream, padding)
+    }
+    return true
+  }
+
+  data(id: number, bytes: Buffer, from: number, to: number): void {
+    const stream = this.streams.get(id)
+    try {
+      if (stream === undefined) this.returnWindow(to - from)
+      else stream.receive(bytes, from, to)
+    } catch (error) {
+      this.broke(stream, error)
+    }
+  }
+
+  endData(id: number): void {
+    const stream = this.streams.get(id)
+    try {
+      stream?.ended()
+    } catch (error) {
+      this.broke(stream, error)
+    }
+    if (stream?.isSent === true) this.remove(stream, 'over')
+  }
+
+  frame(type: number, flags: number, id: number, bytes: Buffer, from: number, end: number): void {
+    const blocks = this.#blocks
+    let error = NO_ERROR
+    if (type === CONTINUATION) {
+      if (blocks.isWhole || blocks.stream !== id) error = PROTOCOL_ERROR
+      else error = blocks.continuation(flags, bytes, from, end)
+    } else if (!this.#isInOrder() && !(type === SETTINGS && (flags & ACK) === 0 && blocks.isWhole))
+      error = PROTOCOL_ERROR
+    else if (type === HEADERS)
+      error = id === 0 ? PROTOCOL_ERROR : blocks.headers(id, flags, bytes, from, end)
+    else {
+      this.guard.overhead(FRAME_HEAD + end - from)
+      if (!this.isOver) error = readControlFrame(this, type, flags, id, bytes, from, end)
+    }
+    if (error !== NO_ERROR) this.fail(error)
+    else if ((type === HEADERS || type === CONTINUATION) && blocks.isWhole) this.#onBlock(id)
+  }
+
+  // What control frames do.
+
+  failStream(id: number, code: number): void {
+    const stream = this.streams.get(id)
+    if (stream !== undefined) {
+      this.reset(stream, code)
+      stream.gone('reset')
+    } else if (this.closedStreams.find(id) !== 'cut') this.fail(code)
+  }
+
+  changed(growth: number): number {
+    this.isGreeted = true
+    this.guard.control()
+    if (this.isOver) return NO_ERROR
+    this.output.encoder.limitTable(this.peer.tableSize)
+    for (const { out } of this.streams.values()) {
+      out.window += growth
+      if (out.window > LARGEST_WINDOW) return FLOW_CONTROL_ERROR
+    }
+    this.output.frames.acknowledgeSettings()
+    this.output.schedule()
+    if (growth > 0) this.output.pump()
+    return NO_ERROR
+  }
+
+  acknowledged(): void {
+    this.isAcknowledged = true
+    this.guard.control()
+  }
+
+  pinged(bytes: Buffer, from: number): void {
+    this.guard.control()
+    if (this.isOver) return
+    this.output.frames.ping(bytes, from, true)
+    this.output.schedule()
+  }
+
+  grew(id: number, octets: number): boolean {
+    if (id === 0) return this.output.grow(octets)
+    const out = this.streams.get(id)?.out
+    if (out === undefined) return true
+    out.window += octets
+    if (out.window > LARGEST_WINDOW) return false
+    this.output.pumpOne(out)
+    return true
+  }
+
+  /** The stream whose head has begun and is not whole, or 0. */
+  protected get unfinishedHead(): number {
+    return this.#blocks.stream
+  }
+
+  /** Whether anything but a part of a header block or the first SETTINGS may come now. */
+  #isInOrder(): boolean {
+    return this.isGreeted && this.#blocks.isWhole
+  }
+
+  #onBlock(id: number): void {
+    const { bytes, from, end, flags, dependsOnItself } = this.#blocks
+    const endsStream = (flags & END_STREAM) !== 0
+    if (!this.#decoder.read(bytes, from, end, block)) {
+      this.fail(COMPRESSION_ERROR)
+      return
+    }
+    const stream = this.streams.get(id)
+    if (stream === undefined) this.onStrayBlock(id, block, endsStream, dependsOnItself)
+    else this.onBlock(stream, block, endsStream)
+  }
+
+  protected remove(stream: Stream, closed: ClosedStream): void {
+    if (!this.streams.delete(stream.id)) return
+    this.closedStreams.note(stream.id, closed)
+    this.removed(stream)
+    if (this.streams.size === 0) this.emptied()
+  }
+
+  protected abandon(reason: string): void {
+    for (const stream of [...this.streams.values()]) stream.gone(reason)
+    this.streams.clear()
+  }
+}

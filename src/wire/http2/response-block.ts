@@ -1,0 +1,124 @@
+// HOT PATH: a response of HTTP/2 on its way into the head that HTTP/1.1 has. Guarded by
+// bench/proxy.ts. Liberties: the first line is written over the pseudo-header, which is as long.
+
+import { COLON, ZERO } from '../http1/ascii.ts'
+import {
+  CONNECTION,
+  KEEP_ALIVE,
+  kindOfName,
+  PLAIN,
+  TRANSFER_ENCODING,
+  UPGRADE,
+} from '../http1/field-names.ts'
+import { areBytes } from '../http1/fields.ts'
+import type { HeadLimits } from '../http1/message.ts'
+import { refuse } from '../http1/rejections.ts'
+import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
+import {
+  type FieldBlock,
+  makeRoom,
+  nameEnd,
+  nameStart,
+  valueEnd,
+  valueStart,
+} from './field-block.ts'
+
+const octetsOf = (text: string): Buffer => Buffer.from(text, 'latin1')
+const STATUS = octetsOf(':status')
+const VERSION = octetsOf('HTTP/1.1 ')
+const PROXY_CONNECTION = kindOfName(octetsOf('proxy-connection'), 0, 16)
+
+/**
+ * Reads a response's header block as HTTP/1.1 would. Returns 1 or a refusal. A body of unknown
+ * length is one that ends with its connection: then nobody expects it to have chunks.
+ * `switching`: lines that make the 2xx of an extended CONNECT a 101.
+ */
+export function readHttp2Response(
+  block: FieldBlock,
+  method: string,
+  limits: HeadLimits,
+  head: ResponseHead,
+  switching = '',
+): number {
+  const verdict = checkBlock(block)
+  if (verdict < 0) return verdict
+  makeRoom(block, 2)
+  const { bytes } = block
+  bytes[block.length] = 0x0d
+  bytes[block.length + 1] = 0x0a
+  const isSwitched = switching !== '' && bytes[valueStart(block, 0)] === TWO
+  if (isSwitched) return readSwitch(block, limits, head, switching)
+  // `:status: 200` becomes `HTTP/1.1 200`: the digits stay where they are.
+  for (let i = 0; i < VERSION.length; i++) bytes[i] = VERSION[i] as number
+  return readWhole(bytes, block.length + 2, method, limits, head)
+}
+
+const TWO = ZERO + 2
+
+/** RFC 9113 §8.2 and §8.3.2 */
+function checkBlock(block: FieldBlock): number {
+  const { bytes, count } = block
+  if (block.verdict < 0) return block.verdict
+  if (count === 0 || !isStatus(block)) return refuse('bad-status-line')
+  for (let i = 1; i < count; i++) {
+    const from = nameStart(block, i)
+    if (bytes[from] === COLON) return refuse('bad-header-name')
+    const kind = kindOfName(bytes, from, nameEnd(block, i))
+    if (kind !== PLAIN && isOfConnection(kind)) return refuse('bad-connection')
+  }
+  return block.isTooLarge ? refuse('head-too-large') : 1
+}
+
+/** Three digits; §8.6: there is no switching of protocols. */
+function isStatus(block: FieldBlock): boolean {
+  const { bytes } = block
+  if (!areBytes(bytes, nameStart(block, 0), nameEnd(block, 0), STATUS)) return false
+  const from = valueStart(block, 0)
+  if (valueEnd(block, 0) - from !== 3) return false
+  const status = digit(bytes[from]) * 100 + digit(bytes[from + 1]) * 10 + digit(bytes[from + 2])
+  return status >= 100 && status !== 101
+}
+
+/** Not a number for what is none. */
+function digit(byte: number | undefined): number {
+  const value = (byte ?? 0) - ZERO
+  return value >= 0 && value <= 9 ? value : Number.NaN
+}
+
+/** RFC 9113 §8.2.2: fields that speak of a connection have no place here. */
+function isOfConnection(kind: number): boolean {
+  return (
+    kind === CONNECTION ||
+    kind === KEEP_ALIVE ||
+    kind === PROXY_CONNECTION ||
+    kind === TRANSFER_ENCODING ||
+    kind === UPGRADE
+  )
+}
+
+function readSwitch(
+  block: FieldBlock,
+  limits: HeadLimits,
+  head: ResponseHead,
+  switching: string,
+): number {
+  const bytes = Buffer.concat([
+    octetsOf(`HTTP/1.1 101 Switching Protocols\r\n${switching}`),
+    block.bytes.subarray(valueEnd(block, 0) + 2, block.length + 2),
+  ])
+  return readWhole(bytes, bytes.length, 'GET', limits, head)
+}
+
+function readWhole(
+  bytes: Buffer,
+  end: number,
+  method: string,
+  limits: HeadLimits,
+  head: ResponseHead,
+): number {
+  const at = readResponseHead(bytes, 0, end, limits, method, head)
+  if (at < 0) return at
+  // Whatever ended early was not one head.
+  if (at !== end) return refuse(at === 0 ? 'head-too-large' : 'bad-header-value')
+  return 1
+}
