@@ -3,6 +3,7 @@ import { CEL_CODES } from './codes/cel.ts'
 import type { CodeGroup, CodeRecord } from './codes/define.ts'
 import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
+import { KUBERNETES_CODES } from './codes/kubernetes.ts'
 import { LINT_CODES } from './codes/lint.ts'
 import { REFERENCE_CODES } from './codes/references.ts'
 import { SERVING_CODES } from './codes/serving.ts'
@@ -18,6 +19,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   SERVING_CODES,
   AUTHENTICATION_CODES,
   TESTING_CODES,
+  KUBERNETES_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(
