@@ -4,6 +4,7 @@ import type { CodeGroup, CodeRecord } from './codes/define.ts'
 import { DELIVERY_CODES } from './codes/delivery.ts'
 import { FILE_CODES } from './codes/file.ts'
 import { GENERAL_CODES } from './codes/general.ts'
+import { KUBERNETES_CODES } from './codes/kubernetes.ts'
 import { LINT_CODES } from './codes/lint.ts'
 import { REFERENCE_CODES } from './codes/references.ts'
 import { SERVING_CODES } from './codes/serving.ts'
@@ -20,6 +21,7 @@ export const CATALOGUE: readonly CodeGroup[] = [
   AUTHENTICATION_CODES,
   TESTING_CODES,
   DELIVERY_CODES,
+  KUBERNETES_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(

@@ -17,6 +17,7 @@ import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
 import { readHttp2Request } from './request-head.ts'
 import { isMalformed } from './resets.ts'
 import type { ResponseOutput } from './response-output.ts'
+import type { StreamOutput } from './stream-output.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
 /** Milliseconds that a client has for a response that came before its request was whole. */

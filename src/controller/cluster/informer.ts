@@ -1,0 +1,233 @@
+import type { KubeClient, WatchEvent } from './client.ts'
+import { ask, KubeError } from './client.ts'
+import { pathOf, type ResourceKind } from './kinds.ts'
+import type { KubeObject } from './object.ts'
+import type { SnapshotStore } from './snapshot.ts'
+
+export type RestartReason = 'closed' | 'expired' | 'forbidden' | 'failed'
+
+export interface InformerDeps {
+  readonly client: KubeClient
+  readonly store: Pick<SnapshotStore, 'put' | 'remove' | 'replace'>
+  /** Objects of the kind are not what they were. */
+  readonly onChange: (kind: ResourceKind) => void
+  readonly onRestart: (kind: ResourceKind, reason: RestartReason, message: string) => void
+  /** Between 0 and 1. */
+  readonly random?: () => number
+  /** Milliseconds between two tries: the first, and the longest. */
+  readonly backoff?: { readonly min: number; readonly max: number }
+}
+
+const PAGE = 500
+const BACKOFF = { min: 500, max: 30_000 }
+/** Seconds that the server keeps a watch open, so that a dead one is noticed. */
+const WATCH_SECONDS = 240
+/** How long a kind is absent until it is looked for again without a sign of its CRD. */
+const ABSENT_RETRY = 30_000
+
+interface List {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string }
+  readonly items?: readonly Omit<KubeObject, 'kind' | 'apiVersion'>[]
+}
+
+/**
+ * Keeps the objects of one kind in the store as they are in the cluster: list, watch, and list
+ * again when the server has forgotten where the watch was (410). While the server is away the
+ * objects stay as they were.
+ */
+export class Informer {
+  readonly kind: ResourceKind
+  readonly #deps: InformerDeps
+  readonly #stop = new AbortController()
+  #version: string | undefined
+  #isSynced = false
+  #failures = 0
+  #wake: (() => void) | undefined
+  /** A sign of its CRD that came while nobody waited for one. */
+  #mustLookAgain = false
+
+  constructor(kind: ResourceKind, deps: InformerDeps) {
+    this.kind = kind
+    this.#deps = deps
+  }
+
+  /** Whether the objects were listed once, or there is no such kind in the cluster. */
+  get isSynced(): boolean {
+    return this.#isSynced
+  }
+
+  /** The version that the API server serves; undefined while the kind is absent. */
+  get version(): string | undefined {
+    return this.#version
+  }
+
+  start(): void {
+    void this.#run()
+  }
+
+  stop(): void {
+    this.#stop.abort()
+    this.#wake?.()
+  }
+
+  /** Its CRD may have changed: an absent kind is looked for at once. */
+  lookAgain(): void {
+    if (this.#version !== undefined) return
+    this.#mustLookAgain = true
+    this.#wake?.()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      try {
+        this.#mustLookAgain = false
+        const resourceVersion = await this.#list()
+        if (resourceVersion === undefined) {
+          if (!this.#mustLookAgain) await this.#pause(ABSENT_RETRY)
+        } else await this.#follow(resourceVersion)
+      } catch (error) {
+        if (signal.aborted) return
+        await this.#failed(error)
+      }
+    }
+  }
+
+  /** The version of the list; undefined where the kind is absent. */
+  async #list(): Promise<string | undefined> {
+    const { kind } = this
+    for (const version of kind.versions) {
+      const listed = await this.#listVersion(version)
+      if (listed === undefined) continue
+      this.#version = version
+      this.#failures = 0
+      this.#replace(listed.items)
+      return listed.resourceVersion
+    }
+    if (!kind.isOptional) throw new KubeError(404, `the API server has no ${kind.plural}`)
+    this.#version = undefined
+    this.#replace([])
+    return undefined
+  }
+
+  async #listVersion(version: string) {
+    const items: KubeObject[] = []
+    const apiVersion = this.kind.group === '' ? version : `${this.kind.group}/${version}`
+    for (let next: string | undefined = ''; ; ) {
+      const query: Record<string, string> = { limit: String(PAGE) }
+      if (next !== '') query['continue'] = next as string
+      const list: List | undefined = await this.#ask(version, query)
+      if (list === undefined) return undefined
+      // Items of a list do not say what they are.
+      for (const item of list.items ?? []) {
+        items.push({ ...item, apiVersion, kind: this.kind.kind } as KubeObject)
+      }
+      next = list.metadata?.continue
+      if (next === undefined || next === '') {
+        return { items, resourceVersion: list.metadata?.resourceVersion ?? '' }
+      }
+    }
+  }
+
+  async #ask(version: string, query: Record<string, string>): Promise<List | undefined> {
+    try {
+      const path = this.#path(version, query)
+      return await ask<List>(this.#deps.client, 'GET', path, { signal: this.#stop.signal })
+    } catch (error) {
+      if (error instanceof KubeError && error.status === 404) return undefined
+      throw error
+    }
+  }
+
+  #path(version: string, query: Record<string, string>): string {
+    const { fieldSelector } = this.kind
+    const all = fieldSelector === undefined ? query : { ...query, fieldSelector }
+    return `${pathOf(this.kind, version)}?${new URLSearchParams(all)}`
+  }
+
+  #replace(objects: readonly KubeObject[]): void {
+    const isFirst = !this.#isSynced
+    this.#isSynced = true
+    if (this.#deps.store.replace(this.kind.kind, objects) || isFirst) this.#deps.onChange(this.kind)
+  }
+
+  /** Watches from one version on, again and again, until the server has forgotten it. */
+  async #follow(from: string): Promise<void> {
+    const { signal } = this.#stop
+    let resourceVersion = from
+    while (!signal.aborted) {
+      let isExpired = false
+      const began = performance.now()
+      try {
+        await this.#watch(resourceVersion, (event) => {
+          if (event.type === 'ERROR') {
+            isExpired = true
+            return
+          }
+          const object = event.object as KubeObject
+          resourceVersion = object.metadata.resourceVersion ?? resourceVersion
+          this.#failures = 0
+          this.#apply(event.type, object)
+        })
+      } catch (error) {
+        if (signal.aborted) return
+        const status = error instanceof KubeError ? error.status : 0
+        // 404: the CRD was deleted, or no longer has this version.
+        if (status === 410 || status === 404) isExpired = true
+        else await this.#failed(error)
+      }
+      if (signal.aborted) return
+      if (isExpired) {
+        this.#deps.onRestart(this.kind, 'expired', 'the watch is too old')
+        return
+      }
+      // A server that ends every watch at once must not be asked in a tight loop.
+      if (performance.now() - began < 1_000) await this.#pause(this.#delay(0))
+    }
+  }
+
+  #watch(resourceVersion: string, onEvent: (event: WatchEvent) => void): Promise<void> {
+    const { random = Math.random, client } = this.#deps
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion,
+      // Not all watches of a fleet at the same moment.
+      timeoutSeconds: String(Math.round(WATCH_SECONDS * (0.75 + random() / 2))),
+    }
+    return client.watch(this.#path(this.#version as string, query), onEvent, this.#stop.signal)
+  }
+
+  #apply(type: WatchEvent['type'], object: KubeObject): void {
+    const { store, onChange } = this.#deps
+    if (type === 'BOOKMARK') return
+    if (type === 'DELETED') store.remove(this.kind.kind, object)
+    else store.put(this.kind.kind, object)
+    onChange(this.kind)
+  }
+
+  async #failed(error: unknown): Promise<void> {
+    const status = error instanceof KubeError ? error.status : 0
+    const reason = status === 403 || status === 401 ? 'forbidden' : 'failed'
+    this.#deps.onRestart(this.kind, reason, (error as Error).message)
+    await this.#pause(this.#delay(this.#failures++))
+  }
+
+  #delay(failures: number): number {
+    const { min, max } = this.#deps.backoff ?? BACKOFF
+    const { random = Math.random } = this.#deps
+    return Math.min(max, min * 2 ** Math.min(failures, 10)) * (0.5 + random() / 2)
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    if (this.#stop.signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => {
+      const timer = setTimeout(done, milliseconds)
+      this.#wake = done
+      function done() {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,42 @@
+/** An object of the cluster as the API server gives it: nothing of `spec` is known yet. */
+export interface KubeObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly spec?: unknown
+  readonly status?: unknown
+  readonly [member: string]: unknown
+}
+
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly labels?: Labels
+  readonly annotations?: Labels
+}
+
+export type Labels = Readonly<Record<string, string>>
+
+/** `namespace/name`; of an object without a namespace, its name. */
+export function keyOf({ namespace, name }: Pick<ObjectMeta, 'namespace' | 'name'>): string {
+  return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
+}
+
+/** The older one first; of equals, by namespace and name. The order of the Gateway API. */
+export function byAge(a: KubeObject, b: KubeObject): number {
+  const [first, second] = [timeOf(a), timeOf(b)]
+  if (first !== second) return first < second ? -1 : 1
+  const [one, other] = [keyOf(a.metadata), keyOf(b.metadata)]
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** A manifest that no API server has seen is the youngest. */
+function timeOf({ metadata }: KubeObject): number {
+  const time = Date.parse(metadata.creationTimestamp ?? '')
+  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time
+}

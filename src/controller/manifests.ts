@@ -1,0 +1,96 @@
+import { parseAllDocuments } from 'yaml'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { kindNamed } from './cluster/kinds.ts'
+import type { KubeObject } from './cluster/object.ts'
+
+export interface Manifest {
+  /** What messages call it. */
+  readonly file: string
+  readonly text: string
+}
+
+/** The objects of manifests, in their order; of kinds that nothing here reads, none. */
+export function readManifests(manifests: readonly Manifest[]): {
+  readonly objects: readonly KubeObject[]
+  readonly diagnostics: readonly Diagnostic[]
+} {
+  const objects: KubeObject[] = []
+  const diagnostics: Diagnostic[] = []
+  for (const { file, text } of manifests) {
+    const complain = (offset: number, message: string) => {
+      const before = text.slice(0, offset).split('\n')
+      const place = { line: before.length, column: [...(before.at(-1) ?? '')].length + 1 }
+      const origin = { kind: 'file', file, ...place } as const
+      diagnostics.push({ code: 'PC0710', severity: 'error', message, origin })
+    }
+    for (const document of parseAllDocuments(text, { uniqueKeys: true })) {
+      if ('errors' in document && document.errors.length > 0) {
+        for (const error of document.errors)
+          complain(error.pos[0], error.message.split('\n')[0] ?? '')
+        continue
+      }
+      const value: unknown = document.toJS({ maxAliasCount: 100 })
+      if (value === null || value === undefined) continue
+      const at = document.range?.[0] ?? 0
+      for (const item of itemsOf(value)) {
+        if (isObject(item)) objects.push(...known(item))
+        else complain(at, 'an object needs apiVersion, kind and metadata.name')
+      }
+    }
+  }
+  return { objects, diagnostics }
+}
+
+function itemsOf(value: unknown): readonly unknown[] {
+  const { kind, items } = value as { readonly kind?: unknown; readonly items?: unknown }
+  return kind === 'List' && Array.isArray(items) ? items : [value]
+}
+
+function isObject(value: unknown): value is KubeObject {
+  const { apiVersion, kind, metadata } = (value ?? {}) as Partial<KubeObject>
+  return (
+    typeof apiVersion === 'string' &&
+    typeof kind === 'string' &&
+    typeof metadata?.name === 'string' &&
+    metadata.name !== ''
+  )
+}
+
+/** In the namespace that kubectl would put it into. */
+function known(object: KubeObject): readonly KubeObject[] {
+  const kind = kindNamed(object.kind)
+  const group = object.apiVersion.includes('/') ? object.apiVersion.split('/')[0] : ''
+  if (kind === undefined || kind.group !== group) return []
+  if (!kind.isNamespaced || object.metadata.namespace !== undefined) return [object]
+  return [{ ...object, metadata: { ...object.metadata, namespace: 'default' } }]
+}
+
+/** Whether a text is manifests, rather than a configuration of the gateway itself. */
+export function looksLikeManifests(text: string): boolean {
+  return /^apiVersion:\s*\S/m.test(text) && /^kind:\s*\S/m.test(text)
+}
+
+/**
+ * A class for each Gateway that names one that no manifest has: it is made by the controller, and
+ * not part of what users write.
+ */
+export function withClasses(
+  objects: readonly KubeObject[],
+  controllerName: string,
+): readonly KubeObject[] {
+  const there = new Set(
+    objects.flatMap(({ kind, metadata }) => (kind === 'GatewayClass' ? [metadata.name] : [])),
+  )
+  const named = objects.flatMap(({ kind, spec }) => {
+    const { gatewayClassName } = (spec ?? {}) as { readonly gatewayClassName?: unknown }
+    return kind === 'Gateway' && typeof gatewayClassName === 'string' ? [gatewayClassName] : []
+  })
+  const missing = [...new Set(named)].filter((name) => !there.has(name))
+  const made = missing.map((name) => ({
+    apiVersion: 'gateway.networking.k8s.io/v1',
+    kind: 'GatewayClass',
+    metadata: { name },
+    spec: { controllerName },
+  }))
+  return [...objects, ...made]
+}

@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import { GATEWAY_API, labelSelector, object, port } from './metadata.ts'
+
+export const gatewayClass = object({
+  spec: z.looseObject({
+    controllerName: z.string(),
+    parametersRef: z
+      .looseObject({
+        group: z.string(),
+        kind: z.string(),
+        name: z.string(),
+        namespace: z.string().optional(),
+      })
+      .optional(),
+  }),
+})
+
+const secretRef = z.looseObject({
+  group: z.string().default(''),
+  kind: z.string().default('Secret'),
+  name: z.string(),
+  namespace: z.string().optional(),
+})
+
+const caRef = z.looseObject({
+  group: z.string(),
+  kind: z.string(),
+  name: z.string(),
+  namespace: z.string().optional(),
+})
+
+const routeNamespaces = z.looseObject({
+  from: z.enum(['All', 'Same', 'Selector', 'None']).default('Same'),
+  selector: labelSelector.optional(),
+})
+
+const allowedRoutes = z.looseObject({
+  namespaces: routeNamespaces.default({ from: 'Same' }),
+  kinds: z
+    .array(z.looseObject({ group: z.string().default(GATEWAY_API), kind: z.string() }))
+    .default([]),
+})
+
+export const listener = z.looseObject({
+  name: z.string().min(1),
+  hostname: z.string().optional(),
+  port: port(),
+  protocol: z.string(),
+  tls: z
+    .looseObject({
+      mode: z.enum(['Terminate', 'Passthrough']).default('Terminate'),
+      certificateRefs: z.array(secretRef).default([]),
+      options: z.record(z.string(), z.string()).default({}),
+    })
+    .optional(),
+  allowedRoutes: allowedRoutes.default({ namespaces: { from: 'Same' }, kinds: [] }),
+})
+
+export type ListenerSpec = z.output<typeof listener>
+
+const validation = z.strictObject({
+  caCertificateRefs: z.array(caRef).min(1),
+  mode: z.enum(['AllowValidOnly', 'AllowInsecureFallback']).default('AllowValidOnly'),
+})
+
+export type FrontendValidation = z.output<typeof validation>
+
+const frontendTls = z.strictObject({ validation: validation.optional() })
+
+export const gateway = object({
+  spec: z.looseObject({
+    gatewayClassName: z.string(),
+    listeners: z.array(listener).default([]),
+    addresses: z
+      .array(z.looseObject({ type: z.string().default('IPAddress'), value: z.string().optional() }))
+      .default([]),
+    infrastructure: z
+      .looseObject({
+        parametersRef: z
+          .looseObject({ group: z.string(), kind: z.string(), name: z.string() })
+          .optional(),
+      })
+      .optional(),
+    allowedListeners: z
+      .looseObject({
+        namespaces: z
+          .looseObject({
+            from: z.enum(['All', 'Same', 'Selector', 'None']).default('None'),
+            selector: labelSelector.optional(),
+          })
+          .default({ from: 'None' }),
+      })
+      .default({ namespaces: { from: 'None' } }),
+    tls: z
+      .looseObject({
+        backend: z.strictObject({ clientCertificateRef: secretRef.optional() }).optional(),
+        frontend: z
+          .strictObject({
+            default: frontendTls.optional(),
+            perPort: z.array(z.strictObject({ port: port(), tls: frontendTls })).default([]),
+          })
+          .optional(),
+      })
+      .optional(),
+  }),
+})
+
+export type GatewayObject = z.output<typeof gateway>
+
+export const listenerSet = object({
+  spec: z.looseObject({
+    parentRef: z.looseObject({
+      group: z.string().default(GATEWAY_API),
+      kind: z.string().default('Gateway'),
+      name: z.string(),
+      namespace: z.string().optional(),
+    }),
+    listeners: z.array(listener).default([]),
+  }),
+})
+
+export type ListenerSetObject = z.output<typeof listenerSet>

@@ -1,0 +1,140 @@
+import type { Attached } from '../../model/policy.ts'
+import {
+  type BackendTlsPolicyObject,
+  backendTlsPolicy,
+  type ServiceObject,
+} from '../resources/core.ts'
+import { GATEWAY_API } from '../resources/metadata.ts'
+import { readAuthorities } from './certificates.ts'
+import {
+  type Condition,
+  conditionOf,
+  firstRefusal,
+  OK,
+  refuse,
+  type Verdict,
+} from './conditions.ts'
+import type { ServicePort } from './services.ts'
+import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
+
+/** One target of a BackendTLSPolicy, which may be held by an older one. */
+interface Entry {
+  readonly policy: Read<BackendTlsPolicyObject>
+  readonly sectionName: string | undefined
+}
+
+/** All BackendTLSPolicies, and what is to be said of each. */
+export class BackendTlsPolicies {
+  readonly #view: ClusterView
+  readonly #byService = new Map<string, Entry[]>()
+  readonly #losers = new Map<Read, string>()
+  /** Policy → keys of the Gateways that it reaches. */
+  readonly #reached = new Map<Read, Set<string>>()
+  readonly all: readonly Read<BackendTlsPolicyObject>[]
+
+  constructor(view: ClusterView) {
+    this.#view = view
+    this.all = view.all('BackendTLSPolicy', backendTlsPolicy)
+    // The oldest comes first, so it keeps what a later one would also have.
+    for (const policy of this.all) {
+      for (const { group, kind, name, sectionName } of policy.value.spec.targetRefs) {
+        if (group !== '' || kind !== 'Service') continue
+        const key = `${policy.namespace}/${name}`
+        const known = this.#byService.get(key) ?? []
+        const rival = known.find((one) => one.sectionName === sectionName)
+        if (rival === undefined) known.push({ policy, sectionName })
+        else this.#losers.set(policy, titleOf(rival.policy))
+        this.#byService.set(key, known)
+      }
+    }
+  }
+
+  /** TLS towards a port of a Service: of the port, or else of the whole Service. */
+  at(
+    service: Read<ServiceObject>,
+    port: ServicePort,
+    gateway: string,
+    client: ClientMaterial | undefined,
+  ): Attached | undefined {
+    const entries = this.#byService.get(service.key) ?? []
+    const entry =
+      entries.find(({ sectionName }) => sectionName !== undefined && sectionName === port.name) ??
+      entries.find(({ sectionName }) => sectionName === undefined)
+    if (entry === undefined) return undefined
+    const { policy } = entry
+    if (gateway !== '') {
+      this.#reached.set(policy, (this.#reached.get(policy) ?? new Set()).add(gateway))
+    }
+    const place = {
+      kind: 'backendTLS',
+      section: 'backend',
+      level: 'backend',
+      policy: `backendTLSPolicy:${policy.key}`,
+      origin: originOf(policy, 'spec'),
+    } as const
+    const { verdict, roots } = this.#authorities(policy)
+    if (!verdict.ok) {
+      const said = complaint(policy, 'spec.validation', 'PC0706', verdict.message)
+      return { ...place, state: 'invalid', diagnostics: [said] }
+    }
+    const { hostname, subjectAltNames } = policy.value.spec.validation
+    const names = subjectAltNames.flatMap(({ hostname: dns, uri }) => dns ?? uri ?? [])
+    const value = {
+      hostname,
+      insecure: false,
+      insecureHost: false,
+      ...(roots === undefined ? {} : { root: { text: roots } }),
+      ...(names.length === 0 ? {} : { subjectAltNames: names }),
+      ...(client === undefined ? {} : client),
+    }
+    return { ...place, state: 'valid', value }
+  }
+
+  /** The conditions of a policy, the same for all Gateways that it reaches. */
+  conditions(policy: Read<BackendTlsPolicyObject>): readonly Condition[] {
+    const winner = this.#losers.get(policy)
+    const { verdict, resolved } = this.#authorities(policy)
+    const conflict: Verdict =
+      winner === undefined ? OK : refuse('Conflicted', `${winner} is older and has this target`)
+    return [
+      conditionOf('Accepted', firstRefusal([conflict, verdict])),
+      conditionOf('ResolvedRefs', resolved),
+    ]
+  }
+
+  /** Also those where it lost to another: these are told that it has no effect. */
+  reachedBy(policy: Read<BackendTlsPolicyObject>): ReadonlySet<string> {
+    const own = this.#reached.get(policy)
+    if (own !== undefined || !this.#losers.has(policy)) return own ?? new Set()
+    const keys = policy.value.spec.targetRefs.map(({ name }) => `${policy.namespace}/${name}`)
+    const rivals = keys.flatMap((key) => this.#byService.get(key) ?? [])
+    return new Set(rivals.flatMap((rival) => [...(this.#reached.get(rival.policy) ?? [])]))
+  }
+
+  #authorities(policy: Read<BackendTlsPolicyObject>): {
+    readonly verdict: Verdict
+    readonly resolved: Verdict
+    readonly roots?: string
+  } {
+    const { caCertificateRefs, wellKnownCACertificates } = policy.value.spec.validation
+    if (caCertificateRefs.length === 0) {
+      if (wellKnownCACertificates === 'System') return { verdict: OK, resolved: OK }
+      const verdict = refuse('Invalid', 'only the authorities of the system are well known')
+      return { verdict, resolved: OK }
+    }
+    const from = { group: GATEWAY_API, kind: 'BackendTLSPolicy', namespace: policy.namespace }
+    const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidKind' }
+    const all = caCertificateRefs.map((ref) => readAuthorities(this.#view, from, ref, reasons))
+    const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
+    const resolved = firstRefusal(all)
+    if (texts.length > 0) return { verdict: OK, resolved, roots: texts.join('\n') }
+    const message = resolved.ok ? '' : resolved.message
+    return { verdict: refuse('NoValidCACertificate', message), resolved }
+  }
+}
+
+/** What the Gateway shows to backends that ask for a certificate. */
+export interface ClientMaterial {
+  readonly cert: { readonly text: string }
+  readonly key: { readonly secret: string }
+}

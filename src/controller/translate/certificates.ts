@@ -1,0 +1,108 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import type { Certificate } from '../../model/gateway.ts'
+import { type Refusal, refuse } from './conditions.ts'
+import type { ClusterView, Party } from './view.ts'
+
+/** A certificate that a Secret holds, or why there is none. */
+export function readCertificate(
+  view: ClusterView,
+  from: Party,
+  ref: {
+    readonly group: string
+    readonly kind: string
+    readonly name: string
+    readonly namespace?: string | undefined
+  },
+  reasons: { readonly invalid: string } = { invalid: 'InvalidCertificateRef' },
+): { readonly ok: true; readonly certificate: Certificate } | Refusal {
+  const { invalid } = reasons
+  const namespace = ref.namespace ?? from.namespace
+  const key = `${namespace}/${ref.name}`
+  if (ref.group !== '' || ref.kind !== 'Secret') {
+    return refuse(invalid, `a certificate is a Secret, not a ${ref.kind} of \`${ref.group}\``)
+  }
+  if (!view.isGranted(from, { group: '', kind: 'Secret', namespace, name: ref.name })) {
+    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows the Secret ${key}`)
+  }
+  const entries = view.secretEntries(namespace, ref.name)
+  if (entries === undefined) return refuse(invalid, `there is no Secret ${key}`)
+  const cert = entries.get('tls.crt')
+  const secret = entries.get('tls.key')
+  if (cert === undefined || secret === undefined) {
+    return refuse(invalid, `the Secret ${key} needs both tls.crt and tls.key`)
+  }
+  const problem = problemOf(cert, secret)
+  if (problem !== undefined) return refuse(invalid, `the Secret ${key}: ${problem}`)
+  return { ok: true, certificate: { cert: { text: cert }, key: { secret } } }
+}
+
+/** The certificates of authorities in the entry `ca.crt` of a ConfigMap or a Secret. */
+export function readAuthorities(
+  view: ClusterView,
+  from: Party,
+  ref: {
+    readonly group: string
+    readonly kind: string
+    readonly name: string
+    readonly namespace?: string | undefined
+  },
+  reasons: { readonly invalid: string; readonly kind: string },
+): { readonly ok: true; readonly text: string } | Refusal {
+  const namespace = ref.namespace ?? from.namespace
+  const key = `${namespace}/${ref.name}`
+  if (ref.group !== '' || !['ConfigMap', 'Secret'].includes(ref.kind)) {
+    return refuse(reasons.kind, `authorities are in a ConfigMap or a Secret, not in a ${ref.kind}`)
+  }
+  if (!view.isGranted(from, { group: '', kind: ref.kind, namespace, name: ref.name })) {
+    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${ref.kind} ${key}`)
+  }
+  const entries =
+    ref.kind === 'ConfigMap'
+      ? view.configEntries(namespace, ref.name)
+      : view.secretEntries(namespace, ref.name)
+  if (entries === undefined) return refuse(reasons.invalid, `there is no ${ref.kind} ${key}`)
+  const text = entries.get('ca.crt')
+  if (text === undefined) return refuse(reasons.invalid, `${ref.kind} ${key} has no ca.crt`)
+  const isGood = certificatesIn(text).every(isCertificate) && certificatesIn(text).length > 0
+  if (!isGood) return refuse(reasons.invalid, `ca.crt of ${ref.kind} ${key} has no certificate`)
+  return { ok: true, text }
+}
+
+/** Checking a key takes long, and most Secrets stay as they are. */
+const CHECKED = new Map<string, string | undefined>()
+const MAX_CHECKED = 10_000
+
+function problemOf(cert: string, key: string): string | undefined {
+  const both = `${cert}\n${key}`
+  if (CHECKED.has(both)) return CHECKED.get(both)
+  const problem = look(cert, key)
+  if (CHECKED.size >= MAX_CHECKED) CHECKED.clear()
+  CHECKED.set(both, problem)
+  return problem
+}
+
+function look(cert: string, key: string): string | undefined {
+  if (certificatesIn(cert).length === 0 || !certificatesIn(cert).every(isCertificate)) {
+    return 'tls.crt has no certificate in PEM form'
+  }
+  try {
+    const own = createPrivateKey(key)
+    return new X509Certificate(cert).checkPrivateKey(own)
+      ? undefined
+      : 'tls.key does not belong to tls.crt'
+  } catch {
+    return 'tls.key has no private key in PEM form'
+  }
+}
+
+function certificatesIn(text: string): readonly string[] {
+  return text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+}
+
+function isCertificate(text: string): boolean {
+  try {
+    return new X509Certificate(text) !== undefined
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,150 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Attached, Level, Section } from '../../model/policy.ts'
+import type { Filter, Mirror, PathModifier, Redirect } from '../resources/routes.ts'
+import { type Refusal, refuse, type Verdict } from './conditions.ts'
+import { readOne } from './policy-section.ts'
+import type { Read } from './view.ts'
+
+export interface FilterContext {
+  readonly read: Read
+  readonly section: Section
+  readonly level: Level
+  /** What the policies are called that filters become. */
+  readonly policy: string
+  /** Types that this kind of route takes here. */
+  readonly types: readonly string[]
+  /** The name of a backend in the Model. */
+  readonly mirror: (
+    mirror: Mirror,
+    field: string,
+  ) => { readonly backend: string; readonly verdict: Verdict }
+}
+
+export interface ReadFilters {
+  readonly policies: readonly Attached[]
+  readonly verdicts: readonly Verdict[]
+  /** Why the rule cannot be served as it is written. */
+  readonly problem: Refusal | undefined
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Filters of a rule, or of a backend of it, as policies of the Model. */
+export function readFilters(
+  context: FilterContext,
+  filters: readonly Filter[],
+  field: string,
+): ReadFilters {
+  const policies: Attached[] = []
+  const verdicts: Verdict[] = []
+  const diagnostics: Diagnostic[] = []
+  let problem = incompatible(filters)
+  const mirrors: unknown[] = []
+  const add = (kind: string, value: unknown, at: string) => {
+    const one = readOne(context, { kind, field: at, value }, context)
+    diagnostics.push(...one.diagnostics)
+    if (one.policy.state === 'invalid') {
+      problem ??= refuse('UnsupportedValue', one.diagnostics[0]?.message ?? 'it is invalid')
+    }
+    policies.push(one.policy)
+  }
+  for (const [index, filter] of filters.entries()) {
+    const at = `${field}[${index}]`
+    if (!context.types.includes(filter.type)) {
+      problem ??= refuse('UnsupportedValue', `the filter ${filter.type} is not supported here`)
+      continue
+    }
+    switch (filter.type) {
+      case 'RequestHeaderModifier':
+        add('requestHeaders', filter.requestHeaderModifier ?? {}, `${at}.requestHeaderModifier`)
+        break
+      case 'ResponseHeaderModifier':
+        add('responseHeaders', filter.responseHeaderModifier ?? {}, `${at}.responseHeaderModifier`)
+        break
+      case 'RequestRedirect':
+        add('requestRedirect', redirectOf(filter.requestRedirect), `${at}.requestRedirect`)
+        break
+      case 'URLRewrite': {
+        const { hostname, path } = filter.urlRewrite ?? {}
+        const authority = hostname === undefined ? {} : { authority: { full: hostname } }
+        add('urlRewrite', { ...authority, ...pathOf(path) }, `${at}.urlRewrite`)
+        break
+      }
+      case 'CORS': {
+        const { maxAge, ...rest } = filter.cors ?? {}
+        const age = maxAge === undefined ? {} : { maxAge: `${maxAge}s` }
+        add('cors', { ...rest, ...age }, `${at}.cors`)
+        break
+      }
+      case 'RequestMirror': {
+        if (filter.requestMirror === undefined) break
+        const { backend, verdict } = context.mirror(
+          filter.requestMirror,
+          `${at}.requestMirror.backendRef`,
+        )
+        verdicts.push(verdict)
+        mirrors.push({ backend: { backend }, percentage: shareOf(filter.requestMirror) })
+      }
+    }
+  }
+  if (mirrors.length > 0) {
+    policies.push({
+      state: 'valid',
+      kind: 'requestMirror',
+      section: context.section,
+      level: context.level,
+      policy: context.policy,
+      origin: { kind: 'object', object: `${context.read.kind} ${context.read.key}`, field },
+      value: mirrors.map((mirror) => {
+        const { backend, percentage } = mirror as {
+          backend: { backend: string }
+          percentage: number
+        }
+        return { backend: { kind: 'backend', backend: backend.backend }, percentage }
+      }),
+    })
+  }
+  return { policies, verdicts, problem, diagnostics }
+}
+
+/** HTTPRouteFilter: a request is either sent elsewhere or rewritten, and each only once. */
+function incompatible(filters: readonly Filter[]): Refusal | undefined {
+  const types = filters.map(({ type }) => type)
+  if (types.includes('RequestRedirect') && types.includes('URLRewrite')) {
+    return refuse('IncompatibleFilters', 'RequestRedirect and URLRewrite exclude each other')
+  }
+  const twice = types.find(
+    (type, index) => type !== 'RequestMirror' && types.indexOf(type) !== index,
+  )
+  return twice === undefined
+    ? undefined
+    : refuse('IncompatibleFilters', `the filter ${twice} is given twice`)
+}
+
+function redirectOf({ scheme, hostname, port, path, statusCode }: Redirect = { statusCode: 302 }) {
+  const authority =
+    hostname === undefined
+      ? port === undefined
+        ? {}
+        : { authority: { port } }
+      : { authority: port === undefined ? { host: hostname } : { full: `${hostname}:${port}` } }
+  return {
+    ...(scheme === undefined ? {} : { scheme: scheme.toLowerCase() }),
+    ...authority,
+    ...pathOf(path),
+    status: statusCode,
+  }
+}
+
+function pathOf(path: PathModifier | undefined): object {
+  if (path === undefined) return {}
+  // The schema of a file wants a path; the Gateway API lets a prefix be replaced by nothing.
+  const slashed = (text = '') => (text.startsWith('/') ? text : `/${text}`)
+  return path.type === 'ReplaceFullPath'
+    ? { path: { full: slashed(path.replaceFullPath) } }
+    : { path: { prefix: slashed(path.replacePrefixMatch) } }
+}
+
+function shareOf({ percent, fraction }: Mirror): number {
+  if (fraction !== undefined) return Math.min(1, fraction.numerator / fraction.denominator)
+  return percent === undefined ? 1 : percent / 100
+}

@@ -1,0 +1,57 @@
+import type { ClientCertificates } from '../../model/gateway.ts'
+import type { FrontendValidation, GatewayObject, ListenerSpec } from '../resources/gateway.ts'
+import { GATEWAY_API } from '../resources/metadata.ts'
+import { readAuthorities } from './certificates.ts'
+import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import type { ClusterView, Read } from './view.ts'
+
+export interface Clients {
+  readonly clients: ClientCertificates | undefined
+  readonly accepted: Verdict
+  readonly resolved: Verdict
+}
+
+/** What a Gateway says of the certificates of clients. */
+export interface Frontend {
+  clientsOf(listener: ListenerSpec): Clients
+  /** Whether a client without a valid certificate is admitted somewhere. */
+  readonly isInsecure: boolean
+}
+
+const NO_CLIENTS: Clients = { clients: undefined, accepted: OK, resolved: OK }
+
+/** `spec.tls.frontend`: for a port, or else for all. */
+export function frontendOf(view: ClusterView, gateway: Read<GatewayObject>): Frontend {
+  const { frontend } = gateway.value.spec.tls ?? {}
+  const all = [frontend?.default, ...(frontend?.perPort.map(({ tls }) => tls) ?? [])]
+  return {
+    isInsecure: all.some((one) => one?.validation?.mode === 'AllowInsecureFallback'),
+    clientsOf({ protocol, port, tls }) {
+      if (protocol !== 'HTTPS' && (protocol !== 'TLS' || tls?.mode === 'Passthrough')) {
+        return NO_CLIENTS
+      }
+      const own = frontend?.perPort.find((one) => one.port === port)
+      const { validation } = (own === undefined ? frontend?.default : own.tls) ?? {}
+      return validation === undefined ? NO_CLIENTS : read(view, gateway, validation)
+    },
+  }
+}
+
+function read(
+  view: ClusterView,
+  { namespace }: Read<GatewayObject>,
+  { caCertificateRefs, mode }: FrontendValidation,
+): Clients {
+  const from = { group: GATEWAY_API, kind: 'Gateway', namespace }
+  const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidCACertificateKind' }
+  const all = caCertificateRefs.map((ref) => readAuthorities(view, from, ref, reasons))
+  const texts = all.flatMap((one) => (one.ok ? [one.text] : []))
+  const resolved = firstRefusal(all)
+  if (texts.length === 0) {
+    const message = 'none of the authorities that clients must be certified by can be read'
+    return { clients: undefined, accepted: refuse('NoValidCACertificate', message), resolved }
+  }
+  // A certificate that is shown must be valid in both modes: a broken one is no reason to trust.
+  const asked = mode === 'AllowValidOnly' ? 'Require' : 'Optional'
+  return { clients: { ca: { text: texts.join('\n') }, mode: asked }, accepted: OK, resolved }
+}

@@ -1,0 +1,183 @@
+import type { Settings } from '../../model/settings.ts'
+import {
+  type GatewayObject,
+  gateway,
+  gatewayClass,
+  type ListenerSetObject,
+  listenerSet,
+} from '../resources/gateway.ts'
+import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
+import { proxyParameters } from '../resources/proxy.ts'
+import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
+import { Backends } from './backends.ts'
+import { readCertificate } from './certificates.ts'
+import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { type Frontend, frontendOf } from './frontend-tls.ts'
+import {
+  isNamespaceAllowed,
+  type PlacedListener,
+  placeListeners,
+  settleConflicts,
+} from './listeners.ts'
+import type { Policies } from './policies.ts'
+import type { Endpoints } from './services.ts'
+import type { ClusterView, Read } from './view.ts'
+
+/** A Gateway of ours while its Model is put together. */
+export interface GatewayDraft {
+  readonly read: Read<GatewayObject>
+  readonly accepted: Verdict
+  /** Of `spec.tls.backend`; undefined where it says nothing. */
+  readonly clientCertificate: Verdict | undefined
+  readonly frontend: Frontend
+  readonly listeners: readonly PlacedListener[]
+  readonly sets: readonly SetDraft[]
+  readonly backends: Backends
+  /** Listener of the Model → routes that are attached. */
+  readonly attached: Map<string, Set<string>>
+}
+
+export interface SetDraft {
+  readonly read: Read<ListenerSetObject>
+  readonly accepted: Verdict
+}
+
+export interface GatewayDeps {
+  readonly view: ClusterView
+  readonly policies: Policies
+  readonly endpoints: Endpoints
+  readonly tls: BackendTlsPolicies
+  readonly settings: Settings
+  readonly controllerName: string
+  /** Namespaces that proxies may be deployed in; undefined: all. */
+  readonly gatewayNamespaces?: readonly string[]
+}
+
+/** All Gateways whose class is ours, the oldest first. */
+export function draftGateways(deps: GatewayDeps): readonly GatewayDraft[] {
+  const { view, controllerName } = deps
+  const classes = new Set(
+    view
+      .all('GatewayClass', gatewayClass)
+      .filter(({ value }) => value.spec.controllerName === controllerName)
+      .map(({ name }) => name),
+  )
+  const sets = Map.groupBy(view.all('ListenerSet', listenerSet), ({ value, namespace }) => {
+    const { group, kind, name, namespace: other = namespace } = value.spec.parentRef
+    return group === GATEWAY_API && kind === 'Gateway' ? `${other}/${name}` : ''
+  })
+  return view
+    .all('Gateway', gateway)
+    .filter(({ value }) => classes.has(value.spec.gatewayClassName))
+    .map((read) => draftGateway(deps, read, sets.get(read.key) ?? []))
+}
+
+function draftGateway(
+  deps: GatewayDeps,
+  read: Read<GatewayObject>,
+  sets: readonly Read<ListenerSetObject>[],
+): GatewayDraft {
+  const { view, policies, endpoints, tls, settings } = deps
+  const frontend = frontendOf(view, read)
+  const accepted = acceptance(deps, read)
+  const client = clientOf(view, read)
+  const context = { view, frontend, reservedPorts: reservedPorts(settings) }
+  const drafts = sets.map((set): SetDraft => {
+    const { namespaces } = read.value.spec.allowedListeners
+    const isAllowed = isNamespaceAllowed(view, namespaces, read.namespace, set.namespace)
+    const message = `the Gateway ${read.key} allows no ListenerSet of the namespace ${set.namespace}`
+    const verdict = isAllowed ? OK : refuse('NotAllowed', message)
+    const parent: Verdict = accepted.ok
+      ? OK
+      : refuse('ParentNotAccepted', `the Gateway ${read.key} is not accepted`)
+    return { read: set, accepted: firstRefusal([verdict, parent]) }
+  })
+  const allowed = drafts.filter((draft) => draft.accepted.ok)
+  const listeners = settleConflicts([
+    ...placeListeners(context, read),
+    ...allowed.flatMap((draft) => placeListeners(context, draft.read)),
+  ])
+  const backends: Backends = new Backends({
+    view,
+    endpoints,
+    tls,
+    client: client?.material,
+    gateway: read.key,
+    attached: (kind, key, section) =>
+      policies.at(
+        kind,
+        key,
+        section === undefined ? {} : { section },
+        kind === 'ProxyBackend' && section !== undefined ? partLevel(view, key) : 'backend',
+        read.key,
+        (from, ref, origin) => backends.resolve(from, ref, origin),
+      ),
+  })
+  return {
+    read,
+    accepted,
+    clientCertificate: client?.verdict,
+    frontend,
+    listeners,
+    sets: drafts.map((draft) => ({ ...draft, accepted: setVerdict(draft, listeners) })),
+    backends,
+    attached: new Map(),
+  }
+}
+
+/** A server of MCP has the level of its backend, as in a file. */
+function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
+  const [namespace = '', name = ''] = key.split('/')
+  const found = view.get('ProxyBackend', proxyParameters, namespace, name)
+  const { mcp } = (found?.value.spec ?? {}) as { readonly mcp?: unknown }
+  return mcp === undefined ? 'provider' : 'backend'
+}
+
+/** A set without any listener that can be served is not accepted. */
+function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedListener[]): Verdict {
+  if (!accepted.ok) return accepted
+  const own = listeners.filter(({ owner }) => owner === read)
+  return own.some((listener) => listener.accepted.ok)
+    ? OK
+    : refuse('ListenersNotValid', 'none of its listeners can be served')
+}
+
+function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>): Verdict {
+  const { view, gatewayNamespaces } = deps
+  const { infrastructure, addresses } = value.spec
+  if (gatewayNamespaces !== undefined && !gatewayNamespaces.includes(namespace)) {
+    const message =
+      `proxies may not be deployed in the namespace ${namespace}: ` +
+      `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}`
+    return refuse('Invalid', message)
+  }
+  const ref = infrastructure?.parametersRef
+  if (ref !== undefined) {
+    const isKnown = ref.group === PORTCULLIS && ref.kind === 'ProxyParameters'
+    const found = isKnown && view.get('ProxyParameters', proxyParameters, namespace, ref.name)
+    if (!found) {
+      const message = `there is no ${ref.kind} ${namespace}/${ref.name} of \`${ref.group}\``
+      return refuse('InvalidParameters', message)
+    }
+  }
+  const odd = addresses.find(({ type }) => type !== 'IPAddress' && type !== 'Hostname')
+  if (odd !== undefined) {
+    return refuse('UnsupportedAddress', `addresses of the type ${odd.type} are not supported`)
+  }
+  return OK
+}
+
+/** `spec.tls.backend.clientCertificateRef` */
+function clientOf(view: ClusterView, { value, namespace }: Read<GatewayObject>) {
+  const ref = value.spec.tls?.backend?.clientCertificateRef
+  if (ref === undefined) return undefined
+  const from = { group: GATEWAY_API, kind: 'Gateway', namespace }
+  const read = readCertificate(view, from, ref, { invalid: 'InvalidClientCertificateRef' })
+  if (!read.ok) return { verdict: read, material: undefined }
+  const material: ClientMaterial = read.certificate
+  return { verdict: OK, material }
+}
+
+function reservedPorts({ admin, stats, readiness }: Settings): ReadonlySet<number> {
+  return new Set([admin, stats, readiness].flatMap((one) => (one.kind === 'tcp' ? [one.port] : [])))
+}

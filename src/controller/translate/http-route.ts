@@ -1,0 +1,217 @@
+import type { Attached } from '../../model/policy.ts'
+import type { Match, PathMatch, ValueMatch } from '../../model/route.ts'
+import { regex, requestPath } from '../../policies/schema.ts'
+import type {
+  GrpcMatch,
+  GrpcRouteObject,
+  GrpcRule,
+  HttpMatch,
+  HttpRouteObject,
+  HttpRule,
+  ValueMatchSpec,
+} from '../resources/routes.ts'
+import { type Refusal, refuse } from './conditions.ts'
+import { readOne } from './policy-section.ts'
+import {
+  modelName,
+  type ReadRoute,
+  type RouteContext,
+  type RuleDraft,
+  readRules,
+} from './route-rules.ts'
+import type { Read } from './view.ts'
+
+const HTTP_FILTERS: readonly string[] = [
+  'RequestHeaderModifier',
+  'ResponseHeaderModifier',
+  'RequestRedirect',
+  'URLRewrite',
+  'RequestMirror',
+  'CORS',
+]
+const GRPC_FILTERS: readonly string[] = [
+  'RequestHeaderModifier',
+  'ResponseHeaderModifier',
+  'RequestMirror',
+]
+
+export function readHttpRoute(context: RouteContext, read: Read<HttpRouteObject>): ReadRoute {
+  const { hostnames, rules } = read.value.spec
+  const drafts = rules.map((rule, index) => httpRule(read, rule, index))
+  return readRules(context, read, hostnames, drafts, HTTP_FILTERS)
+}
+
+export function readGrpcRoute(context: RouteContext, read: Read<GrpcRouteObject>): ReadRoute {
+  const { hostnames, rules } = read.value.spec
+  const drafts = rules.map((rule, index) => grpcRule(read, rule, index))
+  return readRules(context, read, hostnames, drafts, GRPC_FILTERS)
+}
+
+function httpRule(read: Read, rule: HttpRule, index: number): RuleDraft {
+  const field = `spec.rules[${index}]`
+  const more: Attached[] = []
+  let problem: Refusal | undefined
+  const add = (kind: string, value: object, at: string) => {
+    const place = {
+      section: 'traffic',
+      level: 'route',
+      policy: policyOf(read, rule, index),
+    } as const
+    const one = readOne({ read }, { kind, field: `${field}.${at}`, value }, place)
+    if (one.policy.state === 'invalid') {
+      problem ??= refuse('UnsupportedValue', `${at}: ${one.diagnostics[0]?.message ?? ''}`)
+    }
+    more.push(one.policy)
+  }
+  if (rule.timeouts !== undefined) add('timeout', rule.timeouts, 'timeouts')
+  if (rule.retry !== undefined) add('retry', rule.retry, 'retry')
+  if (rule.sessionPersistence !== undefined) {
+    problem ??= refuse('UnsupportedValue', 'sessionPersistence is not supported')
+  }
+  const { name, filters, backendRefs } = rule
+  const redirects = filters.some(({ type }) => type === 'RequestRedirect')
+  if (redirects && backendRefs.length > 0) {
+    problem ??= refuse('IncompatibleFilters', 'a redirect does not go on to backendRefs')
+  }
+  const prefixed = filters.find(
+    ({ requestRedirect, urlRewrite }) =>
+      (requestRedirect?.path ?? urlRewrite?.path)?.type === 'ReplacePrefixMatch',
+  )
+  const isPrefix = rule.matches.every(({ path }) => path.type === 'PathPrefix')
+  if (prefixed !== undefined && !isPrefix) {
+    problem ??= refuse(
+      'IncompatibleFilters',
+      'ReplacePrefixMatch goes with PathPrefix matches only',
+    )
+  }
+  const matched = matchesOf(rule.matches, httpMatch)
+  problem ??= matched.problem
+  return { name, matches: matched.matches, filters, backendRefs, more, problem }
+}
+
+function grpcRule(read: Read, rule: GrpcRule, index: number): RuleDraft {
+  const { name, filters, backendRefs, sessionPersistence } = rule
+  const place = { section: 'backend', level: 'route', policy: policyOf(read, rule, index) } as const
+  // gRPC is HTTP/2 also where the port of the Service does not say so.
+  const http2 = { kind: 'http', field: `spec.rules[${index}]`, value: { version: 'HTTP2' } }
+  const more = [readOne({ read }, http2, place).policy]
+  const { matches, problem } = matchesOf(rule.matches, grpcMatch)
+  const refused =
+    sessionPersistence === undefined
+      ? problem
+      : refuse('UnsupportedValue', 'sessionPersistence is not supported')
+  return { name, matches, filters, backendRefs, more, problem: refused }
+}
+
+function policyOf(read: Read, rule: { readonly name?: string | undefined }, index: number): string {
+  return `route:${modelName(read)}/${rule.name ?? index}`
+}
+
+const EVERYTHING: Match = { path: { kind: 'prefix', value: '/' }, headers: [], query: [] }
+
+interface ReadMatches {
+  readonly matches: readonly Match[]
+  readonly problem: Refusal | undefined
+}
+
+/** What was read of a part, or why it could not be. */
+type Part<T> = { readonly value: T } | Refusal
+
+/**
+ * No match at all is a match of everything. A part that is not understood matches everything,
+ * too: the rule then answers 500, and nothing that it was to guard is left to other rules.
+ */
+function matchesOf<T>(
+  specs: readonly T[],
+  read: (spec: T, take: <P>(part: Part<P>, otherwise: P) => P) => Match,
+): ReadMatches {
+  if (specs.length === 0) return { matches: [EVERYTHING], problem: undefined }
+  let problem: Refusal | undefined
+  const take = <P>(part: Part<P>, otherwise: P): P => {
+    if ('value' in part) return part.value
+    problem ??= part
+    return otherwise
+  }
+  const matches = specs.map((spec) => read(spec, take))
+  return { matches, problem }
+}
+
+type Take = <P>(part: Part<P>, otherwise: P) => P
+
+function httpMatch({ path, headers, queryParams, method }: HttpMatch, take: Take): Match {
+  const match = {
+    path: take(pathOf(path), EVERYTHING.path),
+    headers: valuesOf(headers, (name) => name.toLowerCase(), take),
+    query: valuesOf(queryParams, (name) => name, take),
+  }
+  return method === undefined ? match : { ...match, method }
+}
+
+function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
+  if (type === 'RegularExpression') {
+    return regex().safeParse(value).success
+      ? { value: { kind: 'regex', value } }
+      : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+  }
+  if (type !== 'Exact' && type !== 'PathPrefix') {
+    return refuse('UnsupportedValue', `the path match ${type} is not supported`)
+  }
+  const path = requestPath().safeParse(value)
+  if (!path.success) return refuse('UnsupportedValue', `no request has the path \`${value}\``)
+  if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
+  // `/a/` and `/a` have the same paths below them.
+  return { value: { kind: 'prefix', value: path.data.replace(/(?<=.)\/+$/, '') } }
+}
+
+function valuesOf(
+  specs: readonly ValueMatchSpec[],
+  nameOf: (name: string) => string,
+  take: Take,
+): readonly ValueMatch[] {
+  const found = new Map<string, ValueMatch | undefined>()
+  for (const spec of specs) {
+    const name = nameOf(spec.name)
+    // HTTPHeaderMatch: of several entries with one name only the first counts.
+    if (!found.has(name)) found.set(name, take(valueMatchOf(spec, name), undefined))
+  }
+  return [...found.values()].filter((one) => one !== undefined)
+}
+
+function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<ValueMatch | undefined> {
+  if (type === 'Exact') return { value: { name, kind: 'exact', value } }
+  if (type !== 'RegularExpression') {
+    return refuse('UnsupportedValue', `the match ${type} is not supported`)
+  }
+  return regex().safeParse(value).success
+    ? { value: { name, kind: 'regex', value } }
+    : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+}
+
+/** `/service/method`: both, the one or the other. */
+function grpcMatch({ method, headers }: GrpcMatch, take: Take): Match {
+  const path = take(grpcPath(method), EVERYTHING.path)
+  const fields = valuesOf(headers, (name) => name.toLowerCase(), take)
+  return { path, headers: fields, query: [], method: 'POST' }
+}
+
+function grpcPath(match: GrpcMatch['method']): Part<PathMatch> {
+  if (match === undefined) return { value: EVERYTHING.path }
+  const { type, service = '', method = '' } = match
+  if (type === 'Exact') {
+    if (service !== '' && method !== '') {
+      return { value: { kind: 'exact', value: `/${service}/${method}` } }
+    }
+    if (service !== '') return { value: { kind: 'prefix', value: `/${service}` } }
+    if (method === '') return { value: EVERYTHING.path }
+    const escaped = method.replace(/[.+*?^$()[\]{}|\\]/g, '\\$&')
+    return { value: { kind: 'regex', value: `/[^/]+/${escaped}` } }
+  }
+  if (type !== 'RegularExpression') {
+    return refuse('UnsupportedValue', `the method match ${type} is not supported`)
+  }
+  const any = '[^/]+'
+  const value = `/(?:${service === '' ? any : service})/(?:${method === '' ? any : method})`
+  return regex().safeParse(value).success
+    ? { value: { kind: 'regex', value } }
+    : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
+}

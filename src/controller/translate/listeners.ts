@@ -1,0 +1,218 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Certificate, ClientCertificates, Listener } from '../../model/gateway.ts'
+import type { GatewayObject, ListenerSetObject, ListenerSpec } from '../resources/gateway.ts'
+import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
+import { readCertificate } from './certificates.ts'
+import { firstRefusal, OK, type Refusal, refuse, type Verdict } from './conditions.ts'
+import type { Frontend } from './frontend-tls.ts'
+import { type ClusterView, complaint, originOf, type Read } from './view.ts'
+
+export type ListenerOwner = Read<GatewayObject> | Read<ListenerSetObject>
+
+/** A listener of a Gateway or of one of its ListenerSets, with what is to be said of it. */
+export interface PlacedListener {
+  readonly owner: ListenerOwner
+  readonly index: number
+  readonly spec: ListenerSpec
+  /** In the Model: `name`, or `namespace/set/name`. */
+  readonly name: string
+  readonly supportedKinds: readonly RouteKind[]
+  readonly accepted: Verdict
+  readonly resolved: Verdict
+  readonly conflict: Refusal | undefined
+  readonly hostname: string | undefined
+  readonly certificates: readonly Certificate[]
+  readonly clients: ClientCertificates | undefined
+}
+
+export interface RouteKind {
+  readonly group: string
+  readonly kind: string
+}
+
+const ROUTES_OF: Readonly<Record<string, readonly string[]>> = {
+  HTTP: ['HTTPRoute', 'GRPCRoute'],
+  HTTPS: ['HTTPRoute', 'GRPCRoute'],
+  TCP: ['TCPRoute'],
+}
+
+function routeKindsOf({ protocol, tls }: ListenerSpec): readonly string[] {
+  if (protocol !== 'TLS') return ROUTES_OF[protocol] ?? []
+  return tls?.mode === 'Passthrough' ? ['TLSRoute'] : ['TLSRoute', 'TCPRoute']
+}
+
+export interface ListenerContext {
+  readonly view: ClusterView
+  readonly frontend: Frontend
+  /** Of the proxy itself. */
+  readonly reservedPorts: ReadonlySet<number>
+}
+
+/** All of one owner; whether they conflict with others is seen when all are known. */
+export function placeListeners(
+  context: ListenerContext,
+  owner: ListenerOwner,
+): readonly PlacedListener[] {
+  const prefix = owner.kind === 'ListenerSet' ? `${owner.key}/` : ''
+  return owner.value.spec.listeners.map((spec, index) => {
+    const kinds = kindsAllowed(spec)
+    const certificates = certificatesOf(context.view, owner, spec)
+    const clients = context.frontend.clientsOf(spec)
+    const hostname = spec.hostname === '' || spec.hostname === '*' ? undefined : spec.hostname
+    return {
+      owner,
+      index,
+      spec,
+      name: `${prefix}${spec.name}`,
+      supportedKinds: kinds.supported.map((kind) => ({ group: GATEWAY_API, kind })),
+      accepted: firstRefusal([acceptance(context, spec), clients.accepted]),
+      resolved: firstRefusal([kinds.verdict, certificates.verdict, clients.resolved]),
+      conflict: undefined,
+      hostname: hostname?.toLowerCase(),
+      certificates: certificates.found,
+      clients: clients.clients,
+    }
+  })
+}
+
+function acceptance({ reservedPorts }: ListenerContext, spec: ListenerSpec): Verdict {
+  const { protocol, tls, port } = spec
+  if (routeKindsOf(spec).length === 0) {
+    const known = 'HTTP, HTTPS, TLS and TCP are supported'
+    return refuse('UnsupportedProtocol', `the protocol ${protocol} is not supported; ${known}`)
+  }
+  if (reservedPorts.has(port)) {
+    return refuse('PortUnavailable', `the proxy itself listens on port ${port}`)
+  }
+  if (protocol === 'HTTPS' && tls?.mode === 'Passthrough') {
+    return refuse(
+      'UnsupportedValue',
+      'HTTPS is terminated; use the protocol TLS to pass it through',
+    )
+  }
+  const [option] = Object.keys(tls?.options ?? {})
+  if (option !== undefined) {
+    return refuse('UnsupportedValue', `tls.options has \`${option}\`, which is not supported`)
+  }
+  return OK
+}
+
+/** Those of `allowedRoutes.kinds` that the protocol can serve, or all of them. */
+function kindsAllowed(spec: ListenerSpec) {
+  const possible = routeKindsOf(spec)
+  const { kinds } = spec.allowedRoutes
+  if (kinds.length === 0) return { supported: possible, verdict: OK }
+  const isPossible = ({ group, kind }: RouteKind) =>
+    group === GATEWAY_API && possible.includes(kind)
+  const wrong = kinds.find((one) => !isPossible(one))
+  const verdict =
+    wrong === undefined
+      ? OK
+      : refuse(
+          'InvalidRouteKinds',
+          `a listener with the protocol ${spec.protocol} takes no ${wrong.kind} of \`${wrong.group}\``,
+        )
+  return { supported: kinds.filter(isPossible).map(({ kind }) => kind), verdict }
+}
+
+function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls }: ListenerSpec) {
+  const found: Certificate[] = []
+  const isTerminated = protocol === 'HTTPS' || (protocol === 'TLS' && tls?.mode !== 'Passthrough')
+  if (!isTerminated) return { found, verdict: OK }
+  const refs = tls?.certificateRefs ?? []
+  if (refs.length === 0) {
+    const message = 'TLS is terminated here, and tls.certificateRefs names no certificate'
+    return { found, verdict: refuse('InvalidCertificateRef', message) }
+  }
+  const from = { group: GATEWAY_API, kind: owner.kind, namespace: owner.namespace }
+  const verdicts = refs.map((ref): Verdict => {
+    const read = readCertificate(view, from, ref)
+    if (read.ok) found.push(read.certificate)
+    return read
+  })
+  return { found, verdict: firstRefusal(verdicts) }
+}
+
+/**
+ * Listeners that cannot be told apart. Of one object none of them is served; of several objects
+ * the one that comes first keeps its place (ListenerSet, `spec.listeners`).
+ */
+export function settleConflicts(listeners: readonly PlacedListener[]): readonly PlacedListener[] {
+  const kept: PlacedListener[] = []
+  return listeners.map((listener) => {
+    if (!listener.accepted.ok) return listener
+    const twins = listeners.filter((other) => other !== listener && other.owner === listener.owner)
+    const rivals = [...twins.filter(({ accepted }) => accepted.ok), ...kept]
+    const conflict = conflictWith(listener, rivals)
+    if (conflict === undefined) kept.push(listener)
+    return conflict === undefined ? listener : { ...listener, conflict, accepted: conflict }
+  })
+}
+
+function conflictWith(
+  { spec, hostname }: PlacedListener,
+  rivals: readonly PlacedListener[],
+): Refusal | undefined {
+  const same = rivals.filter((rival) => rival.spec.port === spec.port)
+  const other = same.find((rival) => layerOf(rival.spec) !== layerOf(spec))
+  if (other !== undefined) {
+    const message = `port ${spec.port} has the protocol ${other.spec.protocol} already`
+    return refuse('ProtocolConflict', message)
+  }
+  const twin = same.find((rival) => rival.hostname === hostname)
+  if (twin === undefined) return undefined
+  const name = hostname === undefined ? 'every hostname' : `\`${hostname}\``
+  return refuse('HostnameConflict', `another listener on port ${spec.port} serves ${name} already`)
+}
+
+/** Those of one layer can share a port, by hostname. */
+function layerOf({ protocol }: ListenerSpec): string {
+  return protocol === 'HTTPS' ? 'TLS' : protocol
+}
+
+/** The listener of the Model; undefined where its port is not to be opened for it. */
+export function toListener(placed: PlacedListener): Listener | undefined {
+  const { owner, index, spec, name, hostname, accepted, resolved, certificates, clients } = placed
+  if (!accepted.ok) return undefined
+  const origin = originOf(owner, `spec.listeners[${index}]`)
+  const identity = { name, origin, policies: [], ...(hostname === undefined ? {} : { hostname }) }
+  const { port } = spec
+  if (spec.protocol === 'HTTP' || spec.protocol === 'TCP') {
+    return { ...identity, protocol: spec.protocol, port }
+  }
+  const protocol = spec.protocol === 'HTTPS' ? 'HTTPS' : 'TLS'
+  if (protocol === 'TLS' && spec.tls?.mode === 'Passthrough') {
+    return { ...identity, protocol, port, tls: { mode: 'Passthrough' } }
+  }
+  if (certificates.length === 0 || (!resolved.ok && CLIENT_REASONS.has(resolved.reason))) {
+    const message = resolved.ok ? 'there is no certificate' : resolved.message
+    const diagnostics: readonly Diagnostic[] = [
+      complaint(owner, `spec.listeners[${index}].tls`, 'PC0706', message),
+    ]
+    return { ...identity, protocol: 'Invalid', port, diagnostics }
+  }
+  const tls = {
+    mode: 'Terminate',
+    certificates,
+    ...(clients === undefined ? {} : { clients }),
+  } as const
+  return { ...identity, protocol, port, tls }
+}
+
+/** Without these authorities nobody would be asked for a certificate. */
+const CLIENT_REASONS: ReadonlySet<string> = new Set([
+  'InvalidCACertificateRef',
+  'InvalidCACertificateKind',
+])
+
+/** Whether a route, or a ListenerSet, of a namespace is let in. */
+export function isNamespaceAllowed(
+  view: ClusterView,
+  { from, selector }: { readonly from: string; readonly selector?: LabelSelector | undefined },
+  own: string,
+  other: string,
+): boolean {
+  if (from === 'All') return true
+  if (from === 'Same') return own === other
+  return from === 'Selector' && selector !== undefined && selects(selector, view.labelsOf(other))
+}

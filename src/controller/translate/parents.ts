@@ -1,0 +1,88 @@
+import { reachable } from '../../model/hostnames.ts'
+import { GATEWAY_API } from '../resources/metadata.ts'
+import type { ParentRef } from '../resources/routes.ts'
+import { OK, refuse, type Verdict } from './conditions.ts'
+import type { GatewayDraft } from './gateways.ts'
+import { isNamespaceAllowed, type PlacedListener } from './listeners.ts'
+import type { ClusterView, Read } from './view.ts'
+
+/** What one parentRef of a route comes to. */
+export interface Attachment {
+  readonly ref: ParentRef
+  readonly gateway: GatewayDraft
+  readonly verdict: Verdict
+  /** Where requests reach the route. */
+  readonly listeners: readonly PlacedListener[]
+}
+
+/** All parentRefs of a route that are ours to speak about. */
+export function attachmentsOf(
+  view: ClusterView,
+  gateways: ReadonlyMap<string, GatewayDraft>,
+  sets: ReadonlyMap<string, GatewayDraft>,
+  route: Read,
+  refs: readonly ParentRef[],
+  hostnames: readonly string[],
+): readonly Attachment[] {
+  return refs.flatMap((ref): readonly Attachment[] => {
+    if (ref.group !== GATEWAY_API) return []
+    const key = `${ref.namespace ?? route.namespace}/${ref.name}`
+    const gateway =
+      ref.kind === 'Gateway'
+        ? gateways.get(key)
+        : ref.kind === 'ListenerSet'
+          ? sets.get(key)
+          : undefined
+    if (gateway === undefined) return []
+    const candidates = gateway.listeners.filter(
+      ({ owner }) => owner.kind === ref.kind && owner.key === key,
+    )
+    const { verdict, listeners } = match(view, candidates, route, ref, hostnames)
+    return [{ ref, gateway, verdict, listeners }]
+  })
+}
+
+/** In the order in which the Gateway API asks: the part, who is allowed, the hostnames. */
+function match(
+  view: ClusterView,
+  candidates: readonly PlacedListener[],
+  route: Read,
+  { sectionName, port }: ParentRef,
+  hostnames: readonly string[],
+): Pick<Attachment, 'verdict' | 'listeners'> {
+  const none = (reason: string, message: string) => ({
+    verdict: refuse(reason, message),
+    listeners: [],
+  })
+  const named = candidates.filter(
+    ({ spec }) =>
+      (sectionName === undefined || spec.name === sectionName) &&
+      (port === undefined || spec.port === port),
+  )
+  if (named.length === 0) {
+    const which = [
+      ...(sectionName === undefined ? [] : [`the name \`${sectionName}\``]),
+      ...(port === undefined ? [] : [`port ${port}`]),
+    ]
+    return none(
+      'NoMatchingParent',
+      `no listener of the parent has ${which.join(' and ') || 'a name'}`,
+    )
+  }
+  const allowed = named.filter(({ owner, spec, supportedKinds }) => {
+    const isKind = supportedKinds.some(({ kind }) => kind === route.kind)
+    const { namespaces } = spec.allowedRoutes
+    return isKind && isNamespaceAllowed(view, namespaces, owner.namespace, route.namespace)
+  })
+  if (allowed.length === 0) {
+    const message = `no listener allows routes of the kind ${route.kind} from ${route.namespace}`
+    return none('NotAllowedByListeners', message)
+  }
+  const lower = hostnames.map((name) => name.toLowerCase())
+  const seen = allowed.filter(({ hostname }) => reachable(lower, hostname) !== undefined)
+  if (seen.length === 0) {
+    const message = `no listener serves any of ${lower.map((name) => `\`${name}\``).join(', ')}`
+    return none('NoMatchingListenerHostname', message)
+  }
+  return { verdict: OK, listeners: seen }
+}

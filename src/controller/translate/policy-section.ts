@@ -1,0 +1,196 @@
+import * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { nearestName } from '../../diagnostics/nearest.ts'
+import { hasErrors } from '../../diagnostics/result.ts'
+import type { Attached, Level, Section } from '../../model/policy.ts'
+import {
+  checkExpression,
+  findAnnotated,
+  POLICY_SCHEMAS,
+  type PolicySchema,
+  STAGE_OF_SECTION,
+} from '../../policies/schema.ts'
+import type { ObjectBackendRef } from '../resources/routes.ts'
+import type { ResolvedRef } from './backends.ts'
+import { CONVERTERS, type Converted, isAsInFile, NotConvertible } from './policy-values.ts'
+import { type ClusterView, complaint, fieldOf, originOf, type Read, wordsFor } from './view.ts'
+
+export interface SectionContext {
+  readonly view: ClusterView
+  /** The object that the policies are written in. */
+  readonly read: Read
+  readonly resolve: (ref: ObjectBackendRef, field: string) => ResolvedRef
+}
+
+export interface SectionPlace {
+  /** `spec.traffic` */
+  readonly field: string
+  readonly section: Section
+  readonly level: Level
+  /** What the policy is called in the Model. */
+  readonly policy: string
+}
+
+export interface ReadSection {
+  readonly policies: readonly Attached[]
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/**
+ * The policies of a section of an object, each by itself, in the order of execution: one that is
+ * invalid denies what it guards, and the others hold all the same.
+ */
+export function readPolicySection(
+  context: SectionContext,
+  value: unknown,
+  place: SectionPlace,
+): ReadSection {
+  const found: { readonly policy: Attached; readonly order: number }[] = []
+  const diagnostics: Diagnostic[] = []
+  for (const [key, written] of Object.entries((value ?? {}) as Readonly<Record<string, unknown>>)) {
+    if (written === undefined) continue
+    for (const converted of convert(context, key, written, place)) {
+      const one = readOne(context, converted, place)
+      diagnostics.push(...one.diagnostics)
+      const order = POLICY_SCHEMAS.findIndex(({ kind }) => kind === converted.kind)
+      found.push({ policy: one.policy, order })
+    }
+  }
+  found.sort((a, b) => a.order - b.order)
+  return { policies: found.map(({ policy }) => policy), diagnostics }
+}
+
+export type Attempt =
+  | Converted
+  | { readonly kind: string; readonly field: string; readonly problem: Diagnostic }
+
+/** What a key of Kubernetes says, as the file would say it. */
+function convert(
+  { view, read, resolve }: SectionContext,
+  key: string,
+  value: unknown,
+  { field, section }: SectionPlace,
+): readonly Attempt[] {
+  const at = `${field}.${key}`
+  const converter = CONVERTERS[section][key]
+  if (converter === undefined && isAsInFile(key, section)) return [{ kind: key, field: at, value }]
+  if (converter === undefined) {
+    const known = [...Object.keys(CONVERTERS[section])]
+    const meant = nearestName(key, known)
+    const hint =
+      meant === undefined ? `available: ${known.join(', ')}` : `did you mean \`${meant}\`?`
+    const problem = complaint(read, at, 'PC0701', `unknown policy \`${key}\``, hint)
+    // Nobody knows what it was to guard, so nothing is let past it.
+    return [
+      {
+        kind: section === 'frontend' ? 'networkAuthorization' : 'authorization',
+        field: at,
+        problem,
+      },
+    ]
+  }
+  try {
+    return converter(value, {
+      field: at,
+      namespace: read.namespace,
+      view,
+      resolve: (ref, inner) => resolve(ref, `${at}.${inner}`),
+    })
+  } catch (error) {
+    if (!(error instanceof NotConvertible)) throw error
+    const problem = complaint(read, error.field, error.code, error.message, error.hint)
+    return [{ kind: error.kind, field: at, problem }]
+  }
+}
+
+/** One policy, whoever said it. */
+export function readOne(
+  { read }: Pick<SectionContext, 'read'>,
+  converted: Attempt,
+  { section, level, policy }: Omit<SectionPlace, 'field'>,
+): { readonly policy: Attached; readonly diagnostics: readonly Diagnostic[] } {
+  const { kind, field } = converted
+  const identity = { kind, section, level, policy, origin: originOf(read, field) }
+  const invalid = (diagnostics: readonly Diagnostic[]) => ({
+    policy: { ...identity, state: 'invalid', diagnostics } as const,
+    diagnostics,
+  })
+  if ('problem' in converted) return invalid([converted.problem])
+  const record = POLICY_SCHEMAS.find((one) => one.kind === kind) as PolicySchema
+  if (!record.sections[section]?.includes(level)) {
+    const levels = record.sections[section]?.join(', ') ?? 'other sections'
+    const message = `\`${kind}\` cannot be set for this target; it is for: ${levels}`
+    return invalid([complaint(read, field, 'PC0707', message)])
+  }
+  const checked = check(read, converted, record, section)
+  if (checked.value === undefined) return invalid(checked.diagnostics)
+  return {
+    policy: { ...identity, state: 'valid', value: checked.value },
+    diagnostics: checked.diagnostics,
+  }
+}
+
+interface Checked {
+  readonly value?: unknown
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** Object → place → what was written, and what came of it: compiling expressions takes long. */
+const CHECKED = new WeakMap<
+  object,
+  Map<string, { readonly text: string; readonly result: Checked }>
+>()
+
+function check(read: Read, converted: Converted, record: PolicySchema, section: Section): Checked {
+  const text = JSON.stringify(converted.value)
+  const id = `${section} ${converted.kind} ${converted.field}`
+  let known = CHECKED.get(read.object)
+  if (known === undefined) CHECKED.set(read.object, (known = new Map()))
+  const found = known.get(id)
+  if (found?.text === text) return found.result
+  const result = checkAnew(read, converted, record, section)
+  known.set(id, { text, result })
+  return result
+}
+
+function checkAnew(
+  read: Read,
+  { value, field, places }: Converted,
+  record: PolicySchema,
+  section: Section,
+): Checked {
+  // A Kubernetes object has no `conditional`, and no short forms.
+  const schema = record.plain ?? record.schema
+  const placeOf = (path: readonly PropertyKey[]) => {
+    const inner = fieldOf(path)
+    const renamed = places?.(inner) ?? inner
+    return renamed === '' ? field : `${field}${renamed.startsWith('[') ? '' : '.'}${renamed}`
+  }
+  const parsed = z.safeParse(schema, value)
+  if (!parsed.success) {
+    const diagnostics = parsed.error.issues.map((issue) =>
+      complaint(read, placeOf(issue.path), 'PC0701', wordsFor(issue)),
+    )
+    return { diagnostics }
+  }
+  const usual = record.stage ?? STAGE_OF_SECTION[section]
+  const diagnostics = findAnnotated(schema, value).flatMap(({ annotation, path, value: inner }) => {
+    if (annotation.is !== 'expression' || typeof inner !== 'string') return []
+    const { result, stage = usual } = annotation
+    const origin = originOf(read, placeOf(path))
+    return checkExpression(inner, stage, result, () => origin)
+  })
+  if (hasErrors(diagnostics)) return { diagnostics }
+  return { value: placed(read, field, parsed.data), diagnostics }
+}
+
+/** Rules know where in their policy they were written; here is known where that is. */
+function placed(read: Read, field: string, value: unknown): unknown {
+  const { rules } = (value ?? {}) as { readonly rules?: unknown }
+  if (!Array.isArray(rules)) return value
+  const located = rules.map((rule: { readonly field: string }) => ({
+    ...rule,
+    origin: originOf(read, `${field}.${rule.field}`),
+  }))
+  return { ...(value as object), rules: located }
+}

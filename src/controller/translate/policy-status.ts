@@ -1,0 +1,90 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { renderStatus } from '../../diagnostics/render-status.ts'
+import { hasErrors } from '../../diagnostics/result.ts'
+import {
+  type Condition,
+  conditionOf,
+  OK,
+  refuse,
+  type StatusWithDiagnostics,
+  type Verdict,
+} from './conditions.ts'
+import type { PolicyRecord, Reached } from './policies.ts'
+import { complaint, gatewayRef, identityOf, titleOf } from './view.ts'
+
+/** The most that the definition of ProxyPolicy has room for. */
+const MAX_ANCESTORS = 16
+
+/** Of a ProxyPolicy: for each Gateway that it reaches or, where it reaches none, for its target. */
+export function policyStatus(record: PolicyRecord): StatusWithDiagnostics {
+  const { read, reached, missing } = record
+  const gateways = [...reached].sort(([a], [b]) => (a < b ? -1 : 1))
+  const identity = identityOf(read)
+  if (gateways.length === 0) {
+    const message = missing.length > 0 ? missing.join('; ') : 'no Gateway leads to its target'
+    const conditions = [
+      acceptance(record, undefined),
+      conditionOf('Attached', refuse('Pending', message)),
+    ]
+    const ancestors = [{ ref: targetRef(record), conditions }]
+    const diagnostics = missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text))
+    return { status: { ...identity, ancestors }, diagnostics }
+  }
+  const left = gateways.length - MAX_ANCESTORS
+  const ancestors = gateways.slice(0, MAX_ANCESTORS).map(([gateway, at], index) => {
+    const isLast = index === MAX_ANCESTORS - 1 && left > 0
+    const further = isLast ? `and ${left} further Gateways` : ''
+    const message = [...missing, ...(further === '' ? [] : [further])].join('; ')
+    return {
+      ref: gatewayRef(gateway),
+      conditions: [
+        acceptance(record, at),
+        conditionOf('Attached', OK, 'Attached', message),
+        ...overridden(at),
+      ],
+    }
+  })
+  const diagnostics = [
+    ...missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text)),
+    ...gateways.flatMap(([, at]) =>
+      [...at.overridden].map(
+        (text): Diagnostic => ({
+          ...complaint(read, 'spec', 'PC0708', `overridden: ${text}`),
+          severity: 'warning',
+        }),
+      ),
+    ),
+  ]
+  return { status: { ...identity, ancestors }, diagnostics }
+}
+
+function acceptance(
+  { read, diagnostics, missing }: PolicyRecord,
+  at: Reached | undefined,
+): Condition {
+  const all = [...diagnostics, ...(at?.diagnostics ?? [])]
+  const own = all.filter(({ severity }) => severity === 'error')
+  const object = titleOf(read)
+  const verdict: Verdict = hasErrors(own)
+    ? refuse('Invalid', renderStatus(own, { object }))
+    : at === undefined && missing.length > 0
+      ? refuse('TargetNotFound', missing.join('; '))
+      : OK
+  return conditionOf('Accepted', verdict)
+}
+
+function overridden({ overridden }: Reached): readonly Condition[] {
+  if (overridden.size === 0) return []
+  const message = `has no effect: ${[...overridden].join('; ')}, which is older`
+  return [conditionOf('Overridden', OK, 'Overridden', message)]
+}
+
+function targetRef({ read }: PolicyRecord): Readonly<Record<string, unknown>> {
+  const { targetRefs = [], targetSelectors = [] } = read.value.spec
+  const [ref] = targetRefs
+  if (ref !== undefined) {
+    return { group: ref.group, kind: ref.kind, namespace: read.namespace, name: ref.name }
+  }
+  const kind = targetSelectors[0]?.kind ?? 'Gateway'
+  return { group: targetSelectors[0]?.group ?? '', kind, namespace: read.namespace, name: 'none' }
+}

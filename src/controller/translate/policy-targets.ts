@@ -1,0 +1,73 @@
+import type * as z from 'zod'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { service } from '../resources/core.ts'
+import { gateway, listenerSet } from '../resources/gateway.ts'
+import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
+import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
+import { complaint, type Read } from './view.ts'
+
+/** What a policy can be for. */
+export const TARGET_SCHEMAS = {
+  Gateway: gateway,
+  ListenerSet: listenerSet,
+  HTTPRoute: httpRoute,
+  GRPCRoute: grpcRoute,
+  TLSRoute: streamRoute,
+  TCPRoute: streamRoute,
+  Service: service,
+  ProxyBackend: proxyBackend,
+} as const satisfies Readonly<Record<string, z.ZodType>>
+
+export type TargetKind = keyof typeof TARGET_SCHEMAS
+
+const TRAFFIC_TARGETS: ReadonlySet<TargetKind> = new Set([
+  'Gateway',
+  'ListenerSet',
+  'HTTPRoute',
+  'GRPCRoute',
+])
+
+/** Why a policy cannot be for a target. An API server says the same before it takes the object. */
+export function targetProblem(
+  read: Read<ProxyPolicyObject>,
+  field: string,
+  kind: TargetKind,
+  {
+    sectionName,
+    port,
+  }: { readonly sectionName?: string | undefined; readonly port?: number | undefined },
+): Diagnostic | undefined {
+  const { frontend, traffic, backend } = read.value.spec
+  const refuse = (message: string, hint: string) => complaint(read, field, 'PC0707', message, hint)
+  if (frontend === undefined && traffic === undefined && backend === undefined) {
+    return refuse('the policy says nothing', 'set `frontend`, `traffic` or `backend`')
+  }
+  if (frontend !== undefined && kind !== 'Gateway') {
+    return refuse(
+      `\`frontend\` is about connections and takes Gateways only; this is of the kind ${kind}`,
+      'target the Gateway, or use `traffic`',
+    )
+  }
+  if (frontend !== undefined && sectionName !== undefined) {
+    return refuse(
+      '`frontend` is about connections, which no listener is chosen for yet',
+      'name a `port` instead of `sectionName`',
+    )
+  }
+  if (traffic !== undefined && !TRAFFIC_TARGETS.has(kind)) {
+    return refuse(
+      `\`traffic\` applies before a backend is chosen and cannot be set for the kind ${kind}`,
+      'use `backend`, or target the route that leads there',
+    )
+  }
+  if (
+    port !== undefined &&
+    (kind !== 'Gateway' || traffic !== undefined || backend !== undefined)
+  ) {
+    return refuse(
+      '`port` of a target goes with `frontend` alone',
+      'remove `port`, or split the policy',
+    )
+  }
+  return undefined
+}

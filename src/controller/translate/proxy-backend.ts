@@ -1,0 +1,195 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { AiProvider, Backend, Endpoint, McpTarget } from '../../model/backend.ts'
+import type { JsonObject } from '../../model/json.ts'
+import type { Attached } from '../../model/policy.ts'
+import { parseHost } from '../../policies/schema.ts'
+import { PROVIDERS, type Provider } from '../../protocols/llm/schema.ts'
+import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
+import type { ObjectBackendRef } from '../resources/routes.ts'
+import type { ResolvedRef } from './backends.ts'
+import { complaint, originOf, type Read } from './view.ts'
+
+export interface ProxyBackendDeps {
+  readonly section: (
+    value: unknown,
+    field: string,
+    level: 'backend' | 'provider',
+    policy: string,
+  ) => readonly Attached[]
+  readonly resolve: (ref: ObjectBackendRef, field: string) => ResolvedRef
+  /** Policies that target it, or the provider or server of it with this name. */
+  readonly attached: (part: string | undefined) => readonly Attached[]
+}
+
+/** What a ProxyBackend is in the Model. */
+export function toProxyBackend(
+  read: Read<ProxyBackendObject>,
+  name: string,
+  deps: ProxyBackendDeps,
+): Backend {
+  const { spec } = read.value
+  const policies = [
+    ...deps.section(spec.policies, 'spec.policies', 'backend', `backend:${name}`),
+    ...deps.attached(undefined),
+  ]
+  const identity = { name, origin: originOf(read, 'spec'), policies }
+  const invalid = (diagnostics: readonly Diagnostic[]): Backend => ({
+    ...identity,
+    kind: 'invalid',
+    diagnostics,
+  })
+  const { static: fixed, a2a, ai, mcp, dynamicForwardProxy } = spec
+  const kinds = [fixed, a2a, ai, mcp, dynamicForwardProxy].filter((one) => one !== undefined)
+  if (kinds.length !== 1) {
+    const message = 'exactly one of `ai`, `mcp`, `static`, `dynamicForwardProxy` and `a2a` is set'
+    return invalid([complaint(read, 'spec', 'PC0704', message)])
+  }
+  if (fixed?.unixPath !== undefined) return { ...identity, kind: 'unix', path: fixed.unixPath }
+  const host = fixed ?? a2a
+  if (host !== undefined) {
+    const endpoint = endpointOf(`${bracketed(host.host ?? '')}:${host.port ?? ''}`)
+    if (endpoint !== undefined) return { ...identity, kind: 'host', endpoints: [endpoint] }
+    const message = 'host and port are not the address of a host'
+    return invalid([
+      complaint(read, fixed === undefined ? 'spec.a2a' : 'spec.static', 'PC0704', message),
+    ])
+  }
+  if (dynamicForwardProxy !== undefined) return { ...identity, kind: 'dynamic' }
+  if (ai !== undefined) {
+    const groups = ai.groups?.map((group, at) =>
+      group.providers.map((provider, index) => ({
+        provider,
+        field: `spec.ai.groups[${at}].providers[${index}]`,
+      })),
+    )
+    const all = groups ?? [
+      ai.provider === undefined ? [] : [{ provider: ai.provider, field: 'spec.ai.provider' }],
+    ]
+    const problems: Diagnostic[] = []
+    const made = all.map((group) => ({
+      providers: group.flatMap(({ provider, field }) => {
+        const one = toProvider(read, provider, field, name, deps)
+        if ('code' in one) problems.push(one)
+        return 'code' in one ? [] : [one]
+      }),
+    }))
+    const names = made.flatMap(({ providers }) => providers.map((one) => one.name))
+    const twin = names.find((one, at) => names.indexOf(one) !== at)
+    if (twin !== undefined) {
+      const message = `two providers are called \`${twin}\``
+      problems.push(complaint(read, 'spec.ai', 'PC0704', message))
+    }
+    return problems.length > 0 ? invalid(problems) : { ...identity, kind: 'ai', groups: made }
+  }
+  const servers = toServers(read, mcp as McpSpec, name, deps)
+  if ('problems' in servers) return invalid(servers.problems)
+  const { sessionRouting, prefixMode, failureMode, dnsRebindingProtection } = mcp as McpSpec
+  const options = {
+    statefulMode: sessionRouting,
+    prefixMode,
+    failureMode,
+    dnsRebindingProtection,
+  }
+  return { ...identity, kind: 'mcp', targets: servers.targets, options }
+}
+
+function endpointOf(text: string): Endpoint | undefined {
+  const parsed = parseHost(text)
+  if (parsed?.kind !== 'host') return undefined
+  const { kind: _, ...endpoint } = parsed
+  return endpoint
+}
+
+function bracketed(host: string): string {
+  return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host
+}
+
+function toProvider(
+  read: Read<ProxyBackendObject>,
+  spec: ProviderSpec,
+  field: string,
+  backend: string,
+  deps: ProxyBackendDeps,
+): AiProvider | Diagnostic {
+  const { name, provider, hostOverride, policies, ...rest } = spec
+  const kinds = PROVIDERS.filter((one) => provider[one.name] !== undefined)
+  const kind = kinds[0] as Provider
+  if (kinds.length !== 1) {
+    const message = `exactly one provider is set; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
+    return complaint(read, `${field}.provider`, 'PC0704', message)
+  }
+  const own = provider[kind.name] as JsonObject
+  const publicHost = kind.host(own)
+  const written = hostOverride ?? (publicHost === undefined ? undefined : `https://${publicHost}`)
+  const endpoint = written === undefined ? undefined : endpointOf(written)
+  if (endpoint === undefined) {
+    const message = `the address of this provider does not follow from what is said of \`${kind.name}\``
+    return complaint(read, field, 'PC0704', message, 'name it with `hostOverride`')
+  }
+  const level = 'provider'
+  return {
+    name,
+    origin: originOf(read, field),
+    provider: kind.name,
+    endpoint,
+    options: { tokenize: false, ...own, ...rest } as JsonObject,
+    policies: [
+      ...deps.section(policies, `${field}.policies`, level, `provider:${backend}/${name}`),
+      ...deps.attached(name),
+    ],
+  }
+}
+
+function toServers(
+  read: Read<ProxyBackendObject>,
+  { targets }: McpSpec,
+  backend: string,
+  deps: ProxyBackendDeps,
+): { readonly targets: readonly McpTarget[] } | { readonly problems: readonly Diagnostic[] } {
+  const problems: Diagnostic[] = []
+  const made = targets.flatMap((target, index): readonly McpTarget[] => {
+    const field = `spec.mcp.targets[${index}]`
+    const { name, static: server } = target
+    if (server === undefined) {
+      // Guessing which of several Services are meant would open what nobody named.
+      const message = 'servers by labels are not supported'
+      problems.push(
+        complaint(read, `${field}.selector`, 'PC0704', message, 'name each with `static`'),
+      )
+      return []
+    }
+    const { host, port, path, protocol, backendRef, policies } = server
+    const address =
+      backendRef === undefined
+        ? { host, port }
+        : {
+            backend: deps.resolve(
+              { ...backendRef, port: backendRef.port ?? port },
+              `${field}.static.backendRef`,
+            ).backend,
+          }
+    if (backendRef === undefined && (host === undefined || port === undefined)) {
+      const message = '`host` and `port`, or `backendRef`, are required'
+      problems.push(complaint(read, `${field}.static`, 'PC0704', message))
+      return []
+    }
+    return [
+      {
+        name,
+        origin: originOf(read, field),
+        transport: protocol === 'SSE' ? 'sse' : 'mcp',
+        options: { ...address, ...(path === undefined ? {} : { path }) } as JsonObject,
+        policies: [
+          ...deps.section(
+            policies,
+            `${field}.static.policies`,
+            'backend',
+            `target:${backend}/${name}`,
+          ),
+          ...deps.attached(name),
+        ],
+      },
+    ]
+  })
+  return problems.length > 0 ? { problems } : { targets: made }
+}

@@ -1,0 +1,262 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Model } from '../../model/model.ts'
+import { gatewayClass } from '../resources/gateway.ts'
+import { PORTCULLIS } from '../resources/metadata.ts'
+import { proxyBackend, proxyModel, proxyParameters } from '../resources/proxy.ts'
+import type { BackendTlsPolicies } from './backend-tls.ts'
+import { Backends, problemsOf } from './backends.ts'
+import {
+  type Condition,
+  conditionOf,
+  firstRefusal,
+  type ListenerStatus,
+  OK,
+  type Refusal,
+  refuse,
+  type StatusWithDiagnostics,
+  type Verdict,
+} from './conditions.ts'
+import type { GatewayDraft, SetDraft } from './gateways.ts'
+import { type PlacedListener, toListener } from './listeners.ts'
+import type { Policies } from './policies.ts'
+import { policyStatus } from './policy-status.ts'
+import { Endpoints } from './services.ts'
+import type { RouteOutcome } from './translate.ts'
+import { type ClusterView, complaint, gatewayRef, identityOf, originOf, type Read } from './view.ts'
+
+export interface StatusInput {
+  readonly view: ClusterView
+  readonly drafts: readonly GatewayDraft[]
+  readonly outcomes: readonly RouteOutcome[]
+  readonly policies: Policies
+  readonly tls: BackendTlsPolicies
+  readonly models: ReadonlyMap<string, Model>
+  readonly controllerName: string
+}
+
+/** What is to be said of every object that is ours to speak about. */
+export function statusesOf(input: StatusInput): readonly StatusWithDiagnostics[] {
+  const { drafts, outcomes, policies, tls } = input
+  return [
+    ...classes(input),
+    ...drafts.flatMap(gatewayStatuses),
+    ...outcomes.map(routeStatus),
+    ...tls.all.map((policy) => {
+      const conditions = tls.conditions(policy)
+      const ancestors = [...tls.reachedBy(policy)].sort().map((gateway) => ({
+        ref: gatewayRef(gateway),
+        conditions,
+      }))
+      return { status: { ...identityOf(policy), ancestors }, diagnostics: said(policy, conditions) }
+    }),
+    ...policies.records.map(policyStatus),
+    ...backendStatuses(input),
+    ...modelStatuses(input),
+  ]
+}
+
+/** What a refusal says, for people who have only manifests. */
+function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
+  return conditions
+    .filter(
+      ({ status, type }) => status === 'False' && type !== 'Programmed' && type !== 'Conflicted',
+    )
+    .map(({ type, reason, message }) =>
+      complaint(read, field, CODES[reason] ?? 'PC0709', `${message} (${type}: ${reason})`),
+    )
+}
+
+const CODES: Readonly<Record<string, string>> = {
+  RefNotPermitted: 'PC0703',
+  BackendNotFound: 'PC0702',
+  InvalidKind: 'PC0702',
+  InvalidParameters: 'PC0702',
+  InvalidCertificateRef: 'PC0706',
+  InvalidClientCertificateRef: 'PC0706',
+  InvalidCACertificateRef: 'PC0706',
+  InvalidCACertificateKind: 'PC0706',
+  NoValidCACertificate: 'PC0706',
+  HostnameConflict: 'PC0705',
+  ProtocolConflict: 'PC0705',
+  PortUnavailable: 'PC0705',
+  Conflicted: 'PC0708',
+  UnsupportedValue: 'PC0704',
+  UnsupportedProtocol: 'PC0704',
+  InvalidRouteKinds: 'PC0704',
+}
+
+function classes({ view, controllerName }: StatusInput): readonly StatusWithDiagnostics[] {
+  const own = view
+    .all('GatewayClass', gatewayClass)
+    .filter(({ value }) => value.spec.controllerName === controllerName)
+  return own.map((read) => {
+    const { parametersRef: ref } = read.value.spec
+    const isThere =
+      ref === undefined ||
+      (ref.group === PORTCULLIS &&
+        ref.kind === 'ProxyParameters' &&
+        view.get('ProxyParameters', proxyParameters, ref.namespace ?? '', ref.name) !== undefined)
+    const verdict = isThere
+      ? OK
+      : refuse('InvalidParameters', `there is no ${ref?.kind} ${ref?.namespace}/${ref?.name}`)
+    const conditions = [conditionOf('Accepted', verdict)]
+    return { status: { ...identityOf(read), conditions }, diagnostics: said(read, conditions) }
+  })
+}
+
+function gatewayStatuses(draft: GatewayDraft): readonly StatusWithDiagnostics[] {
+  const { read, accepted, clientCertificate, frontend, sets } = draft
+  const own = draft.listeners.filter(({ owner }) => owner === read)
+  const conditions = [
+    acceptedOf(accepted, own),
+    ...(clientCertificate === undefined ? [] : [conditionOf('ResolvedRefs', clientCertificate)]),
+    ...(frontend.isInsecure
+      ? [
+          conditionOf(
+            'InsecureFrontendValidationMode',
+            OK,
+            'ConfigurationChanged',
+            'clients without a valid certificate are admitted',
+          ),
+        ]
+      : []),
+  ]
+  const status = {
+    ...identityOf(read),
+    conditions,
+    listeners: own.map((listener) => listenerStatus(draft, listener)),
+    attachedListenerSets: sets.filter((set) => set.accepted.ok).length,
+  }
+  return [
+    { status, diagnostics: [...said(read, conditions), ...own.flatMap(saidOfListener)] },
+    ...sets.map((set) => setStatus(draft, set)),
+  ]
+}
+
+/** A Gateway without any listener that can be served is not accepted; with some it is. */
+function acceptedOf(verdict: Verdict, listeners: readonly PlacedListener[]): Condition {
+  const bad = listeners.filter(({ accepted }) => !accepted.ok)
+  if (!verdict.ok || bad.length === 0) return conditionOf('Accepted', verdict)
+  const message = `listeners that cannot be served: ${bad.map(({ spec }) => spec.name).join(', ')}`
+  return bad.length === listeners.length
+    ? conditionOf('Accepted', refuse('ListenersNotValid', message))
+    : conditionOf('Accepted', OK, 'ListenersNotValid', message)
+}
+
+function listenerStatus({ attached }: GatewayDraft, listener: PlacedListener): ListenerStatus {
+  const { spec, supportedKinds, accepted, resolved, conflict, name } = listener
+  return {
+    name: spec.name,
+    supportedKinds,
+    attachedRoutes: attached.get(name)?.size ?? 0,
+    conditions: [
+      conditionOf('Accepted', accepted),
+      conditionOf('Programmed', programmed(listener)),
+      conditionOf('ResolvedRefs', resolved),
+      conflict === undefined
+        ? { type: 'Conflicted', status: 'False', reason: 'NoConflicts', message: '' }
+        : {
+            type: 'Conflicted',
+            status: 'True',
+            reason: conflict.reason,
+            message: conflict.message,
+          },
+    ],
+  }
+}
+
+function programmed(listener: PlacedListener): Verdict {
+  const { accepted, resolved, conflict } = listener
+  if (conflict !== undefined) return conflict
+  if (!accepted.ok) return refuse('Invalid', accepted.message)
+  if (toListener(listener)?.protocol !== 'Invalid') return OK
+  return refuse('Invalid', resolved.ok ? 'it cannot be served' : resolved.message)
+}
+
+function saidOfListener({ owner, index, accepted, resolved }: PlacedListener) {
+  const conditions = [conditionOf('Accepted', accepted), conditionOf('ResolvedRefs', resolved)]
+  return said(owner, conditions, `spec.listeners[${index}]`)
+}
+
+function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWithDiagnostics {
+  const own = draft.listeners.filter(({ owner }) => owner === read)
+  const whole = accepted.ok ? acceptedOf(accepted, own) : conditionOf('Accepted', accepted)
+  const conditions = [whole, conditionOf('Programmed', accepted)]
+  const status = {
+    ...identityOf(read),
+    conditions,
+    listeners: own.map((listener) => listenerStatus(draft, listener)),
+  }
+  return { status, diagnostics: [...said(read, conditions), ...own.flatMap(saidOfListener)] }
+}
+
+function routeStatus(outcome: RouteOutcome): StatusWithDiagnostics {
+  const { read, attachments, resolved, problems, ruleCount } = outcome
+  const refs = firstRefusal(resolved)
+  const [problem] = problems
+  const isWhole = problems.length === ruleCount
+  const content: Verdict = problem !== undefined && isWhole ? problem : OK
+  const partly: readonly Condition[] =
+    problem === undefined || isWhole ? [] : [partiallyInvalid(problem)]
+  const parents = attachments.map(({ ref, verdict }) => ({
+    ref,
+    conditions: [
+      conditionOf('Accepted', firstRefusal([verdict, content])),
+      conditionOf('ResolvedRefs', refs),
+      ...partly,
+    ],
+  }))
+  const diagnostics = parents.flatMap(({ conditions }, index) => {
+    const [accepted, references] = conditions as [Condition, Condition]
+    const ofRefs = index === 0 ? said(read, [references], 'spec.rules') : []
+    return [...said(read, [accepted], `spec.parentRefs[${index}]`), ...ofRefs]
+  })
+  return { status: { ...identityOf(read), parents }, diagnostics }
+}
+
+function partiallyInvalid({ reason, message }: Refusal): Condition {
+  return { type: 'PartiallyInvalid', status: 'True', reason, message }
+}
+
+/** Also of those that no route leads to. */
+function backendStatuses({ view, tls }: StatusInput): readonly StatusWithDiagnostics[] {
+  const all = view.all('ProxyBackend', proxyBackend)
+  if (all.length === 0) return []
+  const endpoints = new Endpoints(view)
+  const backends = new Backends({
+    view,
+    endpoints,
+    tls,
+    client: undefined,
+    gateway: '',
+    attached: () => [],
+  })
+  return all.map((read) => {
+    const from = { group: PORTCULLIS, kind: 'ProxyBackend', namespace: read.namespace }
+    const ref = { group: PORTCULLIS, kind: 'ProxyBackend', name: read.name }
+    const { backend } = backends.resolve(from, ref, originOf(read, 'spec'))
+    const made = backends.all().find(({ name }) => name === backend)
+    const own = made === undefined ? [] : problemsOf(read, made)
+    const invalid = made?.policies.flatMap((one) =>
+      one.state === 'invalid' ? one.diagnostics : [],
+    )
+    const diagnostics = [...own, ...(invalid ?? [])]
+    const message = diagnostics.map((one) => one.message).join('; ')
+    const verdict = diagnostics.length === 0 ? OK : refuse('Invalid', message)
+    const conditions = [conditionOf('Accepted', verdict)]
+    return { status: { ...identityOf(read), conditions }, diagnostics }
+  })
+}
+
+/** Nothing serves models by these objects: they are told so, rather than left without a word. */
+function modelStatuses({ view, drafts }: StatusInput): readonly StatusWithDiagnostics[] {
+  const ours = new Set(drafts.map(({ read }) => read.key))
+  return view.all('ProxyModel', proxyModel).map((read) => {
+    const message = 'ProxyModel is not served by this version; use a ProxyBackend and a route'
+    const conditions = [conditionOf('Accepted', refuse('UnsupportedValue', message))]
+    const parents = read.value.spec.parentRefs
+      .filter(({ namespace = read.namespace, name }) => ours.has(`${namespace}/${name}`))
+      .map((ref) => ({ ref, conditions }))
+    return { status: { ...identityOf(read), parents }, diagnostics: said(read, conditions) }
+  })
+}

@@ -1,0 +1,35 @@
+import type { Attached } from '../../model/policy.ts'
+import type { TcpRoute } from '../../model/tcp-route.ts'
+import { GATEWAY_API } from '../resources/metadata.ts'
+import type { StreamRouteObject } from '../resources/routes.ts'
+import type { Backends } from './backends.ts'
+import type { Verdict } from './conditions.ts'
+import { modelName } from './route-rules.ts'
+import { complaint, originOf, type Read } from './view.ts'
+
+/** A TLSRoute or a TCPRoute: what it has no backend for is closed. */
+export function readStreamRoute(
+  { backends, attached }: { readonly backends: Backends; readonly attached: readonly Attached[] },
+  read: Read<StreamRouteObject>,
+): { readonly route: Omit<TcpRoute, 'parents'>; readonly resolved: readonly Verdict[] } {
+  const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
+  const resolved: Verdict[] = []
+  // Rules have no matches, so that the first one takes every connection.
+  const refs = (read.value.spec.rules[0]?.backendRefs ?? []).map((ref, index) => {
+    const origin = originOf(read, `spec.rules[0].backendRefs[${index}]`)
+    const { backend, verdict } = backends.resolve(from, ref, origin)
+    resolved.push(verdict)
+    return { backend, weight: ref.weight, policies: [] }
+  })
+  const identity = {
+    name: modelName(read),
+    origin: originOf(read, 'spec'),
+    hostnames: read.value.spec.hostnames.map((name) => name.toLowerCase()),
+    policies: attached,
+  }
+  if (refs.length > 0) {
+    return { route: { ...identity, action: { kind: 'forward', backends: refs } }, resolved }
+  }
+  const said = complaint(read, 'spec.rules', 'PC0702', 'the route leads to no backend')
+  return { route: { ...identity, action: { kind: 'invalid', diagnostics: [said] } }, resolved }
+}

@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { stringify } from 'yaml'
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import { redact } from '../../model/redact.ts'
+import { defaultSettings } from '../../sources/file/sections/config.ts'
+import { snapshotOf } from '../cluster/snapshot.ts'
+import { readManifests, withClasses } from '../manifests.ts'
+import type { Condition } from './conditions.ts'
+import { translate } from './translate.ts'
+
+const FOLDER = join(import.meta.dirname, 'cases')
+const CONTROLLER = 'portcullis.dev/controller'
+
+/**
+ * Each case is manifests, and beside them what they come to. After a change:
+ * UPDATE_CASES=1 node --test src/controller/translate/translate.test.ts, and look at the difference.
+ */
+describe('translation of manifests', () => {
+  const files = globSync('*.yaml', { cwd: FOLDER }).filter((name) => !name.endsWith('.out.yaml'))
+  assert.ok(files.length > 0)
+  for (const file of files.sort()) {
+    it(basename(file, '.yaml').replaceAll('-', ' '), () => {
+      const output = join(FOLDER, file.replace('.yaml', '.out.yaml'))
+      const made = outcomeOf(readFileSync(join(FOLDER, file), 'utf8'))
+      if (process.env['UPDATE_CASES'] !== undefined) writeFileSync(output, made)
+      assert.equal(made, readFileSync(output, 'utf8'))
+    })
+  }
+})
+
+function outcomeOf(text: string): string {
+  const read = readManifests([{ file: 'case.yaml', text }])
+  assert.deepEqual(read.diagnostics, [])
+  const objects = withClasses(read.objects, CONTROLLER)
+  const options = { controllerName: CONTROLLER, settings: defaultSettings() }
+  const { models, statuses, diagnostics } = translate(snapshotOf(objects), options)
+  const shown = [...models].map(([gateway, { settings: _, ...model }]) => [gateway, model])
+  const outcome = {
+    models: Object.fromEntries(shown),
+    statuses: Object.fromEntries(
+      statuses.map(({ kind, namespace, name, ...rest }) => [`${kind} ${namespace}/${name}`, rest]),
+    ),
+    diagnostics: diagnostics.map(({ code, severity, message, origin, hint }) => {
+      return `${severity} ${code} ${placeOf(origin)}: ${message}${hint === undefined ? '' : ` (${hint})`}`
+    }),
+  }
+  const plain = redact(JSON.parse(JSON.stringify(outcome, brief)))
+  return stringify(plain, { aliasDuplicateObjects: false, lineWidth: 0 })
+}
+
+function placeOf(origin: Origin): string {
+  return origin.kind === 'object' ? `${origin.object} ${origin.field}` : origin.file
+}
+
+/** Origins and conditions on one line each, and nothing of what says nothing. */
+function brief(key: string, value: unknown): unknown {
+  if (key === 'origin') return placeOf(value as Origin)
+  if (key === 'diagnostics' && Array.isArray(value) && typeof value[0] !== 'string') {
+    return (value as readonly Diagnostic[]).map(({ code, message }) => `${code} ${message}`)
+  }
+  if (key === 'conditions') {
+    return (value as readonly Condition[]).map(
+      ({ type, status, reason, message }) =>
+        `${type}=${status} ${reason}${message === '' ? '' : `: ${message}`}`,
+    )
+  }
+  return Array.isArray(value) && value.length === 0 ? undefined : value
+}
