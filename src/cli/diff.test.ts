@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { loadText } from '../sources/file/load.ts'
 import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'diff-'))
@@ -229,5 +230,16 @@ describe('tokens in the examples of portcullis diff', () => {
     const { out } = await diffOf(file(''), file(allow), '--json')
     const [{ example }] = JSON.parse(out).differences
     assert.deepEqual(example.identity, { jwt: { iss: 'https://j.example' } })
+  })
+})
+
+describe('settings of the process', () => {
+  it('are no part of the Model, and are compared all the same', async () => {
+    const text = (connections: number) => `config: { limits: { connections: ${connections} } }\n`
+    const { value } = loadText(text(1), 'x.yaml', { environment: {} }).result
+    assert.ok(value !== undefined && !('settings' in value))
+    const { code, out } = await diffOf(text(10), text(20), '--fail-on-change')
+    assert.equal(code, 1, out)
+    assert.match(out, /settings\.limits/)
   })
 })

@@ -26,8 +26,7 @@ after(() => rmSync(folder, { recursive: true }))
 
 function load(text: string): DeliveredModel {
   const { value } = loadText(text, join(folder, 'x.yaml'), { environment: {} }).result
-  const { settings: _, ...model } = value as Model
-  return model
+  return value as Model
 }
 
 function received(parts: Iterable<Part>): ReceivedPart[] {

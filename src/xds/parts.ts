@@ -6,7 +6,7 @@ import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
 /** Settings belong to a process: each proxy reads its own. */
-export type DeliveredModel = Omit<Model, 'settings'>
+export type DeliveredModel = Model
 
 type Section = keyof DeliveredModel
 

@@ -37,9 +37,8 @@ function outcomeOf(text: string): string {
   const objects = withClasses(read.objects, CONTROLLER)
   const options = { controllerName: CONTROLLER, settings: defaultSettings() }
   const { models, statuses, diagnostics } = translate(snapshotOf(objects), options)
-  const shown = [...models].map(([gateway, { settings: _, ...model }]) => [gateway, model])
   const outcome = {
-    models: Object.fromEntries(shown),
+    models: Object.fromEntries(models),
     statuses: Object.fromEntries(
       statuses.map(({ kind, namespace, name, ...rest }) => [`${kind} ${namespace}/${name}`, rest]),
     ),

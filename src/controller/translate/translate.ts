@@ -73,7 +73,7 @@ export function translate(snapshot: Snapshot, options: TranslateOptions): Transl
   const models = new Map<string, Model>()
   for (const [draft, part] of parts) {
     if (!draft.accepted.ok) continue
-    const model = part.finish(settings)
+    const model = part.finish()
     models.set(draft.read.key, model)
     for (const diagnostic of checkModel(model)) {
       report(diagnostic)
@@ -215,10 +215,9 @@ class ModelParts {
     this.#streams.push({ ...route, parents: listeners.map((one) => this.#parent(one)) })
   }
 
-  finish(settings: Settings): Model {
+  finish(): Model {
     const gateways = this.#gateways()
     return freeze({
-      settings,
       gateways,
       routes: this.#routes,
       tcpRoutes: this.#streams,
