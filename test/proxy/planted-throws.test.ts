@@ -173,9 +173,11 @@ describe('a throw is the affair of one request', { skip: WITHOUT_OPENSSL }, () =
     const [plain, secure, raw, named] = await Promise.all([free(), free(), free(), free()])
     ports = { plain, secure, raw, named }
     const pair = makeAuthority('clients')
-    const { cert, key } = pair.issue({ names: ['DNS:a.test'] })
+    const issued = ['a.test', 'b.test'].map((name) => pair.issue({ names: [`DNS:${name}`] }))
     const inline = (pem: string) => `{ inline: ${JSON.stringify(pem)} }`
-    const tls = `cert: ${inline(cert)}, key: ${inline(key)}`
+    // Two of them: with one there is nothing to choose by the server name.
+    const all = issued.map(({ cert, key }) => `{ cert: ${inline(cert)}, key: ${inline(key)} }`)
+    const tls = `certificates: [${all.join(', ')}]`
     const to = `backends: [{ host: 127.0.0.1:${own} }]`
     const thrower = `request.headers['x-thrower'] == 'a'`
     const http = '[plain, secure]'

@@ -18,8 +18,7 @@ import { type Refusal, refusalOf, refuse } from './rejections.ts'
 import type { ResponseHead } from './response-head.ts'
 import { type ConnectionField, ResponseWriter } from './response-writer.ts'
 import type { ServerLimits } from './server-limits.ts'
-
-type Phase = 'idle' | 'head' | 'exchange' | 'tunnel' | 'closed'
+import { type ServerState, STATES, type StateName } from './server-states.ts'
 
 export class ServerConnection implements Downstream, Timed {
   readonly socket: Socket
@@ -33,15 +32,12 @@ export class ServerConnection implements Downstream, Timed {
   readonly #limits: ServerLimits
   readonly #deadlines: Deadlines
   readonly #response: ResponseWriter
-  #phase: Phase = 'idle'
+  #state: ServerState = STATES.idle
   readonly #held = new HeldBytes()
   readonly #reads: ClientReads
   #sink: BodySink | undefined = undefined
-  #isPaused = false
-  #hasResponded = false
   #isReading = false
   #ended = false
-  #isTunnelOver = false
   #keepsAlive = true
 
   constructor(
@@ -60,11 +56,15 @@ export class ServerConnection implements Downstream, Timed {
     deadlines.add(this)
     const broke = (error: unknown) => events.broke?.(this, error)
     const on = guardedEvents(socket, broke)
-    this.#reads = new ClientReads(socket, this.#held, broke, (bytes) => this.#advance(bytes, 0))
+    this.#reads = new ClientReads(socket, this.#held, broke, (bytes) => this.#advance(bytes))
     on('end', () => this.#onEnd())
     on('drain', () => this.#onDrain())
     on('error', () => this.#onClose('reset'))
     on('close', () => this.#onClose('closed'))
+  }
+
+  get state(): StateName {
+    return this.#state.name
   }
 
   get isResponding(): boolean {
@@ -92,9 +92,11 @@ export class ServerConnection implements Downstream, Timed {
     beginBody(body, head.framing, head.length, asWire, head.lowersNames)
     this.#sink = sink
     if (body.isDone) {
+      this.#go(this.#state.on.end)
       sink.end(undefined)
       return
     }
+    this.#go(this.#state.on.read)
     if (head.expectContinue && !this.#response.isBegun)
       this.socket.write('HTTP/1.1 100 Continue\r\n\r\n', 'latin1')
     this.deadline = performance.now() + this.#limits.bodyTimeout
@@ -102,16 +104,12 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   resumeBody(): void {
-    const wasPaused = this.#isPaused
-    this.#isPaused = false
-    if (wasPaused && this.#phase === 'exchange') this.#awaitClient()
-    if (this.#isReading) return
-    if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
-    if (!this.#isPaused && this.#phase !== 'closed') this.socket.resume()
+    if (this.#go(this.#state.on.resume)) this.#awaitClient()
+    this.#readOn()
   }
 
   interim(head: ResponseHead, dropped: NameSet): void {
-    if (this.head.minor === 1 && this.#phase === 'exchange') this.#response.interim(head, dropped)
+    if (this.head.minor === 1 && this.#state.isExchange) this.#response.interim(head, dropped)
   }
 
   /** The head of the upstream's response; it is sent with the first bytes of the body. */
@@ -122,17 +120,17 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   reply(status: number, lines: FieldLines, body: Buffer | string): void {
-    if (this.#phase !== 'exchange') return
+    const { isExchange, isWhole, hasResponded, on } = this.#state
+    if (!isExchange || hasResponded) return
     const bytes = typeof body === 'string' ? Buffer.from(body, 'utf8') : body
-    // What the client still sends of a request that was refused is not worth waiting for.
-    if (!this.body.isDone && this.#sink === undefined) this.#keepsAlive = false
+    // What the client still sends of a request that was rejected is not worth waiting for.
+    if (!isWhole && on.respond === undefined) this.#keepsAlive = false
     this.#response.reply(status, this.head.method, this.#connectionField(), lines, bytes)
-    this.#hasResponded = true
-    this.#maybeNext()
+    this.#responded()
   }
 
   write(bytes: Buffer, asWire: boolean, octets: number): boolean {
-    if (this.#phase !== 'exchange') return true
+    if (!this.#state.isExchange) return true
     const more = this.#response.write(bytes, asWire, octets)
     // Only while the client takes nothing: a stream may be quiet for as long as it likes.
     if (!more || this.#ended) this.#awaitClient()
@@ -140,7 +138,7 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   flush(): void {
-    if (this.#phase === 'exchange') this.#response.flush()
+    if (this.#state.isExchange) this.#response.flush()
   }
 
   get version(): string {
@@ -149,10 +147,9 @@ export class ServerConnection implements Downstream, Timed {
 
   /** The response is whole. With `asWire` its last chunk was written, but for trailers. */
   end(trailers: Fields | undefined, asWire: boolean): void {
-    if (this.#phase !== 'exchange' || this.#hasResponded) return
+    if (!this.#state.isExchange || this.#state.hasResponded) return
     this.#response.end(trailers, asWire)
-    this.#hasResponded = true
-    this.#maybeNext()
+    this.#responded()
   }
 
   abort(): void {
@@ -163,7 +160,7 @@ export class ServerConnection implements Downstream, Timed {
 
   tunnel(head: ResponseHead, dropped: NameSet, lines: FieldLines, sink: BodySink): boolean {
     if (!this.#response.upgrade(head, dropped, lines)) return false
-    this.#phase = 'tunnel'
+    this.#go(this.#state.on.upgrade)
     this.deadline = Number.POSITIVE_INFINITY
     this.#sink = sink
     this.resumeBody()
@@ -178,31 +175,29 @@ export class ServerConnection implements Downstream, Timed {
 
   /** Nobody is there any more for what the client may still send. */
   endTunnel(): void {
-    this.#isTunnelOver = true
+    this.#go(this.#state.on.leave)
     closeGracefully(this.socket, this, this.#limits.writeTimeout)
   }
 
   /** Closes when nothing is under way, be it a request that was sent before the client can know. */
   drain(): void {
     this.isDraining = true
-    if (this.#phase === 'idle') this.#awaitRequest()
+    if (this.#state === STATES.idle) this.#awaitRequest()
   }
 
   expire(): void {
-    const wasIdle = this.#phase === 'idle'
+    const { name, isExchange, isWhole } = this.#state
+    const wasIdle = name === 'idle'
     // Who closed its side and is not waited for any longer went by itself.
     const isGone = this.#ended && !this.socket.writableNeedDrain
     if (!isGone) this.#events.closing?.(wasIdle ? 'idle' : 'timeout')
-    if (this.#phase === 'head') {
-      this.#refuse(refusalOf(refuse('head-timeout')))
-      return
-    }
-    if (this.#phase === 'exchange' && !this.#response.isBegun && !this.body.isDone) {
+    if (name === 'head') this.#refuse(refusalOf(refuse('head-timeout')))
+    else if (isExchange && !isWhole && !this.#response.isBegun)
       this.#unreadable(refusalOf(refuse('body-timeout')))
-      return
+    else {
+      this.socket.destroy()
+      this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
     }
-    this.socket.destroy()
-    this.#onClose(wasIdle ? 'idle' : isGone ? 'closed' : 'timeout')
   }
 
   /** No request is to come that would be answered. */
@@ -216,56 +211,64 @@ export class ServerConnection implements Downstream, Timed {
     return this.head.minor === 0 ? 'keep-alive' : ''
   }
 
+  /** False: there is no such step from here. */
+  #go(next: ServerState | undefined): boolean {
+    if (next === undefined) return false
+    this.#state = next
+    return true
+  }
+
   /** Goes on with what was received until something has to be waited for. */
-  #advance(bytes: Buffer, from: number): void {
-    this.#isReading = true
-    let at = from
+  #advance(bytes: Buffer): void {
+    this.#isReading = true // Whatever they bring about must not begin to look at more.
+    let at = 0
     const end = bytes.length
-    while (at < end && this.#phase !== 'closed') {
-      if (this.#phase === 'tunnel') {
+    while (at >= 0 && at < end) {
+      const { reads } = this.#state
+      if (reads === 'body') at = this.#readBody(bytes, at, end)
+      else if (reads === 'head') {
+        const next = this.#readHead(bytes, at, end)
+        if (next <= 0) break
+        at = next
+      } else if (reads === 'tunnel') {
         this.body.octets += end - at
         if (!this.#reads.pass(bytes.subarray(at), this.#sink)) this.socket.pause()
         at = end
+      } else {
+        if (this.#state.isExchange) this.socket.pause()
         break
       }
-      if (this.#phase !== 'exchange') {
-        const next = readRequestHead(bytes, at, end, this.#limits, this.head)
-        if (next === 0) {
-          if (this.#phase === 'idle') {
-            this.#phase = 'head'
-            this.deadline = performance.now() + this.#limits.headTimeout
-          }
-          break
-        }
-        if (next < 0) {
-          this.#refuse(refusalOf(next))
-          break
-        }
-        at = next
-        this.#begin()
-        continue
-      }
-      if (this.body.isDone || this.#sink === undefined || this.#isPaused) {
-        this.socket.pause()
-        break
-      }
-      at = this.#readBody(bytes, at, end)
-      if (at < 0) break
     }
-    if (at >= 0 && at < end && this.#phase !== 'closed') this.#held.hold(bytes, at)
+    const { reads, isExchange } = this.#state
+    if (at >= 0 && at < end && (isExchange || reads !== 'nothing')) this.#held.hold(bytes, at)
     this.#isReading = false
-    if (this.#ended && this.#phase !== 'tunnel') this.#goOnEnded()
+    if (this.#ended && reads !== 'tunnel') this.#goOnEnded()
+  }
+
+  /** What waits is looked at, and more is read. */
+  #readOn(): void {
+    if (this.#isReading) return
+    if (this.#held.length > 0) this.#advance(this.#held.take())
+    const { name } = this.#state
+    if (name !== 'paused' && name !== 'closing' && name !== 'closed') this.socket.resume()
+  }
+
+  #readHead(bytes: Buffer, at: number, end: number): number {
+    const next = readRequestHead(bytes, at, end, this.#limits, this.head)
+    if (next > 0) this.#begin()
+    else if (next < 0) this.#refuse(refusalOf(next))
+    else if (this.#go(this.#state.on.begin))
+      this.deadline = performance.now() + this.#limits.headTimeout
+    return next
   }
 
   #begin(): void {
-    this.#phase = 'exchange'
-    this.#hasResponded = false
+    const { on } = this.#state
+    this.#go(this.head.framing === 'none' ? on.requestWhole : on.request)
     this.#response.reset()
-    this.#isPaused = false
     this.#keepsAlive = true
     this.#sink = undefined
     this.deadline = this.#ended ? performance.now() + HALF_CLOSED : Number.POSITIVE_INFINITY
-    this.body.isDone = this.head.framing === 'none'
     this.body.octets = 0
     this.#events.request(this)
   }
@@ -278,23 +281,23 @@ export class ServerConnection implements Downstream, Timed {
       return -1
     }
     if (body.to > body.from) {
-      if (!this.#reads.pass(bytes.subarray(body.from, body.to), this.#sink)) {
-        this.#isPaused = true
-        this.#maybeNext()
-      }
-      this.#awaitClient()
+      const more = this.#reads.pass(bytes.subarray(body.from, body.to), this.#sink)
+      if (!more) this.#go(this.#state.on.pause)
+      // Nobody will ask for more of it.
+      if (this.#state === STATES.discarded) this.#sink = NOWHERE
+      if (this.#state.isExchange) this.#awaitClient()
     }
-    if (body.isDone) {
+    if (body.isDone && this.#go(this.#state.on.end)) {
       this.#reads.rest()
       this.#awaitClient()
       this.#sink?.end(trailersOf(body, this.head.filterTrailers))
-      this.#maybeNext()
+      if (this.#state === STATES.done) this.#finish()
     }
     return next
   }
 
   #awaitClient(): void {
-    const isOurTurn = this.body.isDone || this.#isPaused
+    const isOurTurn = this.#state.isWhole || this.#state === STATES.paused
     this.deadline =
       performance.now() + timeoutInExchange(this.#limits, this.socket, this.#ended, isOurTurn)
   }
@@ -309,34 +312,35 @@ export class ServerConnection implements Downstream, Timed {
     const sink = this.#sink
     this.#sink = undefined
     this.#keepsAlive = false
+    this.#go(this.#state.on.spoil)
     this.#events.unreadable(this, refusal)
     sink?.abort(refusal.word)
   }
 
-  #maybeNext(): void {
-    if (!this.#hasResponded || this.#phase !== 'exchange') return
-    const isWhole = this.body.isDone
-    if (!isWhole && this.#keepsAlive && this.#sink !== undefined) {
-      if (!this.#isPaused) return
-      // Nobody will ask for more of it, and the next request stands behind.
+  /** Whatever is still to come of the request is read first, where there may be another one. */
+  #responded(): void {
+    if (!this.#keepsAlive || !this.#go(this.#state.on.respond)) this.#finish()
+    else if (this.#state === STATES.discarded) {
       this.#sink = NOWHERE
-      this.resumeBody()
-      return
+      this.#awaitClient()
+      this.#readOn()
     }
-    this.#phase = 'idle'
+  }
+
+  #finish(): void {
+    const { isWhole } = this.#state
+    if (!this.#go(this.#state.on.finish)) return
     this.#events.finished(this)
     this.exchange = undefined
     this.#sink = undefined
     if (!this.#keepsAlive || !isWhole || this.#isLast) {
-      this.#phase = 'closed'
+      this.#go(this.#state.on.leave)
       closeGracefully(this.socket, this, this.#limits.writeTimeout)
       this.socket.resume()
       return
     }
     this.#awaitRequest()
-    if (this.#isReading) return
-    if (this.#held.length > 0) this.#advance(this.#held.take(), 0)
-    this.socket.resume()
+    this.#readOn()
   }
 
   #refuse(refusal: Refusal): void {
@@ -344,22 +348,20 @@ export class ServerConnection implements Downstream, Timed {
     this.#keepsAlive = false
     this.head.keepAlive = false
     this.head.method = ''
-    this.body.isDone = true
-    this.#phase = 'exchange'
-    this.#hasResponded = false
+    this.#go(this.#state.on.refuse)
     this.reply(refusal.status, NO_LINES, '')
     this.#events.refused(this, refusal)
   }
 
   #onDrain(): void {
-    if (this.#phase === 'idle') this.#awaitRequest()
-    else if (this.#phase === 'exchange') this.#awaitClient()
+    if (this.#state === STATES.idle) this.#awaitRequest()
+    else if (this.#state.isExchange) this.#awaitClient()
     this.#events.drained(this)
   }
 
   #onEnd(): void {
     this.#ended = true
-    if (this.#phase !== 'tunnel') this.#goOnEnded()
+    if (this.#state.reads !== 'tunnel') this.#goOnEnded()
     else {
       // Half a tunnel may not stay for ever: who closed this side may be gone altogether.
       this.deadline = performance.now() + this.#limits.bodyTimeout
@@ -369,11 +371,12 @@ export class ServerConnection implements Downstream, Timed {
 
   /** The client has closed its side: what came whole before is answered, half a request is not. */
   #goOnEnded(): void {
-    if (this.#phase !== 'exchange') endOnce(this.socket)
-    else if (this.#hasResponded) {
+    const { isExchange, isWhole, hasResponded } = this.#state
+    if (!isExchange) endOnce(this.socket)
+    else if (hasResponded) {
       this.#keepsAlive = false
-      this.#maybeNext()
-    } else if (this.body.isDone || this.#held.length > 0) this.#awaitClient()
+      this.#finish()
+    } else if (isWhole || this.#held.length > 0) this.#awaitClient()
     else {
       this.socket.destroy()
       this.#onClose('truncated-body')
@@ -381,15 +384,13 @@ export class ServerConnection implements Downstream, Timed {
   }
 
   #onClose(reason: string): void {
-    if (this.deadline === Number.NEGATIVE_INFINITY) return
-    this.deadline = Number.NEGATIVE_INFINITY
+    const state = this.#state
+    if (!this.#go(state.on.close)) return
+    this.deadline = Number.POSITIVE_INFINITY
     this.#deadlines.remove(this)
-    const isFinished = this.#isTunnelOver && this.#phase === 'tunnel'
-    const wasUnderWay = this.#phase === 'exchange' || this.#phase === 'tunnel'
-    this.#phase = 'closed'
     this.#held.clear()
-    if (isFinished) this.#events.finished(this)
-    else if (wasUnderWay) {
+    if (state === STATES.leaving) this.#events.finished(this)
+    else if (state.isExchange || state === STATES.tunnel) {
       // First who went away: the other way round it would look like a fault of the upstream's.
       this.#events.aborted(this, reason)
       this.#sink?.abort(reason)
