@@ -84,7 +84,8 @@ function identitiesOf({ points }: Entry): readonly string[] {
     ...rules.flatMap(({ condition }) => [...(condition.names?.values() ?? [])]),
     ...required,
   ])
-  return [...new Set(names)]
+  // Others are those of where a request is, and where it comes from.
+  return [...new Set(names)].filter((name) => name.includes('#'))
 }
 
 /** What can keep requests out and is no rule. */

@@ -2,6 +2,7 @@ import { terminatedTls } from '../model/gateway.ts'
 import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import type { InvalidPolicy, ValidPolicy } from '../model/policy.ts'
+import { type FrontendHttp, frontendHttp } from '../policies/frontend-http/schema.ts'
 import type { Effective } from '../reach/effective.ts'
 import {
   decidesAt,
@@ -33,7 +34,14 @@ export interface Point {
   readonly names: ReadonlyMap<string, string>
   /** Of a connection: what the gateway goes by in who it comes from, by setting. */
   readonly believes: Readonly<Record<string, string>>
+  /** Of a connection: what becomes of its requests before routes and rules see them, by setting. */
+  readonly reading: Reading
 }
+
+export type Reading = Pick<
+  FrontendHttp,
+  'mergeSlashes' | 'headersWithUnderscores' | 'maxBufferSize' | 'maxJsonSize'
+>
 
 /** Every place of the Model where rules can decide, in the order of the file. */
 export function* pointsOf(model: Model, read: RuleReader = ruleReader()): Generator<Point> {
@@ -48,8 +56,9 @@ export function* pointsOf(model: Model, read: RuleReader = ruleReader()): Genera
 function pointAt(reached: ReachedPoint, read: RuleReader): Point {
   const { stage, where } = reached
   const scoping = scopesAt(reached)
+  const peer = stage === 'connection' && hopsOf(reached.effective) > 0 ? PEER : []
   const rules = [...reached.rules()].flatMap(([policy, depth]) =>
-    read(policy, stage, scoping.namesFor(policy, depth)),
+    read(policy, stage, new Map([...scoping.namesFor(policy, depth), ...peer])),
   )
   const names = scoping.namesWithin()
   return {
@@ -57,24 +66,51 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     where,
     rules,
     invalid: reached.invalid,
-    facts: factsOf(stage, where, scoping),
+    facts: new Map([
+      ...factsOf(stage, where, scoping),
+      ...peer.map(([, name]) => [name, { kind: 'set' }] as const),
+    ]),
     authentications: stage === 'connection' ? [] : scoping.authentications,
     required: stage === 'connection' ? [] : scoping.required,
     names,
     believes: stage === 'connection' ? beliefsOf(where, reached.effective) : {},
+    reading: readingOf(reached.effective),
   }
+}
+
+/**
+ * Where proxies in front say who the client is, a connection comes from the last of them: what its
+ * rules read is another address than what rules about requests read by the same name.
+ */
+const PEER: readonly (readonly [string, string])[] = [
+  ['source.address', 'source.peerAddress'],
+  ['source.port', 'source.peerPort'],
+]
+
+function hopsOf({ byKind }: Pick<Effective, 'byKind'>): number {
+  const http = byKind.get('frontendHttp')?.[0].value as Partial<FrontendHttp> | undefined
+  return http?.trustedHops ?? 0
 }
 
 /** Proxies in front, and authorities of client certificates. */
 function beliefsOf({ listener }: Where, { byKind }: Effective): Point['believes'] {
   const settled = (kind: string) => byKind.get(kind)?.[0].value
-  const http = settled('frontendHttp') as { readonly trustedHops?: number } | undefined
   return {
     proxyProtocol: hashOf(settled('proxyProtocol') ?? null),
-    'http.trustedHops': hashOf(http?.trustedHops ?? 0),
+    'http.trustedHops': hashOf(hopsOf({ byKind })),
     // Whether one must be shown is not who vouches for it.
     'tls.clients': hashOf(terminatedTls(listener)?.clients?.ca.text ?? null),
   }
+}
+
+const HTTP_DEFAULTS = frontendHttp.parse({})
+
+function readingOf({ byKind }: Effective): Reading {
+  const { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize } = {
+    ...HTTP_DEFAULTS,
+    ...(byKind.get('frontendHttp')?.[0].value as FrontendHttp | undefined),
+  }
+  return { mergeSlashes, headersWithUnderscores, maxBufferSize, maxJsonSize }
 }
 
 function factsOf(stage: RuleStage, where: Where, scoping: Scoping): Facts {

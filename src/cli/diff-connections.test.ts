@@ -213,3 +213,24 @@ ${more}`
     }
   })
 })
+
+describe('what portcullis diff says of proxies in front', () => {
+  const NETWORK = "cidr('10.0.0.0/8').containsIP(source.address)"
+  const file = (hops: number, more = '') => `gateways: { default: { port: 8080 } }
+frontendPolicies:
+  http: { trustedHops: ${hops} }
+  networkAuthorization: { rules: [{ require: "${NETWORK}" }] }
+routes:
+- name: api
+  policies: { authorization: { rules: [{ deny: "${NETWORK}" }${more}] } }
+  backends: [{ host: 'a:80' }]
+`
+  const DENY = `, { deny: "request.path == '/x'" }`
+
+  it('does not take the proxy for the client', async () => {
+    const { out } = await diffOf(file(1), file(1, DENY))
+    assert.match(out, /not known whether something is newly refused/)
+    const { out: without } = await diffOf(file(0), file(0, DENY))
+    assert.equal(without, 'nothing changes: proven for every request\n')
+  })
+})

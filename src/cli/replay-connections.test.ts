@@ -102,3 +102,30 @@ ${hasRoute ? "tcpRoutes: [{ name: t, gateways: [edge], backends: [{ host: 'a:80'
     })
   }
 })
+
+describe('what portcullis replay says of how requests are read', () => {
+  const file = (http: string) => `gateways: { default: { port: 8080 } }
+${http === '' ? '' : `frontendPolicies: { http: { ${http} } }`}
+routes:
+- name: api
+  matches: [{ path: { exact: /b } }, { path: { exact: //a } }]
+  policies: { authorization: { rules: [{ deny: "request.path == '/a'" }] } }
+  backends: [{ host: 'a:80' }]
+`
+  const of = (path: string) =>
+    recordOf({
+      ...{ gateway: 'default', listener: 'default', port: 8080, route: 'api' },
+      ...{ method: 'GET', host: 'a.test', path, status: 200, verdict: 'allowed' as const },
+    })
+  const MERGED = /not known: 1: it depends on how it was written \(`http\.mergeSlashes` differs\)/
+  for (const [what, path, old, now, said] of [
+    ['slashes that are merged now', '//a', 'mergeSlashes: false', '', MERGED],
+    ['a path without such slashes', '/b', 'mergeSlashes: false', '', / 1 unchanged/],
+    ['slashes that may have been merged', '/b', '', 'mergeSlashes: false', MERGED],
+    ['headers that are dropped now', '/b', '', 'headersWithUnderscores: Drop', /not known: 1:/],
+    ['a setting that says the same', '/b', '', 'mergeSlashes: true', / 1 unchanged/],
+    ['a limit of time', '/b', '', 'headTimeout: 1s', / 1 unchanged/],
+  ] as const) {
+    it(what, async () => assert.match(await replay(of(path), file(old), file(now)), said))
+  }
+})

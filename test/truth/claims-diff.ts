@@ -1,7 +1,14 @@
 import { isTree, type Tree } from './document.ts'
 import { API_KEY } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
-import { gatewayAt, portOfGateway, proxyProtocolOf, readsAddresses, routesBy } from './places.ts'
+import {
+  gatewayAt,
+  hopsOf,
+  portOfGateway,
+  proxyProtocolOf,
+  readsAddresses,
+  routesBy,
+} from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe, type Transport } from './wire.ts'
 
@@ -93,6 +100,8 @@ async function checkExamples(
     const admitting = difference.kind === 'admitted' ? now : old
     const refusing = difference.kind === 'admitted' ? old : now
     const isReading = readsAddresses(old.tree) || readsAddresses(now.tree)
+    // Whose word is taken about the client differs: no request means the same to both.
+    if (isReading && hopsOf(old.tree) !== hopsOf(now.tree)) return []
     const probe = probeFor(difference, admitting, isReading)
     if (probe === undefined) count('diff examples that cannot be sent')
     return probe === undefined ? [] : [{ difference, admitting, refusing, probe }]
@@ -147,9 +156,13 @@ export function probeFor(
   const own = portsOf(tree).find((one) => one.port === port)
   if (port === undefined || own === undefined) return undefined
   const proxied = proxyProtocolOf(tree)
-  if (proxied === undefined && isReading && !example.source.startsWith('127.')) {
-    return undefined
-  }
+  const hops = example.isConnection ? 0 : hopsOf(tree)
+  const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
+  const isBound = proxied === undefined && (hops === 0 || readsPeer)
+  if (isBound && isReading && !example.source.startsWith('127.')) return undefined
+  // Whom the outermost proxy names is the client; each of the others adds one.
+  const chain = Array.from({ length: hops }, (_, at) => (at === 0 ? example.source : '192.0.2.99'))
+  const forwarded: [string, string][] = hops === 0 ? [] : [['x-forwarded-for', chain.join(', ')]]
   const certificate = certificateFor(example)
   if (certificate === 'none such') return undefined
   const transport: Transport = {
@@ -169,8 +182,14 @@ export function probeFor(
         }
       : {}),
   }
-  const { jwt, apiKey, ...others } = example.identity
+  const { jwt, apiKey, basicAuth, ...others } = example.identity
   if (Object.keys(others).length > 0) return undefined
+  const user = basicAuth?.['username']
+  if (basicAuth !== undefined && (jwt !== undefined || !['alice', 'bob'].includes(String(user)))) {
+    return undefined
+  }
+  const password: [string, string][] =
+    user === undefined ? [] : [['authorization', `Basic ${btoa(`${user}:s3cret`)}`]]
   if (apiKey !== undefined && !JSON.stringify(tree).includes(JSON.stringify(apiKey)))
     return undefined
   const target =
@@ -183,7 +202,11 @@ export function probeFor(
       target,
       version: example.host === '' ? '1.0' : '1.1',
       host: example.host === '' ? undefined : example.host,
-      headers: Object.entries(example.headers).filter(([name]) => name.toLowerCase() !== 'host'),
+      headers: [
+        ...Object.entries(example.headers).filter(([name]) => name.toLowerCase() !== 'host'),
+        ...forwarded,
+        ...password,
+      ],
       ...(jwt === undefined
         ? {}
         : { claims: JSON.stringify(jwt).replaceAll(/"#(-?\d+(?:\.\d+)?)"/g, '$1') }),

@@ -118,6 +118,8 @@ async function refusedAmongMore(
 
 /** Shows nothing that says who it is. */
 function isNobody({ transport, request }: Probe): boolean {
-  const { claims, apiKey } = request
-  return claims === undefined && apiKey === undefined && transport.tls?.certificate === undefined
+  const { claims, apiKey, headers } = request
+  const isSilent = claims === undefined && apiKey === undefined
+  const hasPassword = headers.some(([name]) => name === 'authorization')
+  return isSilent && !hasPassword && transport.tls?.certificate === undefined
 }

@@ -2,9 +2,9 @@ import { CERTIFICATES } from './credentials.ts'
 import { type Tree, walk } from './document.ts'
 import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
-import { gatewayAt, proxyProtocolOf } from './places.ts'
+import { forwardedFor, gatewayAt, hopsOf, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
-import { isAdmitted, type Outcome, type Probe, sentName } from './wire.ts'
+import { isAdmitted, isPreflight, type Outcome, type Probe, sentName } from './wire.ts'
 
 const ASKED = 2
 
@@ -20,7 +20,7 @@ export const checkExplain: Check = async (pair) => {
       if (args === undefined) continue
       const { code, out, err } = await pair.tools(args)
       pair.count('explain')
-      if ((code === 0) === isAdmitted(outcome)) continue
+      if ((code === 0) === (isAdmitted(outcome) || isPreflight(outcome))) continue
       const [first] = `${out}${err}`.split('\n')
       const claim = `explain: exit code ${code} (${first}) for ${args.slice(3).join(' ')}`
       const observed = `${side.name} answers ${outcome.status}`
@@ -66,7 +66,18 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
     if (apiKey === 'wrong' || keys.length > 1) return undefined
     if (keys[0] !== undefined) args.push('--api-key', JSON.stringify(keys[0]))
   }
-  args.push('--source', transport.proxy?.address ?? '127.0.0.1')
+  const peer = transport.proxy?.address ?? '127.0.0.1'
+  const client = hopsOf(tree) === 0 ? peer : forwardedFor(tree, { transport, request })
+  // One address is all that can be said: where rules read both, there is nothing to compare.
+  const readsPeer = JSON.stringify(tree).includes('networkAuthorization')
+  if (client === undefined || (client !== peer && readsPeer)) return undefined
+  args.push('--source', client)
+  const password = headers.find(([name]) => name === 'authorization')?.[1]
+  if (password !== undefined) {
+    const [user = '', word] = atob(password.replace('Basic ', '')).split(':')
+    if (word !== 's3cret' || user === 'eve') return undefined
+    args.push('--user', user)
+  }
   const { tls } = transport
   if (tls !== undefined) args.push('--sni', sentName(tls.sni) ?? '')
   if (typeof tls?.certificate === 'string') {

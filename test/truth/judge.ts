@@ -6,6 +6,7 @@ import { checkProve } from './claims-prove.ts'
 import { checkReplay } from './claims-replay.ts'
 import { checkTest } from './claims-test.ts'
 import { type Tree, writeYaml } from './document.ts'
+import { changedFeature, withFeatures } from './features.ts'
 import type { World } from './gateways.ts'
 import { makeDocument } from './generate.ts'
 import { changed } from './mutate.ts'
@@ -67,8 +68,11 @@ export interface JudgeOptions {
 
 export function treesOf(seed: number, world: World): Trees {
   const random = new Random(seed)
-  const old = makeDocument(random, world.place)
-  return { old, now: changed(random, old) }
+  const plain = makeDocument(random, world.place)
+  const own = new Random(seed + 2_000_000_011)
+  const old = withFeatures(own, plain)
+  const now = changed(random, old)
+  return { old, now: old === plain ? now : changedFeature(own, now) }
 }
 
 /** Makes the pair of a seed, serves it, and compares all that is said of it with what happened. */

@@ -5,6 +5,7 @@ const GUARDS: ReadonlySet<string> = new Set([
   'networkAuthorization',
   'jwtAuthentication',
   'apiKey',
+  'basicAuth',
   // Client certificates are credentials, too.
   'root',
   'clientCertificates',

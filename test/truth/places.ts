@@ -45,6 +45,19 @@ export function takesProxyHeader(tree: Tree, { proxy }: Transport): boolean {
   return own !== undefined && (version === 'All' || version === `V${proxy.version}`)
 }
 
+/** How many proxies in front are believed about who the client is. */
+export function hopsOf(tree: Tree): number {
+  const http = (tree['frontendPolicies'] as Tree | undefined)?.['http']
+  return isTree(http) ? Number(http['trustedHops'] ?? 0) : 0
+}
+
+/** Whom the last of them names as the client; undefined where they say too little for that. */
+export function forwardedFor(tree: Tree, { request }: Probe): string | undefined {
+  const written = request.headers.filter(([name]) => name.toLowerCase() === 'x-forwarded-for')
+  const list = written.flatMap(([, value]) => value.split(',')).map((one) => one.trim())
+  return list.at(-hopsOf(tree))
+}
+
 /** The addresses of clients make a difference, and nothing here can come from all of them. */
 export function readsAddresses(tree: Tree): boolean {
   return /source\.(raw)?[aA]ddress/.test(JSON.stringify(tree))

@@ -14,7 +14,8 @@ export function probesFor(random: Random, trees: readonly Tree[], count: number)
   const probes: Probe[] = []
   for (let i = 0; i < count; i++) {
     const transport = i < ways.length ? (ways[i] as Transport) : random.pick(ways)
-    probes.push({ transport, request: requestFor(random, trees, constants, text, i) })
+    const request = requestFor(random, trees, constants, text, i)
+    probes.push({ transport, request: decorated(random, request, constants, text) })
   }
   return probes
 }
@@ -126,6 +127,41 @@ function requestFor(
     ...identityFor(random, constants, text),
   }
 }
+
+/** With what the features of these files look at. */
+function decorated(
+  random: Random,
+  request: Request,
+  { addresses }: Constants,
+  text: string,
+): Request {
+  const headers = [...request.headers]
+  let { method } = request
+  if (/"cors"|"csrf"/.test(text) && random.chance(0.6)) {
+    const site = `http://${request.host ?? ''}`
+    headers.push(['origin', random.pick(['https://a.test', 'https://b.test', 'null', site])])
+    if (random.chance(0.3)) {
+      headers.push(['sec-fetch-site', random.pick(['same-origin', 'cross-site', 'none'])])
+    }
+    if (random.chance(0.3)) {
+      method = 'OPTIONS'
+      headers.push(['access-control-request-method', 'PUT'])
+    }
+  }
+  if (text.includes('"trustedHops"') && random.chance(0.85)) {
+    const pool = addresses.length === 0 ? ['10.0.0.1'] : addresses
+    const list = Array.from({ length: 1 + random.int(3) }, () =>
+      nearAddress(random, random.pick(pool)),
+    )
+    headers.push(['x-forwarded-for', list.join(', ')])
+  }
+  if (text.includes('"basicAuth"') && request.claims === undefined && random.chance(0.7)) {
+    headers.push(['authorization', `Basic ${btoa(random.pick(PASSWORDS))}`])
+  }
+  return { ...request, method, headers }
+}
+
+const PASSWORDS = ['bob:s3cret', 'alice:s3cret', 'bob:s3cret', 'bob:wrong', 'eve:s3cret']
 
 function headersFor(random: Random, constants: Constants, match: Tree | undefined) {
   const headers: [string, string][] = []

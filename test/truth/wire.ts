@@ -167,6 +167,14 @@ function contextOf(
   return made
 }
 
+/** Of direct responses and redirects. */
+const OWN_STATUSES: ReadonlySet<number> = new Set([200, 202, 302, 307])
+
+/** A preflight of CORS, which the gateway answers before anybody says who they are. */
+export function isPreflight({ status, by }: Outcome): boolean {
+  return status === 204 && by === undefined
+}
+
 interface Answer {
   readonly outcome: Outcome
   readonly closes: boolean
@@ -184,8 +192,8 @@ function readResponse(text: string, isHead: boolean, isOver: boolean): Answer | 
   if (hasBody && length < 0 && !isOver) return 'more'
   if (hasBody && body.length < length) return isOver ? { outcome: CLOSED, closes: true } : 'more'
   const reached = /\r\nx-backend: (\d+)/.exec(head)?.[1]
-  // The gateway itself says 200 for nothing else; a response to HEAD has no body to know it by.
-  const isDirect = status === 200
+  // The gateway itself says these for nothing else; a response to HEAD has no body to know it by.
+  const isDirect = OWN_STATUSES.has(status)
   const by = reached === undefined ? (isDirect ? 0 : undefined) : Number(reached)
   return { outcome: { status, by }, closes: /\r\nconnection: close/.test(head) }
 }

@@ -5,7 +5,7 @@ import type { Model } from '../../model/model.ts'
 import { recordOf } from '../../reach/kinds.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
-import { pointsOf } from '../points.ts'
+import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
 import { type Judged, judgeWay } from './judge.ts'
@@ -195,6 +195,7 @@ function isSameWay(a: Entry, b: Entry): boolean {
   return (
     isSameEntry(a, b) &&
     arrivalAt(a) === arrivalAt(b) &&
+    hashOf(readingAt(a)) === hashOf(readingAt(b)) &&
     a.where.ref?.weight === b.where.ref?.weight
   )
 }
@@ -207,7 +208,15 @@ function judgeOn(
 ): Outcome {
   const routed = ways.side.route(recorded)
   if (typeof routed === 'string') return { kind: 'refused', reason: routed }
-  const { isConnection } = recorded.request
+  const { isConnection, path } = recorded.request
+  const [there, then] = [
+    ways.connections.get(routed.listener),
+    before?.connections.get(door(recorded)),
+  ]
+  const read = isConnection || !there || !then ? undefined : readOtherwise(there, then, path)
+  if (read !== undefined) {
+    return { kind: 'unknown', on: [`how it was written (\`http.${read}\` differs)`] }
+  }
   const old = before && entriesFor(before, door(recorded), recorded.route, recorded)
   const known = knownRequest(recorded)
   const outcomes = (isConnection ? [''] : routed.routes).flatMap((route): readonly Outcome[] => {
@@ -289,6 +298,20 @@ function repliesToPreflights({ where }: Entry): boolean {
   return [gateway, listener, route, rule].some((level) =>
     level?.policies.some(({ kind }) => recordOf(kind)?.repliesTo === 'preflights'),
   )
+}
+
+/** The setting by which routes and rules may see another request than they saw then. */
+function readOtherwise(entry: Entry, before: Entry, path: string): string | undefined {
+  const [own, old] = [readingAt(entry), readingAt(before)]
+  return (Object.keys(own) as (keyof Reading)[]).find((name) => {
+    if (own[name] === old[name]) return false
+    // Slashes that were kept are on record, and there is nothing to merge.
+    return name !== 'mergeSlashes' || old.mergeSlashes || path.includes('//')
+  })
+}
+
+function readingAt({ points }: Entry): Reading {
+  return (points[0] as Point).reading
 }
 
 /** How clients connect, and whom the gateway believes about who they are. */

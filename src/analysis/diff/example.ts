@@ -39,7 +39,10 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     source = {},
     destination = {},
   } = world as Readonly<Record<string, JsonObject>>
-  const { address, port: _, rawAddress: __, rawPort: ___, ...certificate } = source
+  const { address = source['peerAddress'], ...others } = source
+  const certificate = Object.fromEntries(
+    Object.entries(others).filter(([name]) => !ADDRESSES.has(name)),
+  )
   const { hostname } = destination
   // The header is the host as the client wrote it.
   const { host: written, ...headers } = textsOf(request['headers'])
@@ -60,6 +63,14 @@ export function exampleOf(world: World, entry: Entry, facts: Facts): ExampleRequ
     identity: identitiesIn(world, facts, entry),
   }
 }
+
+const ADDRESSES: ReadonlySet<string> = new Set([
+  'port',
+  'rawAddress',
+  'rawPort',
+  'peerAddress',
+  'peerPort',
+])
 
 /** Where one is asked for there is one, of which nothing may matter; its names agree. */
 function certificateOf(found: JsonObject, { where }: Entry): JsonObject | undefined {

@@ -16,7 +16,10 @@ import { ANY, ERROR, FALSE, NOT_TRUE, type Outcomes, outcomeOf, swapped, TRUE } 
 import { termKey } from './term-key.ts'
 import type { Possibility, Unknown } from './unknown.ts'
 
-/** An expression, and by what names it knows variables: rules of two policies may see two tokens. */
+/**
+ * An expression, and by what names it knows variables, or a field of one: rules of two policies may
+ * see two tokens.
+ */
 export interface Condition {
   readonly text: string
   readonly term: Term
@@ -319,6 +322,9 @@ function wholeVariable(name: string): Attribute {
 
 function renamed(attribute: Attribute, names: Condition['names']): Attribute {
   const [variable = '', ...rest] = attribute.steps
+  const [field, ...below] = rest
+  const other = field === undefined ? undefined : names?.get(`${variable}.${field}`)
+  if (other !== undefined) return { ...attribute, steps: [...other.split('.'), ...below] }
   const name = names?.get(variable)
   return name === undefined ? attribute : { ...attribute, steps: [name, ...rest] }
 }

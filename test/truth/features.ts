@@ -1,0 +1,206 @@
+import { isTree, type Json, rulesOf, type Tree, withValue } from './document.ts'
+import { condition, type Scope } from './expressions.ts'
+import type { Random } from './random.ts'
+
+/**
+ * What a file has besides routes, rules and tokens. Each is drawn apart from the rest, so that a
+ * file is the same with it and without it but for the feature itself.
+ */
+export interface Feature {
+  /** Of files that have it. */
+  readonly share: number
+  /** Undefined where it does not fit the file. */
+  add(random: Random, tree: Tree): Tree | undefined
+  /** The same file with the feature set otherwise, or without it. */
+  change?(random: Random, tree: Tree): Tree | undefined
+}
+
+/** `TRUTH_FEATURES=cors,hops`: these alone, in every file. */
+export function withFeatures(random: Random, tree: Tree): Tree {
+  const forced = process.env['TRUTH_FEATURES']?.split(',')
+  let own = tree
+  for (const [name, feature] of Object.entries(FEATURES)) {
+    const isDrawn = random.chance(feature.share)
+    const isWanted = forced === undefined ? isDrawn : forced.includes(name)
+    if (isWanted) own = feature.add(random, own) ?? own
+  }
+  return own
+}
+
+/** After somebody worked on the file: now and then it is a feature that they changed. */
+export function changedFeature(random: Random, tree: Tree): Tree {
+  const [feature] = random.some(
+    Object.values(FEATURES).filter((one) => one.change !== undefined),
+    1,
+  )
+  return random.chance(0.5) ? (feature?.change?.(random, tree) ?? tree) : tree
+}
+
+const SCOPE: Scope = {
+  stage: 'traffic',
+  hasJwt: false,
+  hasApiKey: false,
+  hasCertificates: false,
+  hasServerName: false,
+  hasSources: false,
+}
+
+const frontend = (tree: Tree) => (tree['frontendPolicies'] ?? {}) as Tree
+const routesIn = (tree: Tree) => (tree['routes'] ?? []) as readonly Tree[]
+
+function withHttp(tree: Tree, settings: Tree): Tree {
+  const http = { ...((frontend(tree)['http'] ?? {}) as Tree), ...settings }
+  return { ...tree, frontendPolicies: { ...frontend(tree), http } }
+}
+
+/** One setting of the frontend's HTTP, removed. */
+function withoutHttp(tree: Tree, key: string): Tree | undefined {
+  const { http, ...others } = frontend(tree)
+  if (!isTree(http) || http[key] === undefined) return undefined
+  const { [key]: _, ...rest } = http
+  const { frontendPolicies: __, ...bare } = tree
+  const own = Object.keys(rest).length === 0 ? others : { ...others, http: rest }
+  return Object.keys(own).length === 0 ? bare : { ...bare, frontendPolicies: own }
+}
+
+/** Some routes with more policies. */
+function withPolicies(
+  random: Random,
+  tree: Tree,
+  share: number,
+  policies: (route: Tree) => Tree | undefined,
+): Tree {
+  const routes = routesIn(tree).map((route, index) => {
+    const more = index === 0 || random.chance(share) ? policies(route) : undefined
+    if (more === undefined) return route
+    return { ...route, policies: { ...((route['policies'] ?? {}) as Tree), ...more } }
+  })
+  return { ...tree, routes }
+}
+
+/** The same on the gateway of all routes or on some routes. */
+function onGatewayOrRoutes(random: Random, tree: Tree, more: (random: Random) => Tree): Tree {
+  const [name] = Object.keys(tree['gateways'] as Tree).filter((one) => one !== 'stream')
+  if (name !== undefined && random.chance(0.3)) {
+    const gateway = (tree['gateways'] as Tree)[name] as Tree
+    return withValue(tree, ['gateways', name], { ...gateway, ...more(random) })
+  }
+  return withPolicies(random, tree, 0.4, () => more(random))
+}
+
+/** All rules that are about one thing, each said to be about another one with some chance. */
+function withRules(
+  random: Random,
+  tree: Tree,
+  share: number,
+  edit: (expression: string) => string,
+): Tree {
+  let own = tree
+  for (const { path, expression } of rulesOf(tree)) {
+    if (random.chance(share)) own = withValue(own, path, edit(expression))
+  }
+  return own
+}
+
+/** Printed by htpasswd -s: bob with the password s3cret. */
+const USERS: readonly Json[] = [
+  'bob:{SHA}/vNB+F2HQ559kaLUZbmHHvZrXpg=',
+  'alice:{SHA}/vNB+F2HQ559kaLUZbmHHvZrXpg=',
+]
+
+export const FEATURES: Readonly<Record<string, Feature>> = {
+  /** Paths are as clients wrote them, and rules compare them with such. */
+  slashes: {
+    share: 0.05,
+    add: (random, tree) =>
+      withRules(random, withHttp(tree, { mergeSlashes: false }), 0.3, (text) =>
+        text.replace(/'(\/[^/'][^']*)'/, (_, path: string) =>
+          random.pick([`'/${path}'`, `'${path}//'`, `'${path.replace(/(?<=.)\//, '//')}'`]),
+        ),
+      ),
+    change: (_, tree) => withoutHttp(tree, 'mergeSlashes'),
+  },
+  /** Proxies in front say who the client is. */
+  hops: {
+    share: 0.06,
+    add: (random, tree) => {
+      const own = withHttp(tree, { trustedHops: 1 + random.int(2) })
+      const scope = { ...SCOPE, hasSources: true }
+      return withRules(random, own, 0.5, (text) => {
+        const more = condition(random, scope)
+        return random.chance(0.4) ? more : `${text} ${random.pick(['&&', '||'])} ${more}`
+      })
+    },
+    change: (random, tree) =>
+      random.chance(0.5)
+        ? withoutHttp(tree, 'trustedHops')
+        : isTree(frontend(tree)['http'])
+          ? withHttp(tree, { trustedHops: 1 + random.int(2) })
+          : undefined,
+  },
+  /** Routes that the gateway answers itself, or now and then. */
+  answers: {
+    share: 0.06,
+    add: (random, tree) =>
+      withPolicies(random, tree, 0.3, (route) => {
+        const body = `direct ${route['name']}`
+        switch (random.int(3)) {
+          case 0:
+            return { requestRedirect: { scheme: 'https', status: random.pick([302, 307]) } }
+          case 1:
+            return { directResponse: { status: random.pick([200, 202]), body } }
+          default: {
+            const one = { condition: condition(random, SCOPE), status: 202, body }
+            return { directResponse: { conditional: [one] } }
+          }
+        }
+      }),
+  },
+  cors: {
+    share: 0.05,
+    add: (random, tree) =>
+      onGatewayOrRoutes(random, tree, (own) => ({
+        cors: { allowOrigins: [own.pick(['https://a.test', '*'])], allowMethods: ['PUT'] },
+      })),
+  },
+  csrf: {
+    share: 0.05,
+    add: (random, tree) =>
+      onGatewayOrRoutes(random, tree, (own) => ({
+        csrf: own.chance(0.5) ? {} : { additionalOrigins: ['https://b.test'] },
+      })),
+  },
+  /** Passwords, and rules about whose they are. */
+  basic: {
+    share: 0.06,
+    add: (random, tree) => {
+      const own = onGatewayOrRoutes(random, tree, (one) => ({
+        basicAuth: { ...(one.chance(0.5) ? { mode: 'Optional' } : {}), users: USERS },
+      }))
+      return withRules(random, own, 0.4, (text) => {
+        const user = random.pick([
+          "basicAuth.username == 'bob'",
+          "basicAuth.username != 'alice'",
+          'has(basicAuth.username)',
+          "basicAuth.username.startsWith('a')",
+        ])
+        return random.chance(0.5) ? user : `${text} ${random.pick(['&&', '||'])} ${user}`
+      })
+    },
+  },
+  /** A second backend, which gets no share; its rules decide about nothing. */
+  weights: {
+    share: 0.05,
+    add: (random, tree) => {
+      const routes = routesIn(tree).map((route) => {
+        const [first] = (route['backends'] ?? []) as readonly Tree[]
+        if (first === undefined || !random.chance(0.6)) return route
+        const rules = [{ deny: condition(random, SCOPE) }]
+        const idle = { host: '127.0.0.1:9', weight: 0, policies: { authorization: { rules } } }
+        const busy = { ...first, weight: 1 + random.int(3) }
+        return { ...route, backends: random.chance(0.5) ? [idle, busy] : [busy, idle] }
+      })
+      return { ...tree, routes }
+    },
+  },
+}
