@@ -3,9 +3,9 @@ import { traceSpansDropped, traceSpansExported } from '../telemetry/definitions/
 import type { Logger } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { createOtlpExporter, type OtlpExporter, type SpanLoss } from '../telemetry/otlp.ts'
-import { createOtlpGrpcSend } from '../telemetry/otlp-grpc.ts'
 import { createOtlpSend } from '../telemetry/otlp-send.ts'
 import { createTracer, type Tracer } from '../telemetry/trace.ts'
+import { createOtlpGrpcSend } from '../upstream/otlp-grpc.ts'
 import type { RequestState } from './request-state.ts'
 import { attributeOf, RequestTrace } from './tracing.ts'
 

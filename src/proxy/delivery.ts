@@ -214,6 +214,7 @@ export class Delivery implements ForwardEvents {
     const timeout = backend?.requestTimeout || route?.timeouts.backendRequest || DEFAULT_TIMEOUT
     this.#forward = new Forward(permit, downstream, exchange, choice.pool, timeout, this)
     this.#forward.encodes = this.#isDecoded && downstream.head.framing === 'chunked'
+    this.#forward.isDirect = this.#isDirect
     this.#forward.start()
   }
 
@@ -222,15 +223,19 @@ export class Delivery implements ForwardEvents {
     this.#events.broken(this.#state, error)
   }
 
+  /** Nobody but one backend gets the body, and once. */
+  get #isDirect(): boolean {
+    return this.#body === undefined && this.#retry === undefined && this.#mirrors.length === 0
+  }
+
   sent(forward: Forward): void {
     const { downstream } = this.#state
-    const retry = this.#retry
-    if (this.#body === undefined && retry === undefined && this.#mirrors.length === 0) {
+    if (this.#isDirect) {
       this.#isBodyBegun = true
-      downstream.readBody(forward, true)
+      downstream.readBody(forward, forward.takesFraming)
       return
     }
-    this.#body ??= new KeptBody(retry?.maxBody ?? NOTHING_KEPT)
+    this.#body ??= new KeptBody(this.#retry?.maxBody ?? NOTHING_KEPT)
     this.#body.sendTo(forward, ...this.#mirrors)
     this.#mirrors = []
     if (this.#isBodyBegun) downstream.resumeBody()

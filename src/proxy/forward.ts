@@ -7,10 +7,11 @@ import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { hideOfSet } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
+import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
-import { renderRequestHead } from '../wire/http1/write.ts'
+import { type OutgoingRequest, renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { CallOutName } from './call-outs.ts'
@@ -36,6 +37,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   readonly exchange: Exchange
   /** Set where the body comes without its chunk framing. */
   encodes = false
+  /** Set where the body goes nowhere else, so that it can come in the form that the upstream takes. */
+  isDirect = false
   readonly #pool: RequestPool
   readonly #timeout: number
   readonly #events: ForwardEvents
@@ -44,6 +47,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #isOver = false
   #asWire = false
   #isTunnel = false
+  /** The upstream takes a chunked body without its framing. */
+  #takesPlain = false
 
   constructor(
     _: ForwardPermit,
@@ -58,6 +63,11 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     this.#pool = pool
     this.#timeout = timeout
     this.#events = events
+  }
+
+  /** Whether a chunked body is to come with its framing, once the head is sent. */
+  get takesFraming(): boolean {
+    return !this.#takesPlain
   }
 
   start(): void {
@@ -139,7 +149,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     const { exchange } = this
     const { head } = this.downstream
     const edit = renderedEdit(exchange.sentEdit)
-    const text = renderRequestHead(head, {
+    const out: OutgoingRequest = {
       path: exchange.path,
       query: exchange.sentSearch,
       host: exchange.host,
@@ -149,15 +159,23 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
       dropped: droppedWithId(edit, exchange.request.id),
       upgrade: head.upgrade,
       expectContinue: false,
-    })
+    }
     this.#upstream = connection
-    if (text === '') {
+    if (!this.#sendHead(connection, head, out)) {
       connection.release()
       this.#fail(500, 'bad-rewrite', false)
-      return
+    } else if (head.framing !== 'none') this.#events.sent(this)
+  }
+
+  #sendHead(connection: UpstreamConnection, head: RequestHead, out: OutgoingRequest): boolean {
+    if (connection.sendReceived !== undefined && out.upgrade === '') {
+      this.#takesPlain = this.encodes || this.isDirect
+      return connection.sendReceived(head, out, !this.#takesPlain, this.#timeout, this)
     }
+    const text = renderRequestHead(head, out)
+    if (text === '') return false
     connection.send(head.method, text, head.framing !== 'none', this.#timeout, this)
-    if (head.framing !== 'none') this.#events.sent(this)
+    return true
   }
 
   // The request's body on its way to the upstream.
@@ -166,7 +184,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return true
     try {
-      return writeBody(upstream, bytes, this.encodes)
+      return this.#takesPlain ? upstream.write(bytes) : writeBody(upstream, bytes, this.encodes)
     } catch (error) {
       this.#broke(error, 'body')
       return true
@@ -182,7 +200,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (this.#isOver || upstream === undefined) return
     try {
       if (trailers !== undefined) hideOfSet(renderedEdit(this.exchange.sentEdit).dropped, trailers)
-      endBody(upstream, trailers, this.encodes)
+      if (this.#takesPlain) upstream.end(trailers)
+      else endBody(upstream, trailers, this.encodes)
     } catch (error) {
       this.#broke(error, 'body')
     }

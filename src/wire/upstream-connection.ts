@@ -1,5 +1,7 @@
 import type { Fields } from './http1/fields.ts'
+import type { RequestHead } from './http1/head.ts'
 import type { ResponseHead } from './http1/response-head.ts'
+import type { OutgoingRequest } from './http1/write.ts'
 
 /** What becomes of one request. After `failed` or `ended` nothing more is told. */
 export interface ResponseEvents {
@@ -35,12 +37,24 @@ export interface UpstreamConnection {
     timeout: number,
     events: ResponseEvents,
   ): boolean
+  /**
+   * The same from the head that was received, without a text in between, where the connection has a
+   * form of its own; an upgrade is not for it. `isFramed`: a chunked body comes with its framing;
+   * else its trailers come with `end`. False: the head cannot be written, and nothing was sent.
+   */
+  sendReceived?(
+    head: RequestHead,
+    out: OutgoingRequest,
+    isFramed: boolean,
+    timeout: number,
+    events: ResponseEvents,
+  ): boolean
   write(bytes: Buffer): boolean
   /** Whether all bytes that were written are with the system, so that their memory is free. */
   readonly isWritten?: boolean
   writeText(text: string): boolean
-  /** The request is whole. */
-  end(): void
+  /** The request is whole. Trailers of a body that came without framing. */
+  end(trailers?: Fields): void
   pause(): void
   resume(): void
   /** After 101 bytes are told as data, until the upstream ends. */

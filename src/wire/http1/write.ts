@@ -59,10 +59,8 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   const { fields, line } = head
   const { path, query, host, upgrade } = out
   if (out.framing === 'close') throw new RangeError('a request cannot end with its connection')
-  const isSameLine =
-    path === head.path && query === head.query && head.form === 'origin' && head.minor === 1
-  if (!isSameLine && !isTarget(path, query)) return ''
-  if (!isVisible(host) || !isFieldText(upgrade)) return ''
+  if (!isWritable(head, out)) return ''
+  const isSameLine = isOfHead(head, out) && head.minor === 1
   const keepsHost = host === '' && firstOf(fields, HOST) >= 0
   let from = line.method
   let text = ''
@@ -79,8 +77,18 @@ export function renderRequestHead(head: RequestHead, out: OutgoingRequest): stri
   return `${text}${head.lowersNames ? lowerLines(out.lines) : out.lines}\r\n`
 }
 
+/** Whether path, query, host and protocol are fit to be written, in any version. */
+export function isWritable(head: RequestHead, out: OutgoingRequest): boolean {
+  if (!isOfHead(head, out) && !isTarget(out.path, out.query)) return false
+  return isVisible(out.host) && isFieldText(out.upgrade)
+}
+
+function isOfHead(head: RequestHead, { path, query }: OutgoingRequest): boolean {
+  return path === head.path && query === head.query && head.form === 'origin'
+}
+
 /** Of a target in the absolute form, where HTTP/1.0 has it there alone. */
-function hostOf({ host, port }: RequestHead): string {
+export function hostOf({ host, port }: RequestHead): string {
   return port === 0 ? host : `${host}:${port}`
 }
 

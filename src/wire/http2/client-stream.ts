@@ -3,15 +3,17 @@
 
 import type { Timed } from '../deadlines.ts'
 import { HeldBytes } from '../held-bytes.ts'
-import { BodyReader, beginBody, readBody, trailersOf } from '../http1/body.ts'
 import type { Fields } from '../http1/fields.ts'
+import type { RequestHead } from '../http1/head.ts'
 import { refusalOf, refuse } from '../http1/rejections.ts'
 import { MAX_INTERIM, type ResponseHead } from '../http1/response-head.ts'
+import { isWritable, type OutgoingRequest } from '../http1/write.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
+import { ChunkedBody } from './chunked-body.ts'
 import type { WireStream } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import { CANCEL, PROTOCOL_ERROR, REFUSED_STREAM } from './protocol.ts'
-import { encodeConnect, encodeRequest, readOutgoingHead } from './request-fields.ts'
+import { encodeConnect, encodeReceived, encodeRequest, readOutgoingHead } from './request-fields.ts'
 import { readHttp2Response } from './response-block.ts'
 import type { StreamHome } from './stream-home.ts'
 import type { StreamOutput } from './stream-output.ts'
@@ -36,8 +38,8 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
   #events: ResponseEvents | undefined = undefined
   #method = ''
   #head: ResponseHead | undefined = undefined
-  /** Takes the framing off a body; HTTP/2 has its own. */
-  #body: BodyReader | undefined = undefined
+  /** Of a body that comes with chunk framing, which must be taken off again. */
+  #chunks: ChunkedBody | undefined = undefined
   #held: HeldBytes | undefined = undefined
   #hasBody = false
   #isEnding = false
@@ -66,39 +68,70 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
     timeout: number,
     events: ResponseEvents,
   ): boolean {
-    const home = this.#home
+    const { authority: ownName, scheme } = this.#home
     const own = readOutgoingHead(head)
+    if (!this.#begin(method, own.upgrade, hasBody, timeout, events)) return true
+    const { encoder } = this.out.shared
+    const authority = own.authority === '' ? ownName : own.authority
+    if (own.upgrade === '') encodeRequest(encoder, method, scheme, authority, own)
+    else {
+      this.#switching = encodeConnect(encoder, scheme, authority, own)
+      this.#hasBody = true
+    }
+    if (own.isChunked) this.#chunks = new ChunkedBody()
+    this.#sendHead()
+    return true
+  }
+
+  sendReceived(
+    head: RequestHead,
+    out: OutgoingRequest,
+    isFramed: boolean,
+    timeout: number,
+    events: ResponseEvents,
+  ): boolean {
+    const { authority, scheme } = this.#home
+    const hasBody = head.framing !== 'none'
+    if (!isWritable(head, out)) return false
+    if (!this.#begin(head.method, '', hasBody, timeout, events)) return true
+    encodeReceived(this.out.shared.encoder, head, out, scheme, authority)
+    if (isFramed && out.framing === 'chunked') this.#chunks = new ChunkedBody()
+    this.#sendHead()
+    return true
+  }
+
+  /** False where the request cannot be sent, which is told soon. */
+  #begin(
+    method: string,
+    upgrade: string,
+    hasBody: boolean,
+    timeout: number,
+    events: ResponseEvents,
+  ): boolean {
+    const home = this.#home
     this.#events = events
     this.#method = method
     this.#hasBody = hasBody
     this.#timeout = timeout
-    if (own.upgrade !== '' && !this.#isHandshake(own.upgrade)) {
+    if (upgrade !== '' && !this.#isHandshake(upgrade)) {
       process.nextTick(() => this.#fail('upgrade-over-http2', false))
-      return true
+      return false
     }
     const out = home.begin(this)
     if (out === undefined) {
       process.nextTick(() => this.#fail('goaway', true))
-      return true
+      return false
     }
     this.out = out
     this.window = home.streamWindow
-    const { encoder } = out.shared
-    const authority = own.authority === '' ? home.authority : own.authority
-    if (own.upgrade === '') encodeRequest(encoder, method, home.scheme, authority, own)
-    else {
-      this.#switching = encodeConnect(encoder, home.scheme, authority, own)
-      this.#hasBody = true
-    }
-    if (own.isChunked) {
-      this.#body = new BodyReader()
-      beginBody(this.#body, 'chunked', -1)
-    }
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
     home.deadlines.add(this)
-    out.sendBlock(!this.#hasBody)
-    if (!this.#hasBody) this.isSent = true
     return true
+  }
+
+  #sendHead(): void {
+    this.out.sendBlock(!this.#hasBody)
+    if (!this.#hasBody) this.isSent = true
   }
 
   /**
@@ -116,26 +149,28 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
 
   write(bytes: Buffer): boolean {
     if (this.#isUnwanted) return true
-    const more = this.#body === undefined ? this.out.write(bytes) : this.#writeChunks(bytes)
+    const { out } = this
+    const verdict = this.#chunks?.write(bytes, out) ?? (out.write(bytes) ? 1 : 0)
+    if (verdict < 0) this.#fail(refusalOf(verdict).word, false)
     // A body may come for as long as the client sends it, if only the upstream takes it.
-    if (!more && this.#events !== undefined) this.deadline = performance.now() + this.#timeout
-    return more
+    else if (verdict === 0) this.deadline = performance.now() + this.#timeout
+    return verdict !== 0
   }
 
   writeText(text: string): boolean {
     return this.write(Buffer.from(text, 'latin1'))
   }
 
-  end(): void {
-    const body = this.#body
+  end(trailers?: Fields): void {
+    const chunks = this.#chunks
     if (this.#isUnwanted) return
-    if (body !== undefined && !body.isDone) {
+    if (chunks?.isDone === false) {
       this.#fail('truncated-body', false)
       return
     }
     this.#isEnding = true
     this.deadline = performance.now() + this.#timeout
-    this.out.end(body && trailersOf(body))
+    this.out.end(chunks === undefined ? trailers : chunks.trailers)
   }
 
   /** Whether nothing more of the request is to be sent. */
@@ -172,7 +207,9 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
   }
 
   release(): void {
-    this.#leave()
+    if (this.#isLeft) return
+    this.#isLeft = true
+    this.#home.left(this)
   }
 
   expire(): void {
@@ -256,21 +293,6 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
   #maxLength({ framing, length }: ResponseHead): number {
     if (framing === 'length') return length
     return framing === 'none' && !this.#isTunnel ? 0 : Number.POSITIVE_INFINITY
-  }
-
-  #writeChunks(bytes: Buffer): boolean {
-    const body = this.#body as BodyReader
-    let takesMore = true
-    let at = 0
-    while (at < bytes.length && !body.isDone) {
-      at = readBody(body, bytes, at, bytes.length)
-      if (at < 0) {
-        this.#fail(refusalOf(at).word, false)
-        return true
-      }
-      if (body.to > body.from) takesMore = this.out.write(bytes.subarray(body.from, body.to))
-    }
-    return takesMore
   }
 
   #onHead(block: FieldBlock, endsStream: boolean, events: ResponseEvents): void {
@@ -366,17 +388,10 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
   }
 
   #reset(code: number): void {
-    if (this.id === 0) this.#leave()
+    if (this.id === 0) this.release()
     else {
       this.out.stop()
       this.#home.reset(this, code)
     }
-  }
-
-  /** Nothing more is sent or read. */
-  #leave(): void {
-    if (this.#isLeft) return
-    this.#isLeft = true
-    this.#home.left(this)
   }
 }

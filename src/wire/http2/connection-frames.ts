@@ -259,7 +259,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   }
 
   pinged(bytes: Buffer, from: number): void {
-    this.guard.control()
+    this.guard.ping()
     if (this.isOver) return
     this.output.frames.ping(bytes, from, true)
     this.output.schedule()

@@ -97,8 +97,9 @@ export class ConnectionOutput implements SharedOutput {
 
   /** Gives all that there is to the socket. */
   write(): void {
-    this.#guard.expect(this.frames.length)
-    if (!this.#socket.destroyed && !this.#socket.writableEnded) this.frames.write()
+    const { frames } = this
+    if (frames.length > 0) this.#guard.expect(frames.length, frames.hasMessages)
+    if (!this.#socket.destroyed && !this.#socket.writableEnded) frames.write()
   }
 
   readonly #leave = (): void => {

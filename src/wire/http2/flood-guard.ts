@@ -5,6 +5,9 @@ const PORTION = 4_096
 /** What we may have caused at most that has not come yet. */
 const CREDIT = 65_536
 
+/** The same of PING frames. */
+const MAX_PINGS = 64
+
 /** What one connection may be bothered with, besides requests. */
 export class FloodGuard {
   readonly #resets: Allowance | undefined
@@ -15,6 +18,8 @@ export class FloodGuard {
   readonly #calm: (what: Http2Count) => void
   /** Bytes that belong to no head or body; below 0 where we caused more than came. */
   #bytes = 0
+  /** PING frames that our own writes are good for. */
+  #pings = 0
 
   constructor(limits: FloodLimits, observer: Http2Observer, calm: (what: Http2Count) => void) {
     this.#resets = limits.resets && new Allowance(limits.resets)
@@ -40,14 +45,28 @@ export class FloodGuard {
     if (!this.#controlFrames.spend(1)) this.#calm('too-many-control-frames')
   }
 
+  /** A PING: one for each write of ours is how a peer finds out about the way. */
+  ping(): void {
+    if (this.#pings === 0) {
+      this.control()
+      return
+    }
+    this.#pings--
+    this.#observer.counted('control-frame')
+  }
+
   overhead(bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes >= PORTION) this.settle()
   }
 
-  /** What we send is answered with WINDOW_UPDATE, 13 bytes for each stream and the connection. */
-  expect(bytes: number): void {
+  /**
+   * What we send is answered with WINDOW_UPDATE, 13 bytes for each stream and the connection, and
+   * with a PING where it has a head or a body: the answer to a PING must not earn another one.
+   */
+  expect(bytes: number, hasMessages: boolean): void {
     this.#bytes = Math.max(-CREDIT, this.#bytes - bytes / 8)
+    if (hasMessages && this.#pings < MAX_PINGS) this.#pings++
   }
 
   settle(): void {

@@ -30,6 +30,8 @@ const kept: Buffer[] = []
 /** The frames of one connection, in the order in which they leave. */
 export class FrameOutput {
   length = 0
+  /** Whether there is more than control frames. */
+  hasMessages = false
   readonly #socket: Socket
   #buffer: Buffer | undefined = undefined
   /** Buffers whose bytes the socket still has. */
@@ -80,6 +82,7 @@ export class FrameOutput {
   headers(stream: number, block: Buffer, length: number, ends: boolean, maxFrame: number): void {
     let type = HEADERS
     let at = 0
+    this.hasMessages = true
     do {
       const taken = Math.min(length - at, maxFrame, ROOM - FRAME_HEAD)
       const isLast = at + taken === length
@@ -97,6 +100,7 @@ export class FrameOutput {
     for (let at = start; at < end; ) {
       const taken = Math.min(end - at, maxFrame, ROOM - FRAME_HEAD)
       const bytes = this.#begin(taken, DATA, 0, stream)
+      this.hasMessages = true
       this.#dataAt = this.length - FRAME_HEAD
       this.#dataStream = stream
       from.copy(bytes, this.length, at, at + taken)
@@ -122,6 +126,7 @@ export class FrameOutput {
     const socket = this.#socket
     const bytes = buffer.subarray(0, length)
     this.length = 0
+    this.hasMessages = false
     this.#dataAt = -1
     const isBusy = socket.writableLength > 0
     if (isBusy && length <= SHORT) {

@@ -2,9 +2,14 @@
 // Liberties: lines go to the encoder as they are, which knows most of them.
 
 import { createHash } from 'node:crypto'
-import { isSameName } from '../http1/field-names.ts'
+import { isOfSet } from '../http1/field-lines.ts'
+import { HIDDEN, HOST, isSameName, TRAILER } from '../http1/field-names.ts'
+import { fieldValue, firstOf, lineOf } from '../http1/fields.ts'
+import type { RequestHead } from '../http1/head.ts'
 import { unpadded } from '../http1/padding.ts'
+import { hostOf, type OutgoingRequest } from '../http1/write.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
+import { encodeLines } from './response-fields.ts'
 
 /** What a head of HTTP/1.1 says, in the words of HTTP/2. */
 export interface OutgoingHead {
@@ -55,6 +60,36 @@ export function encodeRequest(
   encoder.request(method, scheme, path)
   encoder.field(':authority', authority)
   for (let i = 0; i < lines.length; i++) encoder.line(lines[i] as string)
+}
+
+/** A received head, as ../http1/write.ts would write it, without the text in between. */
+export function encodeReceived(
+  encoder: HpackEncoder,
+  head: RequestHead,
+  out: OutgoingRequest,
+  scheme: 'http' | 'https',
+  ownName: string,
+): void {
+  const { fields } = head
+  const isChunked = out.framing === 'chunked'
+  encoder.begin()
+  encoder.request(head.method, scheme, out.query === '' ? out.path : out.path + out.query)
+  encoder.field(':authority', out.host || authorityOf(head) || ownName)
+  for (let i = 0; i < fields.count; i++) {
+    const kind = fields.kinds[i] as number
+    if (kind >= HIDDEN || (kind === TRAILER && !isChunked)) continue
+    if (isOfSet(out.dropped, fields, i)) continue
+    encoder.line(fields.text.substring(lineOf(fields, i), lineOf(fields, i + 1) - 2))
+  }
+  if (!isChunked && out.length >= 0) encoder.field('content-length', String(out.length))
+  if (head.takesTrailers) encoder.field('te', 'trailers')
+  encodeLines(encoder, out.lines)
+}
+
+/** As it was asked for. */
+function authorityOf(head: RequestHead): string {
+  const at = firstOf(head.fields, HOST)
+  return at >= 0 ? fieldValue(head.fields, at) : hostOf(head)
 }
 
 /** RFC 6455 §1.3 */

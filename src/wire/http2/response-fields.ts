@@ -65,7 +65,8 @@ export function encodeReply(
   encodeLines(encoder, lines)
 }
 
-function encodeLines(encoder: HpackEncoder, lines: FieldLines): void {
+/** Lines that are added to a head. */
+export function encodeLines(encoder: HpackEncoder, lines: FieldLines): void {
   for (let at = 0; at < lines.length; ) {
     const end = lines.indexOf('\r\n', at)
     if (end > at) encoder.line(lines.substring(at, end))

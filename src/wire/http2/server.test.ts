@@ -1,14 +1,26 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
+import { duplexPair } from 'node:stream'
 import { after, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { createServer } from 'node:tls'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  HEADERS,
+} from '../../../test/proxy/http2-gateway.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { fieldLine, NO_LINES } from '../http1/field-lines.ts'
 import { HTTP2_LIMITS } from './limits.ts'
+import { PREFACE } from './preface.ts'
+import { PING, SETTINGS, WINDOW_UPDATE } from './protocol.ts'
 import { ServerSession } from './server.ts'
 
 const opened: { close: () => unknown }[] = []
@@ -67,3 +79,85 @@ describe('TLS that chose h2', { skip: WITHOUT_OPENSSL }, () => {
     assert.deepEqual(seen, ['PUT localhost true', 'body', 'finished', 'closed'])
   })
 })
+
+describe('what conforming clients do is no flood', () => {
+  const HEAD = fieldBlock([
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', '/'],
+    [':authority', 'x'],
+  ])
+  const FLAGS = { ends: END_HEADERS | END_STREAM, open: END_HEADERS }
+
+  for (const [name, framesOf] of [
+    [
+      'an empty frame that ends each request',
+      (id: number) => [
+        frame(HEADERS, FLAGS.open, id, HEAD),
+        frame(DATA, END_STREAM, id, Buffer.alloc(0)),
+      ],
+    ],
+    [
+      // As clients of gRPC do to find out how much is on the way.
+      'a PING for each response',
+      (id: number) => [frame(HEADERS, FLAGS.ends, id, HEAD), frame(PING, 0, 0, Buffer.alloc(8))],
+    ],
+  ] as const) {
+    it(name, async () => {
+      const served = await serveFrames(framesOf, 2_000)
+      assert.deepEqual(served, { responses: 2_000, floods: [] })
+    })
+  }
+
+  it('a PING and nothing else is', async () => {
+    const { floods } = await serveFrames(() => [frame(PING, 0, 0, Buffer.alloc(8))], 2_000)
+    assert.deepEqual(floods, ['too-many-control-frames'])
+  })
+
+  it('nor does it earn anything to ask once and to ping for ever', async () => {
+    const framesOf = (id: number) =>
+      id === 1 ? [frame(HEADERS, FLAGS.ends, id, HEAD)] : [frame(PING, 0, 0, Buffer.alloc(8))]
+    const { responses, floods } = await serveFrames(framesOf, 2_000)
+    assert.deepEqual([responses, floods], [1, ['too-many-control-frames']])
+  })
+})
+
+/** Gives a server the frames of each turn, and answers what it is asked. */
+async function serveFrames(
+  framesOf: (id: number) => readonly Buffer[],
+  turns: number,
+): Promise<{ responses: number; floods: string[] }> {
+  const [client, server] = duplexPair()
+  client.on('error', () => {})
+  client.resume()
+  const floods: string[] = []
+  let responses = 0
+  const events: DownstreamEvents = {
+    request: (downstream) => {
+      const end = () => {
+        responses++
+        downstream.reply(200, NO_LINES, 'response')
+      }
+      downstream.readBody({ write: () => true, end, abort: () => {} }, false)
+    },
+    unreadable: () => {},
+    refused: () => {},
+    aborted: () => {},
+    drained: () => {},
+    finished: () => {},
+    closed: () => {},
+  }
+  const session = new ServerSession(server as Socket, HTTP2_LIMITS, new Deadlines(10_000), events, {
+    counted: (what) => void (what.startsWith('too-') && floods.push(what)),
+  })
+  client.write(PREFACE)
+  client.write(frame(SETTINGS, 0, 0, Buffer.alloc(0)))
+  for (let i = 0; i < turns && floods.length === 0; i++) {
+    client.write(Buffer.concat(framesOf(2 * i + 1)))
+    // What it says has left before it is told more.
+    for (let wait = 0; wait < 3; wait++) await turn()
+    client.write(frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 8])))
+  }
+  session.destroy()
+  return { responses, floods }
+}

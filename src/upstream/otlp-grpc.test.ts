@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
+import type { OtlpSendResult } from '../telemetry/otlp-send.ts'
 import { createOtlpGrpcSend } from './otlp-grpc.ts'
-import type { OtlpSendResult } from './otlp-send.ts'
 
 interface Answer {
   /** Of HTTP. */
@@ -47,8 +47,8 @@ async function collector(t: TestContext, response: Answer | 'hang' | 'reset') {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received, sessions }
 }
 
-function sendTo(url: string) {
-  const send = createOtlpGrpcSend({ url, timeout: 200, headers: { 'x-token': 'secret' } })
+function sendTo(url: string, timeout = 10_000) {
+  const send = createOtlpGrpcSend({ url, timeout, headers: { 'x-token': 'secret' } })
   return (body = 'batch') =>
     new Promise<OtlpSendResult>((resolve) => send(Buffer.from(body), '', resolve))
 }
@@ -84,7 +84,7 @@ describe('OTLP over gRPC', () => {
   ] as const) {
     it(`${name}: ${expected}`, async (t) => {
       const { url } = await collector(t, response)
-      const result = await sendTo(url)()
+      const result = await sendTo(url, response === 'hang' ? 200 : undefined)()
       if (typeof expected === 'number') {
         assert.equal('status' in result && result.status, expected)
       } else if (typeof expected === 'string') {

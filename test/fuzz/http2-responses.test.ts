@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { answered, framesOf, toldByNode, toldByUs } from './http2-responses.ts'
+import { fuzz } from './runs.ts'
+
+const answers = fc.array(answered, { maxLength: 6 })
+
+describe('connections to upstreams of HTTP/2', () => {
+  it('whole responses are told as node:http2 tells them', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, async (list) => {
+        const bytes = Buffer.concat(framesOf(list))
+        const ours = await toldByUs(bytes, list.length)
+        assert.deepEqual(ours, { told: await toldByNode(bytes, list.length), open: 0 })
+      }),
+      fuzz(0.2),
+    )
+  })
+
+  it('split anywhere they are the same', async () => {
+    await fc.assert(
+      fc.asyncProperty(answers, fc.integer({ min: 1, max: 40 }), async (list, length) => {
+        const bytes = Buffer.concat(framesOf(list))
+        // Of every second one each byte comes by itself.
+        const step = length % 2 === 0 ? length : 1
+        const one = await toldByUs(bytes, list.length)
+        assert.deepEqual(await toldByUs(bytes, list.length, step), one)
+      }),
+      fuzz(0.02, 5),
+    )
+  })
+
+  it('whatever is done to them, every request ends, once', async () => {
+    const change = fc.record({
+      at: fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
+      byte: fc.integer({ min: 0, max: 255 }),
+      how: fc.constantFrom('set', 'insert', 'remove', 'repeat', 'swap'),
+    })
+    await fc.assert(
+      fc.asyncProperty(
+        answers,
+        fc.array(change, { minLength: 1, maxLength: 6 }),
+        async (list, changes) => {
+          const frames = [...framesOf(list)]
+          let bytes = Buffer.concat(frames)
+          for (const { at, byte, how } of changes) {
+            const place = Math.floor(at * bytes.length)
+            const which = Math.floor(at * frames.length)
+            if (how === 'repeat' || how === 'swap') {
+              const [own = Buffer.alloc(0)] = frames.splice(which, 1)
+              if (how === 'repeat') frames.splice(which, 0, own, own)
+              else frames.push(own)
+              bytes = Buffer.concat(frames)
+            } else if (how === 'set') bytes[place] = byte
+            else {
+              const from = how === 'remove' ? place + 1 : place
+              const put = how === 'insert' ? Buffer.from([byte]) : Buffer.alloc(0)
+              bytes = Buffer.concat([bytes.subarray(0, place), put, bytes.subarray(from)])
+            }
+          }
+          const { told, open } = await toldByUs(bytes, list.length)
+          assert.equal(open, 0)
+          for (const own of told) assert.equal(own.match(/(^|\|)(ended|failed)/g)?.length, 1)
+        },
+      ),
+      fuzz(0.4),
+    )
+  })
+})
