@@ -9,6 +9,7 @@ import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import { dialectOf, translatorFor } from '../protocols/llm/spoken.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
+import type { Usage } from '../protocols/llm/usage.ts'
 import { ModelResponse } from './model-response.ts'
 
 /** What is sent to one provider, and how its response is read. */
@@ -57,6 +58,11 @@ export class ModelCall {
     this.#dialect = dialectOf(endpoint.dialect)
   }
 
+  /** Who was asked last, as OpenTelemetry calls it; empty: nobody. */
+  providerName = ''
+  /** What metrics call the model: a name that the configuration knows. */
+  modelLabel = 'other'
+
   /** What the client asked for; empty if it named none. */
   get model(): string {
     return this.#summary?.model ?? this.endpoint.model ?? ''
@@ -81,6 +87,18 @@ export class ModelCall {
     return undefined
   }
 
+  /** All of it is over: `llm` in expressions of the log. */
+  finish(exchange: Exchange): void {
+    const { response } = this
+    response?.finish()
+    const { model, usage } = response?.summary ?? {}
+    exchange.llm = {
+      ...(exchange.llm ?? this.attributes),
+      ...(model === undefined ? {} : { responseModel: model }),
+      ...(usage === undefined ? {} : tokensOf(usage)),
+    }
+  }
+
   /** `llm` in expressions, once this provider is chosen. */
   attributesFor(provider: string): JsonObject {
     return { ...this.attributes, provider }
@@ -98,6 +116,8 @@ export class ModelCall {
     if (!read.ok) return refused(read.error)
     const call = read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
+    this.providerName = access.telemetryName(options)
+    this.modelLabel = model ?? 'other'
     this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
     return { body: call.request.body, response: this.response }
   }
@@ -191,6 +211,10 @@ function attributesOf(summary: RequestSummary, body: JsonObject, size: number): 
     ...(tools === undefined ? {} : { tools }),
     inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
   }
+}
+
+function tokensOf({ input, output, total }: Usage): JsonObject {
+  return { inputTokens: input, outputTokens: output, totalTokens: total }
 }
 
 function invalid(message: string, code?: string): Reply {

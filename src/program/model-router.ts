@@ -25,7 +25,13 @@ export class ModelRouter {
   ) {
     this.#models = models
     this.#random = random
-    this.#members = new Map(members.map((member) => [member.name, member]))
+    const exact = new Map(models.map(({ name, provider }) => [provider, name]))
+    this.#members = new Map(
+      members.map((member) => {
+        const name = exact.get(member.name) ?? '*'
+        return [member.name, name.includes('*') ? member : member.asking(name)]
+      }),
+    )
     this.#virtual = new Map(virtualModels.map((one) => [one.name, this.#choice(one)]))
     for (const model of models) {
       if (model.matches === undefined) continue

@@ -37,6 +37,7 @@ import type { Collectors } from './collectors.ts'
 import type { Decisions } from './decisions.ts'
 import type { Attempted, RetryReason } from './delivery.ts'
 import { errorReporter, type ReportError } from './internal-errors.ts'
+import { countCall } from './model-record.ts'
 import { countRefusal } from './observe-authentication.ts'
 import { ServedSeries } from './observe-connections.ts'
 import type { Asked, Rejection } from './rejection.ts'
@@ -262,6 +263,7 @@ export class Observing implements AcceptObserver {
     if (exchange.decisions !== NO_DECISIONS && !state.isReported) {
       this.#decisions.request(state, exchange.status)
     }
+    if (state.call !== undefined) countCall(this.#metrics, state, now)
     logRequest(this.#log, state, seconds)
     if (state.trace !== undefined) this.#collectors.end(state, seconds)
   }

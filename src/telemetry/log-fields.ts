@@ -45,6 +45,52 @@ export const LOG_FIELDS = [
   { name: 'span.id', meaning: 'the span of the gateway', example: '00f067aa0ba902b7' },
   { name: 'jwt.sub', meaning: 'subject of the verified token', example: 'alice' },
   { name: 'protocol', meaning: '`tcp` where it is no request of HTTP', example: 'tcp' },
+  {
+    name: 'gen_ai.operation.name',
+    meaning: 'of a call to a model, what was asked for: `chat`, `embeddings`, `count-tokens`',
+    example: 'chat',
+  },
+  { name: 'gen_ai.provider.name', meaning: 'who makes the provider', example: 'openai' },
+  {
+    name: 'gen_ai.request.model',
+    meaning: 'the model that the client asked for',
+    example: 'gpt-5-mini',
+  },
+  {
+    name: 'gen_ai.response.model',
+    meaning: 'the model that responded, as its provider calls it',
+    example: 'gpt-5-mini-2026-08-07',
+  },
+  {
+    name: 'gen_ai.usage.input_tokens',
+    meaning: 'tokens of the prompt, those of the cache included',
+    example: '1200',
+  },
+  {
+    name: 'gen_ai.usage.output_tokens',
+    meaning: 'tokens that the model wrote, its reasoning included',
+    example: '310',
+  },
+  {
+    name: 'gen_ai.usage.cache_read.input_tokens',
+    meaning: 'of the tokens of the prompt, those that the cache of the provider had',
+    example: '1024',
+  },
+  {
+    name: 'gen_ai.usage.reasoning.output_tokens',
+    meaning: 'of the tokens that the model wrote, its reasoning',
+    example: '128',
+  },
+  {
+    name: 'llm.time_to_first_token',
+    meaning: 'of a stream, from sending the call to the first token; in JSON milliseconds',
+    example: '412ms',
+  },
+  {
+    name: 'llm.dropped',
+    meaning: 'what was lost in translation between the languages of client and provider',
+    example: 'seed, logit_bias',
+  },
   { name: 'retry.attempt', meaning: 'retries before this answer', example: '1' },
   { name: 'policy', meaning: 'of a denied connection, the policy that decided', example: 'door' },
   {

@@ -9,6 +9,7 @@ import {
   startModelProvider,
 } from './model-provider.ts'
 import { deny, NOBODY } from './providers.ts'
+import { until } from './whole-gateway.ts'
 
 let openai: ModelProvider
 let other: ModelProvider
@@ -340,6 +341,26 @@ describe('calls to models', () => {
       await call(CHAT)
       assert.equal(openai.arrived.length, 1)
     })
+  })
+
+  it('are counted and logged with their usage', async () => {
+    const provider = { name: 'counted', kind: 'anthropic', port: anthropic.port } as const
+    const { metric, lines } = await serve(configOf([[provider]]))
+    await message(MESSAGE)
+    await message({ ...MESSAGE, stream: true })
+    const labels = 'route="chat",provider="counted",model="other"'
+    const tokens = (rest: string) => metric(`portcullis_llm_tokens_total{${labels},${rest}}`)
+    await until('the second call', () => tokens('direction="output",cache="none"') === 6)
+    assert.equal(tokens('direction="input",cache="none"'), 14)
+    assert.equal(tokens('direction="input",cache="read"'), 4)
+    const first = `portcullis_llm_time_to_first_token_seconds_count{${labels}}`
+    assert.equal(metric(first), 1)
+    const record = JSON.parse(lines.at(-1) ?? '{}')
+    assert.equal(record['gen_ai.provider.name'], 'anthropic')
+    assert.equal(record['gen_ai.request.model'], 'claude-x')
+    assert.equal(record['gen_ai.usage.input_tokens'], 9)
+    assert.equal(record['gen_ai.usage.output_tokens'], 3)
+    assert.ok(record['llm.time_to_first_token'] >= 0)
   })
 
   it('are read whatever their framing, and a body that is too long is rejected', async () => {

@@ -20,7 +20,7 @@ const DIRECTION = label('direction', 'to the model or from it (`gen_ai.token.typ
 
 export const llmRequests = defineCounter({
   name: 'portcullis_llm_requests_total',
-  help: 'Requests to providers of models, each attempt of a failover included.',
+  help: 'Calls to models that reached a provider, by how they ended there.',
   labels: [
     ROUTE,
     PROVIDER,
@@ -29,7 +29,6 @@ export const llmRequests = defineCounter({
       'chat',
       'embeddings',
       'count-tokens',
-      'passthrough',
     ]),
     label('outcome', 'what came of it', [
       'success',
@@ -42,7 +41,6 @@ export const llmRequests = defineCounter({
     ]),
   ],
   takesCustomLabels: true,
-  isPlanned: true,
 })
 
 export const llmTokens = defineCounter({
@@ -60,7 +58,6 @@ export const llmTokens = defineCounter({
     ]),
   ],
   takesCustomLabels: true,
-  isPlanned: true,
 })
 
 export const llmCost = defineCounter({
@@ -90,7 +87,6 @@ export const llmRequestDuration = defineHistogram({
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
   maximum: MANY_SERIES,
-  isPlanned: true,
 })
 
 export const llmTimeToFirstToken = defineHistogram({
@@ -100,7 +96,6 @@ export const llmTimeToFirstToken = defineHistogram({
   unit: 'seconds',
   bounds: FIRST_TOKEN_SECONDS,
   maximum: MANY_SERIES,
-  isPlanned: true,
 })
 
 export const llmTimePerOutputToken = defineHistogram({
@@ -110,7 +105,6 @@ export const llmTimePerOutputToken = defineHistogram({
   unit: 'seconds',
   bounds: TOKEN_SECONDS,
   maximum: MANY_SERIES,
-  isPlanned: true,
 })
 
 export const llmFailovers = defineCounter({

@@ -130,7 +130,8 @@ export const anyAudience: Check = function* ({ model }) {
 /** AZ018: the spare provider lets pass what its siblings refuse. */
 export const unguardedProviders: Check = function* ({ model }) {
   for (const backend of model.backends) {
-    if (backend.kind !== 'ai') continue
+    // Models are asked for by name: one that fails is not replaced by another.
+    if (backend.kind !== 'ai' || backend.models !== undefined) continue
     const providers = backend.groups.flatMap((group) => group.providers)
     const isGuarded = ({ policies }: (typeof providers)[number]) =>
       policies.some((policy) => decidesAt(policy, 'backend'))

@@ -1,0 +1,89 @@
+import {
+  llmRequestDuration,
+  llmRequests,
+  llmTimePerOutputToken,
+  llmTimeToFirstToken,
+  llmTokens,
+} from '../telemetry/definitions/llm.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { Milliseconds } from '../telemetry/time-text.ts'
+import type { AccessRecord } from './access-record.ts'
+import type { RequestState } from './request-state.ts'
+
+/* What is counted and logged of calls to models, beside what is of all requests. */
+
+const OPERATIONS = {
+  generate: 'chat',
+  countTokens: 'count-tokens',
+  embed: 'embeddings',
+  models: 'chat',
+} as const
+
+/** Counts a call that is over; one that reached no provider is a request like any other. */
+export function countCall(metrics: Metrics, state: RequestState, now: number): void {
+  const { call, selection, route, sentAt } = state
+  const response = call?.response
+  if (call === undefined || response === undefined || sentAt === 0) return
+  const provider = selection?.chosen?.provider ?? 'none'
+  const labels = { route: route?.name || 'none', provider, model: call.modelLabel }
+  const operation = OPERATIONS[call.endpoint.operation]
+  metrics.counter(llmRequests).of(labels).at(operation, outcomeOf(state)).inc()
+  metrics
+    .histogram(llmRequestDuration)
+    .of(labels)
+    .at()
+    .observe((now - sentAt) / 1000)
+  const { usage } = response.summary
+  const { firstTokenAt } = response
+  if (firstTokenAt > 0) {
+    const first = (firstTokenAt - sentAt) / 1000
+    metrics.histogram(llmTimeToFirstToken).of(labels).at().observe(first)
+    const later = (usage?.output ?? 0) - 1
+    if (later > 0) {
+      const each = (now - firstTokenAt) / 1000 / later
+      metrics.histogram(llmTimePerOutputToken).of(labels).at().observe(each)
+    }
+  }
+  if (usage === undefined) return
+  const tokens = metrics.counter(llmTokens).of(labels)
+  const { input, output, cacheRead, cacheWrite } = usage
+  // Each token once, whatever the provider counts twice.
+  tokens.at('input', 'none').inc(Math.max(0, input - cacheRead - cacheWrite))
+  if (cacheRead > 0) tokens.at('input', 'read').inc(cacheRead)
+  if (cacheWrite > 0) tokens.at('input', 'write').inc(cacheWrite)
+  tokens.at('output', 'none').inc(output)
+}
+
+function outcomeOf({ exchange }: RequestState) {
+  const { status, reason } = exchange
+  if (reason === 'client-gone') return 'cancelled'
+  if (reason === 'upstream-timeout' || reason === 'request-timeout') return 'timeout'
+  if (reason === 'upstream-connect') return 'unreachable'
+  if (reason !== 'upstream') return 'failed'
+  if (status === 429) return 'rate-limited'
+  if (status >= 500) return 'failed'
+  return status >= 400 ? 'refused' : 'success'
+}
+
+/** Of the access log. */
+export function modelFields({ call, sentAt }: RequestState): AccessRecord {
+  if (call === undefined) return NO_FIELDS
+  const { response, providerName, endpoint, model } = call
+  const { usage, model: responseModel } = response?.summary ?? {}
+  const first = response?.firstTokenAt ?? 0
+  const dropped = response?.dropped ?? []
+  return {
+    'gen_ai.operation.name': OPERATIONS[endpoint.operation],
+    'gen_ai.provider.name': providerName || undefined,
+    'gen_ai.request.model': model || undefined,
+    'gen_ai.response.model': responseModel,
+    'gen_ai.usage.input_tokens': usage?.input,
+    'gen_ai.usage.output_tokens': usage?.output,
+    'gen_ai.usage.cache_read.input_tokens': usage?.cacheRead || undefined,
+    'gen_ai.usage.reasoning.output_tokens': usage?.reasoning || undefined,
+    'llm.time_to_first_token': first > 0 ? new Milliseconds(first - sentAt) : undefined,
+    'llm.dropped': dropped.length > 0 ? dropped.join(', ') : undefined,
+  }
+}
+
+const NO_FIELDS: AccessRecord = {}
