@@ -70,9 +70,9 @@ type Times = Record<Phase, number>
 async function measure(hostnames: (n: number) => readonly string[]): Promise<readonly Times[]> {
   const file = '/bench/change.yaml'
   const text = (changed: number, round: number) => configuration(hostnames, changed, round)
-  const first = load(text(-1, 0), file)
+  const { model: first, settings } = load(text(-1, 0), file)
   const gateway = new Gateway({
-    settings: first.settings,
+    settings,
     log: createLogger({ write: () => {}, format: 'text', level: 'error' }),
     metrics: createMetrics(),
     reusePort: false,
@@ -85,7 +85,7 @@ async function measure(hostnames: (n: number) => readonly string[]): Promise<rea
   for (let round = 0; round < ROUNDS; round++) {
     const written = text((round * 97) % ROUTES, round)
     const own: Partial<Times> = {}
-    const read = await timed(own, 'reading', () => load(written, file))
+    const { model: read } = await timed(own, 'reading', () => load(written, file))
     // What reading threw away is not charged to what comes after it.
     collect()
     const model = await timed(own, 'comparing', () => runToCompletion(reconcile(served, read)))
@@ -115,10 +115,11 @@ async function timed<T>(times: Partial<Times>, phase: Phase, work: () => T | Pro
   return value
 }
 
-function load(text: string, file: string): Model {
-  const { value } = loadText(text, file, { environment: {} }).result
-  if (value === undefined) throw new Error('the configuration was rejected')
-  return value
+function load(text: string, file: string) {
+  const { result, settings } = loadText(text, file, { environment: {} })
+  const { value: model } = result
+  if (model === undefined || settings === undefined) throw new Error('it was rejected')
+  return { model, settings }
 }
 
 function configuration(

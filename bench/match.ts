@@ -162,7 +162,6 @@ function compileTime(): number {
   })
   const listener = { name: 'http', origin, protocol: 'HTTP', port: 80, policies: [] } as const
   const model: Model = freeze({
-    settings: {} as Model['settings'],
     gateways: [{ name: 'default', origin, listeners: [listener], policies: [] }],
     routes,
     tcpRoutes: [],

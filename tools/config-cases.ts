@@ -27,7 +27,10 @@ export const configCases: Generator = {
 function outputsOf(root: string, path: string): readonly (readonly [string, string])[] {
   const text = readFileSync(join(root, path), 'utf8')
   const shownAs = basename(path)
-  const { result } = loadText(text, join(root, path), { shownAs, environment: ENVIRONMENT })
+  const { result, settings } = loadText(text, join(root, path), {
+    shownAs,
+    environment: ENVIRONMENT,
+  })
   const stem = path.replaceAll('\\', '/').replace(/\.in\.(yaml|json)$/, '')
   // Paths of this machine are of no interest.
   const plain = (output: string) => output.replaceAll(join(root, CASES), '/config')
@@ -36,7 +39,7 @@ function outputsOf(root: string, path: string): readonly (readonly [string, stri
     outputs.push([`${stem}.diagnostics.txt`, `${plain(renderTerminal(result.diagnostics))}\n`])
   }
   if (result.value !== undefined) {
-    const model = JSON.stringify(result.value, leaveOut, 2)
+    const model = JSON.stringify({ settings, ...result.value }, leaveOut, 2)
     outputs.push([`${stem}.model.json`, `${plain(model)}\n`])
   }
   return outputs

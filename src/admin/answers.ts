@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
 import { redact } from '../model/redact.ts'
+import type { Settings } from '../model/settings.ts'
 import {
   CONTENT_TYPES,
   chooseFormat,
@@ -18,6 +19,7 @@ export interface Status {
   readonly isReady: boolean
   readonly detail: string
   readonly model: Model | undefined
+  readonly settings: Settings
   readonly diagnostics: readonly Diagnostic[]
   /** What `portcullis lint` would say of what runs; undefined until it was looked at. */
   readonly findings: readonly Diagnostic[] | undefined
@@ -84,13 +86,10 @@ export function adminResponses(
     [
       '/config_dump',
       (_, response) => {
-        const { model, diagnostics } = status()
-        const dump = { model: model ?? null, diagnostics }
-        json(
-          response,
-          200,
-          redact(dump, { headers: model?.settings.sensitiveHeaders ?? [], texts: secrets }),
-        )
+        const { model, settings, diagnostics } = status()
+        const dump = { settings, model: model ?? null, diagnostics }
+        const hiding = { headers: settings.sensitiveHeaders, texts: secrets }
+        json(response, 200, redact(dump, hiding))
       },
     ],
     [

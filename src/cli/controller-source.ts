@@ -1,7 +1,6 @@
 import { hostname } from 'node:os'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
-import type { Settings } from '../model/settings.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Source } from '../sources/source.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -48,7 +47,7 @@ function originOf(address: string): string {
 /** A file beside a controller has settings of the process; all else would never be served. */
 export function onlySettings(file: string, model: Model): readonly Diagnostic[] {
   const sections = Object.entries(model).flatMap(([name, value]) => {
-    if (name === 'settings' || value === undefined) return []
+    if (value === undefined) return []
     return Array.isArray(value) && value.length === 0 ? [] : [name]
   })
   return sections.map((field) => ({
@@ -63,14 +62,12 @@ export function onlySettings(file: string, model: Model): readonly Diagnostic[] 
 /** gRPC is loaded for proxies that need it, and for no other. */
 export async function openController(
   { address, ...options }: ControllerOptions,
-  settings: Settings,
   log: Logger,
 ): Promise<Source> {
   const { XdsSource } = await import('../sources/xds/xds-source.ts')
   return new XdsSource({
     ...options,
     address,
-    settings,
     events: {
       connected: () => log.info('xds', { controller: address, message: 'connected' }),
       lost: (error, retryIn) =>

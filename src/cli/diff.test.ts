@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { loadText } from '../sources/file/load.ts'
 import { runWith } from './fixtures/run.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'diff-'))
@@ -199,5 +200,16 @@ describe('portcullis diff', () => {
     assert.deepEqual(untold, [])
     assert.equal(differences[0].kind, 'admitted')
     assert.equal(differences[0].example.method, 'GET')
+  })
+})
+
+describe('settings of the process', () => {
+  it('are no part of the Model, and are compared all the same', async () => {
+    const text = (connections: number) => `config: { limits: { connections: ${connections} } }\n`
+    const { value } = loadText(text(1), 'x.yaml', { environment: {} }).result
+    assert.ok(value !== undefined && !('settings' in value))
+    const { code, out } = await diffOf(text(10), text(20), '--fail-on-change')
+    assert.equal(code, 1, out)
+    assert.match(out, /settings\.limits/)
   })
 })

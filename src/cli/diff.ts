@@ -6,6 +6,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { visible } from '../diagnostics/text-cells.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -50,11 +51,19 @@ understood.`,
   },
 })
 
+/** All that a file says: settings may decide as well. */
+export interface Configuration extends Model {
+  readonly settings: Settings
+}
+
 /** A configuration without errors; what is wrong is printed. */
-export function loadModel(file: string, terminal: Terminal): Model | undefined {
+export function loadModel(file: string, terminal: Terminal): Configuration | undefined {
   const { err, environment, colour, width = 100 } = terminal
-  const { value, diagnostics } = loadFile(file, { environment }).result
-  if (value !== undefined && !hasErrors(diagnostics)) return value
+  const { result, settings } = loadFile(file, { environment })
+  const { value, diagnostics } = result
+  if (value !== undefined && settings !== undefined && !hasErrors(diagnostics)) {
+    return { ...value, settings }
+  }
   err(`${renderTerminal(diagnostics, { colour, width })}\n\n${file}: ${renderCount(diagnostics)}\n`)
   return undefined
 }

@@ -72,7 +72,7 @@ export function openFleet(
   }
   const exits = metrics.counter(workerExits)
   const ended = (outcome: WorkerEnd) => exits.at({ outcome }).inc()
-  const workers = new Workers(entry, size, log, decided, ended)
+  const workers = new Workers(entry, settings, size, log, decided, ended)
   const alive = metrics.gauge(workersGauge).at({})
   metrics.beforeRead(() => alive.set(workers.serving))
   return {

@@ -57,12 +57,12 @@ export async function loadInThread(
 /** Some routes at a time: what comes from a thread is made anew here, between requests. */
 async function take(thread: Worker): Promise<Loaded> {
   const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
-  const { model, diagnostics, files, digest, routes } = await next<Begun>()
-  if (model === undefined) return { result: refusal(diagnostics), files, digest }
+  const { model, diagnostics, routes, ...rest } = await next<Begun>()
+  if (model === undefined) return { result: refusal(diagnostics), ...rest }
   const taken: Route[] = []
   while (taken.length < routes) {
     thread.postMessage(taken.length)
     taken.push(...(await next<readonly Route[]>()))
   }
-  return { result: success({ ...model, routes: taken }, diagnostics), files, digest }
+  return { result: success({ ...model, routes: taken }, diagnostics), ...rest }
 }

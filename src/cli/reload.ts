@@ -11,7 +11,7 @@ export interface ReloadOptions {
   readonly applied: (
     model: Model,
     diagnostics: readonly Diagnostic[],
-    digest: Update['digest'],
+    update: Pick<Update, 'digest' | 'settings'>,
   ) => Promise<void> | void
   readonly rejected: (diagnostics: readonly Diagnostic[], digest: Update['digest']) => void
   /** What is thrown while one is applied costs that one alone. */
@@ -41,7 +41,7 @@ export async function followSource(
 }
 
 async function take(
-  { result, digest, settled }: Update,
+  { result, settings, digest, settled }: Update,
   isStrict: boolean,
   { apply, applied, rejected }: ReloadOptions,
 ): Promise<void> {
@@ -54,7 +54,7 @@ async function take(
   }
   const { isApplied, diagnostics: further } = await apply(model, isStrict)
   const all = [...diagnostics, ...further]
-  if (isApplied) await applied(model, all, digest)
+  if (isApplied) await applied(model, all, { digest, settings })
   else rejected(all, digest)
   settled?.({ isApplied, diagnostics: all, rejected: rejectedParts(model, all) })
 }

@@ -13,7 +13,7 @@ import { runWith } from './fixtures/run.ts'
 import { makeAuthority } from './suite/certificate.ts'
 import { StandIns } from './suite/stand-ins.ts'
 import { TokenMaker } from './suite/tokens.ts'
-import { putUnderTest } from './suite/under-test.ts'
+import { putUnderTest, settingsUnderTest } from './suite/under-test.ts'
 
 const FOLDER = mkdtempSync(join(tmpdir(), 'replay-'))
 after(() => rmSync(FOLDER, { recursive: true }))
@@ -41,8 +41,9 @@ const OLD = config("allow: jwt.group == 'eng'", "deny: request.path.startsWith('
 
 /** Records of a gateway that served these requests. */
 async function recorded(show: readonly string[]): Promise<readonly DecisionRecord[]> {
-  const { value: model } = loadText(OLD, 'old.yaml', { environment: {} }).result
-  assert.ok(model)
+  const loaded = loadText(OLD, 'old.yaml', { environment: {} })
+  const model = loaded.result.value
+  assert.ok(model !== undefined && loaded.settings !== undefined)
   const standIns = new StandIns({})
   const tokens = new TokenMaker()
   const under = await putUnderTest(model, {
@@ -51,7 +52,8 @@ async function recorded(show: readonly string[]): Promise<readonly DecisionRecor
     authority: makeAuthority('test'),
     takesProxyHeader: false,
   })
-  const settings = { ...under.model.settings, decisions: { keep: 10, show, allowed: 1 } }
+  const written = settingsUnderTest(loaded.settings)
+  const settings = { ...written, decisions: { keep: 10, show, allowed: 1 } }
   const records: DecisionRecord[] = []
   const log = createLogger({ format: 'text', level: 'error', write: () => {} })
   const writeDecision = (record: DecisionRecord) => void records.push(record)

@@ -16,6 +16,7 @@ import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
 import { secretsOf } from '../model/redact.ts'
 import { rejectedParts } from '../model/rejected-parts.ts'
+import type { Settings } from '../model/settings.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
@@ -102,14 +103,15 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const unserved = controller && read.value ? onlySettings(path, read.value) : []
     const missing = [...notImplemented(environment), ...unserved]
     const diagnostics = [...read.diagnostics, ...missing]
+    const { settings } = loaded
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
-    if (model === undefined) return refuse(diagnostics, terminal)
+    if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
     const example =
       path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     const code = await serveUntilStopped(
       { path, stamp },
-      { model, diagnostics, isStrict, controller },
+      { model, settings, diagnostics, isStrict, controller },
       loaded,
       terminal,
     )
@@ -152,6 +154,7 @@ function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }:
 /** What is served first. */
 interface First {
   readonly model: Model
+  readonly settings: Settings
   /** Errors, too, if it is not strict. */
   readonly diagnostics: readonly Diagnostic[]
   readonly isStrict: boolean
@@ -161,12 +164,11 @@ interface First {
 
 async function serveUntilStopped(
   main: FollowedFile,
-  { model: first, diagnostics: warnings, isStrict, controller }: First,
+  { model: first, settings, diagnostics: warnings, isStrict, controller }: First,
   { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
-  const { settings } = first
   const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
   metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
@@ -183,6 +185,7 @@ async function serveUntilStopped(
     isReady: false,
     detail: 'starting',
     model: undefined,
+    settings,
     diagnostics: warnings,
     findings: undefined,
   }
@@ -208,7 +211,7 @@ async function serveUntilStopped(
     failed: (error) => log.warn('lint', { error }),
   })
   const report = (model: Model, diagnostics: readonly Diagnostic[]) => {
-    status = { isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
+    status = { ...status, isReady: true, detail: 'ready', model, diagnostics, findings: undefined }
     const rejected = rejectedParts(model, diagnostics).length
     metrics.gauge(configRejectedParts).at({}).set(rejected)
     metrics
@@ -227,7 +230,7 @@ async function serveUntilStopped(
   // Frozen when it serves: nobody waits for it then.
   const logHash = async (model: Model) => {
     await runCooperatively(freezeModel(model), now)
-    const hash = await runCooperatively(versionOfModel(model), now)
+    const hash = await runCooperatively(versionOfModel(model, settings), now)
     if (status.model !== model) return
     metrics.gauge(configInfo).clear()
     metrics.gauge(configInfo).at({ hash }).set(1)
@@ -277,14 +280,13 @@ async function serveUntilStopped(
       isStrict,
     })
   const source: Source =
-    controller === undefined ? followed() : await openController(controller, settings, log)
+    controller === undefined ? followed() : await openController(controller, log)
   const following: ReloadOptions = {
-    apply: (model, isStrict) => apply({ ...model, settings }, isStrict),
-    applied: async (written, diagnostics, digest) => {
+    apply,
+    applied: async (model, diagnostics, { digest, settings: written = settings }) => {
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
-      const late = restartNeeded(file, settings, written.settings)
-      const model = late.length === 0 ? written : { ...written, settings }
+      const late = restartNeeded(file, settings, written)
       report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })

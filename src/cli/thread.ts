@@ -17,6 +17,7 @@ export interface Begun {
   /** Without its routes. */
   readonly model: Model | undefined
   readonly routes: number
+  readonly settings: Loaded['settings']
   readonly diagnostics: readonly Diagnostic[]
   readonly files: Loaded['files']
   readonly digest: Loaded['digest']
@@ -27,11 +28,12 @@ const ROUTES_AT_ONCE = 250
 /** Reads the configuration that it is told of, and waits to be asked for its routes. */
 export function runThread(): Promise<number> {
   const { file, environment } = workerData as ThreadData
-  const { result, files, digest } = loadFile(file, { environment })
+  const { result, settings, files, digest } = loadFile(file, { environment })
   const { value, diagnostics } = result
   const { routes = [] } = value ?? {}
   const model = value && { ...value, routes: [] }
-  const begun: Begun = { model, routes: routes.length, diagnostics, files, digest }
+  const said = { diagnostics, settings, files, digest }
+  const begun: Begun = { model, routes: routes.length, ...said }
   parentPort?.postMessage(begun)
   // Until it is ended from outside.
   return new Promise(() => {

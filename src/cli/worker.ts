@@ -1,6 +1,6 @@
 import own from '../../package.json' with { type: 'json' }
 import type { Quotas } from '../exchange/quota.ts'
-import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
@@ -52,7 +52,7 @@ export function runWorker(number: string): Promise<number> {
       }
       if (order.kind === 'apply') {
         resumeOptimization()
-        serving ??= begin(order.model, number, order.ticketSecret, quotas)
+        serving ??= begin(order.settings, number, order.ticketSecret, quotas)
         const { gateway } = serving
         const applied = await gateway.apply(order.model, order.isStrict)
         report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
@@ -85,7 +85,7 @@ function isQuotaOrder(order: Order): order is QuotaOrder {
 }
 
 function begin(
-  { settings }: Model,
+  settings: Settings,
   number: string,
   ticketSecret: Uint8Array,
   quotas: Quotas,

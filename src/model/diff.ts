@@ -11,7 +11,6 @@ export interface Change {
 }
 
 export type Noun =
-  | 'settings'
   | 'frontend'
   | 'gateway'
   | 'listener'
@@ -47,7 +46,6 @@ export function diffModels(before: Model, after: Model): readonly Change[] {
 }
 
 const NOUNS: readonly Noun[] = [
-  'settings',
   'frontend',
   'gateway',
   'listener',
@@ -67,8 +65,6 @@ type Things = ReadonlyMap<string, unknown>
 
 function thingsOf(model: Model, noun: Noun): Things {
   switch (noun) {
-    case 'settings':
-      return new Map([['', model.settings]])
     case 'frontend':
       return new Map([['', model.frontend]])
     case 'gateway':

@@ -187,7 +187,6 @@ describe('the difference of two Models', () => {
   })
   const backend = { name: 'api', origin, policies: [], kind: 'host', endpoints: [] } as const
   const before = {
-    settings: { workers: 1 },
     gateways: [{ name: 'default', origin, listeners: [listener], policies: [] }],
     routes: [route('a'), route('b')],
     tcpRoutes: [],
@@ -235,12 +234,9 @@ describe('the difference of two Models', () => {
       [{ noun: 'gateway', name: 'default', kind: 'changed' }],
     ],
     [
-      'a backend is gone and settings are different',
-      { ...before, backends: [], settings: { workers: 2 } },
-      [
-        { noun: 'settings', name: '', kind: 'changed' },
-        { noun: 'backend', name: 'api', kind: 'removed' },
-      ],
+      'a backend is gone',
+      { ...before, backends: [] },
+      [{ noun: 'backend', name: 'api', kind: 'removed' }],
     ],
     [
       'policies for all connections, and a section',
@@ -265,7 +261,6 @@ describe('a Model after another', () => {
   const listener = (name: string, port = 1) => ({ name, port, policies: [] })
   const model = (own: object) =>
     ({
-      settings: { x: 1 },
       gateways: [{ name: 'g', policies: [], listeners: [listener('a'), listener('b')] }],
       routes: [route('a'), route('b'), route('c')],
       tcpRoutes: [],

@@ -4,15 +4,13 @@ import type { Gateway } from './gateway.ts'
 import type { JsonObject } from './json.ts'
 import type { Attached } from './policy.ts'
 import type { Route } from './route.ts'
-import type { Settings } from './settings.ts'
 import type { TcpRoute } from './tcp-route.ts'
 
 /**
  * What the gateway is to do, whoever said so: plain, frozen data. What was invalid is a value
- * here too, one that fails closed.
+ * here too, one that fails closed. Settings of the process are no part of it: see ./settings.ts.
  */
 export interface Model {
-  readonly settings: Settings
   readonly gateways: readonly Gateway[]
   readonly routes: readonly Route[]
   readonly tcpRoutes: readonly TcpRoute[]

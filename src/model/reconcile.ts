@@ -50,7 +50,6 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
     }),
   )
   const made: Model = {
-    settings: one(previous.settings, next.settings),
     gateways: yield* all(previous.gateways, next.gateways, gateway),
     routes: yield* all(previous.routes, next.routes),
     tcpRoutes: yield* all(previous.tcpRoutes, next.tcpRoutes),

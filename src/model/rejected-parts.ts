@@ -11,7 +11,7 @@ export interface RejectedPart {
   readonly diagnostics: readonly Diagnostic[]
 }
 
-export type PartSection = Exclude<keyof Model, 'settings'>
+export type PartSection = keyof Model
 
 const SECTIONS: Readonly<Record<PartSection, true>> = {
   gateways: true,

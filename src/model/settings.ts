@@ -2,7 +2,8 @@ import type { JsonValue } from './json.ts'
 import type { Material, Secret } from './material.ts'
 
 /**
- * The process itself: read once, at the start. Only modelCatalog takes effect while it runs.
+ * The process itself, not what it serves: read once, at the start, from a file. Only modelCatalog
+ * takes effect while it runs.
  * Times are milliseconds, sizes are bytes.
  */
 export interface Settings {

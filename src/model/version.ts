@@ -1,6 +1,7 @@
 import { combine, hashLanes, type Lanes, textOf } from './hash.ts'
 import { canonicalJson } from './json.ts'
 import type { Model } from './model.ts'
+import type { Settings } from './settings.ts'
 
 /** Where a thing was written says nothing about what it does. */
 export const PLACES: ReadonlySet<string> = new Set(['origin', 'diagnostics'])
@@ -23,10 +24,14 @@ function lanesOf(thing: object): Lanes {
   return made
 }
 
-/** The version of a whole Model, which may be large: in small steps, one for each new thing. */
-export function* versionOfModel(model: Model): Generator<void, string> {
+/**
+ * The version of a whole Model, which may be large: in small steps, one for each new thing. With
+ * settings, that of both.
+ */
+export function* versionOfModel(model: Model, settings?: Settings): Generator<void, string> {
   const found: Lanes[] = []
-  for (const [key, value] of Object.entries(model).sort(([a], [b]) => (a < b ? -1 : 1))) {
+  const all = settings === undefined ? model : { ...model, settings }
+  for (const [key, value] of Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))) {
     found.push(hashLanes(key))
     for (const thing of Array.isArray(value) ? value : [value]) {
       if (thing === undefined) continue

@@ -1,4 +1,5 @@
 import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
 import type { Snapshot } from '../telemetry/snapshot.ts'
@@ -11,6 +12,8 @@ export type Order =
   | {
       readonly kind: 'apply'
       readonly id: number
+      /** Read when it begins. */
+      readonly settings: Settings
       readonly model: Model
       readonly isStrict: boolean
       /** TLS sessions that began with one worker go on with any. */

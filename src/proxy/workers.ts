@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../model/model.ts'
+import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
 import type { Logger } from '../telemetry/log.ts'
@@ -34,6 +35,7 @@ export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
  */
 export class Workers {
   readonly #entry: readonly [string, ...string[]]
+  readonly #settings: Settings
   readonly #count: number
   readonly #log: Logger
   readonly #whenDecided: (decided: Decided) => void
@@ -59,6 +61,7 @@ export class Workers {
   /** `entry`: the script and the arguments that make a process a worker. */
   constructor(
     entry: readonly [string, ...string[]],
+    settings: Settings,
     count: number,
     log: Logger,
     whenDecided: (decided: Decided) => void = () => {},
@@ -66,6 +69,7 @@ export class Workers {
   ) {
     this.#whenEnded = whenEnded
     this.#entry = entry
+    this.#settings = settings
     this.#count = count
     this.#log = log
     this.#whenDecided = whenDecided
@@ -199,6 +203,7 @@ export class Workers {
     const report = await this.#ask(worker, (id) => ({
       kind: 'apply',
       id,
+      settings: this.#settings,
       model,
       isStrict,
       ticketSecret: this.#ticketSecret,

@@ -180,15 +180,13 @@ const backends: fc.Arbitrary<Backend[]> = fc
     ] as unknown as Backend[]
   })
 
-const models: fc.Arbitrary<Model> = fc
-  .record({
-    gateways,
-    routes,
-    tcpRoutes,
-    backends,
-    frontend: policiesAt('frontend', 'frontend'),
-  })
-  .map((parts) => ({ settings: {} as Model['settings'], ...parts }))
+const models: fc.Arbitrary<Model> = fc.record({
+  gateways,
+  routes,
+  tcpRoutes,
+  backends,
+  frontend: policiesAt('frontend', 'frontend'),
+})
 
 /** A place as the twin has it: the names on the way, and the policies of each level around it. */
 interface Plain {

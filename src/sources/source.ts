@@ -2,6 +2,7 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Result } from '../diagnostics/result.ts'
 import type { Model } from '../model/model.ts'
 import type { RejectedPart } from '../model/rejected-parts.ts'
+import type { Settings } from '../model/settings.ts'
 
 /** Where Models come from: a file is the first kind of source. */
 export interface Source {
@@ -23,6 +24,8 @@ export interface Source {
 
 export interface Update {
   readonly result: Result<Model>
+  /** Of the process, where the source has them as well: a file does. */
+  readonly settings?: Settings | undefined
   /** Of what was read, in hexadecimal, where the source can tell. */
   readonly digest?: string | undefined
   /** Called once, when the update has been applied or rejected. */

@@ -4,8 +4,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Model } from '../../src/model/model.ts'
+import type { Settings } from '../../src/model/settings.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
-import { loadText } from '../../src/sources/file/load.ts'
+import { type Loaded, loadText } from '../../src/sources/file/load.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import type { DecisionQuery } from '../../src/telemetry/decision-ring.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
@@ -33,7 +34,7 @@ export async function startDeciding(
   const lines: string[] = []
   const log = createLogger({ format, level: 'info', write: (line) => void lines.push(line) })
   const metrics = createMetrics()
-  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const gateway = new Gateway({ settings: settingsOf(text), log, metrics, reusePort: false })
   const apply = async (next: Model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)
     assert.ok(isApplied, JSON.stringify(diagnostics))
@@ -62,13 +63,18 @@ export async function startDeciding(
 }
 
 export function modelOf(text: string): Model {
-  const path = join(import.meta.dirname, 'gateway.yaml')
-  const { value, diagnostics } = loadText(text, path, {
-    shownAs: 'gateway.yaml',
-    environment: {},
-  }).result
+  const { value, diagnostics } = load(text).result
   assert.ok(value, JSON.stringify(diagnostics))
   return value
+}
+
+export function settingsOf(text: string): Settings {
+  return load(text).settings ?? assert.fail()
+}
+
+function load(text: string): Loaded {
+  const path = join(import.meta.dirname, 'gateway.yaml')
+  return loadText(text, path, { shownAs: 'gateway.yaml', environment: {} })
 }
 
 export async function startBackend(): Promise<Server & { readonly port: number }> {

@@ -26,8 +26,7 @@ function publish(): void {
   last = text
   const { value, diagnostics } = loadText(text, file, { environment: {} }).result
   if (value === undefined) throw new Error(JSON.stringify(diagnostics))
-  const { settings: _, ...model } = value
-  publications.publish('a', model)
+  publications.publish('a', value)
 }
 
 publish()

@@ -156,7 +156,7 @@ describe('a configuration with broken parts', () => {
     sides = await Promise.all(
       [0, 1].map(async () => {
         const ports = { one: await free(), two: await free() }
-        const settings = read(configuration(new Random(1), ports, 1)).value?.settings
+        const { settings } = load(configuration(new Random(1), ports, 1))
         const log = createLogger({ format: 'json', level: 'error', write: () => {} })
         const metrics = createMetrics()
         const own = { settings: settings ?? assert.fail(), log, metrics, reusePort: false }
@@ -170,10 +170,9 @@ describe('a configuration with broken parts', () => {
     rmSync(folder, { recursive: true })
   })
 
-  const read = (config: Config) => {
-    const file = join(folder, 'gateway.yaml')
-    return confine(loadText(JSON.stringify(config), file, { environment: {} }).result)
-  }
+  const load = (config: Config) =>
+    loadText(JSON.stringify(config), join(folder, 'gateway.yaml'), { environment: {} })
+  const read = (config: Config) => confine(load(config).result)
 
   it('serves what one without them serves, and denies what they guard', async () => {
     const [broken, whole] = sides as [(typeof sides)[number], (typeof sides)[number]]

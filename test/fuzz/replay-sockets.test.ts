@@ -12,7 +12,7 @@ import { Gateway } from '../../src/proxy/gateway.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
-import { freePort, modelOf, startBackend } from '../decisions/gateway.ts'
+import { freePort, modelOf, settingsOf, startBackend } from '../decisions/gateway.ts'
 import {
   configText,
   type Drawn,
@@ -42,7 +42,7 @@ describe('replay says of recorded requests what a gateway does with them', () =>
 
   async function side(show: readonly string[]): Promise<Side> {
     const records: DecisionRecord[] = []
-    const { settings } = modelOf('{}')
+    const settings = settingsOf('{}')
     const gateway = new Gateway({
       settings: { ...settings, decisions: { keep: 10, show, allowed: 1 } },
       log: createLogger({ format: 'text', level: 'error', write: () => {} }),

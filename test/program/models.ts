@@ -77,7 +77,6 @@ export function modelOf(written: WrittenModel): Model {
   const given = written.backends ?? []
   const missing = [...new Set(named)].filter((name) => !given.some((one) => one.name === name))
   return freeze({
-    settings: {} as Model['settings'],
     gateways: [gateway],
     routes: routes.map(routeOf),
     tcpRoutes: [],

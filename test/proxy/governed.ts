@@ -96,12 +96,13 @@ export async function governBy(
   const modelOf = (text: string) => {
     const file = join(folder, 'gateway.yaml')
     writeFileSync(file, write(text, port, backend.port))
-    const { value, diagnostics } = loadFile(file, { environment: {} }).result
+    const { result, settings } = loadFile(file, { environment: {} })
+    const { value, diagnostics } = result
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     assert.deepEqual(errors, [])
-    return value ?? assert.fail()
+    return { model: value ?? assert.fail(), settings: settings ?? assert.fail() }
   }
-  const model = modelOf(given)
+  const { model, settings } = modelOf(given)
   const lines: Record<string, unknown>[] = []
   const log = createLogger({
     format: 'json',
@@ -111,7 +112,7 @@ export async function governBy(
   const metrics = createMetrics()
   const records: DecisionRecord[] = []
   const gateway = new Gateway({
-    settings: model.settings,
+    settings,
     log,
     metrics,
     reusePort: false,
@@ -135,7 +136,7 @@ export async function governBy(
     lines,
     records,
     metrics: () => [...renderPrometheus(metrics.read())].join(''),
-    apply: (text) => apply(modelOf(text)),
+    apply: (text) => apply(modelOf(text).model),
     async close() {
       await gateway.drain()
       backend.close()

@@ -77,12 +77,13 @@ interface Started {
   readonly stop: () => Promise<unknown>
 }
 
-const modelOf = (text: string): Model => {
+const read = (text: string) => {
   const file = join(folder, 'gateway.yaml')
   writeFileSync(file, text)
-  const { value, diagnostics } = loadFile(file, { environment: {} }).result
+  const { result, settings } = loadFile(file, { environment: {} })
+  const { value, diagnostics } = result
   assert.ok(value, JSON.stringify(diagnostics))
-  return value
+  return { model: value, settings: settings ?? assert.fail() }
 }
 
 function config(port: number, frontend: string, route = 'all', name = 'first'): string {
@@ -111,12 +112,13 @@ backends:
 
 async function start(frontend: string): Promise<Started & { readonly port: number }> {
   const port = await freePort()
-  const model = modelOf(config(port, frontend))
+  const text = config(port, frontend)
+  const { model, settings } = read(text)
   const lines: Record<string, unknown>[] = []
   const write = (line: string) => void lines.push(JSON.parse(line))
   const log = createLogger({ format: 'json', level: 'info', write })
   const metrics = createMetrics()
-  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false })
   const apply = async (next: Model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)
     assert.ok(isApplied, JSON.stringify(diagnostics))
@@ -134,7 +136,7 @@ async function start(frontend: string): Promise<Started & { readonly port: numbe
     post: (path, body) => ask(path, { method: 'POST', body }),
     lines,
     metrics: () => [...renderPrometheus(metrics.read())].join(''),
-    apply: (text) => apply(modelOf(text)),
+    apply: (text) => apply(read(text).model),
     stop: () => gateway.drain(),
   }
 }

@@ -50,7 +50,8 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
     backend = await startServer((_, response) => void response.end('served'))
     const [plain, tls, tcp, spare] = await Promise.all([free(), free(), free(), free()])
     ports = { plain, tls, tcp, spare, backend: backend.port }
-    const { settings } = read({}) ?? assert.fail()
+    assert.ok(read({}))
+    const settings = loadFile(file, { environment: {} }).settings ?? assert.fail()
     const log = createLogger({ format: 'json', level: 'error', write: () => {} })
     gateway = new Gateway({ settings, log, metrics: createMetrics(), reusePort: false })
   })

@@ -13,7 +13,7 @@ import { type AuthorizationService, startAuthorizationService } from './authoriz
 import { free } from './doorstep.ts'
 import { exchange, listen } from './harness.ts'
 import { arm, disarm, hasThrown, plantEverywhere, plantInProgram, unplant } from './planted.ts'
-import { type LogLine, modelOf, until } from './whole-gateway.ts'
+import { type LogLine, modelOf, settingsOf, until } from './whole-gateway.ts'
 
 type Seen = number | 'closed'
 
@@ -208,11 +208,11 @@ routes:
 - { name: denied, ${at('/denied')}, policies: { authorization: { rules: [{ deny: "true" }] } }, ${to} }
 - { name: slow, ${at('/slow')}, policies: { timeout: { requestTimeout: 200ms } }, ${to} }
 `
-    const model = modelOf(text)
+    const settings = settingsOf(text)
     const write = (line: string) => void lines.push(JSON.parse(line))
     const log = createLogger({ format: 'json', level: 'info', write })
-    const metrics = openMetrics(model.settings)
-    gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+    const metrics = openMetrics(settings)
+    gateway = new Gateway({ settings, log, metrics, reusePort: false })
     await apply()
   })
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openMetrics } from '../../src/cli/fleet.ts'
 import type { Model } from '../../src/model/model.ts'
+import type { Settings } from '../../src/model/settings.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
@@ -30,8 +31,9 @@ export async function startWhole(text: string): Promise<WholeGateway> {
   const lines: LogLine[] = []
   const write = (line: string) => void lines.push(JSON.parse(line))
   const log = createLogger({ format: 'json', level: 'info', write })
-  const metrics = openMetrics(model.settings)
-  const gateway = new Gateway({ settings: model.settings, log, metrics, reusePort: false })
+  const settings = settingsOf(text)
+  const metrics = openMetrics(settings)
+  const gateway = new Gateway({ settings, log, metrics, reusePort: false })
   const apply = async (next: Model) => {
     const { isApplied, diagnostics } = await gateway.apply(next)
     assert.ok(isApplied, JSON.stringify(diagnostics))
@@ -54,14 +56,24 @@ export function seriesValue(exposition: string, series: string): number {
 }
 
 export function modelOf(text: string): Model {
+  return readText(text).model
+}
+
+/** Of the process that serves the text. */
+export function settingsOf(text: string): Settings {
+  return readText(text).settings
+}
+
+function readText(text: string) {
   const folder = mkdtempSync(join(tmpdir(), 'portcullis-'))
   try {
     const file = join(folder, 'gateway.yaml')
     writeFileSync(file, text)
-    const { value, diagnostics } = loadFile(file, { environment: {} }).result
+    const { result, settings } = loadFile(file, { environment: {} })
+    const { value: model, diagnostics } = result
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
-    assert.ok(value !== undefined && errors.length === 0, JSON.stringify(diagnostics))
-    return value
+    assert.ok(model !== undefined && errors.length === 0, JSON.stringify(diagnostics))
+    return { model, settings: settings ?? assert.fail() }
   } finally {
     rmSync(folder, { recursive: true })
   }

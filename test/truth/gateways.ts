@@ -78,9 +78,12 @@ export class World {
 
   /** Serves the file from now on; answers why not, where it does not. */
   async serve(file: string): Promise<string | undefined> {
-    const { value: model, diagnostics } = loadFile(file, { environment: {} }).result
-    if (model === undefined || hasErrors(diagnostics)) return JSON.stringify(diagnostics)
-    const key = JSON.stringify(model.settings.decisions.show)
+    const { result, settings } = loadFile(file, { environment: {} })
+    const { value: model, diagnostics } = result
+    if (model === undefined || settings === undefined || hasErrors(diagnostics)) {
+      return JSON.stringify(diagnostics)
+    }
+    const key = JSON.stringify(settings.decisions.show)
     let gateway = this.#gateways.get(key)
     if (this.#serving !== undefined && this.#serving !== gateway) {
       await this.#serving.drain()
@@ -90,7 +93,6 @@ export class World {
     if (gateway === undefined) {
       const log = createLogger({ format: 'text', level: 'error', write: () => {} })
       const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
-      const { settings } = model
       const writeDecision = (record: DecisionRecord) => void this.records.push(record)
       gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
       this.#gateways.set(key, gateway)

@@ -4,6 +4,7 @@ import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { hasErrors } from '../../diagnostics/result.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
+import type { Settings } from '../../model/settings.ts'
 import { Gateway } from '../../proxy/gateway.ts'
 import { loadFile, loadText } from '../../sources/file/load.ts'
 import type { DecisionRecord } from '../../telemetry/decision-record.ts'
@@ -17,7 +18,7 @@ import { judge } from './judge.ts'
 import { checkScopes, type InvariantResult, runInvariants } from './run-invariants.ts'
 import { StandIns } from './stand-ins.ts'
 import { TokenMaker } from './tokens.ts'
-import { putUnderTest, standInsFor, type UnderTest } from './under-test.ts'
+import { putUnderTest, settingsUnderTest, standInsFor, type UnderTest } from './under-test.ts'
 
 export interface SuiteResult {
   readonly file: string
@@ -57,22 +58,25 @@ export async function runSuite(
   file: string,
   options: SuiteOptions,
 ): Promise<SuiteResult> {
-  const { result } = loadConfig(suite, file, options.environment)
+  const { result, settings } = loadConfig(suite, file, options.environment)
   const { value: model, diagnostics } = result
   const empty = { file, name: suite.name, cases: [], invariants: [], coverage: [] }
-  if (model === undefined || hasErrors(diagnostics)) return { ...empty, diagnostics }
+  if (model === undefined || settings === undefined || hasErrors(diagnostics)) {
+    return { ...empty, diagnostics }
+  }
   const misnamed = checkScopes(model, suite.invariants)
   if (misnamed.length > 0) return { ...empty, diagnostics: misnamed }
   const invariants = runInvariants(model, suite.invariants, options.allowsNotKnown === true)
   const isDone = options.onlyInvariants === true || suite.requests.length === 0
   if (isDone) return { ...empty, invariants, diagnostics: [] }
-  return { ...(await runCases(suite, file, model)), invariants }
+  return { ...(await runCases(suite, file, model, settings)), invariants }
 }
 
 async function runCases(
   suite: Suite,
   file: string,
   model: Model,
+  settings: Settings,
 ): Promise<Omit<SuiteResult, 'invariants'>> {
   const empty = { file, name: suite.name, cases: [], coverage: [] }
   const standIns = new StandIns(suite.backends)
@@ -86,7 +90,7 @@ async function runCases(
     takesProxyHeader: suite.requests.some(needsProxyHeader),
   })
   const records: DecisionRecord[] = []
-  const gateway = openGateway(underTest.model, (record) => void records.push(record))
+  const gateway = openGateway(settingsUnderTest(settings), (record) => void records.push(record))
   try {
     const applied = await gateway.apply(underTest.model)
     if (!applied.isApplied) return { ...empty, diagnostics: applied.diagnostics }
@@ -111,10 +115,9 @@ function loadConfig({ config }: Suite, file: string, environment: Environment) {
   return loadText(JSON.stringify(config, undefined, 2), file, { shownAs, environment })
 }
 
-function openGateway(model: Model, write: (record: DecisionRecord) => void): Gateway {
+function openGateway(settings: Settings, write: (record: DecisionRecord) => void): Gateway {
   const log = createLogger({ format: 'text', level: 'error', write: () => {} })
   const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
-  const { settings } = model
   return new Gateway({ settings, log, metrics, reusePort: false, writeDecision: write })
 }
 

@@ -42,7 +42,6 @@ export async function putUnderTest(model: Model, around: ClusterDeps): Promise<U
     ports,
     model: {
       ...model,
-      settings: settingsFor(model.settings),
       frontend: [
         ...edge,
         ...policies(model.frontend.filter(({ kind }) => !edge.some((own) => own.kind === kind))),
@@ -81,7 +80,8 @@ export async function putUnderTest(model: Model, around: ClusterDeps): Promise<U
   }
 }
 
-function settingsFor(settings: Settings): Settings {
+/** Settings of the process that serves it. */
+export function settingsUnderTest(settings: Settings): Settings {
   const off = { kind: 'off' } as const
   return {
     ...settings,

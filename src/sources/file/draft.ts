@@ -3,6 +3,7 @@ import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { Route } from '../../model/route.ts'
+import type { Settings } from '../../model/settings.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import type { Path } from './document.ts'
 
@@ -19,6 +20,8 @@ export interface Draft extends Omit<Model, 'gateways' | 'routes' | 'tcpRoutes' |
   readonly tcpRoutes: readonly Placed<TcpRoute>[]
   readonly backends: readonly Placed<Backend>[]
   readonly targeted: readonly Targeted[]
+  /** Their ports are no longer free for listeners. */
+  readonly settings: Settings
 }
 
 /** A policy at one of its targets, which is looked up when all of them are known. */

@@ -55,9 +55,9 @@ export class FileSource implements Source {
 
   async #read(follow: (files: Loaded['files']) => void): Promise<Update> {
     try {
-      const { result, files, digest } = await this.#options.load()
+      const { files, ...read } = await this.#options.load()
       follow(files)
-      return { result, digest }
+      return read
     } catch (error) {
       return { result: refusal([brokenOff(this.#options.main.path, error)]) }
     }

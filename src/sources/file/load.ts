@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
+import type { Settings } from '../../model/settings.ts'
 import { runToCompletion } from '../../model/steps.ts'
 import type { Environment } from './expand.ts'
 import { stampOf } from './file-version.ts'
@@ -21,6 +22,8 @@ export interface LoadOptions {
 
 export interface Loaded {
   readonly result: Result<Model>
+  /** Of the process: a file has both. Undefined where there is no Model. */
+  readonly settings: Settings | undefined
   /** The files that were named in it, to be watched with it. */
   readonly files: readonly NamedFile[]
   /** SHA-256 of the text, in hexadecimal; undefined where it could not be read. */
@@ -45,6 +48,7 @@ export function loadText(text: string, path: string, options: LoadOptions): Load
 
 function frozen(loaded: Loaded): Loaded {
   freeze(loaded.result.value)
+  freeze(loaded.settings)
   return loaded
 }
 
@@ -55,7 +59,8 @@ export function* loadFileStepwise(path: string, options: LoadOptions): Generator
   if ('problem' in found) {
     const origin = { kind: 'file', file: shownAs, line: 1, column: 1 } as const
     const message = `the file cannot be read: ${found.problem}`
-    return { result: refusal([{ code: 'PC0201', severity: 'error', message, origin }]), files: [] }
+    const said = { code: 'PC0201', severity: 'error', message, origin } as const
+    return { result: refusal([said]), settings: undefined, files: [] }
   }
   yield
   const loaded = yield* loadTextStepwise(found.text, path, options)
@@ -84,7 +89,9 @@ function* loadOnce(
 ): Generator<void, Loaded> {
   const { value: document, diagnostics } = readDocument(text, { file: shownAs, environment, how })
   yield
-  if (document === undefined) return { result: refusal(diagnostics), files: [] }
+  if (document === undefined) {
+    return { result: refusal(diagnostics), settings: undefined, files: [] }
+  }
   const folder = dirname(resolve(path))
   return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText })
 }

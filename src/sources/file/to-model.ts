@@ -43,6 +43,8 @@ export interface ModelOptions {
 export interface ReadModel {
   /** A Model even where there are errors: what is invalid fails closed in it. */
   readonly result: Result<Model>
+  /** Of the process; undefined where there is no Model. */
+  readonly settings: Settings | undefined
   readonly files: readonly NamedFile[]
 }
 
@@ -59,11 +61,14 @@ export function* toModel(
   const reading = beginReading(document, report, files)
   checkOutline(reading)
   checkContent(reading)
-  const model = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
+  const read = document.root.kind === 'mapping' ? yield* readModel(reading) : undefined
+  const { model, settings } = read ?? {}
   // Whatever else there is to say may be only because of these.
   const unfilled = document.unfilled()
-  if (unfilled.length > 0) return { result: refusal(unfilled), files: files.list() }
-  return { result: result(model), files: files.list() }
+  if (unfilled.length > 0) {
+    return { result: refusal(unfilled), settings: undefined, files: files.list() }
+  }
+  return { result: result(model), settings, files: files.list() }
 }
 
 /** In order for a gateway that is to do nothing, and else the trace of a file half written. */
@@ -98,7 +103,9 @@ function checkOutline(reading: Reading): void {
   parseAt(reading, outline, [], { except: foreign })
 }
 
-function* readModel(reading: Reading): Generator<void, Model> {
+function* readModel(
+  reading: Reading,
+): Generator<void, { readonly model: Model; readonly settings: Settings }> {
   const passes = [
     checkNames,
     checkPorts,
@@ -112,7 +119,7 @@ function* readModel(reading: Reading): Generator<void, Model> {
     draft = pass(reading, draft)
     yield
   }
-  const { targeted: _, gateways, routes, tcpRoutes, backends, ...rest } = draft
+  const { targeted: _, settings, gateways, routes, tcpRoutes, backends, ...rest } = draft
   const model: Model = {
     ...rest,
     gateways: gateways.map(thingOf),
@@ -133,7 +140,7 @@ function* readModel(reading: Reading): Generator<void, Model> {
     }
     yield
   }
-  return model
+  return { model, settings }
 }
 
 function* readDraft(reading: Reading): Generator<void, Draft> {

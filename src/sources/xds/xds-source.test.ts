@@ -3,7 +3,6 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, describe, it } from 'node:test'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Settings } from '../../model/settings.ts'
 import { Files, routesOf, startServer } from '../../xds/fixtures/delivery.ts'
 import { Publications } from '../../xds/publications.ts'
 import type { Outcome, Update } from '../source.ts'
@@ -18,7 +17,6 @@ afterEach(async () => {
 })
 
 const APPLIED: Outcome = { isApplied: true, diagnostics: [], rejected: [] }
-const settings = { workers: 3 } as Settings
 const namesOf = (update: Update | undefined) =>
   update?.result.value?.routes.map(({ name }) => name).join()
 
@@ -29,7 +27,6 @@ function follow(options: Partial<XdsSourceOptions> & { readonly address: string 
   const source = new XdsSource({
     node: 'pod',
     tokenFile,
-    settings,
     backoff: { min: 20, max: 100, random: Math.random },
     ...options,
     events: { warned: (problem) => warnings.push(problem), ...options.events },
@@ -66,13 +63,12 @@ async function untilWritten(path: string, text: string): Promise<void> {
 }
 
 describe('a source that is a controller', () => {
-  it('gives Models with the settings of the process', async () => {
+  it('gives the Models that the controller publishes', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const { next } = follow({ address })
     const first = await next()
     assert.equal(namesOf(first), 'one')
-    assert.equal(first.result.value?.settings, settings)
     first.settled?.(APPLIED)
     publications.publish('a', routesOf('two'))
     assert.equal(namesOf(await next()), 'two')

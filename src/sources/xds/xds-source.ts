@@ -1,6 +1,5 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { success } from '../../diagnostics/result.ts'
-import type { Settings } from '../../model/settings.ts'
 import {
   type ClientEvents,
   type Delivered,
@@ -13,8 +12,6 @@ import type { Outcome, Source, Update } from '../source.ts'
 import { StateFile } from './state-file.ts'
 
 export interface XdsSourceOptions extends Omit<XdsClientOptions, 'replica' | 'events'> {
-  /** Of this process: the controller has none. */
-  readonly settings: Settings
   /** Where the last configuration is stored; undefined: nowhere. */
   readonly stateFile?: string | undefined
   readonly events?: ClientEvents & {
@@ -41,7 +38,7 @@ export class XdsSource implements Source {
   refresh(): void {}
 
   async *watch(signal: AbortSignal): AsyncGenerator<Update> {
-    const { settings, stateFile, events = {} } = this.#options
+    const { stateFile, events = {} } = this.#options
     const replica = new Replica()
     const client = new XdsClient({ ...this.#options, replica, events })
     const state =
@@ -66,7 +63,7 @@ export class XdsSource implements Source {
         }
         client.settle(next.version, rejectionsOf(outcome, next))
       }
-      yield { result: success({ ...next.model, settings }), digest: next.version, settled }
+      yield { result: success(next.model), digest: next.version, settled }
     }
     await running
   }
