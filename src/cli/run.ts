@@ -21,10 +21,12 @@ import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
+import type { Environment } from '../sources/file/expand.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { stampOf } from '../sources/file/file-version.ts'
-import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
+import { type Loaded, loadFileStepwise, loadText } from '../sources/file/load.ts'
 import type { FollowedFile } from '../sources/file/watch.ts'
+import type { Source } from '../sources/source.ts'
 import {
   configApplied,
   configInfo,
@@ -37,6 +39,12 @@ import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
 import { loadServable, servable } from './check-model.ts'
+import {
+  type ControllerOptions,
+  controllerOf,
+  onlySettings,
+  openController,
+} from './controller-source.ts'
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
@@ -60,7 +68,7 @@ const now = () => performance.now()
 export const run = defineCommand({
   name: 'run',
   summary: 'serve a configuration file',
-  help: `portcullis run [-f FILE] [--no-strict]
+  help: `portcullis run [-f FILE] [--no-strict] [--xds ADDRESS]
 
 Serves FILE, and applies changes of it and of the files that it names while it runs: a
 change with an error changes nothing. A rule that can never match, as one on \`jwt\`
@@ -73,26 +81,37 @@ backend of its own.
       --no-strict   apply it part by part: an invalid policy denies what it guards, an
                     invalid route answers 500, an invalid listener closes its
                     connections, and the rest is served
+      --xds ADDRESS serve what the controller at https://HOST:PORT delivers, part by
+                    part; FILE has only \`config\` then. The default is the variable
+                    PORTCULLIS_XDS_ADDRESS. Files that are named by variables:
+                    PORTCULLIS_XDS_CA, certificates that are trusted;
+                    PORTCULLIS_XDS_TOKEN, the token of the proxy;
+                    PORTCULLIS_XDS_STATE, where the last configuration is stored, which
+                    is served after a restart while the controller is away
 
 SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
   run: async (args, terminal) => {
-    const { file, isStrict } = optionsOf(args)
-    const path = file ?? QUICKSTART
-    const stamp = stampOf(path)
     const { environment } = terminal
-    const loaded = runToCompletion(loadFileStepwise(path, { environment }))
+    const { file, isStrict, controller } = optionsOf(args, environment)
+    const path = file ?? controller?.address ?? QUICKSTART
+    const stamp = stampOf(path)
+    const loaded =
+      file === undefined && controller !== undefined
+        ? loadText('gateways: {}', path, { environment })
+        : runToCompletion(loadFileStepwise(path, { environment }))
     const read = runToCompletion(servable(path, loaded.result, { isStrict }))
-    const missing = notImplemented(environment)
+    const unserved = controller && read.value ? onlySettings(path, read.value) : []
+    const missing = [...notImplemented(environment), ...unserved]
     const diagnostics = [...read.diagnostics, ...missing]
     const { settings } = loaded
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
     if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
     const example =
-      file === undefined ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
+      path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     const code = await serveUntilStopped(
       { path, stamp },
-      { model, settings, diagnostics, isStrict },
+      { model, settings, diagnostics, isStrict, controller },
       loaded,
       terminal,
     )
@@ -102,16 +121,24 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
   },
 })
 
-function optionsOf(args: readonly string[]) {
+function optionsOf(args: readonly string[], environment: Environment) {
   const { values, positionals } = readArgs({
     args: [...args],
-    options: { file: { type: 'string', short: 'f' }, strict: { type: 'boolean' } },
+    options: {
+      file: { type: 'string', short: 'f' },
+      strict: { type: 'boolean' },
+      xds: { type: 'string' },
+    },
     allowPositionals: true,
     allowNegative: true,
   })
   if (positionals.length > 1) throw new UsageError('name one file')
   const file = values.file ?? positionals[0]
-  return { file: file === undefined ? undefined : resolve(file), isStrict: values.strict ?? true }
+  return {
+    file: file === undefined ? undefined : resolve(file),
+    isStrict: values.strict ?? true,
+    controller: controllerOf(values.xds, environment),
+  }
 }
 
 function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
@@ -131,11 +158,13 @@ interface First {
   /** Errors, too, if it is not strict. */
   readonly diagnostics: readonly Diagnostic[]
   readonly isStrict: boolean
+  /** Delivers what is served; the first Model has settings alone then. */
+  readonly controller: ControllerOptions | undefined
 }
 
 async function serveUntilStopped(
   main: FollowedFile,
-  { model: first, settings, diagnostics: warnings, isStrict }: First,
+  { model: first, settings, diagnostics: warnings, isStrict, controller }: First,
   { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
@@ -195,7 +224,8 @@ async function serveUntilStopped(
       .at({})
       .set(Date.now() / 1000)
     print(diagnostics, terminal)
-    linting.ask()
+    // The controller knows what is wrong with its policies.
+    if (controller === undefined) linting.ask()
   }
   // Frozen when it serves: nobody waits for it then.
   const logHash = async (model: Model) => {
@@ -205,7 +235,8 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).clear()
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
-  report(first, [...warnings, ...applied.diagnostics])
+  if (controller === undefined) report(first, [...warnings, ...applied.diagnostics])
+  else status = { ...status, detail: `waiting for the controller at ${controller.address}` }
   const digests: Digests = { served: firstDigest, rejected: undefined }
   // Whoever sees that it is ready may also ask it to stop.
   let reload = () => {}
@@ -238,15 +269,18 @@ async function serveUntilStopped(
   }
 
   const reloads = metrics.counter(configReloads)
-  const source = new FileSource({
-    main,
-    files: named,
-    load: () =>
-      withoutOptimization(() =>
-        loadServable(file, terminal.environment, { before: status.model, isStrict }),
-      ),
-    isStrict,
-  })
+  const followed = () =>
+    new FileSource({
+      main,
+      files: named,
+      load: () =>
+        withoutOptimization(() =>
+          loadServable(file, terminal.environment, { before: status.model, isStrict }),
+        ),
+      isStrict,
+    })
+  const source: Source =
+    controller === undefined ? followed() : await openController(controller, log)
   const following: ReloadOptions = {
     apply,
     applied: async (model, diagnostics, { digest, settings: written = settings }) => {

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { createClient } from '@connectrpc/connect'
 import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import type { Model } from '../model/model.ts'
 import { AggregatedDiscoveryService } from '../protobuf/generated/envoy/service/discovery/v3/ads_pb.ts'
-import type { DeliveredModel } from './parts.ts'
 import {
   acknowledgement,
   type DeltaDiscoveryRequest,
@@ -41,7 +41,7 @@ const BACKOFF: Backoff = { min: 500, max: 15_000, random: Math.random }
 
 /** A Model that the controller has sent. */
 export interface Delivered extends StoredModel {
-  readonly model: DeliveredModel
+  readonly model: Model
 }
 
 /** What is owed to the controller: that a version is in effect. */

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { fuzz } from '../../test/fuzz/runs.ts'
 import { Random } from '../../test/truth/random.ts'
+import type { Model } from '../model/model.ts'
 import { DeltaStream, type Outcome, ProtocolError } from './delta-stream.ts'
-import type { DeliveredModel } from './parts.ts'
 import {
   acknowledgement,
   type DeltaDiscoveryRequest,
@@ -17,7 +17,7 @@ import { Replica } from './replica.ts'
 import { type Snapshot, snapshotOf } from './snapshot.ts'
 
 const origin = { kind: 'object', object: 'x', field: '' } as const
-const EMPTY: DeliveredModel = {
+const EMPTY: Model = {
   gateways: [],
   routes: [],
   tcpRoutes: [],
@@ -32,7 +32,7 @@ const route = (name: string, hostname: string) => ({
 })
 
 /** One change as a person makes it: something comes, goes, moves or changes. */
-function edit(random: Random, model: DeliveredModel): DeliveredModel {
+function edit(random: Random, model: Model): Model {
   const text = `${random.int(1e6)}`
   const routes = [...model.routes]
   const at = random.int(routes.length + 1)
@@ -136,7 +136,7 @@ describe('the two halves of delta delivery', () => {
 })
 
 /** A stream that was begun, and its first response. */
-function begun(model: DeliveredModel, replica = new Replica()) {
+function begun(model: Model, replica = new Replica()) {
   const stream = new DeltaStream()
   const snapshot = snapshotOf(model)
   stream.receive(replica.begin('p'))

@@ -10,21 +10,14 @@ import { makeDocument } from '../../test/truth/generate.ts'
 import { Random } from '../../test/truth/random.ts'
 import type { Model } from '../model/model.ts'
 import { loadText } from '../sources/file/load.ts'
-import {
-  assemble,
-  type DeliveredModel,
-  type Part,
-  partsOf,
-  type ReceivedPart,
-  readPart,
-} from './parts.ts'
+import { assemble, type Part, partsOf, type ReceivedPart, readPart } from './parts.ts'
 import { deltaBetween, deltaFrom, snapshotOf, versionOfSet } from './snapshot.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'parts-'))
 new Credentials().writeFiles(folder)
 after(() => rmSync(folder, { recursive: true }))
 
-function load(text: string): DeliveredModel {
+function load(text: string): Model {
   const { value } = loadText(text, join(folder, 'x.yaml'), { environment: {} }).result
   return value as Model
 }
@@ -85,7 +78,7 @@ describe('the parts of a Model', () => {
       assert.deepEqual(deltaFrom(known, after), { changed, removed })
       const same = [...after.parts.values()].filter((part) => !changed.includes(part))
       for (const part of same) assert.equal(snapshot.parts.get(part.name), part)
-      assert.equal(after.version, snapshotOf(plain(next) as DeliveredModel).version)
+      assert.equal(after.version, snapshotOf(plain(next) as Model).version)
       assert.equal(after.version === snapshot.version, changed.length + removed.length === 0)
       ;[model, snapshot] = [next, after]
     }
@@ -97,7 +90,7 @@ describe('the parts of a Model', () => {
     const routes = Array.from({ length: 5_000 }, (_, n) => route(`default/r${n}`))
     const origin = { kind: 'object', object: 'x', field: '' } as const
     const base = { gateways: [], tcpRoutes: [], backends: [], frontend: [] }
-    const model = (list: ReturnType<typeof route>[]): DeliveredModel => ({
+    const model = (list: ReturnType<typeof route>[]): Model => ({
       ...base,
       routes: list.map((one) => ({ ...one, origin })),
     })

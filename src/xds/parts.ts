@@ -5,10 +5,7 @@ import type { Model } from '../model/model.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-/** Settings belong to a process: each proxy reads its own. */
-export type DeliveredModel = Model
-
-type Section = keyof DeliveredModel
+type Section = keyof Model
 
 /**
  * How each section of a Model is delivered: one resource for each of its things, or one for all of
@@ -48,7 +45,7 @@ export interface Part {
 
 /** The resources of a Model, by name; those of `previous` wherever they are the same. */
 export function partsOf(
-  model: DeliveredModel,
+  model: Model,
   previous: ReadonlyMap<string, Part> = NO_PARTS,
 ): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>()
@@ -155,7 +152,7 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** The Model that the parts were made of; undefined where one is missing, or one too many. */
-export function assemble(parts: Iterable<ReceivedPart>): DeliveredModel | undefined {
+export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   const wholes: Partial<Record<Section, unknown>> = {}
   const following = new Map<Section, Map<string, ReceivedPart>>()
   for (const part of parts) {
@@ -182,5 +179,5 @@ export function assemble(parts: Iterable<ReceivedPart>): DeliveredModel | undefi
     things[section] = list
   }
   if (!Array.isArray(wholes.frontend)) return undefined
-  return { ...things, ...wholes } as unknown as DeliveredModel
+  return { ...things, ...wholes } as unknown as Model
 }

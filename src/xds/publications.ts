@@ -1,11 +1,11 @@
+import type { Model } from '../model/model.ts'
 import type { Outcome } from './delta-stream.ts'
-import type { DeliveredModel } from './parts.ts'
 import { type Snapshot, snapshotOf } from './snapshot.ts'
 
 /** How the controller gives Models to proxies, and learns what became of them. */
 export interface Delivery {
   /** Returns the version that proxies report when they have it. */
-  publish(gateway: string, model: DeliveredModel): string
+  publish(gateway: string, model: Model): string
   /** There is no such Gateway any more: its proxies are disconnected. */
   withdraw(gateway: string): void
   /** The proxies of a Gateway that are connected here. */
@@ -41,7 +41,7 @@ export class Publications implements Delivery {
     this.#changed = changed
   }
 
-  publish(gateway: string, model: DeliveredModel): string {
+  publish(gateway: string, model: Model): string {
     const known = this.#gateways.get(gateway)
     const snapshot = snapshotOf(model, known?.snapshot)
     if (known === undefined) this.#gateways.set(gateway, { snapshot, subscribers: new Set() })

@@ -1,11 +1,5 @@
-import {
-  assemble,
-  type DeliveredModel,
-  isIntact,
-  lanesOf,
-  type ReceivedPart,
-  readPart,
-} from './parts.ts'
+import type { Model } from '../model/model.ts'
+import { assemble, isIntact, lanesOf, type ReceivedPart, readPart } from './parts.ts'
 import {
   type DeltaDiscoveryRequest,
   type DeltaDiscoveryResponse,
@@ -23,7 +17,7 @@ export type Received =
   | {
       readonly kind: 'model'
       readonly version: string
-      readonly model: DeliveredModel
+      readonly model: Model
       readonly parts: readonly StoredPart[]
     }
   /** All of it arrived, and some of it is not understood here. */

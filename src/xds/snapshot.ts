@@ -1,5 +1,6 @@
 import { type Lanes, textOf } from '../model/hash.ts'
-import { type DeliveredModel, type Part, partsOf } from './parts.ts'
+import type { Model } from '../model/model.ts'
+import { type Part, partsOf } from './parts.ts'
 
 /** All resources of one Gateway at one time. It never changes, so that streams share it. */
 export interface Snapshot {
@@ -13,7 +14,7 @@ export interface Delta {
   readonly removed: readonly string[]
 }
 
-export function snapshotOf(model: DeliveredModel, previous?: Snapshot): Snapshot {
+export function snapshotOf(model: Model, previous?: Snapshot): Snapshot {
   const parts = partsOf(model, previous?.parts)
   return { parts, version: versionOfSet(parts.values()) }
 }

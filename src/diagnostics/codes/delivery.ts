@@ -47,4 +47,20 @@ export const DELIVERY_CODES = defineCodes('PC08', 'Delivery to proxies', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0804',
+    severity: 'error',
+    title: 'a file that has more than settings beside a controller',
+    explanation:
+      'The proxy is started with `--xds`, or with the variable `PORTCULLIS_XDS_ADDRESS`, so that a ' +
+      'controller delivers what it serves. The file then has settings of the process alone, under ' +
+      '`config`: routes and policies in it would never be served, and nobody would notice. In a ' +
+      'cluster the file is made from `rawConfig` of ProxyParameters.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  workers: 2\ngateways:\n  default: { port: 8080 }',
+      right: 'config:\n  workers: 2',
+      sketch: true,
+    },
+  },
 ])

@@ -63,7 +63,7 @@ async function untilWritten(path: string, text: string): Promise<void> {
 }
 
 describe('a source that is a controller', () => {
-  it('gives Models as they come', async () => {
+  it('gives the Models that the controller publishes', async () => {
     const { publications, address } = await start()
     publications.publish('a', routesOf('one'))
     const { next } = follow({ address })
