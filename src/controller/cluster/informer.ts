@@ -140,9 +140,11 @@ export class Informer {
   }
 
   #path(version: string, query: Record<string, string>): string {
-    const { fieldSelector } = this.kind
-    const all = fieldSelector === undefined ? query : { ...query, fieldSelector }
-    return `${pathOf(this.kind, version)}?${new URLSearchParams(all)}`
+    const { fieldSelector, labelSelector } = this.kind
+    const all = new URLSearchParams(query)
+    if (fieldSelector !== undefined) all.set('fieldSelector', fieldSelector)
+    if (labelSelector !== undefined) all.set('labelSelector', labelSelector)
+    return `${pathOf(this.kind, version)}?${all}`
   }
 
   #replace(objects: readonly KubeObject[]): void {
@@ -169,6 +171,7 @@ export class Informer {
           this.#failures = 0
           this.#apply(event.type, object)
         })
+        if (!isExpired) this.#deps.onRestart(this.kind, 'closed', 'the server ended the watch')
       } catch (error) {
         if (signal.aborted) return
         const status = error instanceof KubeError ? error.status : 0

@@ -10,6 +10,7 @@ export interface ResourceKind {
   /** Its CRD may be absent. */
   readonly isOptional: boolean
   readonly fieldSelector?: string
+  readonly labelSelector?: string
   /** Watched only if this switch of the chart is on. */
   readonly option?: 'models'
 }
@@ -20,12 +21,17 @@ const PORTCULLIS = 'portcullis.dev'
 /** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
 
+/** Of a workload it matters whether it is one of ours, and whether it is ready. */
+const OF_GATEWAYS = { labelSelector: 'gateway.networking.k8s.io/gateway-name' }
+
 export const KINDS: readonly ResourceKind[] = [
   core('Namespace', 'namespaces', { isNamespaced: false }),
   core('Service', 'services'),
   core('Secret', 'secrets', { fieldSelector: USEFUL_SECRETS }),
   core('ConfigMap', 'configmaps'),
   { ...core('EndpointSlice', 'endpointslices'), group: 'discovery.k8s.io' },
+  { ...core('Deployment', 'deployments', OF_GATEWAYS), group: 'apps' },
+  { ...core('DaemonSet', 'daemonsets', OF_GATEWAYS), group: 'apps' },
   custom(GATEWAY_API, 'GatewayClass', 'gatewayclasses', ['v1', 'v1beta1'], false),
   custom(GATEWAY_API, 'Gateway', 'gateways', ['v1', 'v1beta1']),
   custom(GATEWAY_API, 'ListenerSet', 'listenersets', ['v1']),

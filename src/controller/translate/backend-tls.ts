@@ -3,7 +3,7 @@ import {
   type BackendTlsPolicyObject,
   backendTlsPolicy,
   type ServiceObject,
-} from '../resources/core.ts'
+} from '../resources/cluster-objects.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import { readAuthorities } from './certificates.ts'
 import {

@@ -1,7 +1,7 @@
 import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
-import { type ServiceObject, service } from '../resources/core.ts'
+import { type ServiceObject, service } from '../resources/cluster-objects.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyBackendObject, proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
@@ -76,6 +76,10 @@ export class Backends {
       return { backend: this.#proxyBackend(found), verdict: OK }
     }
     const found = this.#deps.view.get('Service', service, namespace, name)
+    if (found === undefined && this.#deps.view.assumesMissing && port !== undefined) {
+      this.#deps.view.assume(kind, `${namespace}/${name}`)
+      return { backend: this.#assumed(namespace, name, port), verdict: OK }
+    }
     if (found === undefined) return invalid('BackendNotFound', `there is no ${what}`)
     if (port === undefined) return invalid('BackendNotFound', `the port of ${what} is not said`)
     const known = found.value.spec.ports.find((one) => one.port === port)
@@ -100,6 +104,17 @@ export class Backends {
       ...(isCleartextHttp2(port) ? [cleartextHttp2(name, origin)] : []),
     ]
     this.#add({ kind: 'host', name, origin, policies, endpoints: endpoints.of(read, port) })
+    return name
+  }
+
+  /** Somewhere in the cluster, with the policies that are for it. */
+  #assumed(namespace: string, service: string, port: number): string {
+    const key = `${namespace}/${service}`
+    const name = `Service/${key}/${port}`
+    const origin = originOf({ kind: 'Service', key }, 'spec')
+    const policies = this.#deps.attached('Service', key, undefined)
+    const endpoints = [{ host: `${service}.${namespace}.svc.cluster.local`, port }]
+    this.#add({ kind: 'host', name, origin, policies, endpoints })
     return name
   }
 

@@ -3,7 +3,10 @@ import type { Certificate } from '../../model/gateway.ts'
 import { type Refusal, refuse } from './conditions.ts'
 import type { ClusterView, Party } from './view.ts'
 
-/** A certificate that a Secret holds, or why there is none. */
+/**
+ * A certificate that a Secret holds, or why there is none. Undefined for a Secret that is assumed
+ * to exist: then nothing is known of it.
+ */
 export function readCertificate(
   view: ClusterView,
   from: Party,
@@ -14,7 +17,7 @@ export function readCertificate(
     readonly namespace?: string | undefined
   },
   reasons: { readonly invalid: string } = { invalid: 'InvalidCertificateRef' },
-): { readonly ok: true; readonly certificate: Certificate } | Refusal {
+): { readonly ok: true; readonly certificate: Certificate | undefined } | Refusal {
   const { invalid } = reasons
   const namespace = ref.namespace ?? from.namespace
   const key = `${namespace}/${ref.name}`
@@ -25,6 +28,10 @@ export function readCertificate(
     return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows the Secret ${key}`)
   }
   const entries = view.secretEntries(namespace, ref.name)
+  if (entries === undefined && view.assumesMissing) {
+    view.assume('Secret', key)
+    return { ok: true, certificate: undefined }
+  }
   if (entries === undefined) return refuse(invalid, `there is no Secret ${key}`)
   const cert = entries.get('tls.crt')
   const secret = entries.get('tls.key')

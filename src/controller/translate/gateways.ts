@@ -174,7 +174,7 @@ function clientOf(view: ClusterView, { value, namespace }: Read<GatewayObject>) 
   const from = { group: GATEWAY_API, kind: 'Gateway', namespace }
   const read = readCertificate(view, from, ref, { invalid: 'InvalidClientCertificateRef' })
   if (!read.ok) return { verdict: read, material: undefined }
-  const material: ClientMaterial = read.certificate
+  const material: ClientMaterial | undefined = read.certificate
   return { verdict: OK, material }
 }
 

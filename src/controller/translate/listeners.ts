@@ -22,6 +22,8 @@ export interface PlacedListener {
   readonly conflict: Refusal | undefined
   readonly hostname: string | undefined
   readonly certificates: readonly Certificate[]
+  /** A certificate is assumed to be in the cluster. */
+  readonly isAssumed: boolean
   readonly clients: ClientCertificates | undefined
 }
 
@@ -70,6 +72,7 @@ export function placeListeners(
       conflict: undefined,
       hostname: hostname?.toLowerCase(),
       certificates: certificates.found,
+      isAssumed: certificates.isAssumed,
       clients: clients.clients,
     }
   })
@@ -118,19 +121,21 @@ function kindsAllowed(spec: ListenerSpec) {
 function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls }: ListenerSpec) {
   const found: Certificate[] = []
   const isTerminated = protocol === 'HTTPS' || (protocol === 'TLS' && tls?.mode !== 'Passthrough')
-  if (!isTerminated) return { found, verdict: OK }
+  let isAssumed = false
+  if (!isTerminated) return { found, verdict: OK, isAssumed }
   const refs = tls?.certificateRefs ?? []
   if (refs.length === 0) {
     const message = 'TLS is terminated here, and tls.certificateRefs names no certificate'
-    return { found, verdict: refuse('InvalidCertificateRef', message) }
+    return { found, verdict: refuse('InvalidCertificateRef', message), isAssumed }
   }
   const from = { group: GATEWAY_API, kind: owner.kind, namespace: owner.namespace }
   const verdicts = refs.map((ref): Verdict => {
     const read = readCertificate(view, from, ref)
-    if (read.ok) found.push(read.certificate)
+    if (read.ok && read.certificate !== undefined) found.push(read.certificate)
+    else if (read.ok) isAssumed = true
     return read
   })
-  return { found, verdict: firstRefusal(verdicts) }
+  return { found, verdict: firstRefusal(verdicts), isAssumed }
 }
 
 /**
@@ -173,6 +178,7 @@ function layerOf({ protocol }: ListenerSpec): string {
 /** The listener of the Model; undefined where its port is not to be opened for it. */
 export function toListener(placed: PlacedListener): Listener | undefined {
   const { owner, index, spec, name, hostname, accepted, resolved, certificates, clients } = placed
+  const isWithout = certificates.length === 0 && !placed.isAssumed
   if (!accepted.ok) return undefined
   const origin = originOf(owner, `spec.listeners[${index}]`)
   const identity = { name, origin, policies: [], ...(hostname === undefined ? {} : { hostname }) }
@@ -184,7 +190,7 @@ export function toListener(placed: PlacedListener): Listener | undefined {
   if (protocol === 'TLS' && spec.tls?.mode === 'Passthrough') {
     return { ...identity, protocol, port, tls: { mode: 'Passthrough' } }
   }
-  if (certificates.length === 0 || (!resolved.ok && CLIENT_REASONS.has(resolved.reason))) {
+  if (isWithout || (!resolved.ok && CLIENT_REASONS.has(resolved.reason))) {
     const message = resolved.ok ? 'there is no certificate' : resolved.message
     const diagnostics: readonly Diagnostic[] = [
       complaint(owner, `spec.listeners[${index}].tls`, 'PC0706', message),

@@ -160,7 +160,8 @@ export class Policies {
     if (problem !== undefined) record.diagnostics.add(problem)
     for (const name of names) {
       const key = `${read.namespace}/${name}`
-      if (this.#view.get(kind, TARGET_SCHEMAS[kind], read.namespace, name) === undefined) {
+      const isThere = this.#view.get(kind, TARGET_SCHEMAS[kind], read.namespace, name) !== undefined
+      if (!isThere && !(kind === 'Service' && this.#view.assumesMissing)) {
         record.missing.push(`there is no ${kind} ${key}`)
         continue
       }

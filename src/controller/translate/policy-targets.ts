@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import { service } from '../resources/core.ts'
+import { service } from '../resources/cluster-objects.ts'
 import { gateway, listenerSet } from '../resources/gateway.ts'
 import { type ProxyPolicyObject, proxyBackend } from '../resources/proxy.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'

@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
-import { configMap as configMapSchema, secret as secretSchema } from '../resources/core.ts'
+import {
+  configMap as configMapSchema,
+  secret as secretSchema,
+} from '../resources/cluster-objects.ts'
 import { labelSelector, selects } from '../resources/metadata.ts'
 import { type ObjectBackendRef, objectBackendRef } from '../resources/routes.ts'
 import type { ResolvedRef } from './backends.ts'
@@ -260,7 +263,8 @@ const backendTls: Converter = (value, { field, namespace, view }) => {
     const { name } = mtlsCertificateRef as { readonly name: string }
     const read = readCertificate(view, from, { group: '', kind: 'Secret', name })
     if (!read.ok) return fail('mtlsCertificateRef', read.message)
-    const { cert, key } = read.certificate
+    const { cert, key } = read.certificate ?? {}
+    if (cert === undefined || key === undefined) return fail('mtlsCertificateRef', 'it is unknown')
     material = { cert: { inline: cert.text }, key: { inline: key.secret } }
   }
   const root = roots.length === 0 ? {} : { root: { inline: roots.join('\n') } }

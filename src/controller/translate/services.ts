@@ -1,5 +1,9 @@
 import type { Endpoint } from '../../model/backend.ts'
-import { type EndpointSliceObject, endpointSlice, type ServiceObject } from '../resources/core.ts'
+import {
+  type EndpointSliceObject,
+  endpointSlice,
+  type ServiceObject,
+} from '../resources/cluster-objects.ts'
 import type { ClusterView, Read } from './view.ts'
 
 const SERVICE_NAME = 'kubernetes.io/service-name'

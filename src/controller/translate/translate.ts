@@ -32,6 +32,8 @@ export interface TranslateOptions {
   readonly settings: Settings
   readonly discoverySelectors?: readonly LabelSelector[]
   readonly gatewayNamespaces?: readonly string[]
+  /** Services and Secrets that are not there are taken to exist: for manifests. */
+  readonly assumesMissing?: boolean
 }
 
 export interface Translation {
@@ -55,7 +57,7 @@ export function translate(snapshot: Snapshot, options: TranslateOptions): Transl
   const { controllerName, settings, discoverySelectors = [], gatewayNamespaces } = options
   const diagnostics = new Set<Diagnostic>()
   const report = (diagnostic: Diagnostic) => void diagnostics.add(diagnostic)
-  const view = new ClusterView(snapshot, discoverySelectors, report)
+  const view = new ClusterView(snapshot, discoverySelectors, report, options.assumesMissing)
   const policies = new Policies(view)
   const endpoints = new Endpoints(view)
   const tls = new BackendTlsPolicies(view)

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Diagnostic, ObjectOrigin } from '../../diagnostics/diagnostic.ts'
 import { byAge, type KubeObject, keyOf } from '../cluster/object.ts'
 import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
-import { configMap, referenceGrant, secret } from '../resources/core.ts'
+import { configMap, referenceGrant, secret } from '../resources/cluster-objects.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 
 /** An object whose shape is known. */
@@ -54,6 +54,8 @@ export class ClusterView {
   readonly #snapshot: Snapshot
   readonly #report: (diagnostic: Diagnostic) => void
   readonly #visible: ReadonlySet<string> | undefined
+  /** Manifests are a part of a cluster: what they refer to may be elsewhere in it. */
+  readonly assumesMissing: boolean
   readonly #lists = new Map<string, readonly Read[]>()
   #grants: readonly Grant[] | undefined
 
@@ -62,9 +64,11 @@ export class ClusterView {
     snapshot: Snapshot,
     selectors: readonly LabelSelector[],
     report: (diagnostic: Diagnostic) => void,
+    assumesMissing = false,
   ) {
     this.#snapshot = snapshot
     this.#report = report
+    this.assumesMissing = assumesMissing
     if (selectors.length === 0) return
     const names = [...objectsOf(snapshot, 'Namespace').values()]
       .filter(({ metadata }) => selectors.some((one) => selects(one, metadata.labels)))
@@ -97,6 +101,16 @@ export class ClusterView {
     if (object === undefined || !this.#counts(object)) return undefined
     const outcome = read(object, kind, schema)
     return 'read' in outcome ? (outcome.read as Read<z.output<S>>) : undefined
+  }
+
+  /** An object is not among the manifests, and taken to be in the cluster. */
+  assume(kind: string, key: string): void {
+    this.#report({
+      code: 'PC0711',
+      severity: 'info',
+      message: `${kind} ${key} is not among the manifests, and assumed to exist`,
+      origin: originOf({ kind, key }, ''),
+    })
   }
 
   labelsOf(name: string): Readonly<Record<string, string>> {

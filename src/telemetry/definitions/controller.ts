@@ -16,7 +16,6 @@ export const controllerLeader = defineGauge({
   help: 'Whether this replica is the one that writes to the cluster.',
   labels: [],
   merge: 'max',
-  isPlanned: true,
 })
 
 export const controllerObjects = defineGauge({
@@ -24,7 +23,6 @@ export const controllerObjects = defineGauge({
   help: 'Objects of the cluster that are watched.',
   labels: [KIND],
   merge: 'max',
-  isPlanned: true,
 })
 
 export const controllerConditions = defineGauge({
@@ -36,28 +34,24 @@ export const controllerConditions = defineGauge({
     label('status', 'of the condition', ['True', 'False', 'Unknown']),
   ],
   merge: 'max',
-  isPlanned: true,
 })
 
 export const controllerWatchRestarts = defineCounter({
   name: 'portcullis_controller_watch_restarts_total',
   help: 'Watches of objects that ended and were begun again.',
   labels: [KIND, label('reason', 'why it ended', ['closed', 'expired', 'forbidden', 'failed'])],
-  isPlanned: true,
 })
 
 export const controllerQueueDepth = defineGauge({
   name: 'portcullis_controller_queue_depth',
   help: 'Changes of objects that wait to be taken up.',
   labels: [],
-  isPlanned: true,
 })
 
 export const controllerReconciles = defineCounter({
   name: 'portcullis_controller_reconciles_total',
   help: 'Times that the state of the cluster was translated.',
   labels: [label('outcome', 'what came of it', ['changed', 'unchanged', 'failed'])],
-  isPlanned: true,
 })
 
 export const controllerReconcileDuration = defineHistogram({
@@ -66,14 +60,12 @@ export const controllerReconcileDuration = defineHistogram({
   labels: [],
   unit: 'seconds',
   bounds: REQUEST_SECONDS,
-  isPlanned: true,
 })
 
 export const controllerStatusWrites = defineCounter({
   name: 'portcullis_controller_status_writes_total',
   help: 'Statuses that were written to objects of the cluster.',
   labels: [KIND, label('outcome', 'what came of it', ['written', 'conflict', 'failed'])],
-  isPlanned: true,
 })
 
 export const controllerApplies = defineCounter({

@@ -1,0 +1,267 @@
+import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
+import type { Settings } from '../model/settings.ts'
+import { runCooperatively } from '../model/steps.ts'
+import {
+  controllerConditions,
+  controllerLeader,
+  controllerObjects,
+  controllerQueueDepth,
+  controllerReconcileDuration,
+  controllerReconciles,
+  controllerStatusWrites,
+  controllerWatchRestarts,
+} from '../telemetry/definitions/controller.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { KubeClient } from './cluster/client.ts'
+import type { InformerDeps } from './cluster/informer.ts'
+import { KINDS } from './cluster/kinds.ts'
+import { LeaderElection } from './cluster/lease.ts'
+import type { Snapshot } from './cluster/snapshot.ts'
+import { ClusterWatch } from './cluster/watch-cluster.ts'
+import { Debounce } from './debounce.ts'
+import type { Delivery } from './delivery.ts'
+import { deploymentOf } from './deployments.ts'
+import { applyClasses } from './gateway-class.ts'
+import type { ControllerOptions } from './options.ts'
+import { RuleHealth } from './status/health.ts'
+import { withLiveState } from './status/programmed.ts'
+import { staleStatuses } from './status/stale.ts'
+import { StatusWriter } from './status/write.ts'
+import type { ObjectStatus } from './translate/conditions.ts'
+import { type Translation, translate } from './translate/translate.ts'
+
+export interface ControllerDeps {
+  readonly client: KubeClient
+  readonly options: ControllerOptions
+  readonly settings: Settings
+  readonly delivery: Delivery
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly backoff?: InformerDeps['backoff']
+  /** Seconds that the lease of the leader holds. */
+  readonly leaseDuration?: number
+}
+
+/** Milliseconds: an edit is in effect soon, and a thousand edits are one translation. */
+const TRANSLATE_AFTER = { quiet: 10, max: 200 }
+const WRITE_AFTER = { quiet: 50, max: 1_000 }
+const RETRY_AFTER = 5_000
+
+/** Watches the cluster, gives each Gateway its Model, and says in the status of objects how it is. */
+export class Controller {
+  readonly #deps: ControllerDeps
+  readonly #watch: ClusterWatch
+  readonly #leader: LeaderElection
+  readonly #health = new RuleHealth()
+  readonly #writer: StatusWriter
+  readonly #translating: Debounce
+  readonly #writing: Debounce
+  readonly #published = new Map<string, { readonly model: Model; readonly version: string }>()
+  #last: { readonly snapshot: Snapshot; readonly translation: Translation } | undefined
+  #retry: NodeJS.Timeout | undefined
+  /** Conditions that there are, or were. */
+  readonly #counts = new Map<string, number>()
+
+  constructor(deps: ControllerDeps) {
+    this.#deps = deps
+    const { client, options, log, metrics, backoff, leaseDuration } = deps
+    const restarts = metrics.counter(controllerWatchRestarts)
+    this.#watch = new ClusterWatch({
+      client,
+      options,
+      onChange: () => this.#translating.signal(),
+      onRestart: (kind, reason, message) => {
+        restarts.at({ kind, reason }).inc()
+        if (reason === 'expired' || reason === 'closed') log.debug('watch', { kind, reason })
+        else log.warn('watch', { kind, reason, error: message })
+      },
+      ...(backoff === undefined ? {} : { backoff }),
+    })
+    const writes = metrics.counter(controllerStatusWrites)
+    this.#writer = new StatusWriter({
+      client,
+      controllerName: options.controllerName,
+      versionOf: (kind) => this.#watch.versionOf(kind),
+      onWrite: (kind, key, outcome, message) => {
+        writes.at({ kind, outcome }).inc()
+        if (outcome === 'failed') log.warn('status', { kind, object: key, error: message })
+        else log.debug('status', { kind, object: key, outcome })
+      },
+    })
+    this.#leader = new LeaderElection({
+      client,
+      namespace: options.namespace,
+      name: `portcullis-controller-${options.controllerName.replace(/[^a-z0-9]+/gi, '-').toLowerCase()}`,
+      identity: options.podName,
+      onChange: (isLeader) => {
+        log.info('leader', { leader: isLeader, identity: options.podName })
+        if (isLeader) this.#writing.signal()
+      },
+      onError: (message) => log.warn('leader', { error: message }),
+      ...(leaseDuration === undefined ? {} : { duration: leaseDuration }),
+    })
+    this.#translating = new Debounce(() => this.#translate(), TRANSLATE_AFTER)
+    this.#writing = new Debounce(() => this.#write(), WRITE_AFTER)
+    metrics.beforeRead(() => this.#measure())
+  }
+
+  start(): void {
+    this.#watch.start()
+    this.#leader.start()
+  }
+
+  async stop(): Promise<void> {
+    this.#translating.stop()
+    this.#writing.stop()
+    clearTimeout(this.#retry)
+    this.#watch.stop()
+    await this.#leader.stop()
+  }
+
+  /** Ready with everything listed and translated once: proxies get whole configurations only. */
+  get isReady(): boolean {
+    return this.#last !== undefined
+  }
+
+  /** What it waits for, in words. */
+  get waitingFor(): readonly string[] {
+    return this.#watch.waitingFor
+  }
+
+  get isLeader(): boolean {
+    return this.#leader.isLeader
+  }
+
+  /** What is known of the proxies of a Gateway is different now. */
+  proxiesChanged(): void {
+    this.#writing.signal()
+  }
+
+  async #translate(): Promise<void> {
+    const { options, settings, log, metrics } = this.#deps
+    const { controllerName, discoverySelectors, gatewayNamespaces } = options
+    const reconciles = metrics.counter(controllerReconciles)
+    const began = performance.now()
+    const snapshot = this.#watch.take()
+    try {
+      const translation = translate(snapshot, {
+        controllerName,
+        settings,
+        discoverySelectors,
+        ...(gatewayNamespaces === undefined ? {} : { gatewayNamespaces }),
+      })
+      const changed = await this.#publish(translation)
+      this.#last = { snapshot, translation }
+      const milliseconds = performance.now() - began
+      metrics
+        .histogram(controllerReconcileDuration)
+        .at({})
+        .observe(milliseconds / 1000)
+      reconciles.at({ outcome: changed.length > 0 ? 'changed' : 'unchanged' }).inc()
+      const count = translation.models.size
+      if (changed.length > 0)
+        log.info('translate', { gateways: count, changed, milliseconds: Math.round(milliseconds) })
+      else log.debug('translate', { gateways: count, milliseconds: Math.round(milliseconds) })
+    } catch (error) {
+      // What is in effect stays; the next change may be one that can be translated.
+      reconciles.at({ outcome: 'failed' }).inc()
+      log.error('translate', { error: (error as Error).stack ?? String(error) })
+      return
+    }
+    this.#writing.signal()
+  }
+
+  /** The keys of the Gateways whose Model is another one now. */
+  async #publish({ models }: Translation): Promise<readonly string[]> {
+    const { delivery } = this.#deps
+    const changed: string[] = []
+    for (const [gateway, next] of models) {
+      const known = this.#published.get(gateway)
+      // What did not change is the same object again, and whoever compares finds that at once.
+      const model = await runCooperatively(reconcile(known?.model, next), () => performance.now())
+      if (known?.model === model) continue
+      this.#published.set(gateway, { model, version: delivery.publish(gateway, model) })
+      changed.push(gateway)
+    }
+    for (const gateway of [...this.#published.keys()]) {
+      if (models.has(gateway)) continue
+      this.#published.delete(gateway)
+      delivery.withdraw(gateway)
+      changed.push(gateway)
+    }
+    return changed
+  }
+
+  async #write(): Promise<void> {
+    const { client, options, log } = this.#deps
+    const last = this.#last
+    if (last === undefined) return
+    const models = new Map([...this.#published].map(([key, { model }]) => [key, model]))
+    await this.#health.look(models)
+    if (!this.#leader.isLeader) return
+    const { snapshot, translation } = last
+    try {
+      const applied = await applyClasses(client, snapshot, options)
+      for (const name of applied) log.info('class', { applied: name })
+      const failed = await this.#writer.write(snapshot, this.#statuses(snapshot, translation))
+      if (failed > 0) this.#later()
+    } catch (error) {
+      log.warn('status', { error: (error as Error).message })
+      this.#later()
+    }
+  }
+
+  #later(): void {
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => this.#writing.signal(), RETRY_AFTER)
+    this.#retry.unref()
+  }
+
+  #statuses(snapshot: Snapshot, { statuses }: Translation): readonly ObjectStatus[] {
+    const { delivery, options } = this.#deps
+    const live = withLiveState(statuses, {
+      findings: this.#health.findings(),
+      proxiesOf: (gateway) => {
+        const published = this.#published.get(gateway)
+        if (published === undefined) return undefined
+        return {
+          version: published.version,
+          states: delivery.proxies(gateway),
+          deployment: deploymentOf(snapshot, gateway),
+        }
+      },
+    })
+    return [...live, ...staleStatuses(snapshot, statuses, options.controllerName)]
+  }
+
+  #measure(): void {
+    const { metrics } = this.#deps
+    metrics
+      .gauge(controllerLeader)
+      .at({})
+      .set(this.isLeader ? 1 : 0)
+    metrics
+      .gauge(controllerQueueDepth)
+      .at({})
+      .set(this.#translating.isPending ? 1 : 0)
+    const objects = metrics.gauge(controllerObjects)
+    for (const { kind } of KINDS) objects.at({ kind }).set(this.#watch.count(kind))
+    const counts = this.#counts
+    for (const id of counts.keys()) counts.set(id, 0)
+    const { statuses = [] } = this.#last?.translation ?? {}
+    for (const { kind, conditions = [], parents = [], ancestors = [] } of statuses) {
+      const all = [...conditions, ...[...parents, ...ancestors].flatMap((one) => one.conditions)]
+      for (const { type, status } of all) {
+        const id = `${kind} ${type} ${status}`
+        counts.set(id, (counts.get(id) ?? 0) + 1)
+      }
+    }
+    const gauge = metrics.gauge(controllerConditions)
+    for (const [id, count] of counts) {
+      const [kind = '', condition = '', status = 'Unknown'] = id.split(' ')
+      gauge.at({ kind, condition, status: status as 'True' | 'False' | 'Unknown' }).set(count)
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import { objectsOf, type Snapshot } from './cluster/snapshot.ts'
+import type { Deployment } from './delivery.ts'
+import { service } from './resources/cluster-objects.ts'
+
+const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
+
+/** What was deployed for a Gateway: the objects in its namespace that carry its name as a label. */
+export function deploymentOf(snapshot: Snapshot, gateway: string): Deployment {
+  const [namespace, name] = gateway.split('/')
+  const own = (kind: string) =>
+    [...objectsOf(snapshot, kind).values()].filter(
+      ({ metadata }) =>
+        metadata.namespace === namespace && metadata.labels?.[GATEWAY_NAME] === name,
+    )
+  const isReady = [...own('Deployment'), ...own('DaemonSet')].some(({ status }) => {
+    const { readyReplicas = 0, numberReady = 0 } = (status ?? {}) as {
+      readonly readyReplicas?: number
+      readonly numberReady?: number
+    }
+    return readyReplicas + numberReady > 0
+  })
+  return { isReady, addresses: own('Service').flatMap(addressesOf) }
+}
+
+/** Of a load balancer what it was given; of another Service the address within the cluster. */
+function addressesOf(object: unknown): Deployment['addresses'] {
+  const read = service.safeParse(object)
+  if (!read.success) return []
+  const { spec, status } = read.data
+  if (spec.type === 'LoadBalancer') {
+    return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip, hostname }) => {
+      if (ip !== undefined && ip !== '') return [{ type: 'IPAddress', value: ip }]
+      return hostname === undefined || hostname === ''
+        ? []
+        : [{ type: 'Hostname', value: hostname }]
+    })
+  }
+  const { clusterIP } = spec
+  const isThere = clusterIP !== undefined && clusterIP !== '' && clusterIP !== 'None'
+  return isThere ? [{ type: 'IPAddress', value: clusterIP }] : []
+}

@@ -1,0 +1,107 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { renderStatus } from '../../diagnostics/render-status.ts'
+import type { Delivery, Deployment } from '../delivery.ts'
+import {
+  type Condition,
+  conditionOf,
+  type ObjectStatus,
+  OK,
+  refuse,
+  type Verdict,
+} from '../translate/conditions.ts'
+
+/** What is known of the proxies of a Gateway. */
+export interface Proxies {
+  /** Published, and not necessarily applied. */
+  readonly version: string
+  readonly states: ReturnType<Delivery['proxies']>
+  readonly deployment: Deployment
+}
+
+export interface LiveState {
+  readonly proxiesOf: (gateway: string) => Proxies | undefined
+  /** What is proven wrong with the rules of a policy, by its title. */
+  readonly findings: ReadonlyMap<string, readonly Diagnostic[]>
+}
+
+/** Statuses with what only a running cluster tells: whether proxies serve it, and whether rules match. */
+export function withLiveState(
+  statuses: readonly ObjectStatus[],
+  live: LiveState,
+): readonly ObjectStatus[] {
+  return statuses.map((status) => {
+    if (status.kind === 'Gateway') return gateway(status, live)
+    return status.kind === 'ProxyPolicy' ? policy(status, live) : status
+  })
+}
+
+function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
+  const { conditions = [], namespace, name } = status
+  const proxies = proxiesOf(`${namespace}/${name}`)
+  const accepted = conditions.find(({ type }) => type === 'Accepted')
+  const verdict = accepted?.status === 'True' ? served(proxies) : refuse('Invalid', 'not accepted')
+  const message = proxies === undefined ? '' : countOf(proxies)
+  return {
+    ...status,
+    conditions: [...conditions, conditionOf('Programmed', verdict, 'Programmed', message)],
+    addresses: proxies?.deployment.addresses ?? [],
+  }
+}
+
+function served(proxies: Proxies | undefined): Verdict {
+  if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
+  const { states, version, deployment } = proxies
+  if (deployment.addresses.length === 0) {
+    return refuse('AddressNotAssigned', 'its Service has no address yet')
+  }
+  const isServed = states.some(({ outcome }) => outcome?.version === version)
+  // Proxies of other replicas are not seen here, but none is ready without a configuration.
+  if (isServed || (states.length === 0 && deployment.isReady)) return OK
+  return refuse('Pending', countOf(proxies))
+}
+
+function countOf({ states, version }: Proxies): string {
+  const done = states.filter(({ outcome }) => outcome?.version === version).length
+  return `${done} of ${states.length} connected proxies run the newest configuration`
+}
+
+/** Of a policy, for each Gateway that it reaches. */
+function policy(status: ObjectStatus, { proxiesOf, findings }: LiveState): ObjectStatus {
+  const title = `ProxyPolicy ${status.namespace}/${status.name}`
+  const own = findings.get(title) ?? []
+  const ancestors = (status.ancestors ?? []).map((ancestor) => {
+    const attached = ancestor.conditions.find(({ type }) => type === 'Attached')
+    if (attached?.status !== 'True') return ancestor
+    const { namespace, name } = ancestor.ref as {
+      readonly namespace: string
+      readonly name: string
+    }
+    const proxies = proxiesOf(`${namespace}/${name}`)
+    const conditions: readonly Condition[] = [
+      ...ancestor.conditions,
+      own.length === 0
+        ? conditionOf('RulesHealthy', OK, 'Healthy')
+        : conditionOf('RulesHealthy', refuse('NeverMatches', renderStatus(own, { object: title }))),
+      programmed(title, proxies),
+    ]
+    return { ...ancestor, conditions }
+  })
+  return { ...status, ancestors }
+}
+
+function programmed(title: string, proxies: Proxies | undefined): Condition {
+  if (proxies === undefined) {
+    return conditionOf('Programmed', refuse('Pending', 'it is not delivered yet'))
+  }
+  const rejected = proxies.states.flatMap(({ outcome }) => {
+    const all = outcome?.rejections.flatMap(({ diagnostics }) => diagnostics) ?? []
+    return all.filter(({ origin }) => origin.kind === 'object' && origin.object === title)
+  })
+  if (rejected.length > 0) {
+    const [first] = rejected
+    const message = renderStatus(first === undefined ? [] : [first], { object: title })
+    return conditionOf('Programmed', refuse('Rejected', `a proxy rejects it: ${message}`))
+  }
+  const verdict = served(proxies)
+  return conditionOf('Programmed', verdict, 'Programmed', countOf(proxies))
+}
