@@ -1,4 +1,4 @@
-import type { RequestAttributes } from './exchange.ts'
+import type { RequestAttributes } from './attributes.ts'
 import type { Header } from './header-edit.ts'
 import type { Reply } from './reply.ts'
 

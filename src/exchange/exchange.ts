@@ -1,16 +1,10 @@
-import type {
-  RequestField,
-  RequestValues,
-  ResponseField,
-  ResponseValues,
-  StageVariables,
-} from '../cel/stages.ts'
+import type { ResponseField, ResponseValues, StageVariables } from '../cel/stages.ts'
 import { type Duration, durationOf } from '../cel/values/duration.ts'
 import { LEDGER, Ledger, type ReadingLimits } from '../cel/values/ledger.ts'
 import { Struct } from '../cel/values/struct.ts'
-import { type Timestamp, timestampOf } from '../cel/values/timestamp.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
+import type { RequestAttributes } from './attributes.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
 import type { ErrorFormat } from './error-format.ts'
@@ -28,75 +22,6 @@ import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
 
 export type { StageVariables } from '../cel/stages.ts'
-
-const REQUEST_FIELDS: ReadonlySet<string> = new Set<RequestField>([
-  'method',
-  'path',
-  'pathAndQuery',
-  'query',
-  'uri',
-  'host',
-  'scheme',
-  'version',
-  'headers',
-  'startTime',
-  'id',
-  'body',
-])
-
-/** `request` in expressions. The path is normalised before anybody reads it. */
-export class RequestAttributes extends Struct implements RequestValues {
-  override readonly structName: string = 'request'
-  override readonly fieldNames = REQUEST_FIELDS
-  readonly method: string
-  readonly path: string
-  /** With its question mark, or empty. */
-  readonly search: string
-  readonly host: string
-  readonly scheme: string
-  readonly version: string
-  readonly headers: HeaderView
-  readonly startedAt: number
-  id = ''
-  body: Uint8Array | undefined = undefined
-
-  constructor(
-    method: string,
-    path: string,
-    search: string,
-    host: string,
-    scheme: string,
-    version: string,
-    headers: HeaderView,
-    startedAt: number,
-  ) {
-    super()
-    this.method = method
-    this.path = path
-    this.search = search
-    this.host = host
-    this.scheme = scheme
-    this.version = version
-    this.headers = headers
-    this.startedAt = startedAt
-  }
-
-  get query(): string {
-    return this.search === '' ? '' : this.search.slice(1)
-  }
-
-  get pathAndQuery(): string {
-    return this.path + this.search
-  }
-
-  get uri(): string {
-    return `${this.scheme}://${this.host}${this.path}${this.search}`
-  }
-
-  get startTime(): Timestamp | undefined {
-    return timestampOf(Math.floor(this.startedAt / 1000), (this.startedAt % 1000) * 1_000_000)
-  }
-}
 
 const RESPONSE_FIELDS: ReadonlySet<string> = new Set<ResponseField>([
   'code',

@@ -1,5 +1,5 @@
+import type { RequestAttributes } from '../exchange/attributes.ts'
 import type { ErrorFormat } from '../exchange/error-format.ts'
-import type { RequestAttributes } from '../exchange/exchange.ts'
 import type { HeaderView } from '../exchange/header-view.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Dialect, DialectName } from '../protocols/llm/dialect.ts'

@@ -1,7 +1,8 @@
 // HOT PATH: what happens to a request, in order. Guarded by bench/proxy.ts.
 
+import { RequestAttributes } from '../exchange/attributes.ts'
 import type { Source } from '../exchange/connection.ts'
-import { Exchange, RequestAttributes } from '../exchange/exchange.ts'
+import { Exchange } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
 import { NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'

@@ -1,6 +1,7 @@
 import { parseIp } from '../../src/cel/values/ip.ts'
+import { RequestAttributes } from '../../src/exchange/attributes.ts'
 import { Connection, Destination, Source } from '../../src/exchange/connection.ts'
-import { Exchange, RequestAttributes } from '../../src/exchange/exchange.ts'
+import { Exchange } from '../../src/exchange/exchange.ts'
 import { HeaderView } from '../../src/exchange/header-view.ts'
 
 export interface Asked {

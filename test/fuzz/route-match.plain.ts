@@ -1,5 +1,5 @@
 import { compilePattern } from '../../src/cel/library/regex-pattern.ts'
-import type { RequestAttributes } from '../../src/exchange/exchange.ts'
+import type { RequestAttributes } from '../../src/exchange/attributes.ts'
 import type { Match, ValueMatch } from '../../src/model/route.ts'
 import type { MatchEntry } from '../../src/program/match.ts'
 

@@ -9,14 +9,9 @@ import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
 import { OK, refuse, type Verdict } from './conditions.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
 import { type Endpoints, isCleartextHttp2 } from './services.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
-
-/** A name of a backend in the Model, and whether what it stands for is there. */
-export interface ResolvedRef {
-  readonly backend: string
-  readonly verdict: Verdict
-}
 
 export interface BackendDeps {
   readonly view: ClusterView

@@ -4,9 +4,9 @@ import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import { GATEWAY_API, PORTCULLIS, selects } from '../resources/metadata.ts'
 import { type ProxyPolicyObject, proxyPolicy } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import type { ResolvedRef } from './backends.ts'
 import { readPolicySection } from './policy-section.ts'
 import { TARGET_SCHEMAS, type TargetKind, targetProblem } from './policy-targets.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read, titleOf } from './view.ts'
 
 /** A policy at one of its targets. */

@@ -11,8 +11,8 @@ import {
   STAGE_OF_SECTION,
 } from '../../policies/schema.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import type { ResolvedRef } from './backends.ts'
 import { CONVERTERS, type Converted, isAsInFile, NotConvertible } from './policy-values.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
 import { type ClusterView, complaint, fieldOf, originOf, type Read, wordsFor } from './view.ts'
 
 export interface SectionContext {

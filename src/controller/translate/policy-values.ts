@@ -7,8 +7,8 @@ import {
 } from '../resources/cluster-objects.ts'
 import { labelSelector, selects } from '../resources/metadata.ts'
 import { type ObjectBackendRef, objectBackendRef } from '../resources/routes.ts'
-import type { ResolvedRef } from './backends.ts'
 import { readAuthorities, readCertificate } from './certificates.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
 import type { ClusterView } from './view.ts'
 
 /** What a key of a Kubernetes object says, in the words of a file. */

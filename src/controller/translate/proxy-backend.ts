@@ -6,7 +6,7 @@ import { parseHost } from '../../policies/schema.ts'
 import { PROVIDERS, type Provider } from '../../protocols/llm/schema.ts'
 import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
-import type { ResolvedRef } from './backends.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
 export interface ProxyBackendDeps {
