@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { counted, fuel } from './fuel.ts'
 import {
   beginsWith,
   findLastText,
@@ -26,6 +27,16 @@ describe('searching texts', () => {
       assert.equal(holdsText(text, `${search}c`), false)
     })
     fc.assert(property, { numRuns: 30 })
+  })
+
+  it('does not search where nothing is left to spend', () => {
+    const text = `${'forbidde'.repeat(10_000)}n`
+    const found = (budget: number) => {
+      const holds = counted({}, budget, () => holdsText(text, 'forbidden'))
+      return [holds, fuel.left < 0]
+    }
+    assert.deepEqual(found(10_000), [true, false])
+    assert.deepEqual(found(4_000), [false, true], 'an expression that is over its bound')
   })
 
   it('long beginnings and ends', () => {
