@@ -1,4 +1,5 @@
-import type { Diagnostic, Excerpt, FileOrigin, Severity } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic, Excerpt, FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { Message } from '../../reach/checks/place.ts'
 import type { Expanded } from './expand.ts'
 import type { Entry, Node, ScalarNode } from './node.ts'
 import { offsetsOf } from './scalar-offsets.ts'
@@ -39,13 +40,6 @@ export type Path = readonly PropertyKey[]
 export interface Span {
   readonly start: number
   readonly end: number
-}
-
-export interface Message {
-  readonly code: string
-  readonly severity?: Severity
-  readonly message: string
-  readonly hint?: string | undefined
 }
 
 export function diagnosticAt(place: Place, span: Span, message: Message): Diagnostic {

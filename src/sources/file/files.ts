@@ -1,5 +1,6 @@
 import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
-import { type Document, type Message, originOf, type Path } from './document.ts'
+import type { Message } from '../../reach/checks/place.ts'
+import { type Document, originOf, type Path } from './document.ts'
 
 /** A file that the configuration names: it is watched, and a change of it is one of the Model. */
 export interface NamedFile {

@@ -2,12 +2,12 @@ import type * as z from 'zod'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
 import { formOf, type IssueParams, POLICY_SCHEMAS } from '../../policies/schema.ts'
+import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
   diagnosticAt,
   hasPath,
   isExpanded,
-  type Message,
   type Path,
   spanOf,
   valueAt,

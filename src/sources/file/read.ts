@@ -1,11 +1,11 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { collector } from '../../diagnostics/report.ts'
 import { type Result, refusal, success } from '../../diagnostics/result.ts'
+import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
   diagnosticAt,
   lineStarts,
-  type Message,
   type Piece,
   type PieceList,
   type Place,

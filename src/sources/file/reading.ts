@@ -10,17 +10,19 @@ import {
   findAnnotated,
   type Stage,
 } from '../../policies/schema.ts'
+import type { BackendReference } from '../../reach/checks/draft.ts'
+import type { Message } from '../../reach/checks/place.ts'
 import {
   type Document,
   diagnosticAt,
   isExpanded,
-  type Message,
   originInside,
   originOf,
   type Path,
   spanOf,
   valueAt,
 } from './document.ts'
+import { FilePlace } from './file-place.ts'
 import type { NamedFiles } from './files.ts'
 import { diagnoseIssues } from './issues.ts'
 
@@ -61,11 +63,6 @@ interface Checked {
 
 /** Texts that are remembered for a schema; more would rather fill the memory than save time. */
 const MAX_CHECKED = 1_000
-
-export interface BackendReference {
-  readonly backend: string
-  readonly path: Path
-}
 
 export interface ParseOptions {
   /** Where its expressions run. */
@@ -173,7 +170,8 @@ function checkPart(
     return checkExpression(value, own, result, originInside(document, at))
   }
   if (annotation.is === 'backend') {
-    references.push({ backend: value, path: at })
+    const place = new FilePlace(document, at)
+    references.push({ backend: value, place, isRouted: isRouted(at) })
     return []
   }
   if (annotation.is === 'credential') return checkCredential(document, at, annotation.hint)
@@ -181,6 +179,11 @@ function checkPart(
   if (problem === undefined) return []
   const message = { code: 'PC0215', ...problem }
   return [diagnosticAt(document, spanOf(document, at, 'value'), message)]
+}
+
+/** Named by a route of HTTP, or by a server of MCP. */
+function isRouted(path: Path): boolean {
+  return (path.at(-3) === 'backends' && !path.includes('tcpRoutes')) || path.includes('targets')
 }
 
 /** Without the line that it stands in: messages go to logs. */

@@ -5,21 +5,14 @@ import type { Gateway } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
 import { isLoopback, type Settings } from '../../model/settings.ts'
 import { name } from '../../policies/schema.ts'
-import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
-import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part-policies.ts'
-import { shadowedPolicies } from '../../reach/shadowed-policies.ts'
-import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
-import { attachPolicies } from './attach.ts'
+import type { Draft, Placed, PlacedBackend } from '../../reach/checks/draft.ts'
+import { checkDraft } from '../../reach/checks/index.ts'
 import { type Document, type Path, valueAt, withExcerpt } from './document.ts'
-import type { Draft, Placed } from './draft.ts'
+import { FilePlace } from './file-place.ts'
 import { type NamedFile, namedFiles, type ReadText } from './files.ts'
-import { checkNames } from './names.ts'
 import { omitUndefined } from './omit-undefined.ts'
 import { readPolicies } from './policies.ts'
-import { checkPorts } from './ports.ts'
-import { checkReachability } from './reachability.ts'
 import { beginReading, complain, parseAt, type Reading } from './reading.ts'
-import { resolveBackends, resolveParents } from './references.ts'
 import { TOP_LEVEL_KEYS } from './schema.ts'
 import { readBackend } from './sections/backends.ts'
 import { pathsOf, readBinds } from './sections/binds.ts'
@@ -107,44 +100,14 @@ function checkOutline(reading: Reading): void {
 function* readModel(
   reading: Reading,
 ): Generator<void, { readonly model: Model; readonly settings: Settings }> {
-  const passes = [
-    checkNames,
-    checkPorts,
-    resolveParents,
-    resolveBackends,
-    attachPolicies,
-    checkReachability,
-  ]
-  let draft = yield* readDraft(reading)
-  for (const pass of passes) {
-    draft = pass(reading, draft)
-    yield
-  }
-  const { targeted: _, settings, gateways, routes, tcpRoutes, backends, ...rest } = draft
-  const model: Model = {
-    ...rest,
-    gateways: gateways.map(thingOf),
-    routes: routes.map(thingOf),
-    tcpRoutes: tcpRoutes.map(thingOf),
-    backends: backends.map(thingOf),
-  }
-  const checks = [
-    unenforcedOnStreams,
-    checkDynamicPolicies,
-    withoutEffectOnProviders,
-    checkMcpOnlyPolicies,
-    shadowedPolicies,
-  ] as const
-  for (const check of checks) {
-    for (const diagnostic of check(model)) {
-      reading.report(withExcerpt(reading.document, diagnostic))
-    }
-    yield
-  }
+  const settings = readSettings(reading)
+  const draft = yield* readDraft(reading, settings)
+  const { document, report } = reading
+  const model = yield* checkDraft(draft, (said) => report(withExcerpt(document, said)))
   return { model, settings }
 }
 
-function* readDraft(reading: Reading): Generator<void, Draft> {
+function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft> {
   const binds = readBinds(reading)
   const routes = yield* each(reading, 'routes', (path, index) =>
     readRoute(reading, path, `route-${index}`),
@@ -154,15 +117,20 @@ function* readDraft(reading: Reading): Generator<void, Draft> {
   )
   const backends = yield* each(reading, 'backends', (path, index) => ({
     thing: readBackend(reading, path, `backend-${index}`),
-    path,
+    place: new FilePlace(reading.document, path),
   }))
   const llm = readLlm(reading)
   const targeted = yield* each(reading, 'policies', (path) => readTargeted(reading, path))
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
-  const inPlace = [...allRoutes, ...allTcpRoutes].flatMap((route) => route.backends)
+  const inPlace: PlacedBackend[] = []
+  for (const route of [...allRoutes, ...allTcpRoutes]) {
+    for (const backend of route.backends) inPlace.push({ ...backend, owner: route })
+  }
   return {
-    settings: readSettings(reading),
+    reservedPorts: ownPorts(settings),
+    resolvesServices: false,
+    references: reading.references,
     gateways: [...readGateways(reading), ...binds.gateways, ...llm.gateways],
     routes: [...allRoutes, ...llm.routes],
     tcpRoutes: allTcpRoutes,
@@ -178,6 +146,15 @@ function* readDraft(reading: Reading): Generator<void, Draft> {
       ui: readSpecial(reading, 'ui'),
     }),
   }
+}
+
+function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, string> {
+  const keys = Object.entries({ adminAddr: admin, statsAddr: stats, readinessAddr: readiness })
+  return new Map(
+    keys.flatMap(([key, address]) =>
+      address.kind === 'tcp' ? [[address.port, `config.${key}`]] : [],
+    ),
+  )
 }
 
 /** The items of a list of the file, one after the other. */
@@ -249,10 +226,7 @@ function readGateways(reading: Reading): readonly Placed<Gateway>[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return []
   return Object.keys(value).map((gateway) => {
     const path = ['gateways', gateway]
-    return { thing: readGateway(reading, path, gateway), path }
+    const place = new FilePlace(reading.document, path)
+    return { thing: readGateway(reading, path, gateway), place }
   })
-}
-
-function thingOf<T>({ thing }: Placed<T>): T {
-  return thing
 }

@@ -1,4 +1,4 @@
-import type { Message } from './document.ts'
+import type { Message } from '../../reach/checks/place.ts'
 
 /** Policies that files written for others may name. */
 export const UNSUPPORTED_POLICIES: readonly string[] = [

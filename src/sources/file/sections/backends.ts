@@ -12,8 +12,9 @@ import {
   oneOfKeys,
   service,
 } from '../../../policies/schema.ts'
+import type { Placed } from '../../../reach/checks/draft.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import type { Placed } from '../draft.ts'
+import { FilePlace } from '../file-place.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { aiSchema, readAi } from './ai.ts'
@@ -125,7 +126,9 @@ export function readBackendRefs(reading: Reading, path: Path, route: string): Re
   return {
     refs: read.map(({ ref }) => ref),
     backends: read.flatMap(({ backend }, index) =>
-      backend === undefined ? [] : [{ thing: backend, path: [...path, index] }],
+      backend === undefined
+        ? []
+        : [{ thing: backend, place: new FilePlace(reading.document, [...path, index]) }],
     ),
     diagnostics: list.diagnostics,
   }

@@ -3,8 +3,9 @@ import type { Gateway } from '../../../model/gateway.ts'
 import type { Route } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { issue, port } from '../../../policies/schema.ts'
+import type { Placed } from '../../../reach/checks/draft.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import type { Placed } from '../draft.ts'
+import { FilePlace } from '../file-place.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { listenerSchema, readListener } from './gateways.ts'
 import { type ReadRoute, readRoute, readTcpRoute, routeShape, tcpRouteShape } from './routes.ts'
@@ -75,7 +76,8 @@ export function readBinds(reading: Reading): ReadBinds {
       return listener
     })
     const origin = originOf(reading.document, path)
-    gateways.push({ thing: { name, origin, listeners, policies: [] }, path })
+    const place = new FilePlace(reading.document, path)
+    gateways.push({ thing: { name, origin, listeners, policies: [] }, place })
   }
   return { gateways, routes, tcpRoutes }
 }

@@ -4,8 +4,9 @@ import { hasErrors } from '../../../diagnostics/result.ts'
 import type { AiBackend, AiModel, AiProvider, Backend } from '../../../model/backend.ts'
 import type { Gateway } from '../../../model/gateway.ts'
 import type { Match, Parent, Route } from '../../../model/route.ts'
+import type { Placed } from '../../../reach/checks/draft.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import type { Placed } from '../draft.ts'
+import { FilePlace } from '../file-place.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 import { toListener } from './gateways.ts'
@@ -73,7 +74,8 @@ export function readLlm(reading: Reading): ReadLlm {
       },
     ],
   }
-  const placed = <T>(thing: T): Placed<T> => ({ thing, path: LLM })
+  const place = new FilePlace(document, LLM)
+  const placed = <T>(thing: T): Placed<T> => ({ thing, place })
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
 }
 
@@ -93,8 +95,9 @@ function gatewayOf(
 ): Placed<Gateway> {
   const read = { value: { port, tls }, diagnostics: [] }
   const listener = toListener(reading, LLM, read, { name: 'default', policies: [] })
-  const origin = originOf(reading.document, LLM)
-  return { thing: { name: NAME, origin, listeners: [listener], policies: [] }, path: LLM }
+  const place = new FilePlace(reading.document, LLM)
+  const gateway = { name: NAME, origin: place.origin, listeners: [listener], policies: [] }
+  return { thing: gateway, place }
 }
 
 interface ReadModel {

@@ -6,8 +6,9 @@ import type { Attached, Section } from '../../../model/policy.ts'
 import type { BackendRef, Match, Parent, Route, RouteAction } from '../../../model/route.ts'
 import type { TcpRoute } from '../../../model/tcp-route.ts'
 import { headerName, hostname, name } from '../../../policies/schema.ts'
+import type { Placed, PlacedRoute } from '../../../reach/checks/draft.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
-import type { Placed } from '../draft.ts'
+import { FilePlace } from '../file-place.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { parseAt, type Reading } from '../reading.ts'
 import { backendRefSchema, readBackendRefs } from './backends.ts'
@@ -121,7 +122,7 @@ export const tcpRouteShape = {
 export const tcpRouteSchema = z.strictObject({ ...tcpRouteShape, ...attachment })
 
 /** A route, and the backends that it defines in place. */
-export interface ReadRoute<T> extends Placed<T> {
+export interface ReadRoute<T> extends PlacedRoute<T> {
   readonly backends: readonly Placed<Backend>[]
 }
 
@@ -169,7 +170,7 @@ export function readRoute(
     rules: [rule],
     policies,
   }
-  return { thing, backends, path }
+  return placedRoute(reading, path, thing, backends)
 }
 
 function readHead(reading: Reading, path: Path, isInside: boolean): Result<RouteHead> {
@@ -207,7 +208,19 @@ export function readTcpRoute(
         ? UNBOUNDED
         : actionOf(reading, refs, [...head.diagnostics, ...diagnostics]),
   }
-  return { thing, backends, path }
+  return placedRoute(reading, path, thing, backends)
+}
+
+function placedRoute<T>(
+  { document }: Reading,
+  path: Path,
+  thing: T,
+  backends: readonly Placed<Backend>[],
+): ReadRoute<T> {
+  const place = new FilePlace(document, path)
+  const rule = valueAt(document, [...path, 'ruleName'])
+  if (typeof rule !== 'string') return { thing, backends, place }
+  return { thing, backends, place, ruleName: rule }
 }
 
 const NO_POLICIES: readonly Attached[] = []

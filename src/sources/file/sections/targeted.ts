@@ -1,8 +1,9 @@
 import * as z from 'zod'
 import type { Level, Section } from '../../../model/policy.ts'
 import { name, oneOfKeys } from '../../../policies/schema.ts'
+import type { Targeted } from '../../../reach/checks/draft.ts'
 import { type Path, valueAt } from '../document.ts'
-import type { Targeted } from '../draft.ts'
+import { FilePlace } from '../file-place.ts'
 import { invalidPolicy, policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
 
@@ -108,6 +109,7 @@ export function readTargeted(reading: Reading, path: Path): readonly Targeted[] 
     (one, index) => [one, ['targets', index]],
   )
   if (target !== undefined) all.push([target, ['target']])
+  const whole = new FilePlace(reading.document, path)
   return all.map(([one, at]) => {
     const { gateway, route, backend } = one
     const noun = nounOf(one)
@@ -126,12 +128,13 @@ export function readTargeted(reading: Reading, path: Path): readonly Targeted[] 
       }),
     )
     // Which of its sections is wrong is not known, so all that it could guard is denied.
-    const whole = { sections: [WIDEST[noun]], level, policy: name }
+    const widest = { sections: [WIDEST[noun]], level, policy: name }
     const policies =
       head.value === undefined
-        ? [invalidPolicy(reading, path, 'policies', whole, head.diagnostics), ...read]
+        ? [invalidPolicy(reading, path, 'policies', widest, head.diagnostics), ...read]
         : read
-    return { name, noun, target: named, policies, path: [...path, ...at] }
+    const place = new FilePlace(reading.document, [...path, ...at])
+    return { name, noun, target: named, policies, place, whole }
   })
 }
 

@@ -1,55 +1,50 @@
 import { nearestName } from '../../diagnostics/nearest.ts'
+import type { Report } from '../../diagnostics/report.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Gateway } from '../../model/gateway.ts'
 import type { Parent, Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
-import { hasPath, originOf, type Path } from './document.ts'
-import type { Draft, Placed } from './draft.ts'
-import { complain, type Reading } from './reading.ts'
+import type { BackendReference, Draft, Placed } from './draft.ts'
+import type { Place } from './place.ts'
 
 /** Backends that are named but not there become ones that answer 500. */
-export function resolveBackends(reading: Reading, draft: Draft): Draft {
-  const names = new Set(draft.backends.map(({ thing }) => thing.name))
+export function resolveBackends(draft: Draft, report: Report): Draft {
+  const byName = new Map(draft.backends.map(({ thing }) => [thing.name, thing]))
   // What a route defines in place is its own.
   const listed = draft.backends
-    .filter(({ path }) => path[0] === 'backends')
+    .filter(({ owner }) => owner === undefined)
     .map(({ thing }) => thing.name)
   const missing = new Map<string, Placed<Backend>>()
-  for (const { backend, path } of reading.references) {
-    if (names.has(backend)) {
-      if (!isRouted(path)) checkAskable(reading, path, draft, backend)
+  for (const reference of draft.references) {
+    const { backend: name, place } = reference
+    const known = byName.get(name)
+    if (known !== undefined) {
+      checkAskable(report, reference, known)
       continue
     }
-    const said = complain(reading, path, {
+    const said = place.diagnose({
       code: 'PC0302',
-      message: `no backend is called \`${backend}\``,
-      hint: backendHint(backend, listed),
+      message: `no backend is called \`${name}\``,
+      hint: backendHint(name, listed),
     })
-    const thing: Backend = {
-      kind: 'invalid',
-      name: backend,
-      origin: originOf(reading.document, path),
-      policies: [],
-      diagnostics: [said],
-    }
-    if (!missing.has(backend)) missing.set(backend, { thing, path })
+    report(said)
+    if (missing.has(name)) continue
+    const { origin } = place
+    const thing: Backend = { kind: 'invalid', name, origin, policies: [], diagnostics: [said] }
+    missing.set(name, { thing, place })
   }
   return { ...draft, backends: [...draft.backends, ...missing.values()] }
 }
 
-/** Named by a route of HTTP, or by a server of MCP; the others are policies, and TCP routes. */
-function isRouted(path: Path): boolean {
-  return (path.at(-3) === 'backends' && !path.includes('tcpRoutes')) || path.includes('targets')
-}
-
-function checkAskable(reading: Reading, path: Path, { backends }: Draft, name: string): void {
-  const kind = backends.find(({ thing }) => thing.name === name)?.thing.kind
-  if (kind !== 'ai' && kind !== 'mcp') return
-  complain(reading, path, {
+function checkAskable(report: Report, { place, isRouted }: BackendReference, known: Backend): void {
+  const { name, kind } = known
+  if (isRouted || (kind !== 'ai' && kind !== 'mcp')) return
+  const said = place.diagnose({
     code: 'PC0317',
     message: `\`${name}\` is of the kind \`${kind}\`, which only routes of HTTP can lead to`,
     hint: 'name a backend with addresses of its own, or an address with `host`',
   })
+  report(said)
 }
 
 function backendHint(name: string, known: readonly string[]): string {
@@ -60,27 +55,24 @@ function backendHint(name: string, known: readonly string[]): string {
 }
 
 /** Gateways that routes are attached to, and the listeners among them that can serve them. */
-export function resolveParents(reading: Reading, draft: Draft): Draft {
+export function resolveParents(draft: Draft, report: Report): Draft {
   const gateways = new Map(draft.gateways.map(({ thing }) => [thing.name, thing]))
   const open = { HTTP: openGateways(draft, 'HTTP'), TCP: openGateways(draft, 'TCP') }
-  const resolve = <T extends Route | TcpRoute>(
-    placed: Placed<T>,
-    kind: 'HTTP' | 'TCP',
-  ): Placed<T> => {
-    const { thing, path } = placed
+  const resolve = <P extends Placed<Route | TcpRoute>>(placed: P, kind: 'HTTP' | 'TCP'): P => {
+    const { thing, place } = placed
     const isServed = ({ gateway, listener }: Parent) =>
       listener === undefined && open[kind].has(gateway)
     if (thing.parents.every(isServed)) return placed
     let parents: Parent[] | undefined
     for (const [index, parent] of thing.parents.entries()) {
-      const find = () => parentPath(reading, path, index)
-      const resolved = resolveParent(reading, gateways, parent, find)
-      checkParent(reading, gateways, thing, resolved, find, kind)
+      const find = () => place.find(['gateways', index], ['gateways'])
+      const resolved = resolveParent(report, gateways, parent, find)
+      checkParent(report, gateways, thing, resolved, find, kind)
       if (resolved === parent) continue
       parents ??= [...thing.parents]
       parents[index] = resolved
     }
-    return parents === undefined ? placed : { thing: { ...thing, parents }, path }
+    return parents === undefined ? placed : { ...placed, thing: { ...thing, parents } }
   }
   return {
     ...draft,
@@ -97,23 +89,15 @@ function openGateways({ gateways }: Draft, kind: 'HTTP' | 'TCP'): ReadonlySet<st
   return new Set(gateways.flatMap(({ thing }) => (isOpen(thing) ? [thing.name] : [])))
 }
 
-function parentPath({ document }: Reading, path: Path, index: number): Path {
-  const candidates = [
-    [...path, 'gateways', index],
-    [...path, 'gateways'],
-  ]
-  return candidates.find((candidate) => hasPath(document, candidate)) ?? path
-}
-
 type Gateways = ReadonlyMap<string, Gateway>
 /** Looked for only where there is something to say. */
-type FindPath = () => Path
+type FindPlace = () => Place
 
 function resolveParent(
-  reading: Reading,
+  report: Report,
   gateways: Gateways,
   parent: Parent,
-  path: FindPath,
+  find: FindPlace,
 ): Parent {
   if (gateways.has(parent.gateway)) return parent
   const slash = parent.gateway.lastIndexOf('/')
@@ -125,20 +109,24 @@ function resolveParent(
     }
     const names = gateway.listeners.map(({ name }) => name)
     const meant = nearestName(listener, names)
-    complain(reading, path(), {
-      code: 'PC0301',
-      message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
-      hint: meant === undefined ? `it has: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
-    })
+    report(
+      find().diagnose({
+        code: 'PC0301',
+        message: `the gateway \`${gateway.name}\` has no listener \`${listener}\``,
+        hint: meant === undefined ? `it has: ${names.join(', ')}` : `did you mean \`${meant}\`?`,
+      }),
+    )
     return { gateway: gateway.name, listener }
   }
   const names = [...gateways.keys()]
   const meant = nearestName(parent.gateway, names)
-  complain(reading, path(), {
-    code: 'PC0301',
-    message: `no gateway is called \`${parent.gateway}\``,
-    hint: gatewayHint(names, meant),
-  })
+  report(
+    find().diagnose({
+      code: 'PC0301',
+      message: `no gateway is called \`${parent.gateway}\``,
+      hint: gatewayHint(names, meant),
+    }),
+  )
   return parent
 }
 
@@ -151,11 +139,11 @@ function gatewayHint(names: readonly string[], meant: string | undefined): strin
 const SERVED = { HTTP: ['HTTP', 'HTTPS'], TCP: ['TCP', 'TLS'] } as const
 
 function checkParent(
-  reading: Reading,
+  report: Report,
   gateways: Gateways,
   route: Route | TcpRoute,
   { gateway: name, listener: only }: Parent,
-  path: FindPath,
+  find: FindPlace,
   kind: 'HTTP' | 'TCP',
 ): void {
   const gateway = gateways.get(name)
@@ -166,19 +154,23 @@ function checkParent(
   if (fitting.length === 0) {
     const protocols = [...new Set(listeners.map(({ protocol }) => protocol))].join(', ')
     const [here, other] = kind === 'HTTP' ? ['routes', 'tcpRoutes'] : ['tcpRoutes', 'routes']
-    complain(reading, path(), {
-      code: 'PC0312',
-      message: `\`${here}\` cannot be attached to \`${name}\`, which is ${protocols}`,
-      hint: `write it under \`${other}\`, or attach it to a gateway with ${served.join(' or ')}`,
-    })
+    report(
+      find().diagnose({
+        code: 'PC0312',
+        message: `\`${here}\` cannot be attached to \`${name}\`, which is ${protocols}`,
+        hint: `write it under \`${other}\`, or attach it to a gateway with ${served.join(' or ')}`,
+      }),
+    )
   } else if (!fitting.some((listener) => overlap(listener.hostname, route.hostnames))) {
     const names = [...new Set(fitting.map(({ hostname }) => hostname))].join(', ')
-    complain(reading, path(), {
-      code: 'PC0313',
-      severity: 'warning',
-      message: `no request can reach this route: \`${name}\` serves ${names} only`,
-      hint: 'a name of `hostnames` must be among those of a listener',
-    })
+    report(
+      find().diagnose({
+        code: 'PC0313',
+        severity: 'warning',
+        message: `no request can reach this route: \`${name}\` serves ${names} only`,
+        hint: 'a name of `hostnames` must be among those of a listener',
+      }),
+    )
   }
 }
 

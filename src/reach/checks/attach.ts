@@ -1,12 +1,12 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { nearestName } from '../../diagnostics/nearest.ts'
+import type { Report } from '../../diagnostics/report.ts'
 import type { Attached } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
-import { valueAt } from './document.ts'
-import type { Draft, Placed, Targeted } from './draft.ts'
-import { complain, type Reading } from './reading.ts'
+import type { Draft, Placed, PlacedRoute, Targeted } from './draft.ts'
 
-/** Policies of `policies` behind those that were written at the thing itself, in file order. */
-export function attachPolicies(reading: Reading, draft: Draft): Draft {
+/** Policies with targets after those that were written at the thing itself, in their own order. */
+export function attachPolicies(draft: Draft, report: Report): Draft {
   if (draft.targeted.length === 0) return draft
   const missing = new Set(draft.targeted)
   const byTarget = Map.groupBy(draft.targeted, ({ noun, target }) => `${noun} ${target}`)
@@ -14,66 +14,66 @@ export function attachPolicies(reading: Reading, draft: Draft): Draft {
     const found = byTarget.get(`${noun} ${target}`) ?? []
     for (const one of found) missing.delete(one)
     if (found.length === 0) return own
-    return settle(reading, own, found)
+    return settle(report, own, found)
   }
-  const each = <T extends { readonly name: string; readonly policies: readonly Attached[] }>(
+  const each = <
+    P extends Placed<{ readonly name: string; readonly policies: readonly Attached[] }>,
+  >(
     noun: Targeted['noun'],
-    list: readonly Placed<T>[],
-  ): readonly Placed<T>[] =>
+    list: readonly P[],
+  ): readonly P[] =>
     list.map((placed) => {
-      const { thing, path } = placed
-      const whole = noun === 'route' ? routeOfRule(reading, placed) : undefined
+      const { thing } = placed
+      const whole = noun === 'route' ? routeOfRule(placed) : undefined
       const ofOwn = at(noun, thing.name, thing.policies)
       const policies = whole === undefined ? ofOwn : at(noun, whole, ofOwn)
-      return policies === thing.policies ? placed : { thing: { ...thing, policies }, path }
+      return policies === thing.policies ? placed : { ...placed, thing: { ...thing, policies } }
     })
   const attached = {
     ...draft,
-    gateways: each('gateway', draft.gateways).map(({ thing, path }) => {
+    gateways: each('gateway', draft.gateways).map(({ thing, place }) => {
       const listeners = thing.listeners.map((listener) => ({
         ...listener,
         policies: at('listener', `${thing.name}/${listener.name}`, listener.policies),
       }))
-      return { thing: { ...thing, listeners }, path }
+      return { thing: { ...thing, listeners }, place }
     }),
     routes: each('route', draft.routes),
     tcpRoutes: each('route', draft.tcpRoutes),
     backends: each('backend', draft.backends),
   }
-  for (const one of missing) complainOfTarget(reading, draft, one)
+  for (const one of missing) report(targetMissing(draft, one))
   return attached
 }
 
 /** Entries with a `ruleName` are rules of one route, which a policy may be for as a whole. */
-function routeOfRule(
-  { document }: Reading,
-  { thing, path }: Placed<{ readonly name: string }>,
-): string | undefined {
-  const rule = valueAt(document, [...path, 'ruleName'])
-  if (typeof rule !== 'string' || !thing.name.endsWith(`/${rule}`)) return undefined
-  return thing.name.slice(0, -rule.length - 1)
+function routeOfRule(placed: PlacedRoute<{ readonly name: string }>): string | undefined {
+  const { ruleName, thing } = placed
+  if (ruleName === undefined || !thing.name.endsWith(`/${ruleName}`)) return undefined
+  return thing.name.slice(0, -ruleName.length - 1)
 }
 
 /** Of what does not add up, the first holds, and the later one is told. */
 function settle(
-  reading: Reading,
+  report: Report,
   own: readonly Attached[],
   targeted: readonly Targeted[],
 ): readonly Attached[] {
   const all = [...own]
-  for (const { policies, path } of targeted) {
+  for (const { policies, place } of targeted) {
     for (const policy of policies) {
       const isKnown = POLICY_SCHEMAS.find(({ kind }) => kind === policy.kind)
       const first = all.find(
         ({ kind, section }) => kind === policy.kind && section === policy.section,
       )
       if (first !== undefined && isKnown?.composes === false) {
-        complain(reading, path, {
+        const said = place.diagnose({
           code: 'PC0311',
           severity: 'warning',
           message: `\`${policy.kind}\` of \`${policy.policy}\` has no effect here`,
           hint: `\`${first.policy}\` sets it at the same level, and stands first`,
         })
+        report(said)
       }
       all.push(policy)
     }
@@ -81,10 +81,10 @@ function settle(
   return all
 }
 
-function complainOfTarget(reading: Reading, draft: Draft, { noun, target, path }: Targeted): void {
+function targetMissing(draft: Draft, { noun, target, place }: Targeted): Diagnostic {
   const names = namesOf(draft, noun)
   const meant = nearestName(target, names)
-  complain(reading, path, {
+  return place.diagnose({
     code: 'PC0314',
     message: `no ${noun} is called \`${target}\``,
     hint:

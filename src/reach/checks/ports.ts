@@ -1,31 +1,30 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Report } from '../../diagnostics/report.ts'
 import type { Gateway, Listener } from '../../model/gateway.ts'
-import type { Settings } from '../../model/settings.ts'
-import { hasPath, type Message, type Path } from './document.ts'
 import type { Draft, Placed } from './draft.ts'
-import { complain, type Reading } from './reading.ts'
+import type { Message, Place } from './place.ts'
 
 /** Listeners that stand in each other's way: the later one is invalid. */
-export function checkPorts(reading: Reading, draft: Draft): Draft {
-  const taken = ownPorts(draft.settings)
+export function checkPorts(draft: Draft, report: Report): Draft {
   const byPort = new Map<number, Taken[]>()
   const gateways = draft.gateways.map((placed): Placed<Gateway> => {
-    const { thing: gateway, path } = placed
+    const { thing: gateway, place } = placed
     const listeners = gateway.listeners.map((listener, index) => {
       if (listener.protocol === 'Invalid') return listener
       const others = byPort.get(listener.port) ?? []
       byPort.set(listener.port, others)
-      const own = taken.get(listener.port)
+      const own = draft.reservedPorts.get(listener.port)
       const conflict =
         own === undefined ? conflictOf(listener, gateway.name, others) : portIsOurs(own, listener)
       if (conflict === undefined) {
         others.push({ listener, gateway: gateway.name })
         return listener
       }
-      const at = placeOf(reading, path, index, conflict.key)
-      return invalidated(listener, complain(reading, at, conflict.message))
+      const said = placeOf(place, index, conflict.key).diagnose(conflict.message)
+      report(said)
+      return invalidated(listener, said)
     })
-    return { thing: { ...gateway, listeners }, path }
+    return { thing: { ...gateway, listeners }, place }
   })
   return { ...draft, gateways }
 }
@@ -85,22 +84,14 @@ function isEncrypted(protocol: Serving['protocol']): boolean {
 }
 
 function portIsOurs(key: string, { port }: Serving): Conflict {
-  const message = `port ${port} is the one of \`config.${key}\``
+  const message = `port ${port} is the one of \`${key}\``
   return { key: 'port', message: { code: 'PC0304', message, hint: 'use another port' } }
 }
 
-function ownPorts({ admin, stats, readiness }: Settings): ReadonlyMap<number, string> {
-  const keys = Object.entries({ adminAddr: admin, statsAddr: stats, readinessAddr: readiness })
-  return new Map(
-    keys.flatMap(([key, address]) => (address.kind === 'tcp' ? [[address.port, key]] : [])),
-  )
-}
-
 /** The key that the message speaks of, at the listener or at its gateway. */
-function placeOf({ document }: Reading, path: Path, index: number, key: string): Path {
-  const listener = [...path, 'listeners', index]
-  const candidates = [[...listener, key], [...path, key], listener]
-  return candidates.find((candidate) => hasPath(document, candidate)) ?? path
+function placeOf(gateway: Place, index: number, key: string): Place {
+  const listener = ['listeners', index]
+  return gateway.find([...listener, key], [key], listener)
 }
 
 function invalidated({ name, origin, policies, port }: Serving, said: Diagnostic): Listener {

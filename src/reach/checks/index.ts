@@ -1,0 +1,50 @@
+import type { Report } from '../../diagnostics/report.ts'
+import type { Model } from '../../model/model.ts'
+import { checkDynamicPolicies } from '../dynamic-policies.ts'
+import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../part-policies.ts'
+import { shadowedPolicies } from '../shadowed-policies.ts'
+import { unenforcedOnStreams } from '../stream-policies.ts'
+import { attachPolicies } from './attach.ts'
+import { type Draft, modelOf } from './draft.ts'
+import { checkNames } from './names.ts'
+import { checkPorts } from './ports.ts'
+import { checkReachability } from './reachability.ts'
+import { resolveBackends, resolveParents } from './references.ts'
+
+type Check = (draft: Draft, report: Report) => Draft
+
+/** Each relies on those before it. */
+const DRAFT_CHECKS: readonly Check[] = [
+  checkNames,
+  checkPorts,
+  resolveParents,
+  resolveBackends,
+  attachPolicies,
+  checkReachability,
+]
+
+const MODEL_CHECKS = [
+  unenforcedOnStreams,
+  checkDynamicPolicies,
+  withoutEffectOnProviders,
+  checkMcpOnlyPolicies,
+  shadowedPolicies,
+] as const
+
+/**
+ * A draft as a Model, with all that there is to say about it, whatever it was written in: names,
+ * ports, references, attachment, reachability. What is invalid fails closed. In small steps.
+ */
+export function* checkDraft(draft: Draft, report: Report): Generator<void, Model> {
+  let checked = draft
+  for (const check of DRAFT_CHECKS) {
+    checked = check(checked, report)
+    yield
+  }
+  const model = modelOf(checked)
+  for (const check of MODEL_CHECKS) {
+    for (const diagnostic of check(model)) report(diagnostic)
+    yield
+  }
+  return model
+}

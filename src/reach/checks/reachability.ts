@@ -1,0 +1,65 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Report } from '../../diagnostics/report.ts'
+import type { ServiceBackend } from '../../model/backend.ts'
+import type { Attached } from '../../model/policy.ts'
+import type { RouteAction } from '../../model/route.ts'
+import { appliesAlways } from '../../policies/schema.ts'
+import { ANSWERS } from '../shadowed-policies.ts'
+import type { Draft } from './draft.ts'
+import type { Place } from './place.ts'
+
+/** What is in order by itself, and yet answers nobody. */
+export function checkReachability(draft: Draft, report: Report): Draft {
+  for (const { thing, place } of draft.routes) {
+    for (const rule of thing.rules) {
+      checkAction(report, place, rule.action, thing.policies, rule.policies)
+    }
+  }
+  for (const { thing, place } of draft.tcpRoutes) checkAction(report, place, thing.action)
+  const unserved = draft.backends.find(({ thing }) => thing.kind === 'mcp')
+  if (unserved !== undefined) {
+    const message =
+      'MCP is not served by this version: backends of the kind `mcp` and their rules are checked'
+    const hint = 'requests that their rules admit are answered with 500, and reach no server'
+    const said = { code: 'PC0220', severity: 'warning', message, hint } as const
+    report(unserved.place.find(['mcp']).diagnose(said, 'key'))
+  }
+  for (const { thing, place } of draft.backends) {
+    if (thing.kind === 'service' && !draft.resolvesServices) {
+      report(unresolvedService(place, thing))
+    }
+  }
+  return draft
+}
+
+/** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */
+function unresolvedService(place: Place, { service, namespace, port }: ServiceBackend): Diagnostic {
+  const name = `${service}.${namespace}.svc.cluster.local:${port}`
+  const message = 'endpoints of a `service` are not looked up for a file: routes to it answer 503'
+  const hint = `inside a cluster write \`host: ${name}\``
+  const said = { code: 'PC0220', severity: 'warning', message, hint } as const
+  return place.find(['service']).diagnose(said, 'key')
+}
+
+function checkAction(
+  report: Report,
+  place: Place,
+  action: RouteAction,
+  ...policies: readonly (readonly Attached[])[]
+): void {
+  if (action.kind === 'invalid' || action.backends.some(({ weight }) => weight > 0)) return
+  const isSure = (one: Attached) => one.state !== 'valid' || appliesAlways(one.value)
+  if (policies.flat().some((one) => ANSWERS.includes(one.kind) && isSure(one))) return
+  const said = place.find(['backends']).diagnose({
+    code: 'PC0315',
+    severity: 'warning',
+    message:
+      action.backends.length === 0
+        ? 'this route has no backend: it answers 500'
+        : 'all backends have the weight 0: this route answers 500',
+    hint: `add a backend, or answer with ${ANSWERS.toReversed()
+      .map((kind) => `\`${kind}\``)
+      .join(' or ')}`,
+  })
+  report(said)
+}
