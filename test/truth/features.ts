@@ -93,11 +93,13 @@ function withRules(
   random: Random,
   tree: Tree,
   share: number,
-  edit: (expression: string) => string,
+  edit: (expression: string, isConnection: boolean) => string | undefined,
 ): Tree {
   let own = tree
   for (const { path, expression } of rulesOf(tree)) {
-    if (random.chance(share)) own = withValue(own, path, edit(expression))
+    if (!random.chance(share)) continue
+    const edited = edit(expression, path.includes('networkAuthorization'))
+    if (edited !== undefined) own = withValue(own, path, edited)
   }
   return own
 }
@@ -126,8 +128,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     add: (random, tree) => {
       const own = withHttp(tree, { trustedHops: 1 + random.int(2) })
       const scope = { ...SCOPE, hasSources: true }
-      return withRules(random, own, 0.5, (text) => {
-        const more = condition(random, scope)
+      return withRules(random, own, 0.5, (text, isConnection) => {
+        const more = condition(random, isConnection ? { ...scope, stage: 'connection' } : scope)
         return random.chance(0.4) ? more : `${text} ${random.pick(['&&', '||'])} ${more}`
       })
     },
@@ -166,8 +168,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   csrf: {
     share: 0.05,
     add: (random, tree) =>
-      onGatewayOrRoutes(random, tree, (own) => ({
-        csrf: own.chance(0.5) ? {} : { additionalOrigins: ['https://b.test'] },
+      withPolicies(random, tree, 0.4, () => ({
+        csrf: random.chance(0.5) ? {} : { additionalOrigins: ['https://b.test'] },
       })),
   },
   /** Passwords, and rules about whose they are. */
@@ -177,7 +179,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       const own = onGatewayOrRoutes(random, tree, (one) => ({
         basicAuth: { ...(one.chance(0.5) ? { mode: 'Optional' } : {}), users: USERS },
       }))
-      return withRules(random, own, 0.4, (text) => {
+      return withRules(random, own, 0.4, (text, isConnection) => {
+        if (isConnection) return undefined
         const user = random.pick([
           "basicAuth.username == 'bob'",
           "basicAuth.username != 'alice'",

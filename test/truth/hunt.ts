@@ -26,7 +26,10 @@ const report: string[] = []
 const wanted = process.env['TRUTH_LIKE']
 const like = wanted === undefined ? undefined : new RegExp(wanted)
 const max = Number(process.env['TRUTH_EACH'] ?? 1)
-for (let seed = Number(from); seed < Number(from) + Number(pairs); seed++) {
+// What was found so far is told all the same.
+let isStopped = false
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, () => void (isStopped = true))
+for (let seed = Number(from); seed < Number(from) + Number(pairs) && !isStopped; seed++) {
   if (like !== undefined && !like.test(JSON.stringify(treesOf(seed, world)))) continue
   const judged = await judgeSeed(seed, {
     ...options,
