@@ -2,15 +2,17 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { figure } from '../measure.ts'
 import type { Report, Target } from '../report.ts'
 import { type OwnExtras, ownConfiguration, type Place } from './configurations.ts'
 import { type Field, ROOT, SOURCE } from './contenders.ts'
 import { steadyLoad } from './load.ts'
-import { freePorts, pause, residentOf, type Started, start, stop } from './processes.ts'
+import { cpuOf, freePorts, pause, residentOf, type Started, start, stop } from './processes.ts'
 
 const ROUTES = 5_000
 const BUNDLE = join(ROOT, 'dist/portcullis.mjs')
+const WATCHED_GATEWAY = fileURLToPath(import.meta.resolve('./watched-gateway.ts'))
 /** Long enough for what is done once after the start to be over. */
 const SETTLE = 1_500
 
@@ -39,21 +41,38 @@ export async function benchLife(
     tables: [
       {
         title: 'Start and memory',
-        columns: ['from', 'ready', 'RSS idle', `ready, ${some} routes`, `RSS, ${some} routes`],
+        columns: [
+          'from',
+          'ready',
+          'CPU',
+          'RSS idle',
+          `ready, ${some} routes`,
+          `CPU, ${some} routes`,
+          `RSS, ${some} routes`,
+        ],
         rows: [...lives].map(([from, { idle, full }]) => [
           from,
           ms(idle.ready),
+          ms(idle.cpu),
           mb(idle.resident),
           ms(full.ready),
+          ms(full.cpu),
           mb(full.resident),
         ]),
       },
       {
         title: `Reload of ${some} routes (${name})`,
-        columns: ['change', 'in effect after', 'longest stall', 'longest without reload'],
+        columns: [
+          'change',
+          'in effect after',
+          'CPU until then',
+          'longest turn, CPU',
+          'longest stall',
+          'longest without reload',
+        ],
         rows: [
-          ['one route', ms(one.effect), ms(one.stall), ms(one.calm)],
-          ['all routes', ms(all.effect), ms(all.stall), ms(all.calm)],
+          ['one route', ...cellsOf(one)],
+          ['all routes', ...cellsOf(all)],
         ],
       },
     ],
@@ -62,6 +81,7 @@ export async function benchLife(
       under(`RSS idle, ${name}`, 90, life.idle.resident, mb),
       under(`RSS with ${some} routes, ${name}`, 150, life.full.resident, mb),
       under(`reload of ${some} routes, ${name}`, 500, all.effect, ms),
+      under('longest turn of a reload, CPU', 50, all.turn, ms),
       under('longest stall of a reload', 50, all.stall, ms),
     ],
   }
@@ -90,8 +110,9 @@ async function siteOf(field: Field, name: string, program: string): Promise<Comp
 }
 
 interface Stage {
-  /** Milliseconds from the start to readiness. */
+  /** Milliseconds from the start to readiness, and of CPU in that time, of all threads. */
   readonly ready: number
+  readonly cpu: number
   /** MB */
   readonly resident: number
 }
@@ -108,19 +129,21 @@ async function live(context: CompileContext, rounds: number): Promise<Life> {
 
 async function stageOf(context: CompileContext, rounds: number, extras: OwnExtras): Promise<Stage> {
   const times: number[] = []
+  const costs: number[] = []
   let resident = Number.NaN
   writeNext(context, extras)
   takeNext(context)
   for (let round = 0; round < rounds; round++) {
     const { started, ready } = await launch(context)
     times.push(ready)
+    costs.push(cpuMs(started))
     if (round === rounds - 1) {
       await pause(SETTLE)
       resident = residentOf(started.pid)
     }
     await stop(started)
   }
-  return { ready: figure(times).median, resident }
+  return { ready: figure(times).median, cpu: figure(costs).median, resident }
 }
 
 function writeNext({ place, readiness, file }: CompileContext, extras: OwnExtras): void {
@@ -134,9 +157,11 @@ function takeNext({ file }: CompileContext): void {
 
 async function launch(
   context: CompileContext,
+  around: readonly string[] = [],
 ): Promise<{ readonly started: Started; readonly ready: number }> {
   const before = performance.now()
-  const started = start('proxy', process.execPath, [context.program, 'run', '-f', context.file])
+  const args = [...around, context.program, 'run', '-f', context.file]
+  const started = start('proxy', process.execPath, args)
   while (!(await isReady(context.readiness))) {
     if (started.child.exitCode !== null || performance.now() - before > 20_000) {
       throw new Error(`${context.program} is not ready: ${started.output().trim()}`)
@@ -160,6 +185,10 @@ function isReady(port: number): Promise<boolean> {
 interface Reload {
   /** From the new file to the first answer of it. */
   readonly effect: number
+  /** Of CPU in that time, of all threads. */
+  readonly cpu: number
+  /** Of CPU for which the event loop was held at the worst: what requests wait for at least. */
+  readonly turn: number
   /** The slowest answer to a client that asks every 5 ms all the while. */
   readonly stall: number
   /** The same in quiet times. */
@@ -173,7 +202,7 @@ async function reload(context: CompileContext, routes: number, rounds: number): 
   const { port } = context.place
   writeNext(context, { routes: ROUTES })
   takeNext(context)
-  const { started } = await launch(context)
+  const { started } = await launch(context, [WATCHED_GATEWAY])
   const found: Reload[] = []
   // The first reloads meet code that was never run: so do a user's.
   for (let round = 0; round < rounds; round++) {
@@ -192,19 +221,48 @@ async function reload(context: CompileContext, routes: number, rounds: number): 
       ...EVERY_5_MS,
     })
     await pause(750)
+    await longestTurn(started)
     const changedAt = Date.now()
+    const before = cpuMs(started)
     takeNext(context)
-    const [{ longest }, { foundAt }] = await Promise.all([steady, looking])
+    const { foundAt } = await looking
+    const cpu = cpuMs(started) - before
+    const { longest } = await steady
     const effect = foundAt === 0 ? Number.NaN : foundAt - changedAt
-    found.push({ effect, stall: longest, calm: calm.longest })
+    const turn = await longestTurn(started)
+    found.push({ effect, cpu, turn, stall: longest, calm: calm.longest })
   }
   await stop(started)
   const median = (of: (reload: Reload) => number) => figure(found.map(of)).median
   return {
     effect: median(({ effect }) => effect),
+    cpu: median(({ cpu }) => cpu),
+    turn: median(({ turn }) => turn),
     stall: median(({ stall }) => stall),
     calm: median(({ calm }) => calm),
   }
+}
+
+/** Of ./watched-gateway.ts, since it was asked last. */
+async function longestTurn({ child, output }: Started): Promise<number> {
+  const before = output().length
+  child.kill('SIGUSR2')
+  for (let waited = 0; waited < 2_000; waited += 20) {
+    await pause(20)
+    const found = /longest turn: ([\d.]+) ms/.exec(output().slice(before))?.[1]
+    if (found !== undefined) return Number(found)
+  }
+  return Number.NaN
+}
+
+/** Milliseconds of CPU, of all threads and processes of it. */
+function cpuMs({ pid }: Started): number {
+  const { user, kernel } = cpuOf(pid)
+  return (user + kernel) * 1_000
+}
+
+function cellsOf({ effect, cpu, turn, stall, calm }: Reload): readonly string[] {
+  return [effect, cpu, turn, stall, calm].map(ms)
 }
 
 const ms = (value: number) => (Number.isNaN(value) ? 'too late' : `${value.toFixed(0)} ms`)

@@ -7,5 +7,7 @@ import { setFlagsFromString } from 'node:v8'
  * before it runs, since V8 takes no code that was compiled with other flags.
  */
 const [program = ''] = process.argv.splice(2, 1)
+// What it starts by its own name, as the process that lints, is the program itself.
+process.argv[1] = program
 await import(pathToFileURL(program).href)
 setFlagsFromString('--trace-gc')

@@ -1,4 +1,4 @@
-import { DASH, DEL, FOLD, SPACE, TAB, UNDERSCORE } from './ascii.ts'
+import { DASH, FOLD, UNDERSCORE } from './ascii.ts'
 import { HIDDEN, isReserved } from './field-names.ts'
 import { type Fields, nameLength, nameOffset } from './fields.ts'
 import { isToken } from './message.ts'
@@ -28,12 +28,11 @@ export function joinLines(first: FieldLines, second: FieldLines): FieldLines {
   return (first + second) as FieldLines
 }
 
+/** Controls but for the tab, and characters beyond one byte. One search takes half of a loop's time. */
+const UNFIT = /[^\t\x20-\x7e\x80-\xff]/
+
 export function isFieldText(text: string): boolean {
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (code < SPACE ? code !== TAB : code === DEL || code > 0xff) return false
-  }
-  return true
+  return !UNFIT.test(text)
 }
 
 /** Names of fields that are not copied, because they are removed or set anew. */
