@@ -78,7 +78,7 @@ function responseOf(id: number, own: Answered): readonly Buffer[] {
     ...own.fields,
     ...(own.hasLength && body.length > 0 ? [['content-length', String(length)] as const] : []),
   ]
-  const pieces = [Buffer.concat(betweenFrames(own.before))]
+  const pieces: Buffer[] = [Buffer.concat(betweenFrames(own.before))]
   for (const status of own.interim)
     pieces.push(frame(HEADERS, END_HEADERS, id, fieldBlock([[':status', String(status)]])))
   pieces.push(headersOf(id, own, fieldBlock(head), !hasMore))

@@ -81,6 +81,7 @@ export class ClientSession extends ClientFrames implements Timed {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
     socket.on('close', () => {
       deadlines.remove(this)
+      this.unwatch()
       this.#onClose()
     })
     this.#greet()
