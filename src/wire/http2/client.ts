@@ -96,6 +96,11 @@ export class ClientSession extends ClientFrames implements Timed {
     return this.#isClosing || this.isSpent
   }
 
+  /** Milliseconds since it was connected. */
+  get age(): number {
+    return performance.now() - this.#openedAt
+  }
+
   /** Room for one request. */
   open(): ClientStream {
     this.#count++
