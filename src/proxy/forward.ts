@@ -45,6 +45,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #upstream: UpstreamConnection | undefined = undefined
   #isFresh = false
   #isOver = false
+  #unseen = 0
   #asWire = false
   #isTunnel = false
   /** The upstream takes a chunked body without its framing. */
@@ -341,10 +342,11 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   #failed(reason: string, isUntouched: boolean): void {
-    // An idle connection may be closed by the upstream in the moment that it is used again.
-    const { framing } = this.downstream.head
-    const isRepeatable = this.#isRepeatable() || (framing === 'none' && isUnseen(reason))
-    if (isUntouched && !this.#isFresh && isRepeatable) this.#open()
+    // An idle connection may be closed by the upstream in the moment that it is used again. One of
+    // HTTP/2 may be going away in the moment that it is opened: what was not looked at is sent again.
+    const isUnseen = isUntouched && UNSEEN.has(reason) && this.downstream.head.framing === 'none'
+    const isUnlucky = isUntouched && !this.#isFresh && this.#isRepeatable()
+    if (isUnlucky || (isUnseen && this.#unseen++ < MAX_UNSEEN)) this.#open()
     else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
   }
 
@@ -376,9 +378,9 @@ function isAsked(asked: string, chosen: string): boolean {
 }
 
 /** HTTP/2 tells which requests were not even looked at. */
-function isUnseen(reason: string): boolean {
-  return reason === 'goaway' || reason === 'refused-stream'
-}
+const UNSEEN: ReadonlySet<string> = new Set(['goaway', 'refused-stream'])
+/** How often one that was not looked at is sent again. */
+const MAX_UNSEEN = 2
 
 /** -1 where it is no response of gRPC. */
 function grpcStatusOf(fields: Fields): number {

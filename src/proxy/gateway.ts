@@ -109,7 +109,7 @@ export class Gateway {
       settings: settings.upstream,
       deadlines,
       resolver,
-      observe: (backend) => upstreamObserver(metrics, backend),
+      observe: (backend) => upstreamObserver(metrics, log, backend),
     }
     metrics.beforeRead(() => {
       for (const cluster of this.#open) recordCounts(metrics, cluster.name, cluster.counts())

@@ -19,6 +19,7 @@ export type ConnectFailure =
   | 'tls-handshake'
   | 'tls-material'
   | 'alpn'
+  | 'no-http2'
 
 /** The coarser words of the metric `portcullis_upstream_connection_failures_total`. */
 export type FailureClass =
@@ -51,6 +52,12 @@ const CLASSES: Readonly<Record<ConnectFailure, FailureClass>> = {
   'tls-handshake': 'tls',
   'tls-material': 'tls',
   alpn: 'tls',
+  // Something else answered, so that it is none of ours.
+  'no-http2': 'refused',
+}
+
+export function isConnectFailure(word: string): word is ConnectFailure {
+  return Object.hasOwn(CLASSES, word)
 }
 
 /** Of an error before the connection stood. */

@@ -75,7 +75,7 @@ export class FixedCluster implements OpenCluster {
     this.#members = endpoints.map((endpoint, at) => {
       const dial = dialer(destinationOf(endpoint), dialOptions(endpoint, plan, clusterDeps))
       const pool = plan.isHttp2
-        ? http2Pool(dial, plan.pool, deadlines)
+        ? http2Pool(dial, plan.pool, deadlines, observer)
         : new Pool(dial, plan.pool, deadlines, observer)
       return new Member(endpoint, pool, at)
     })

@@ -42,8 +42,12 @@ export interface Waiting {
 }
 
 /** Whom a pool tells what happens to connections. */
+/** For what a connection of HTTP/2 was ended: the protocol or a limit that the endpoint broke. */
+export type Http2Offence = 'protocol' | 'control-frames' | 'overhead' | 'ping-timeout'
+
 export interface PoolObserver {
-  opened(milliseconds: number): void
+  opened(milliseconds: number, protocol?: 'http2'): void
+  offended?(offence: Http2Offence): void
   closed(): void
   failed(reason: ConnectFailure, detail: string): void
   shed(reason: 'overloaded' | 'pending-timeout'): void

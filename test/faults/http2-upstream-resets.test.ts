@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { constants, createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import { createServer as createTcpServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { free } from '../proxy/doorstep.ts'
 import { exchange, listen } from '../proxy/harness.ts'
+import { END_HEADERS, END_STREAM, fieldBlock, frame, HEADERS } from '../proxy/http2-gateway.ts'
+import { GOAWAY, NO_SETTINGS, words } from '../proxy/scripted-upstream.ts'
 import { startWhole, until, type WholeGateway } from '../proxy/whole-gateway.ts'
 
 const { NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
@@ -11,6 +14,23 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
   let backend: Http2Server
   let gateway: WholeGateway
   let port: number
+  /** How often the other one goes away before it answers. */
+  let leavings = 0
+  const leaving = createTcpServer((socket) => {
+    let received = 0
+    socket.on('error', () => {})
+    socket.write(NO_SETTINGS)
+    socket.on('data', (bytes) => {
+      const before = received
+      received += bytes.length
+      // The preface and what follows it are shorter than that with a request.
+      if (before > 90 || received <= 90) return
+      const head = fieldBlock([[':status', '200']])
+      // RFC 9113 §6.8: no stream was looked at.
+      if (leavings-- > 0) socket.write(frame(GOAWAY, 0, 0, words(0, NGHTTP2_NO_ERROR)))
+      else socket.end(frame(HEADERS, END_HEADERS | END_STREAM, 1, head))
+    })
+  })
 
   before(async () => {
     backend = createServer()
@@ -34,6 +54,9 @@ describe('streams that a backend of HTTP/2 breaks off', () => {
     port = await free()
     gateway = await startWhole(`gateways: { default: { port: ${port} } }
 routes:
+- name: leaving
+  matches: [{ path: { exact: /leaving } }]
+  backends: [{ host: '127.0.0.1:${await listen(leaving)}', policies: { http: { version: HTTP2 } } }]
 - name: all
   backends: [{ host: '127.0.0.1:${own}', policies: { http: { version: HTTP2 } } }]
 `)
@@ -42,6 +65,7 @@ routes:
   after(async () => {
     await gateway.stop()
     backend.close()
+    leaving.close()
   })
 
   const post = (path: string, length: number) =>
@@ -59,6 +83,23 @@ routes:
       await until('the record', () => line() !== undefined)
       assert.equal(line()?.['reason'], reason)
       assert.equal(line()?.['detail'], detail)
+    })
+  }
+
+  for (const [count, status] of [
+    [1, 200],
+    [2, 200],
+    [9, 502],
+  ] as const) {
+    it(`what was not looked at is sent again; after ${count} times: ${status}`, async () => {
+      leavings = count
+      const text =
+        'POST /leaving HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n'
+      assert.match(
+        await exchange(port, text, status === 200 ? 'HTTP/1.1 200' : 'request'),
+        new RegExp(`^HTTP/1.1 ${status} `),
+      )
+      leavings = 0
     })
   }
 

@@ -41,6 +41,20 @@ export const upstreamConnectionFailures = defineCounter({
   ],
 })
 
+export const upstreamHttp2Offences = defineCounter({
+  name: 'portcullis_upstream_http2_offences_total',
+  help: 'Connections of HTTP/2 that were ended for what the backend did on them.',
+  labels: [
+    BACKEND,
+    label('reason', 'what it did, or did not', [
+      'protocol',
+      'control-frames',
+      'overhead',
+      'ping-timeout',
+    ]),
+  ],
+})
+
 export const upstreamConnectDuration = defineHistogram({
   name: 'portcullis_upstream_connect_duration_seconds',
   help: 'Time to open a connection to a backend, TLS included.',
@@ -125,6 +139,7 @@ export const UPSTREAM: MetricGroup = {
     upstreamConnectionsActive,
     upstreamConnectionsIdle,
     upstreamConnectionFailures,
+    upstreamHttp2Offences,
     upstreamConnectDuration,
     upstreamPending,
     upstreamRequests,

@@ -117,6 +117,14 @@ const END_TO_END: ReadonlySet<string> = new Set(
  * too late in a trailer section, where it would get past what was decided from the head.
  */
 export function isForbiddenTrailer(written: string): boolean {
+  const known = KNOWN_TRAILERS.get(written)
+  if (known !== undefined) return known
   const name = written.replaceAll('_', '-')
-  return name === 'trailer' || isReserved(name) || isEndToEnd(name)
+  const isForbidden = name === 'trailer' || isReserved(name) || isEndToEnd(name)
+  if (KNOWN_TRAILERS.size < MAX_KNOWN_TRAILERS) KNOWN_TRAILERS.set(written, isForbidden)
+  return isForbidden
 }
+
+/** The first ones that came: there are few names, unless somebody makes them up. */
+const KNOWN_TRAILERS = new Map<string, boolean>()
+const MAX_KNOWN_TRAILERS = 256

@@ -26,9 +26,9 @@ export class Fields {
   /** The whole head, one character for each byte; set when it is complete. */
   text = ''
   count = 0
-  offsets: Int32Array = new Int32Array(32 * STRIDE)
+  offsets: Int32Array
   /** What ./field-names.ts says that each field is. */
-  kinds: Uint8Array = new Uint8Array(32)
+  kinds: Uint8Array
   /** One bit for each kind that came, and for each that came more than once. */
   seen = 0
   repeated = 0
@@ -37,6 +37,12 @@ export class Fields {
   /** How far the reader has come, from the start of the head. */
   at = 0
   phase: number = AT_LINE
+
+  /** `room`: for so many fields; more make more. Trailers are few, and small tables are cheap. */
+  constructor(room = 32) {
+    this.offsets = new Int32Array(room * STRIDE)
+    this.kinds = new Uint8Array(room)
+  }
 }
 
 /** Before the first line is read, `at` bytes behind the start of the head. */

@@ -36,7 +36,6 @@ export abstract class ClientFrames
   readonly authority: string
   readonly limits: HeadLimits
   readonly streamWindow: number
-  readonly deadlines: Deadlines
   protected readonly reader: FrameReader
   protected readonly reads: LentReads | undefined
   /** The last stream that the upstream says it looked at, once it says so. */
@@ -55,12 +54,12 @@ export abstract class ClientFrames
     observer: Http2Observer,
     broke: (error: unknown) => void,
   ) {
-    super(socket, new PeerSettings('server'), options, listSizeOf(options.head), observer, broke)
+    const peer = new PeerSettings('server')
+    super(socket, peer, options, listSizeOf(options.head), deadlines, observer, broke)
     this.scheme = 'encrypted' in socket ? 'https' : 'http'
     this.authority = options.authority
     this.limits = options.head
     this.streamWindow = options.streamWindow
-    this.deadlines = deadlines
     this.reads = reads
     this.reader = new FrameReader(this, options.frame)
   }
@@ -83,7 +82,7 @@ export abstract class ClientFrames
     if (this.isOver || this.isClosing || this.isSpent) return undefined
     stream.id = this.#next
     this.#next += 2
-    this.streams.set(stream.id, stream)
+    this.add(stream)
     return new StreamOutput(stream.id, this.output, this.peer.window)
   }
 

@@ -22,6 +22,8 @@ export interface SessionOptions extends FloodLimits {
   /** For requests that name no host. */
   readonly authority: string
   readonly head: HeadLimits
+  /** Whether texts of heads are Huffman-coded. */
+  readonly codesTexts: boolean
 }
 
 /*
@@ -40,6 +42,8 @@ export const SESSION_OPTIONS: SessionOptions = {
   maxAge: 3_600_000,
   authority: 'localhost',
   head: HEAD_LIMITS,
+  // An upstream is near: there bytes cost less than the time to save them.
+  codesTexts: false,
   controlFrames: { perSecond: 1_000, burst: 4_000 },
   overhead: { perSecond: 1_048_576, burst: 4_194_304 },
 }

@@ -23,6 +23,17 @@ export type OpenSocket = (
   reads?: 'lent',
 ) => { cancel(): void }
 
+export interface Http2PoolObserver {
+  /** A connection is open, and both sides have greeted. */
+  opened(milliseconds: number): void
+  /** `reason`: why it ended, in one word. */
+  closed(reason: string): void
+  failed(reason: string, detail: string): void
+  shed(reason: 'overloaded' | 'pending-timeout'): void
+}
+
+const SILENT: Http2PoolObserver = { opened() {}, closed() {}, failed() {}, shed() {} }
+
 export interface Http2PoolOptions extends SessionOptions {
   /** Connections at the same time. */
   readonly max: number
@@ -43,13 +54,20 @@ export class Http2Pool implements SessionEvents, Timed {
   readonly #openSocket: OpenSocket
   readonly #options: Http2PoolOptions
   readonly #deadlines: Deadlines
+  readonly #observer: Http2PoolObserver
   readonly #sessions = new Set<ClientSession>()
   readonly #greeting = new Set<ClientSession>()
   readonly #dialing = new Set<{ cancel(): void }>()
   /** Who waits, and until when; the first was here first. */
   readonly #waiting = new Map<StreamWaiting, number>()
 
-  constructor(openSocket: OpenSocket, options: Partial<Http2PoolOptions>, deadlines: Deadlines) {
+  constructor(
+    openSocket: OpenSocket,
+    options: Partial<Http2PoolOptions>,
+    deadlines: Deadlines,
+    observer: Http2PoolObserver = SILENT,
+  ) {
+    this.#observer = observer
     this.#openSocket = openSocket
     this.#options = { ...HTTP2_POOL_OPTIONS, ...options }
     this.#deadlines = deadlines
@@ -87,6 +105,7 @@ export class Http2Pool implements SessionEvents, Timed {
   /** Exactly one of the two calls follows, unless cancelled. */
   request(waiting: StreamWaiting): void {
     if (this.isFull) {
+      this.#observer.shed('overloaded')
       waiting.unconnected('overloaded')
       return
     }
@@ -108,6 +127,7 @@ export class Http2Pool implements SessionEvents, Timed {
     for (const [waiting, until] of this.#waiting) {
       if (until > now) return
       this.#forget(waiting)
+      this.#observer.shed('pending-timeout')
       waiting.unconnected('pending-timeout')
     }
   }
@@ -120,6 +140,7 @@ export class Http2Pool implements SessionEvents, Timed {
   ready(session: ClientSession): void {
     this.#greeting.delete(session)
     this.#sessions.add(session)
+    this.#observer.opened(session.age)
     this.freed(session)
     this.#openMore()
   }
@@ -133,8 +154,8 @@ export class Http2Pool implements SessionEvents, Timed {
   }
 
   closed(session: ClientSession, reason: string): void {
-    this.#sessions.delete(session)
-    if (this.#greeting.delete(session)) this.#onFailed(reason)
+    if (this.#sessions.delete(session)) this.#observer.closed(reason)
+    if (this.#greeting.delete(session)) this.#onFailed(reason, `greeting: ${reason}`)
     else this.#openMore()
   }
 
@@ -166,11 +187,11 @@ export class Http2Pool implements SessionEvents, Timed {
           }
           socket.on('error', () => {})
           socket.destroy()
-          this.#onFailed('alpn')
+          this.#onFailed('alpn', `the server chose ${protocol}`)
         },
-        failed: (reason) => {
+        failed: (reason, detail) => {
           this.#dialing.delete(dialing)
-          this.#onFailed(reason)
+          this.#onFailed(reason, detail)
         },
       },
       'lent',
@@ -179,7 +200,8 @@ export class Http2Pool implements SessionEvents, Timed {
   }
 
   /** While another connection is there or on its way, nobody has to know. */
-  #onFailed(reason: string): void {
+  #onFailed(reason: string, detail: string): void {
+    this.#observer.failed(reason, detail)
     if (this.dialing + this.#sessions.size > 0) return
     for (const waiting of [...this.#waiting.keys()]) {
       this.#forget(waiting)

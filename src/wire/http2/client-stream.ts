@@ -1,7 +1,6 @@
 // HOT PATH: one request to an upstream over HTTP/2, and its response. Guarded by bench/proxy.ts.
 // Liberties: heads of responses are used again.
 
-import type { Timed } from '../deadlines.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import type { Fields } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
@@ -25,7 +24,7 @@ const NO_OUTPUT = undefined as unknown as StreamOutput
 const MISPLACED = refuse('bad-header-value')
 
 /** Room for one request on a connection that carries many. */
-export class ClientStream implements UpstreamConnection, Timed, WireStream {
+export class ClientStream implements UpstreamConnection, WireStream {
   id = 0
   out: StreamOutput = NO_OUTPUT
   deadline = Number.POSITIVE_INFINITY
@@ -125,7 +124,6 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
     this.out = out
     this.window = home.streamWindow
     this.deadline = hasBody ? Number.POSITIVE_INFINITY : performance.now() + timeout
-    home.deadlines.add(this)
     return true
   }
 
@@ -383,7 +381,6 @@ export class ClientStream implements UpstreamConnection, Timed, WireStream {
   #over(): void {
     this.#events = undefined
     this.deadline = Number.POSITIVE_INFINITY
-    this.#home.deadlines.remove(this)
     this.#held?.clear()
   }
 

@@ -81,6 +81,7 @@ export class ClientSession extends ClientFrames implements Timed {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#because(error.code ?? 'error'))
     socket.on('close', () => {
       deadlines.remove(this)
+      this.unwatch()
       this.#onClose()
     })
     this.#greet()
@@ -93,6 +94,11 @@ export class ClientSession extends ClientFrames implements Timed {
 
   get isClosing(): boolean {
     return this.#isClosing || this.isSpent
+  }
+
+  /** Milliseconds since it was connected. */
+  get age(): number {
+    return performance.now() - this.#openedAt
   }
 
   /** Room for one request. */

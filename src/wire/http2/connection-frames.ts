@@ -2,6 +2,7 @@
 // Liberties: one block serves all connections.
 
 import type { Socket } from 'node:net'
+import type { Deadlines, Timed } from '../deadlines.ts'
 import { type ClosedStream, ClosedStreams } from './closed-streams.ts'
 import { ConnectionOutput, type OutputEvents } from './connection-output.ts'
 import { type ControlEvents, readControlFrame } from './control-frames.ts'
@@ -10,6 +11,7 @@ import { FloodGuard } from './flood-guard.ts'
 import type { FrameEvents } from './frame-reader.ts'
 import { HeaderBlocks } from './header-blocks.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
+import { HpackEncoder } from './hpack-encoder.ts'
 import type { FloodLimits, Http2Count, Http2Observer } from './limits.ts'
 import type { PeerSettings } from './peer-settings.ts'
 import {
@@ -42,6 +44,9 @@ export interface WireStream {
   readonly hasEnded: boolean
   /** Whether all of ours is on its way. */
   readonly isSent: boolean
+  /** Milliseconds of performance.now(); Infinity: no deadline now. */
+  readonly deadline: number
+  expire(): void
   receive(bytes: Buffer, from: number, to: number): void
   ended(): void
   /** The last of ours is on its way. Whether the stream is over. */
@@ -55,6 +60,8 @@ export interface WireStream {
 export interface ConnectionLimits extends FloodLimits {
   /** Bytes of all bodies that the peer may send before somebody takes them. */
   readonly connectionWindow: number
+  /** Whether texts of heads are Huffman-coded. */
+  readonly codesTexts: boolean
 }
 
 /**
@@ -74,6 +81,12 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   protected readonly closedStreams: ClosedStreams = new ClosedStreams()
   protected isGreeted = false
   protected isAcknowledged = false
+  protected readonly deadlines: Deadlines
+  /** A place of each stream among the deadlines of all would cost more than a small request. */
+  readonly #times: Timed = {
+    deadline: Number.POSITIVE_INFINITY,
+    expire: () => this.#expireStreams(),
+  }
   readonly #connectionWindow: number
   readonly #blocks: HeaderBlocks
   readonly #decoder: HpackDecoder
@@ -87,17 +100,21 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     peer: PeerSettings,
     limits: ConnectionLimits,
     listSize: number,
+    deadlines: Deadlines,
     observer: Http2Observer,
     broke: (error: unknown) => void,
   ) {
     this.peer = peer
+    this.deadlines = deadlines
+    deadlines.add(this.#times)
     this.observer = observer
     this.guard = new FloodGuard(limits, observer, (what) => this.calm(what))
     this.#connectionWindow = limits.connectionWindow
     this.#blocks = new HeaderBlocks(listSize)
     this.#decoder = new HpackDecoder(listSize)
     this.#window = Math.max(limits.connectionWindow, DEFAULT_WINDOW)
-    this.output = new ConnectionOutput(socket, peer, this.guard, this, broke)
+    const encoder = new HpackEncoder(limits.codesTexts)
+    this.output = new ConnectionOutput(socket, peer, this.guard, this, encoder, broke)
   }
 
   /** An error of the connection: it is told, and nothing more is read. */
@@ -297,11 +314,35 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     else this.onBlock(stream, block, endsStream)
   }
 
+  protected add(stream: Stream): void {
+    this.streams.set(stream.id, stream)
+    this.#times.deadline = 0
+  }
+
   protected remove(stream: Stream, closed: ClosedStream): void {
     if (!this.streams.delete(stream.id)) return
     this.closedStreams.note(stream.id, closed)
     this.removed(stream)
-    if (this.streams.size === 0) this.emptied()
+    if (this.streams.size > 0) return
+    this.#times.deadline = Number.POSITIVE_INFINITY
+    this.emptied()
+  }
+
+  #expireStreams(): void {
+    const now = performance.now()
+    for (const stream of this.streams.values()) {
+      if (stream.deadline > now) continue
+      try {
+        stream.expire()
+      } catch (error) {
+        this.broke(stream, error)
+      }
+    }
+  }
+
+  /** The connection is closed: nobody looks at it any more. */
+  protected unwatch(): void {
+    this.deadlines.remove(this.#times)
   }
 
   protected abandon(reason: string): void {

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 import type { FloodGuard } from './flood-guard.ts'
 import { FrameOutput } from './frame-output.ts'
-import { HpackEncoder } from './hpack-encoder.ts'
+import type { HpackEncoder } from './hpack-encoder.ts'
 import type { PeerSettings } from './peer-settings.ts'
 import { DEFAULT_WINDOW, LARGEST_WINDOW } from './protocol.ts'
 import type { SharedOutput, StreamOutput } from './stream-output.ts'
@@ -17,7 +17,7 @@ export interface OutputEvents {
 
 export class ConnectionOutput implements SharedOutput {
   readonly frames: FrameOutput
-  readonly encoder: HpackEncoder = new HpackEncoder()
+  readonly encoder: HpackEncoder
   window: number = DEFAULT_WINDOW
   readonly #socket: Socket
   readonly #peer: PeerSettings
@@ -33,8 +33,10 @@ export class ConnectionOutput implements SharedOutput {
     peer: PeerSettings,
     guard: FloodGuard,
     events: OutputEvents,
+    encoder: HpackEncoder,
     broke: (error: unknown) => void,
   ) {
+    this.encoder = encoder
     this.frames = new FrameOutput(socket)
     this.#socket = socket
     this.#peer = peer

@@ -69,6 +69,12 @@ export class HpackEncoder {
   /** The smallest limit that the peer has not been told of, or -1. */
   #untold = -1
   #lastPath = ''
+  readonly #codes: boolean
+
+  /** `codes`: texts are Huffman-coded, where bytes are dearer than the time that it takes. */
+  constructor(codes = true) {
+    this.#codes = codes
+  }
 
   /** The peer's SETTINGS_HEADER_TABLE_SIZE; more than we want is not used. */
   limitTable(size: number): void {
@@ -180,7 +186,7 @@ export class HpackEncoder {
   }
 
   #text(text: string): void {
-    const coded = huffmanLength(text)
+    const coded = this.#codes ? huffmanLength(text) : text.length
     if (coded < text.length) {
       this.#integer(0x80, 7, coded)
       this.length = encodeHuffman(text, this.bytes, this.length)

@@ -130,21 +130,22 @@ export function encodeHuffman(text: string, out: Uint8Array, to: number): number
   let bits = 0
   for (let i = 0; i < text.length; i++) {
     const byte = text.charCodeAt(i)
-    const code = CODE_OF[byte] as number
-    let left = LENGTH_OF[byte] as number
-    // Of 30 bits and the 7 that may be held no number has room: they go out in turns.
-    while (left > 0) {
-      const taken = Math.min(left, 8 - bits)
-      left -= taken
-      held = (held << taken) | ((code >>> left) & ((1 << taken) - 1))
-      bits += taken
-      if (bits === 8) {
-        out[at++] = held
-        held = 0
-        bits = 0
-      }
+    let code = CODE_OF[byte] as number
+    let length = LENGTH_OF[byte] as number
+    // Of 30 bits and the 7 that may be held no number has room: the upper ones go first.
+    if (length > HALF) {
+      length -= HALF
+      held = (held << length) | (code >>> HALF)
+      for (bits += length; bits >= 8; ) out[at++] = held >>> (bits -= 8)
+      code &= (1 << HALF) - 1
+      length = HALF
     }
+    held = (held << length) | code
+    for (bits += length; bits >= 8; ) out[at++] = held >>> (bits -= 8)
   }
   if (bits > 0) out[at++] = (held << (8 - bits)) | (0xff >> bits)
   return at
 }
+
+/** Codes of visible characters are no longer than this. */
+const HALF = 16

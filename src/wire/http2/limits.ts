@@ -21,6 +21,8 @@ export interface Http2Limits extends ServerLimits, FloodLimits {
   readonly connectionWindow: number
   /** Bytes of the longest frame that a client may send. */
   readonly frame: number
+  /** Whether texts of heads are Huffman-coded. */
+  readonly codesTexts: boolean
   /** Megabytes that the protocol itself may hold for one connection. */
   readonly memory: number
   /** Milliseconds between signs of life, and how long to wait for one that was asked for. */
@@ -51,6 +53,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   resets: { perSecond: 50, burst: 200 },
   controlFrames: { perSecond: 50, burst: 200 },
   overhead: { perSecond: 65_536, burst: 262_144 },
+  codesTexts: true,
   memory: 16,
   pingInterval: 30_000,
   pingTimeout: 15_000,

@@ -29,7 +29,6 @@ const MAX_HEADS = 16
 /** What frames of a client do to streams; how its connection lives and ends: ./server.ts. */
 export abstract class ServerFrames extends ConnectionFrames<ServerStream> implements StreamOwner {
   protected readonly limits: Http2Limits
-  protected readonly deadlines: Deadlines
   protected readonly events: DownstreamEvents
   /** The last stream that the client opened, and the last one that will be served. */
   protected last = 0
@@ -43,12 +42,12 @@ export abstract class ServerFrames extends ConnectionFrames<ServerStream> implem
     events: DownstreamEvents,
     observer: Http2Observer,
   ) {
-    super(socket, new PeerSettings('client'), limits, listSizeOf(limits), observer, (error) => {
+    const peer = new PeerSettings('client')
+    super(socket, peer, limits, listSizeOf(limits), deadlines, observer, (error) => {
       events.broke?.(undefined, error)
       socket.destroy()
     })
     this.limits = limits
-    this.deadlines = deadlines
     this.events = events
   }
 
@@ -109,8 +108,8 @@ export abstract class ServerFrames extends ConnectionFrames<ServerStream> implem
     const head = this.#heads.pop() ?? new RequestHead()
     head.lowersNames = this.limits.lowersNames
     const out = new ResponseOutput(id, this.output, this.peer.window)
-    const own = new ServerStream(id, head, out, this.limits, this.deadlines, this.events, this)
-    this.streams.set(id, own)
+    const own = new ServerStream(id, head, out, this.limits, this.events, this)
+    this.add(own)
     try {
       own.begin(fields, endsStream)
     } catch (error) {

@@ -1,7 +1,6 @@
 // HOT PATH: one request of a client over HTTP/2, and its response. Guarded by bench/proxy.ts.
 // Liberties: the head of a response is encoded when its first bytes leave, from where it was read.
 
-import type { Deadlines, Timed } from '../deadlines.ts'
 import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
@@ -11,6 +10,7 @@ import type { RequestHead } from '../http1/head.ts'
 import { type RefusalWord, refusalOf, refuse } from '../http1/rejections.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { BodySink } from '../streams.ts'
+import type { WireStream } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import type { Http2Limits } from './limits.ts'
 import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
@@ -36,7 +36,7 @@ export interface StreamOwner {
 }
 
 /** One request of a client over HTTP/2, and its response. */
-export class ServerStream implements Downstream, Timed {
+export class ServerStream implements Downstream, WireStream {
   readonly id: number
   readonly version = 'HTTP/2'
   readonly head: RequestHead
@@ -53,7 +53,6 @@ export class ServerStream implements Downstream, Timed {
   /** Whether the whole response is on its way. */
   isSent = false
   readonly #limits: Http2Limits
-  readonly #deadlines: Deadlines
   readonly #events: DownstreamEvents
   readonly #owner: StreamOwner
   readonly #held = new HeldBytes()
@@ -78,7 +77,6 @@ export class ServerStream implements Downstream, Timed {
     head: RequestHead,
     out: ResponseOutput,
     limits: Http2Limits,
-    deadlines: Deadlines,
     events: DownstreamEvents,
     owner: StreamOwner,
   ) {
@@ -87,10 +85,8 @@ export class ServerStream implements Downstream, Timed {
     this.out = out
     this.window = limits.streamWindow
     this.#limits = limits
-    this.#deadlines = deadlines
     this.#events = events
     this.#owner = owner
-    deadlines.add(this)
   }
 
   /** Reads the head, and tells the owner of the request or that it was refused. */
@@ -304,7 +300,6 @@ export class ServerStream implements Downstream, Timed {
     if (this.#isGone) return
     this.#isGone = true
     this.deadline = Number.POSITIVE_INFINITY
-    this.#deadlines.remove(this)
     this.out.stop()
     if (this.#held.length > 0) this.#owner.returnWindow(this.#held.take().length)
     this.#held.clear()

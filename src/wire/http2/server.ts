@@ -240,6 +240,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.#isClosed = true
     this.isOver = true
     this.deadlines.remove(this)
+    this.unwatch()
     this.abandon('reset')
     this.events.closed()
   }

@@ -1,4 +1,3 @@
-import type { Deadlines } from '../deadlines.ts'
 import type { HeadLimits } from '../http1/message.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
 import type { ResponseEvents } from '../upstream-connection.ts'
@@ -12,7 +11,6 @@ export interface StreamHome {
   readonly authority: string
   readonly limits: HeadLimits
   readonly streamWindow: number
-  readonly deadlines: Deadlines
   /** RFC 8441 §3: whether the upstream says that it knows the extended CONNECT. */
   readonly allowsConnect: boolean
   /** Opens the stream; undefined where the connection takes no more. */

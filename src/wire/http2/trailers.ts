@@ -5,6 +5,8 @@ import { refuse } from '../http1/rejections.ts'
 import { type FieldBlock, makeRoom, nameStart } from './field-block.ts'
 
 const COLON = 0x3a
+/** As gRPC has them. */
+const FEW = 4
 
 /** A trailer section as HTTP/1.1 reads it, its forbidden fields hidden; or a refusal. */
 export function readHttp2Trailers(block: FieldBlock): Fields | number {
@@ -21,7 +23,7 @@ export function readHttp2Trailers(block: FieldBlock): Fields | number {
 
 /** Of lines of HTTP/1.1 and the empty one that ends them. */
 function trailersIn(bytes: Buffer, end: number): Fields | number {
-  const trailers = new Fields()
+  const trailers = new Fields(FEW)
   beginFields(trailers, 0)
   const at = readFields(trailers, bytes, 0, end, BODY_LIMITS.trailerFields)
   if (at < 0) return at
