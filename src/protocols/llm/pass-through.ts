@@ -1,0 +1,169 @@
+import type { Dialect, Read, StreamTap } from './dialect.ts'
+import { invalidRequest, type LlmError } from './error.ts'
+import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
+import { type Fields, list, obj } from './reading.ts'
+import { isMarked } from './signatures.ts'
+import type { StreamTranslator, TranslatedCall, TranslateOptions } from './translator.ts'
+import { UsageEventFilter } from './usage-event-filter.ts'
+
+const NOTHING = new Uint8Array(0)
+
+/** Both ends speak one dialect: bytes pass, and what must change is changed in place. */
+export function passThrough(
+  dialect: Dialect,
+  bytes: Uint8Array,
+  options: TranslateOptions,
+): Read<TranslatedCall> {
+  const endpoint = options.endpoint ?? { dialect: dialect.name, operation: 'generate' }
+  const described = dialect.describe(bytes, endpoint)
+  if (!described.ok) return described
+  const { model: asked, stream, body } = described.value
+  const model = options.model ?? asked
+  const changes: Record<string, unknown> = {}
+  if (endpoint.model === undefined && model !== asked) changes['model'] = model
+  // Without it a stream does not tell what it cost; the event is taken out for those who did not ask.
+  const hidesUsage = dialect.name === 'completions' && stream && !asksForUsage(body)
+  if (hidesUsage) {
+    const given = body['stream_options'] ?? {}
+    if (!isObject(given)) {
+      const error = invalidRequest('`stream_options` must be an object.', 'stream_options')
+      return { ok: false, error }
+    }
+    changes['stream_options'] = { ...given, include_usage: true }
+  }
+  const unsigned = withoutForeignSignatures(bytes)
+  return {
+    ok: true,
+    value: {
+      request: {
+        path: dialect.pathOf(endpoint, model),
+        headers: [['content-type', 'application/json']],
+        body:
+          Object.keys(changes).length > 0 ? setMembers(unsigned.bytes, changes) : unsigned.bytes,
+        dropped: unsigned.dropped,
+      },
+      stream,
+      response: (response) => ({
+        ok: true,
+        value: { ...dialect.usageOf(response), headers: [], body: response, dropped: [] },
+      }),
+      error: (status, header, response) => {
+        const type = header('content-type') ?? 'application/json'
+        return { status, headers: [['content-type', type]], body: response }
+      },
+      openStream: () => new PassingStream(dialect, hidesUsage),
+    },
+  }
+}
+
+function asksForUsage(body: Fields): boolean {
+  return obj(body['stream_options'])['include_usage'] === true
+}
+
+const ENCODED_MARK = new TextEncoder().encode('portcullis.')
+
+/**
+ * Reasoning that another provider signed, which the client got through a translation: this one
+ * would reject the request for it. Only requests that may hold any are parsed again.
+ */
+function withoutForeignSignatures(bytes: Uint8Array): {
+  readonly bytes: Uint8Array
+  readonly dropped: readonly string[]
+} {
+  if (!includes(bytes, ENCODED_MARK)) return { bytes, dropped: [] }
+  const { value } = parseJson(bytes)
+  if (!isObject(value)) return { bytes, dropped: [] }
+  const isForeign = (block: unknown): boolean => {
+    const { type, signature, data, encrypted_content } = obj(block)
+    if (type === 'thinking') return isMarked(signature)
+    if (type === 'redacted_thinking') return isMarked(data)
+    return type === 'reasoning' && isMarked(encrypted_content)
+  }
+  let dropped = 0
+  const keep = (blocks: readonly unknown[]): readonly unknown[] => {
+    const kept = blocks.filter((block) => !isForeign(block))
+    dropped += blocks.length - kept.length
+    return kept
+  }
+  const changes: Record<string, unknown> = {}
+  if (Array.isArray(value['input'])) changes['input'] = keep(value['input'])
+  if (Array.isArray(value['messages'])) {
+    const messages = list(value['messages']).map((message) => {
+      const content = obj(message)['content']
+      return Array.isArray(content) ? { ...obj(message), content: keep(content) } : message
+    })
+    changes['messages'] = messages.filter(
+      (message) =>
+        list(obj(message)['content']).length > 0 || !Array.isArray(obj(message)['content']),
+    )
+  }
+  if (dropped === 0) return { bytes, dropped: [] }
+  return { bytes: encodeJson({ ...value, ...changes }), dropped: ['reasoning of earlier turns'] }
+}
+
+function includes(bytes: Uint8Array, word: Uint8Array): boolean {
+  const first = word[0] as number
+  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
+    let length = 1
+    while (length < word.length && bytes[at + length] === word[length]) length++
+    if (length === word.length) return true
+  }
+  return false
+}
+
+class PassingStream implements StreamTranslator {
+  readonly headers = []
+  readonly dropped = []
+  readonly #dialect: Dialect
+  readonly #tap: StreamTap
+  readonly #filter: UsageEventFilter | undefined
+
+  constructor(dialect: Dialect, hidesUsage: boolean) {
+    this.#dialect = dialect
+    this.#tap = dialect.tap()
+    this.#filter = hidesUsage ? new UsageEventFilter() : undefined
+  }
+
+  get model(): string | undefined {
+    return this.#tap.model
+  }
+
+  get id(): string | undefined {
+    return this.#tap.id
+  }
+
+  get usage(): StreamTap['usage'] {
+    return this.#tap.usage
+  }
+
+  get hasOutput(): boolean {
+    return this.#tap.hasOutput
+  }
+
+  get isComplete(): boolean {
+    return this.#tap.isComplete
+  }
+
+  get error(): LlmError | undefined {
+    return this.#tap.error
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    this.#tap.push(bytes)
+    return this.#filter === undefined ? bytes : this.#filter.push(bytes)
+  }
+
+  /** What the provider left out stays out: the end of the body says that it is broken. */
+  end(): Uint8Array {
+    this.#tap.end()
+    return this.#filter?.end() ?? NOTHING
+  }
+
+  abort(error: LlmError): Uint8Array {
+    // A line that was begun ends first, so that the error is an event of its own.
+    const rest = this.#filter?.end() ?? NOTHING
+    const isText = this.#dialect.name !== 'converse'
+    const gap = isText ? new TextEncoder().encode('\n\n') : NOTHING
+    return joinBytes([rest, gap, this.#dialect.writeStreamError(error)])
+  }
+}
