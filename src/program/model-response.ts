@@ -15,7 +15,7 @@ const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response'
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
 
 /** The header that names what was lost in translation. */
-export const DROPPED = 'x-portcullis-dropped'
+const DROPPED = 'x-portcullis-dropped'
 
 /** The response of one provider, on its way to a client that may speak another language. */
 export class ModelResponse {
