@@ -4,7 +4,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { AiBackend } from '../model/backend.ts'
 import { matchesModel } from '../model/model-names.ts'
-import { recognize } from '../protocols/llm/spoken.ts'
+import { recognizeEndpoint } from '../protocols/llm/index.ts'
 import { ModelCall } from './model-call.ts'
 import type { ModelRouter } from './model-router.ts'
 import type { AiUpstream, ProviderProgram, Selection } from './program.ts'
@@ -23,7 +23,7 @@ export function aiUpstream(
 
   const open = (exchange: Exchange): ModelCall | Reply | undefined => {
     const { request, path } = exchange
-    const endpoint = recognize(request.method, path)
+    const endpoint = recognizeEndpoint(request.method, path)
     if (endpoint?.operation === 'models') {
       return router && listModels(router, exchange, startedAt)
     }

@@ -5,9 +5,9 @@ import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
+import { dialectOf, translatorFor } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
-import { dialectOf, translatorFor } from '../protocols/llm/spoken.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { ModelResponse } from './model-response.ts'
@@ -112,7 +112,11 @@ export class ModelCall {
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const read = translator.translate(changed(this.#bytes, options), { model, maker: name })
+    const read = translator.translate(changed(this.#bytes, options), {
+      model,
+      maker: name,
+      endpoint: this.endpoint,
+    })
     if (!read.ok) return refused(read.error)
     const call = read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
@@ -134,10 +138,10 @@ export class ModelCall {
     { isPassThrough, provider: dialect }: Translator,
     target: { model: string; access: ProviderAccess; options: ProviderOptions },
   ): void {
-    const { access, options, model } = target
-    const isRenamed = this.endpoint.model !== undefined && this.endpoint.model !== model
-    const below = isPassThrough && !isRenamed ? belowBase(exchange.path) : request.path
-    const [path = '', query = ''] = pathFor(below, dialect, target, access, options).split('?')
+    const { access, options } = target
+    const [path = '', query = ''] = pathFor(request.path, dialect, target, access, options).split(
+      '?',
+    )
     exchange.path = path
     // Parameters of the client's language mean nothing in another one.
     const own = isPassThrough ? exchange.search.slice(1) : ''
@@ -178,11 +182,6 @@ function pathFor(
   if (typeof pathOverride === 'string') return pathOverride
   if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
   return access.path(below, { dialect, model, options })
-}
-
-/** Paths of SDKs begin with the version of the API, which is part of a provider's own base. */
-function belowBase(path: string): string {
-  return path.replace(/^\/v\d+(?:beta\d*)?(?=\/)/, '')
 }
 
 const ENCODER = new TextEncoder()

@@ -4,7 +4,7 @@ import type { HeaderView } from '../exchange/header-view.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Dialect, DialectName } from '../protocols/llm/dialect.ts'
 import { type LlmError, typeOfStatus } from '../protocols/llm/error.ts'
-import { dialectOf, recognize } from '../protocols/llm/spoken.ts'
+import { dialectOf, recognizeEndpoint } from '../protocols/llm/index.ts'
 
 /** What clients of models are told by SDKs in place of a status. Never why in detail. */
 const MESSAGES: Readonly<Record<number, string | undefined>> = {
@@ -25,7 +25,7 @@ export function modelErrorFormat(usual: DialectName): ErrorFormat {
 }
 
 function spokenBy({ method, path, headers }: RequestAttributes, usual: DialectName): Dialect {
-  const endpoint = recognize(method, path)
+  const endpoint = recognizeEndpoint(method, path)
   return dialectOf(endpoint?.dialect ?? hinted(headers) ?? usual)
 }
 
@@ -47,5 +47,7 @@ function formatError(dialect: Dialect, { id }: RequestAttributes, reply: Reply) 
   }
   const { headers, body } = dialect.writeError(error)
   const type = headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json'
-  return { body, contentType: type, headers: headers.filter(([name]) => name !== 'content-type') }
+  // The gateway has its id in every response.
+  const own = headers.filter(([name]) => name !== 'content-type' && name !== 'x-request-id')
+  return { body, contentType: type, headers: own }
 }

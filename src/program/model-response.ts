@@ -15,7 +15,7 @@ const UNREADABLE = { ...reply(502, 'upstream-invalid'), detail: 'model-response'
 const TOO_LONG = { ...reply(502, 'upstream-invalid'), detail: 'response-too-large' }
 
 /** The header that names what was lost in translation. */
-export const DROPPED = 'x-portcullis-dropped'
+const DROPPED = 'x-portcullis-dropped'
 
 /** The response of one provider, on its way to a client that may speak another language. */
 export class ModelResponse {
@@ -31,7 +31,9 @@ export class ModelResponse {
   #stream: StreamTranslator | undefined
   #summary: ResponseSummary = {}
   #dropped: readonly string[]
-  #pieces: Buffer[] | undefined
+  /** Nothing is done to the body but to keep it. */
+  #isTapped = false
+  #pieces: Buffer[] = []
   #size = 0
 
   constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean) {
@@ -54,14 +56,14 @@ export class ModelResponse {
 
   /** Reads what passes and leaves it as it is; undefined: nothing is read in this way. */
   get tap(): ((bytes: Uint8Array) => void) | undefined {
-    return this.#pieces === undefined ? undefined : (bytes) => this.#keep(bytes)
+    return this.#isTapped ? (bytes) => this.#keep(bytes) : undefined
   }
 
   /** The response is over: of one that was only looked at, the usage is read now. */
   finish(): void {
     const pieces = this.#pieces
-    this.#pieces = undefined
-    if (pieces === undefined || this.#size > MAX_WHOLE) return
+    this.#pieces = []
+    if (!this.#isTapped || pieces.length === 0 || this.#size > MAX_WHOLE) return
     this.#summary = this.#dialect.usageOf(Buffer.concat(pieces))
   }
 
@@ -102,7 +104,7 @@ export class ModelResponse {
     if (draft === undefined || draft.isOwn) return undefined
     if (isSuccess(draft) && isEventStream(draft) && !isCoded(draft)) return this.#translate(flow)
     if (this.#isPassThrough) {
-      if (isSuccess(draft) && !isCoded(draft)) this.#pieces = []
+      this.#isTapped = isSuccess(draft) && !isCoded(draft)
       return undefined
     }
     return this.#collect(flow, draft)
@@ -130,7 +132,6 @@ export class ModelResponse {
 
   /** An error in place of a stream. */
   #collect(flow: BodyFlow, draft: ResponseDraft): BodyTransformer {
-    this.#pieces = []
     const header = (name: string) => draft.headers.get(name)
     return {
       write: (bytes) => {
@@ -139,8 +140,8 @@ export class ModelResponse {
         return true
       },
       end: () => {
-        const bytes = Buffer.concat(this.#pieces ?? [])
-        this.#pieces = undefined
+        const bytes = Buffer.concat(this.#pieces)
+        this.#pieces = []
         flow.write(this.#call.error(draft.status, header, bytes).body)
         flow.end()
       },
@@ -154,6 +155,8 @@ export class ModelResponse {
       const header = (name: string) => draft.headers.get(name)
       const error = this.#call.error(draft.status, header, bytes)
       draft.status = error.status
+      const own = error.headers.filter(([name]) => name !== 'x-request-id')
+      draft.change(headerEdit({ set: own.map(([name, value]) => ({ name, value })) }))
       return error.body
     }
     const read = this.#call.response(bytes)
@@ -170,7 +173,7 @@ export class ModelResponse {
   /** What is read is read to a buffer that is used again. */
   #keep(bytes: Uint8Array): void {
     this.#size += bytes.length
-    if (this.#size <= MAX_WHOLE) this.#pieces?.push(Buffer.from(bytes))
+    if (this.#size <= MAX_WHOLE) this.#pieces.push(Buffer.from(bytes))
   }
 }
 

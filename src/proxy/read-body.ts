@@ -20,40 +20,37 @@ const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
 /**
  * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
  * cannot read what it guards against would not guard against it. `done` is called once it is there,
- * with what else is to be said.
+ * with what takes it over and says what else is to be said.
  */
 export function readBody(
   state: RequestState,
   port: Port,
   needs: BodyNeeds,
-  done: (outcome: Reply | undefined | Promise<Reply | undefined>) => void,
+  done: (outcome: () => Reply | undefined | Promise<Reply | undefined>) => void,
 ): void {
   const { maxBody } = port
   const isLogged = state.listener.needs?.requestBody === true
-  const onReady = () => {
+  const take = () => {
     if (body.isCrowdedOut) {
       state.downstream.head.keepAlive = false
-      done({ ...OVERLOADED, detail: 'buffers' })
-      return
+      return { ...OVERLOADED, detail: 'buffers' }
     }
     const { bytes } = body
     if (bytes === undefined && needs.whole) {
       // Closes behind it: nobody wants what is still to come.
       state.downstream.head.keepAlive = false
-      done(TOO_LARGE)
-      return
+      return TOO_LARGE
     }
     const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
     if (bytes !== undefined && isCoded(coding) && (needs.decoded || isLogged)) {
-      done(decodeBody(state.exchange, bytes, coding, maxBody, needs.decoded))
-      return
+      return decodeBody(state.exchange, bytes, coding, maxBody, needs.decoded)
     }
     state.exchange.request.body = bytes
     state.exchange.bodyBeginning = body.beginning
-    done(undefined)
+    return undefined
   }
   state.exchange.readingLimits = { body: maxBody, json: port.maxJson ?? maxBody }
-  const body = new KeptBody(maxBody, onReady, roomFor(port.load, maxBody))
+  const body = new KeptBody(maxBody, () => done(take), roomFor(port.load, maxBody))
   state.body = body
   state.downstream.readBody(body, false)
 }

@@ -166,11 +166,11 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
 
   /** Has the body read before anything that needs it. */
   #readFirst(state: RequestState, needs: BodyNeeds, next: () => void): void {
-    readBody(state, this.port, needs, (outcome) => {
+    readBody(state, this.port, needs, (take) => {
       if (hasResponded(state)) return
       state.callOut = 'body'
       try {
-        this.#when(state, outcome, next)
+        this.#when(state, take(), next)
       } catch (error) {
         this.broken(state, error)
       }

@@ -230,9 +230,7 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
       'others, but this version has no part that serves it yet: nothing listens for it, and a ' +
       'route that leads to such a backend answers 500. A `service` of Kubernetes is not looked up ' +
       'for a file, and routes to it answer 503. A setting of `config` or of an AI provider does ' +
-      'nothing. Requests to AI providers are passed on as they are, so that providers of different ' +
-      'kinds in one backend are told of, too: nothing translates for them. The rest of the file is ' +
-      'served.',
+      'nothing. The rest of the file is served.',
     example: {
       language: 'yaml',
       wrong: 'gateways:\n  default: { port: 8080 }\nui: {}',

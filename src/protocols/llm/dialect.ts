@@ -15,6 +15,8 @@ export interface Dialect {
   readonly name: DialectName
   /** Which call a client makes by this method and path, without the query; undefined: none. */
   recognize(method: string, path: string): Endpoint | undefined
+  /** Where a call goes below the provider's base path when bytes pass. */
+  pathOf(endpoint: Endpoint, model: string): string
   /** What rules and logs read of a request; for dialects that are only passed on, too. */
   describe(bytes: Uint8Array, endpoint: Endpoint): Read<RequestSummary>
   /** Tokens of a whole response; undefined: it names none. */
@@ -40,6 +42,8 @@ export interface Endpoint {
   readonly model?: string
   /** Where the path says whether to stream. */
   readonly stream?: boolean
+  /** The word in the path, for dialects that have one. */
+  readonly call?: string
 }
 
 export type Read<T> =
@@ -79,6 +83,8 @@ export interface ClientHalf {
 
 /** What a dialect needs so that its providers can serve clients who speak another. */
 export interface ProviderHalf {
+  /** How long a tool's name may be; longer ones are shortened on the way and restored. */
+  readonly maxToolName: number
   writeRequest(request: NeutralRequest, options: WriteOptions): Read<WireRequest>
   readResponse(bytes: Uint8Array, maker: string): Read<NeutralResponse>
   readStream(maker: string): StreamReader
@@ -90,6 +96,8 @@ export type HeaderLookup = (name: string) => string | undefined
 export interface ReadContext {
   /** Who made a signature that bears no mark of ours: the provider that speaks this dialect. */
   readonly maker: string
+  /** Seconds since 1970. */
+  readonly now: number
 }
 
 export interface WriteOptions {

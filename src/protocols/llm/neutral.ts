@@ -27,8 +27,6 @@ export interface NeutralRequest {
   readonly presencePenalty?: number | undefined
   readonly frequencyPenalty?: number | undefined
   readonly seed?: number | undefined
-  /** How many choices; absent: one. */
-  readonly choices?: number | undefined
   /** An opaque id of the end user. */
   readonly user?: string | undefined
   readonly serviceTier?: string | undefined
@@ -38,6 +36,8 @@ export interface NeutralRequest {
   readonly metadata?: Readonly<Record<string, string>> | undefined
   /** The client asked for usage in a stream. */
   readonly streamUsage: boolean
+  /** Seconds since 1970, for dialects whose responses bear a time. */
+  readonly receivedAt: number
   /** Fields of the client's request that no other dialect can be given, by their names there. */
   readonly dropped: readonly string[]
 }
@@ -92,8 +92,6 @@ export interface ToolCallPart {
   readonly name: string
   /** JSON as text, as the model wrote it: it may be empty or broken. */
   readonly arguments: string
-  /** Gemini binds a call to the thought that led to it. */
-  readonly signature?: Signature | undefined
   readonly cache?: CacheMark | undefined
 }
 
@@ -160,16 +158,11 @@ export type FinishReason = 'stop' | 'stopSequence' | 'length' | 'toolCalls' | 'c
 export interface NeutralResponse {
   readonly id: string
   readonly model: string
-  /** More than one only where a client asked for several. */
-  readonly choices: readonly Choice[]
-  readonly usage?: Usage | undefined
-  readonly dropped: readonly string[]
-}
-
-export interface Choice {
   readonly parts: readonly Part[]
   readonly finish: FinishReason
   readonly stopSequence?: string | undefined
+  readonly usage?: Usage | undefined
+  readonly dropped: readonly string[]
 }
 
 /**
@@ -195,9 +188,4 @@ export type StreamEvent =
 export type BlockStart =
   | { readonly kind: 'text' | 'refusal' }
   | { readonly kind: 'reasoning'; readonly isRedacted: boolean }
-  | {
-      readonly kind: 'toolCall'
-      readonly id: string
-      readonly name: string
-      readonly signature?: Signature | undefined
-    }
+  | { readonly kind: 'toolCall'; readonly id: string; readonly name: string }

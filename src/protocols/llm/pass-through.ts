@@ -1,211 +1,138 @@
-import type {
-  Dialect,
-  DialectName,
-  Endpoint,
-  Operation,
-  ResponseSummary,
-  StreamTap,
-} from './dialect.ts'
-import { errorHeaders, invalidRequest, type LlmError } from './error.ts'
-import type { Translator } from './translator.ts'
-import { count, type Usage, usageFrom } from './usage.ts'
+import type { Dialect, Read, StreamTap } from './dialect.ts'
+import { invalidRequest, type LlmError } from './error.ts'
+import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
+import { type Fields, list, obj } from './reading.ts'
+import { isMarked } from './signatures.ts'
+import type { StreamTranslator, TranslatedCall, TranslateOptions } from './translator.ts'
+import { UsageEventFilter } from './usage-event-filter.ts'
 
-/* Calls that pass as they are: what of them is read, and what the gateway says itself. */
+const NOTHING = new Uint8Array(0)
 
-const ENCODER = new TextEncoder()
-const DECODER = new TextDecoder()
-
-type Json = Readonly<Record<string, unknown>>
-
-interface Plain {
-  readonly name: DialectName
-  /** By method and path below the version. */
-  readonly endpoints: Readonly<Record<string, Operation>>
-  usage(body: Json): Usage | undefined
-  /** Of an event of a stream: what has the fields of a whole response. */
-  inner(event: Json): Json | undefined
-  error(error: LlmError): Json
-}
-
-const OPENAI_ERRORS: Readonly<Partial<Record<LlmError['type'], string>>> = {
-  authentication: 'authentication_error',
-  permission: 'permission_error',
-  rateLimit: 'rate_limit_error',
-  server: 'server_error',
-  overloaded: 'server_error',
-  timeout: 'server_error',
-}
-
-const openAiError = ({ type, message, code, param }: LlmError): Json => ({
-  error: {
-    message,
-    type: OPENAI_ERRORS[type] ?? 'invalid_request_error',
-    param: param ?? null,
-    code: code ?? null,
-  },
-})
-
-const ANTHROPIC_ERRORS: Readonly<Record<LlmError['type'], string>> = {
-  invalidRequest: 'invalid_request_error',
-  authentication: 'authentication_error',
-  billing: 'billing_error',
-  permission: 'permission_error',
-  notFound: 'not_found_error',
-  conflict: 'conflict_error',
-  tooLarge: 'request_too_large',
-  rateLimit: 'rate_limit_error',
-  timeout: 'timeout_error',
-  overloaded: 'overloaded_error',
-  server: 'api_error',
-}
-
-const objectIn = (value: unknown): Json | undefined =>
-  typeof value === 'object' && value !== null ? (value as Json) : undefined
-
-function openAiUsage(body: Json): Usage | undefined {
-  const usage = objectIn(body.usage)
-  if (usage === undefined) return undefined
-  const input = objectIn(usage.prompt_tokens_details ?? usage.input_tokens_details)
-  const output = objectIn(usage.completion_tokens_details ?? usage.output_tokens_details)
-  return usageFrom({
-    input: count(usage.prompt_tokens ?? usage.input_tokens),
-    output: count(usage.completion_tokens ?? usage.output_tokens),
-    total: count(usage.total_tokens),
-    cacheRead: count(input?.cached_tokens),
-    cacheWrite: count(input?.cache_write_tokens),
-    reasoning: count(output?.reasoning_tokens),
-  })
-}
-
-/** What was read from the cache or written to it is counted beside the rest there. */
-function anthropicUsage(body: Json): Usage | undefined {
-  const usage = objectIn(body.usage)
-  if (usage === undefined) return undefined
-  const cacheRead = count(usage.cache_read_input_tokens)
-  const cacheWrite = count(usage.cache_creation_input_tokens)
-  return usageFrom({
-    input: count(usage.input_tokens) + cacheRead + cacheWrite,
-    output: count(usage.output_tokens),
-    cacheRead,
-    cacheWrite,
-  })
-}
-
-const RECORDS: readonly Plain[] = [
-  {
-    name: 'completions',
-    endpoints: { 'POST /chat/completions': 'generate', 'GET /models': 'models' },
-    usage: openAiUsage,
-    inner: (event) => event,
-    error: openAiError,
-  },
-  {
-    name: 'responses',
-    endpoints: { 'POST /responses': 'generate' },
-    usage: openAiUsage,
-    inner: (event) => objectIn(event.response),
-    error: openAiError,
-  },
-  {
-    name: 'messages',
-    endpoints: { 'POST /messages': 'generate', 'POST /messages/count_tokens': 'countTokens' },
-    usage: anthropicUsage,
-    inner: (event) => objectIn(event.message) ?? event,
-    error: ({ type, message, requestId }) => ({
-      type: 'error',
-      error: { type: ANTHROPIC_ERRORS[type], message },
-      ...(requestId === undefined ? {} : { request_id: requestId }),
-    }),
-  },
-  {
-    name: 'embeddings',
-    endpoints: { 'POST /embeddings': 'embed' },
-    usage: openAiUsage,
-    inner: (event) => event,
-    error: openAiError,
-  },
-]
-
-export const PLAIN_DIALECTS: readonly Dialect[] = RECORDS.map(dialectFrom)
-
-function dialectFrom(plain: Plain): Dialect {
-  const { name, endpoints, usage } = plain
-  return {
-    name,
-    recognize(method, path) {
-      const below = path.startsWith('/v1/') ? path.slice(3) : path
-      const operation = endpoints[`${method} ${below}`]
-      return operation && { dialect: name, operation }
-    },
-    describe(bytes, _: Endpoint) {
-      const body = parse(bytes)
-      if (body === undefined) {
-        return { ok: false, error: invalidRequest('The body is not a JSON object.') }
-      }
-      const { model, stream } = body
-      if (typeof model !== 'string' || model === '') {
-        return { ok: false, error: invalidRequest('`model` must be a string.', 'model') }
-      }
-      return { ok: true, value: { model, stream: stream === true, body } }
-    },
-    usageOf: (bytes) => summaryOf(parse(bytes) ?? {}, usage),
-    tap: () => new Tap(plain),
-    writeError(error) {
-      const body = ENCODER.encode(`${JSON.stringify(plain.error(error))}\n`)
-      return { status: error.status, headers: errorHeaders(error), body }
-    },
-    writeStreamError(error) {
-      const event = name === 'messages' ? 'event: error\n' : ''
-      return ENCODER.encode(`${event}data: ${JSON.stringify(plain.error(error))}\n\n`)
-    },
+/** Both ends speak one dialect: bytes pass, and what must change is changed in place. */
+export function passThrough(
+  dialect: Dialect,
+  bytes: Uint8Array,
+  options: TranslateOptions,
+): Read<TranslatedCall> {
+  const endpoint = options.endpoint ?? { dialect: dialect.name, operation: 'generate' }
+  const described = dialect.describe(bytes, endpoint)
+  if (!described.ok) return described
+  const { model: asked, stream, body } = described.value
+  const model = options.model ?? asked
+  const changes: Record<string, unknown> = {}
+  if (endpoint.model === undefined && model !== asked) changes['model'] = model
+  // Without it a stream does not tell what it cost; the event is taken out for those who did not ask.
+  const hidesUsage = dialect.name === 'completions' && stream && !asksForUsage(body)
+  if (hidesUsage) {
+    const given = body['stream_options'] ?? {}
+    if (!isObject(given)) {
+      const error = invalidRequest('`stream_options` must be an object.', 'stream_options')
+      return { ok: false, error }
+    }
+    changes['stream_options'] = { ...given, include_usage: true }
   }
-}
-
-/** The same dialect at both ends. */
-export function passThrough(dialect: Dialect): Translator {
+  const unsigned = withoutForeignSignatures(bytes)
   return {
-    client: dialect.name,
-    provider: dialect.name,
-    isPassThrough: true,
-    translate(bytes, { model }) {
-      const read = dialect.describe(bytes, { dialect: dialect.name, operation: 'generate' })
-      if (!read.ok) return read
-      const { stream, body, model: asked } = read.value
-      const isRenamed = model !== undefined && model !== asked
-      const sent = isRenamed ? ENCODER.encode(JSON.stringify({ ...body, model })) : bytes
-      return {
+    ok: true,
+    value: {
+      request: {
+        path: dialect.pathOf(endpoint, model),
+        headers: [['content-type', 'application/json']],
+        body:
+          Object.keys(changes).length > 0 ? setMembers(unsigned.bytes, changes) : unsigned.bytes,
+        dropped: unsigned.dropped,
+      },
+      stream,
+      response: (response) => ({
         ok: true,
-        value: {
-          request: { path: '', headers: [], body: sent, dropped: [] },
-          stream,
-          response: (own) => {
-            const summary = dialect.usageOf(own)
-            return { ok: true, value: { ...summary, headers: [], body: own, dropped: [] } }
-          },
-          error: (status, _, own) => ({ status, headers: [], body: own }),
-          openStream: () => new PassingStream(dialect),
-        },
-      }
+        value: { ...dialect.usageOf(response), headers: [], body: response, dropped: [] },
+      }),
+      error: (status, header, response) => {
+        const type = header('content-type') ?? 'application/json'
+        return { status, headers: [['content-type', type]], body: response }
+      },
+      openStream: () => new PassingStream(dialect, hidesUsage),
     },
   }
 }
 
-class PassingStream {
+function asksForUsage(body: Fields): boolean {
+  return obj(body['stream_options'])['include_usage'] === true
+}
+
+const ENCODED_MARK = new TextEncoder().encode('portcullis.')
+
+/**
+ * Reasoning that another provider signed, which the client got through a translation: this one
+ * would reject the request for it. Only requests that may hold any are parsed again.
+ */
+function withoutForeignSignatures(bytes: Uint8Array): {
+  readonly bytes: Uint8Array
+  readonly dropped: readonly string[]
+} {
+  if (!includes(bytes, ENCODED_MARK)) return { bytes, dropped: [] }
+  const { value } = parseJson(bytes)
+  if (!isObject(value)) return { bytes, dropped: [] }
+  const isForeign = (block: unknown): boolean => {
+    const { type, signature, data, encrypted_content } = obj(block)
+    if (type === 'thinking') return isMarked(signature)
+    if (type === 'redacted_thinking') return isMarked(data)
+    return type === 'reasoning' && isMarked(encrypted_content)
+  }
+  let dropped = 0
+  const keep = (blocks: readonly unknown[]): readonly unknown[] => {
+    const kept = blocks.filter((block) => !isForeign(block))
+    dropped += blocks.length - kept.length
+    return kept
+  }
+  const changes: Record<string, unknown> = {}
+  if (Array.isArray(value['input'])) changes['input'] = keep(value['input'])
+  if (Array.isArray(value['messages'])) {
+    const messages = list(value['messages']).map((message) => {
+      const content = obj(message)['content']
+      return Array.isArray(content) ? { ...obj(message), content: keep(content) } : message
+    })
+    changes['messages'] = messages.filter(
+      (message) =>
+        list(obj(message)['content']).length > 0 || !Array.isArray(obj(message)['content']),
+    )
+  }
+  if (dropped === 0) return { bytes, dropped: [] }
+  return { bytes: encodeJson({ ...value, ...changes }), dropped: ['reasoning of earlier turns'] }
+}
+
+function includes(bytes: Uint8Array, word: Uint8Array): boolean {
+  const first = word[0] as number
+  for (let at = bytes.indexOf(first); at >= 0; at = bytes.indexOf(first, at + 1)) {
+    let length = 1
+    while (length < word.length && bytes[at + length] === word[length]) length++
+    if (length === word.length) return true
+  }
+  return false
+}
+
+class PassingStream implements StreamTranslator {
   readonly headers = []
   readonly dropped = []
   readonly #dialect: Dialect
   readonly #tap: StreamTap
+  readonly #filter: UsageEventFilter | undefined
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, hidesUsage: boolean) {
     this.#dialect = dialect
     this.#tap = dialect.tap()
+    this.#filter = hidesUsage ? new UsageEventFilter() : undefined
   }
 
   get model(): string | undefined {
     return this.#tap.model
   }
 
-  get usage(): Usage | undefined {
+  get id(): string | undefined {
+    return this.#tap.id
+  }
+
+  get usage(): StreamTap['usage'] {
     return this.#tap.usage
   }
 
@@ -217,91 +144,26 @@ class PassingStream {
     return this.#tap.isComplete
   }
 
-  push(bytes: Uint8Array): Uint8Array {
-    this.#tap.push(bytes)
-    return bytes
+  get error(): LlmError | undefined {
+    return this.#tap.error
   }
 
+  push(bytes: Uint8Array): Uint8Array {
+    this.#tap.push(bytes)
+    return this.#filter === undefined ? bytes : this.#filter.push(bytes)
+  }
+
+  /** What the provider left out stays out: the end of the body says that it is broken. */
   end(): Uint8Array {
     this.#tap.end()
-    return new Uint8Array()
+    return this.#filter?.end() ?? NOTHING
   }
 
   abort(error: LlmError): Uint8Array {
-    return this.#dialect.writeStreamError(error)
-  }
-}
-
-/** A line of a stream that is longer has no usage. */
-const MAX_LINE = 1024 * 1024
-
-class Tap implements StreamTap {
-  hasOutput = false
-  isComplete = false
-  model: string | undefined = undefined
-  usage: Usage | undefined = undefined
-  readonly #plain: Plain
-  #rest = ''
-
-  constructor(plain: Plain) {
-    this.#plain = plain
-  }
-
-  push(bytes: Uint8Array): void {
-    // Names and numbers are ASCII: characters that are split over pieces do not matter here.
-    const lines = `${this.#rest}${DECODER.decode(bytes)}`.split('\n')
-    this.#rest = (lines.pop() as string).slice(-MAX_LINE)
-    for (const line of lines) this.#line(line)
-  }
-
-  end(): void {
-    this.#line(this.#rest)
-    this.#rest = ''
-  }
-
-  #line(line: string): void {
-    if (!line.startsWith('data:')) return
-    this.hasOutput = true
-    if (this.model !== undefined && !line.includes('usage')) return
-    let event: unknown
-    try {
-      event = JSON.parse(line.slice(5))
-    } catch {
-      return
-    }
-    const inner = this.#plain.inner(objectIn(event) ?? {}) ?? {}
-    const { model, usage } = summaryOf(inner, this.#plain.usage)
-    this.model ??= model
-    if (usage !== undefined) this.usage = merged(this.usage, usage)
-  }
-}
-
-/** Anthropic says the input in its first event and the output in its last. */
-function merged(before: Usage | undefined, later: Usage): Usage {
-  if (before === undefined) return later
-  return usageFrom({
-    ...later,
-    input: Math.max(before.input, later.input),
-    cacheRead: Math.max(before.cacheRead, later.cacheRead),
-    cacheWrite: Math.max(before.cacheWrite, later.cacheWrite),
-    total: 0,
-  })
-}
-
-function summaryOf(body: Json, usageIn: Plain['usage']): ResponseSummary {
-  const { model, id } = body
-  return {
-    model: typeof model === 'string' ? model : undefined,
-    id: typeof id === 'string' ? id : undefined,
-    usage: usageIn(body),
-  }
-}
-
-function parse(bytes: Uint8Array): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(DECODER.decode(bytes))
-    return Array.isArray(value) ? undefined : objectIn(value)
-  } catch {
-    return undefined
+    // A line that was begun ends first, so that the error is an event of its own.
+    const rest = this.#filter?.end() ?? NOTHING
+    const isText = this.#dialect.name !== 'converse'
+    const gap = isText ? new TextEncoder().encode('\n\n') : NOTHING
+    return joinBytes([rest, gap, this.#dialect.writeStreamError(error)])
   }
 }

@@ -69,7 +69,7 @@ export function accessOf(provider: string): ProviderAccess {
 }
 
 /** The names of formats in a file, in lower case. */
-export const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
+const FORMATS: Readonly<Record<string, DialectName | undefined>> = {
   completions: 'completions',
   chat: 'completions',
   responses: 'responses',

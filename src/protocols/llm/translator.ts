@@ -1,4 +1,11 @@
-import type { DialectName, HeaderLookup, Read, ResponseSummary, WireRequest } from './dialect.ts'
+import type {
+  DialectName,
+  Endpoint,
+  HeaderLookup,
+  Read,
+  ResponseSummary,
+  WireRequest,
+} from './dialect.ts'
 import type { Header, LlmError, WireError } from './error.ts'
 import type { NeutralRequest } from './neutral.ts'
 
@@ -15,11 +22,15 @@ export interface Translator {
 }
 
 export interface TranslateOptions {
+  /** What the client called; absent: the dialect's own call that makes a response. */
+  readonly endpoint?: Endpoint | undefined
   /** The model as the provider calls it; absent: as the client named it. */
   readonly model?: string | undefined
   /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */
   readonly maker: string
   readonly maxOutputTokens?: number | undefined
+  /** Seconds since 1970; absent: now. */
+  readonly now?: number | undefined
 }
 
 /** One request at one provider. */

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Diagnostic } from '../../../diagnostics/diagnostic.ts'
 import { hasErrors } from '../../../diagnostics/result.ts'
-import type { AiBackend, AiGroup, AiProvider, Endpoint } from '../../../model/backend.ts'
+import type { AiBackend, AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import { host, name, oneOfKeys } from '../../../policies/schema.ts'
 import { PROVIDERS, type Provider } from '../../../protocols/llm/schema.ts'
@@ -99,7 +99,6 @@ export function readAi(reading: Reading, path: Path, backend: string): ReadAi {
     }),
   }))
   if (hasErrors(problems)) return { diagnostics: problems }
-  reportDialects(reading, groups, known)
   return { kind: 'ai', groups, ...rest }
 }
 
@@ -211,28 +210,4 @@ function complainOfName(reading: Reading, at: Path, name: string): Diagnostic {
     message: `another provider of this backend is called \`${name}\` already`,
     hint: 'give each a name of its own',
   })
-}
-
-/** What one of them understands the other may not, and nothing translates. */
-function reportDialects(
-  reading: Reading,
-  groups: readonly AiGroup[],
-  places: ReadonlyMap<string, Path>,
-): void {
-  const all = groups.flatMap(({ providers }) => providers)
-  const spoken = all.filter(({ provider }) => provider !== 'custom')
-  const other = spoken.find(({ provider }) => provider !== spoken[0]?.provider)
-  const path = other && places.get(other.name)
-  if (other === undefined || path === undefined) return
-  complain(
-    reading,
-    [...path, 'provider'],
-    {
-      code: 'PC0220',
-      severity: 'warning',
-      message: `requests are not translated by this version: what \`${spoken[0]?.provider}\` understands \`${other.provider}\` may not`,
-      hint: 'put providers of one kind together, each kind in a backend of its own',
-    },
-    'key',
-  )
 }

@@ -52,7 +52,7 @@ export const params = z
   })
   .meta({ id: 'llm-params' })
 
-export const PROVIDER_NAMES: readonly string[] = [
+const PROVIDER_NAMES: readonly string[] = [
   ...PROVIDERS.map((one) => one.name).filter((one) => one !== 'custom'),
   ...Object.keys(PRESETS),
 ]

@@ -1,0 +1,31 @@
+import type { Endpoint, Read, RequestSummary, ResponseSummary } from './dialect.ts'
+import { type Fields, readBody, reading, readProviderBody, reject, str } from './reading.ts'
+import type { Usage } from './usage.ts'
+
+/** Of a request whose body is a JSON object, whatever else is in it. */
+export function describeJson(bytes: Uint8Array, endpoint: Endpoint): Read<RequestSummary> {
+  return reading(() => {
+    const body = readBody(bytes)
+    const model = endpoint.model ?? body['model']
+    if (typeof model !== 'string' || model === '') {
+      reject('`model` is required, as a string.', 'model')
+    }
+    const stream = body['stream'] ?? false
+    if (typeof stream !== 'boolean') reject('`stream` must be true or false.', 'stream')
+    return { model, stream: endpoint.stream ?? stream, body }
+  })
+}
+
+/** Of a whole response; `usage` reads the member that has it. */
+export function summarize(
+  bytes: Uint8Array,
+  names: { readonly id: string; readonly model: string; readonly usage: string },
+  usage: (value: unknown) => Usage | undefined,
+): ResponseSummary {
+  const body: Fields = readProviderBody(bytes) ?? {}
+  return {
+    id: str(body[names.id]) || undefined,
+    model: str(body[names.model]) || undefined,
+    usage: usage(body[names.usage]),
+  }
+}

@@ -1,0 +1,29 @@
+import { describeJson, summarize } from '../describe.ts'
+import { type Dialect, defineDialect, type StreamTap } from '../dialect.ts'
+import { TapState } from '../stream-tap.ts'
+import { readUsage } from './completions/response.ts'
+import { writeStreamError } from './completions/write-stream.ts'
+import { writeOpenaiError } from './openai-errors.ts'
+
+/** OpenAI's embeddings: passed on, never translated, since vectors of two models never compare. */
+export const embeddings: Dialect = defineDialect({
+  name: 'embeddings',
+  recognize(method, path) {
+    if (method !== 'POST' || !/\/embeddings$/.test(path)) return undefined
+    return { dialect: 'embeddings', operation: 'embed', stream: false }
+  },
+  pathOf: () => '/embeddings',
+  describe: describeJson,
+  usageOf: (bytes) => summarize(bytes, { id: 'id', model: 'model', usage: 'usage' }, readUsage),
+  tap: () => new NoTap(),
+  writeError: writeOpenaiError,
+  writeStreamError,
+})
+
+class NoTap extends TapState implements StreamTap {
+  push(): void {}
+
+  end(): void {
+    this.isComplete = true
+  }
+}

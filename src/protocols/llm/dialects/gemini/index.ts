@@ -1,0 +1,86 @@
+import { writeSse } from '../../../sse.ts'
+import { describeJson, summarize } from '../../describe.ts'
+import { type Dialect, defineDialect, type Operation } from '../../dialect.ts'
+import { errorHeaders, type LlmError, type LlmErrorType, type WireError } from '../../error.ts'
+import { encodeJson } from '../../json.ts'
+import { type Fields, list, obj, reading, str } from '../../reading.ts'
+import { SseTap, type TapReader } from '../../stream-tap.ts'
+import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
+import { writeRequest } from './write-request.ts'
+
+const OPERATIONS: Readonly<Record<string, Operation | undefined>> = {
+  generateContent: 'generate',
+  streamGenerateContent: 'generate',
+  countTokens: 'countTokens',
+  embedContent: 'embed',
+  batchEmbedContents: 'embed',
+}
+
+/** Google's Gemini, at its own API and at Vertex. */
+export const gemini: Dialect = defineDialect({
+  name: 'gemini',
+  recognize(method, path) {
+    const [, model, call] = /\/models\/([^/:]+):([a-zA-Z]+)$/.exec(path) ?? []
+    if (method !== 'POST' || model === undefined || call === undefined) return undefined
+    const operation = OPERATIONS[call]
+    if (operation === undefined) return undefined
+    return { dialect: 'gemini', operation, model, stream: call === 'streamGenerateContent', call }
+  },
+  pathOf: ({ call, stream }, model) =>
+    `/models/${encodeURIComponent(model)}:${call ?? (stream ? 'streamGenerateContent' : 'generateContent')}`,
+  describe: describeJson,
+  usageOf: (bytes) =>
+    summarize(
+      bytes,
+      { id: 'responseId', model: 'modelVersion', usage: 'usageMetadata' },
+      readUsage,
+    ),
+  tap: () => new SseTap(TAP),
+  writeError,
+  writeStreamError: (error) => writeSse(JSON.stringify(geminiError(error))),
+  provider: {
+    maxToolName: 64,
+    writeRequest: (request, options) => reading(() => writeRequest(request, options)),
+    readResponse: (bytes, maker) => reading(() => readResponse(bytes, maker)),
+    readStream,
+    readError,
+  },
+})
+
+const WORDS: Readonly<Record<LlmErrorType, string>> = {
+  invalidRequest: 'INVALID_ARGUMENT',
+  authentication: 'UNAUTHENTICATED',
+  billing: 'FAILED_PRECONDITION',
+  permission: 'PERMISSION_DENIED',
+  notFound: 'NOT_FOUND',
+  conflict: 'ABORTED',
+  tooLarge: 'INVALID_ARGUMENT',
+  rateLimit: 'RESOURCE_EXHAUSTED',
+  timeout: 'DEADLINE_EXCEEDED',
+  overloaded: 'UNAVAILABLE',
+  server: 'INTERNAL',
+}
+
+function geminiError({ status, type, message }: LlmError): Fields {
+  return { error: { code: status, message, status: WORDS[type] } }
+}
+
+function writeError(error: LlmError): WireError {
+  const body = encodeJson(geminiError(error))
+  return { status: error.status, headers: errorHeaders(error), body }
+}
+
+const TAP: TapReader = {
+  // Usage is in each event and the last one counts, which nobody knows before it is over.
+  isOfInterest: () => true,
+  read(data, state) {
+    if (data['error'] !== undefined) state.error = errorFrom(obj(data['error']), 0)
+    state.id ??= str(data['responseId']) || undefined
+    state.model ??= str(data['modelVersion']) || undefined
+    state.usage = readUsage(data['usageMetadata']) ?? state.usage
+    const candidate = obj(list(data['candidates'])[0])
+    if (list(obj(candidate['content'])['parts']).length > 0) state.hasOutput = true
+    const isBlocked = obj(data['promptFeedback'])['blockReason'] !== undefined
+    if (candidate['finishReason'] !== undefined || isBlocked) state.isComplete = true
+  },
+}

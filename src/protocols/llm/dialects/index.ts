@@ -1,0 +1,33 @@
+import type { Dialect, DialectName, Endpoint } from '../dialect.ts'
+import { completions } from './completions/index.ts'
+import { converse } from './converse/index.ts'
+import { embeddings } from './embeddings.ts'
+import { gemini } from './gemini/index.ts'
+import { messages } from './messages/index.ts'
+import { responses } from './responses/index.ts'
+
+export const DIALECTS: readonly Dialect[] = [
+  completions,
+  responses,
+  messages,
+  gemini,
+  converse,
+  embeddings,
+]
+
+const BY_NAME = new Map(DIALECTS.map((dialect) => [dialect.name, dialect]))
+
+export function dialectOf(name: DialectName): Dialect {
+  const dialect = BY_NAME.get(name)
+  if (dialect === undefined) throw new Error(`no dialect ${name}`)
+  return dialect
+}
+
+/** The call that a client makes by its method and path, without the query; undefined: none. */
+export function recognizeEndpoint(method: string, path: string): Endpoint | undefined {
+  for (const dialect of DIALECTS) {
+    const endpoint = dialect.recognize(method, path)
+    if (endpoint !== undefined) return endpoint
+  }
+  return undefined
+}

@@ -1,0 +1,124 @@
+import type { Read } from './dialect.ts'
+import { invalidRequest, type LlmError } from './error.ts'
+import { isObject, type JsonProblem, parseJson } from './json.ts'
+
+/**
+ * A body that cannot be understood, thrown from wherever it is found out and caught by `reading`
+ * alone: bodies are trees of fifty kinds of node, and a result at each would hide the mapping.
+ */
+class Rejected {
+  readonly error: LlmError
+
+  constructor(error: LlmError) {
+    this.error = error
+  }
+}
+
+export function reading<T>(read: () => T): Read<T> {
+  try {
+    return { ok: true, value: read() }
+  } catch (thrown) {
+    if (thrown instanceof Rejected) return { ok: false, error: thrown.error }
+    throw thrown
+  }
+}
+
+export function reject(message: string, param?: string, code?: string): never {
+  throw new Rejected(invalidRequest(message, param, code))
+}
+
+export function rejectWith(error: LlmError): never {
+  throw new Rejected(error)
+}
+
+export type Fields = Readonly<Record<string, unknown>>
+
+/** A client's request as a JSON object. */
+export function readBody(bytes: Uint8Array): Fields {
+  const { value, problem } = parseJson(bytes)
+  if (problem !== undefined) reject(PROBLEMS[problem])
+  if (!isObject(value)) reject('The body must be a JSON object.')
+  return value
+}
+
+const PROBLEMS: Readonly<Record<JsonProblem, string>> = {
+  invalid: 'The body is not valid JSON.',
+  deep: 'The body is nested too deeply.',
+  duplicate: 'The body names a member twice.',
+}
+
+/** A provider's response; undefined where it is none. */
+export function readProviderBody(bytes: Uint8Array): Fields | undefined {
+  const { value } = parseJson(bytes)
+  return isObject(value) ? value : undefined
+}
+
+/*
+ * Fields of a request: absent and null are the same, as for the vendors; another type is an error
+ * with the name of the field.
+ */
+
+export function optionalString(fields: Fields, name: string, path = name): string | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'string' ? value : reject(`\`${path}\` must be a string.`, path)
+}
+
+export function requiredString(fields: Fields, name: string, path = name): string {
+  return optionalString(fields, name, path) ?? reject(`\`${path}\` is required.`, path)
+}
+
+export function optionalNumber(fields: Fields, name: string, path = name): number | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'number' ? value : reject(`\`${path}\` must be a number.`, path)
+}
+
+export function optionalBoolean(fields: Fields, name: string, path = name): boolean | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  return typeof value === 'boolean' ? value : reject(`\`${path}\` must be true or false.`, path)
+}
+
+export function optionalObject(fields: Fields, name: string, path = name): Fields | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  return isObject(value) ? value : reject(`\`${path}\` must be an object.`, path)
+}
+
+export function optionalList(
+  fields: Fields,
+  name: string,
+  path = name,
+): readonly unknown[] | undefined {
+  const value = fields[name]
+  if (value === undefined || value === null) return undefined
+  return Array.isArray(value) ? value : reject(`\`${path}\` must be an array.`, path)
+}
+
+export function object(value: unknown, path: string): Fields {
+  return isObject(value) ? value : reject(`\`${path}\` must be an object.`, path)
+}
+
+/* Fields of a provider's response: what is not as it should be is as if it were not there. */
+
+export function str(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+export function obj(value: unknown): Fields {
+  return isObject(value) ? value : NO_FIELDS
+}
+
+export function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+const NO_FIELDS: Fields = {}
+
+/** Leaves out what is undefined, so that it is not written. */
+export function defined<T extends Record<string, unknown>>(value: T): T {
+  const kept: Record<string, unknown> = {}
+  for (const [name, member] of Object.entries(value)) if (member !== undefined) kept[name] = member
+  return kept as T
+}

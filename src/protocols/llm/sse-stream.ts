@@ -1,0 +1,96 @@
+import { SseReader } from '../sse.ts'
+import type { StreamReader } from './dialect.ts'
+import type { LlmError } from './error.ts'
+import { isObject, parseJsonText } from './json.ts'
+import type { BlockStart, Signature, StreamEvent } from './neutral.ts'
+import type { Fields } from './reading.ts'
+
+/** Where a reader puts the events that it makes, and the blocks that it has opened. */
+export class EventSink {
+  events: StreamEvent[] = []
+  /** Nothing follows: the end or an error has been. */
+  isOver = false
+  #next = 0
+  readonly #open = new Set<number>()
+
+  emit(event: StreamEvent): void {
+    if (this.isOver) return
+    this.events.push(event)
+    this.isOver = event.kind === 'end' || event.kind === 'error'
+  }
+
+  open(part: BlockStart): number {
+    const block = this.#next++
+    this.#open.add(block)
+    this.emit({ kind: 'blockStart', block, part })
+    return block
+  }
+
+  delta(block: number, text: string): void {
+    if (text !== '') this.emit({ kind: 'delta', block, text })
+  }
+
+  sign(block: number, signature: Signature): void {
+    this.emit({ kind: 'signature', block, signature })
+  }
+
+  close(block: number | undefined): void {
+    if (block !== undefined && this.#open.delete(block)) this.emit({ kind: 'blockEnd', block })
+  }
+
+  closeAll(): void {
+    for (const block of [...this.#open]) this.close(block)
+  }
+
+  fail(error: LlmError): void {
+    this.emit({ kind: 'error', error })
+  }
+
+  take(): readonly StreamEvent[] {
+    const { events } = this
+    this.events = []
+    return events
+  }
+}
+
+export function serverError(message: string): LlmError {
+  return { status: 502, type: 'server', message }
+}
+
+export const TRUNCATED = serverError('The provider ended the stream early.')
+
+/** What a dialect makes of one event of its stream. */
+export interface EventHandler {
+  event(data: Fields, sink: EventSink, name: string): void
+  /** Data that is no JSON, as `[DONE]`; false: it is not known. */
+  word?(data: string, sink: EventSink): boolean
+  /** The body is over. Emits `end` where all that must come has come. */
+  finish(sink: EventSink): void
+}
+
+/** A reader for dialects whose streams are server-sent events with JSON. */
+export function sseStreamReader(handler: EventHandler): StreamReader {
+  const sse = new SseReader()
+  const sink = new EventSink()
+  return {
+    push(bytes) {
+      const { comments } = sse
+      for (const { event, data } of sse.push(bytes)) {
+        if (sink.isOver) break
+        if (handler.word?.(data, sink)) continue
+        const { value } = parseJsonText(data)
+        if (isObject(value)) handler.event(value, sink, event)
+        else sink.fail(serverError('The provider sent an event that is not a JSON object.'))
+      }
+      if (sse.isTooLong) sink.fail(serverError('The provider sent an event that is too long.'))
+      if (sse.comments > comments) sink.emit({ kind: 'ping' })
+      return sink.take()
+    },
+    end() {
+      sse.end()
+      handler.finish(sink)
+      if (!sink.isOver) sink.fail(TRUNCATED)
+      return sink.take()
+    },
+  }
+}

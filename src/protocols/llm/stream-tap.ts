@@ -1,0 +1,53 @@
+import { SseReader } from '../sse.ts'
+import type { StreamTap } from './dialect.ts'
+import type { LlmError } from './error.ts'
+import { isObject, parseJsonText } from './json.ts'
+import type { Fields } from './reading.ts'
+import { serverError } from './sse-stream.ts'
+import type { Usage } from './usage.ts'
+
+/** What a tap has learned so far. */
+export class TapState {
+  model: string | undefined
+  id: string | undefined
+  usage: Usage | undefined
+  hasOutput = false
+  isComplete = false
+  error: LlmError | undefined
+}
+
+export interface TapReader {
+  /** Cheap, on the raw data: is there anything in it that is not known yet? */
+  isOfInterest(data: string, event: string, state: TapState): boolean
+  read(data: Fields, state: TapState): void
+  /** Data that is no JSON. */
+  word?(data: string, state: TapState): void
+}
+
+/**
+ * Reads what it must of a stream that passes by: most events are looked at and not parsed. It
+ * changes nothing, and what it cannot read it does not count.
+ */
+export class SseTap extends TapState implements StreamTap {
+  readonly #sse = new SseReader()
+  readonly #reader: TapReader
+
+  constructor(reader: TapReader) {
+    super()
+    this.#reader = reader
+  }
+
+  push(bytes: Uint8Array): void {
+    for (const { data, event } of this.#sse.push(bytes)) {
+      if (!this.#reader.isOfInterest(data, event, this)) continue
+      const { value } = parseJsonText(data)
+      if (isObject(value)) this.#reader.read(value, this)
+      else this.#reader.word?.(data, this)
+    }
+  }
+
+  end(): void {
+    this.#sse.end()
+    if (!this.isComplete) this.error ??= serverError('The provider ended the stream early.')
+  }
+}

@@ -1,0 +1,205 @@
+import type {
+  Dialect,
+  DialectName,
+  ProviderHalf,
+  Read,
+  StreamReader,
+  StreamWriter,
+} from './dialect.ts'
+import { dialectOf } from './dialects/index.ts'
+import { invalidRequest, type LlmError } from './error.ts'
+import { joinBytes } from './json.ts'
+import type { NeutralRequest, StreamEvent } from './neutral.ts'
+import { passThrough } from './pass-through.ts'
+import { ToolNames } from './tool-names.ts'
+import type {
+  StreamTranslator,
+  TranslatedCall,
+  TranslatedResponse,
+  TranslateOptions,
+  Translator,
+} from './translator.ts'
+import type { Usage } from './usage.ts'
+
+const NOTHING = new Uint8Array(0)
+
+/** Undefined: clients of the one dialect cannot be served by providers of the other. */
+export function translatorFor(client: DialectName, provider: DialectName): Translator | undefined {
+  const from = dialectOf(client)
+  const to = dialectOf(provider)
+  if (from === to) {
+    return {
+      client,
+      provider,
+      isPassThrough: true,
+      translate: (bytes, options) => passThrough(from, bytes, options),
+    }
+  }
+  if (from.client === undefined || to.provider === undefined) return undefined
+  return {
+    client,
+    provider,
+    isPassThrough: false,
+    translate: (bytes, options) => translate(from, to.provider as ProviderHalf, bytes, options),
+  }
+}
+
+function translate(
+  from: Dialect,
+  to: ProviderHalf,
+  bytes: Uint8Array,
+  options: TranslateOptions,
+): Read<TranslatedCall> {
+  if (options.endpoint !== undefined && options.endpoint.operation !== 'generate') {
+    const error = invalidRequest('This call cannot be translated for this model.')
+    return { ok: false, error: { ...error, status: 404, type: 'notFound' } }
+  }
+  const now = options.now ?? Math.floor(Date.now() / 1000)
+  // What bears no mark came past as bytes, from a provider that speaks the client's dialect.
+  const read = from.client?.readRequest(bytes, { maker: `unmarked ${from.name}`, now })
+  if (read === undefined || !read.ok) return read as Read<never>
+  const neutral = read.value
+  const names = new ToolNames(neutral, to.maxToolName)
+  const written = to.writeRequest(names.fit(neutral), {
+    model: options.model ?? neutral.model,
+    stream: neutral.stream,
+    maker: options.maker,
+    maxOutputTokens: options.maxOutputTokens,
+  })
+  if (!written.ok) return written
+  const call = new Call(from, to, neutral, names, options.maker)
+  return {
+    ok: true,
+    value: {
+      neutral,
+      request: written.value,
+      stream: neutral.stream,
+      response: (response) => call.response(response),
+      error: (status, header, response) => {
+        // Statuses that are no error, as redirects, are nothing a client could act on.
+        const error = to.readError(status, header, response)
+        return from.writeError(status >= 400 ? error : { ...error, status: 502, type: 'server' })
+      },
+      openStream: () => call.openStream(),
+    },
+  }
+}
+
+class Call {
+  readonly #from: Dialect
+  readonly #to: ProviderHalf
+  readonly #neutral: NeutralRequest
+  readonly #names: ToolNames
+  readonly #maker: string
+
+  constructor(
+    from: Dialect,
+    to: ProviderHalf,
+    neutral: NeutralRequest,
+    names: ToolNames,
+    maker: string,
+  ) {
+    this.#from = from
+    this.#to = to
+    this.#neutral = neutral
+    this.#names = names
+    this.#maker = maker
+  }
+
+  response(bytes: Uint8Array): Read<TranslatedResponse> {
+    const read = this.#to.readResponse(bytes, this.#maker)
+    // What the provider did wrong is not the client's fault.
+    if (!read.ok)
+      return { ok: false, error: { ...read.error, status: Math.max(500, read.error.status) } }
+    const response = { ...read.value, parts: this.#names.restoreParts(read.value.parts) }
+    const written = this.#client().writeResponse(response, this.#neutral)
+    const { id, model, usage } = response
+    return {
+      ok: true,
+      value: { ...written, id: id || undefined, model: model || undefined, usage },
+    }
+  }
+
+  openStream(): StreamTranslator {
+    const writer = this.#client().writeStream(this.#neutral)
+    return new TranslatedStream(this.#to.readStream(this.#maker), writer, this.#names)
+  }
+
+  #client(): NonNullable<Dialect['client']> {
+    return this.#from.client as NonNullable<Dialect['client']>
+  }
+}
+
+class TranslatedStream implements StreamTranslator {
+  id: string | undefined
+  model: string | undefined
+  usage: Usage | undefined
+  hasOutput = false
+  isComplete = false
+  error: LlmError | undefined
+  #hasStarted = false
+  readonly #reader: StreamReader
+  readonly #writer: StreamWriter
+  readonly #names: ToolNames
+
+  constructor(reader: StreamReader, writer: StreamWriter, names: ToolNames) {
+    this.#reader = reader
+    this.#writer = writer
+    this.#names = names
+  }
+
+  get headers(): StreamWriter['headers'] {
+    return this.#writer.headers
+  }
+
+  get dropped(): readonly string[] {
+    return this.#writer.dropped
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    return this.#write(this.#reader.push(bytes))
+  }
+
+  end(): Uint8Array {
+    return this.#write(this.#reader.end())
+  }
+
+  abort(error: LlmError): Uint8Array {
+    return this.#write([{ kind: 'error', error }])
+  }
+
+  #write(events: readonly StreamEvent[]): Uint8Array {
+    const pieces: Uint8Array[] = []
+    for (const event of events) {
+      if (this.isComplete || this.error !== undefined) break
+      // The first event of a dialect is fixed, and a ping is not it.
+      if (event.kind === 'ping' && !this.#hasStarted) continue
+      this.#note(event)
+      const piece = this.#writer.push(this.#names.restoreEvent(event))
+      if (piece.length > 0) pieces.push(piece)
+    }
+    return pieces.length === 0 ? NOTHING : joinBytes(pieces)
+  }
+
+  #note(event: StreamEvent): void {
+    switch (event.kind) {
+      case 'start':
+        this.#hasStarted = true
+        this.id = event.id || undefined
+        this.model = event.model || undefined
+        this.usage = event.usage
+        return
+      case 'delta':
+        this.hasOutput = true
+        return
+      case 'usage':
+        this.usage = event.usage
+        return
+      case 'error':
+        this.error = event.error
+        return
+      case 'end':
+        this.isComplete = true
+    }
+  }
+}
