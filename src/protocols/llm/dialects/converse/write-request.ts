@@ -38,6 +38,9 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
     outputConfig: writeOutput(request.format, extra.effort),
     serviceTier: writeTier(request.serviceTier, dropped),
   })
+  // Dots alone would lead to another path, encoded or not.
+  if (/^\.*$/.test(options.model))
+    reject('`model` is not a name that can stand in a path.', 'model')
   const call = options.stream ? 'converse-stream' : 'converse'
   return {
     path: `/model/${encodeURIComponent(options.model)}/${call}`,
