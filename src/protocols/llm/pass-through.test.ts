@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { DialectName } from './dialect.ts'
-import { frame, streamOf } from './testdata/streamed-responses.ts'
+import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
 import { WHOLE } from './testdata/whole-responses.ts'
 import { translatorFor } from './translate.ts'
 import type { TranslatedCall } from './translator.ts'
@@ -145,6 +145,20 @@ describe('usage that the client did not ask for', () => {
     const event = 'data: {"choices":[],"prompt_filter_results":[{"usage":1}]}\n\n'
     const stream = asked.openStream()
     assert.equal(Buffer.from(stream.push(Buffer.from(event))).toString(), event)
+  })
+})
+
+describe('gemini as a list of JSON', () => {
+  it('is counted like a stream of events', () => {
+    const list = (EVENTS['gemini'] ?? []).map(([, data]) => data)
+    const bytes = Buffer.from(JSON.stringify(list, null, 1))
+    for (const size of [1, 50, bytes.length]) {
+      const stream = call('gemini', '{}', true).openStream()
+      for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size))
+      stream.end()
+      assert.deepEqual(summary(stream.usage), EXPECTED)
+      assert.equal(stream.isComplete, true)
+    }
   })
 })
 
