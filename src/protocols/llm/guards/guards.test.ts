@@ -123,6 +123,17 @@ describe('masking a stream', () => {
     )
   })
 
+  it('remembers what stands before a piece that was let go', () => {
+    for (const word of ['123-45-6789', '4111111111111111', '130 692 544', '555-123-4567']) {
+      const whole = `${'A'.repeat(400)}${word} ${'B'.repeat(400)}`
+      const masker = new StreamMasker(RECOGNIZERS)
+      let out = ''
+      for (const letter of whole) out += masker.push(letter)
+      assert.equal(out + masker.end(), whole)
+      assert.equal(mask(whole), whole)
+    }
+  })
+
   it('equals a search of the whole text', () => {
     const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 12 })
     fc.assert(
