@@ -83,10 +83,10 @@ describe('the authority of delivery', () => {
       (trust.match(/-----BEGIN[\s\S]*?-----END CERTIFICATE-----/g) ?? []).some((pem) =>
         new X509Certificate(cert).verify(new X509Certificate(pem).publicKey),
       )
-    // Once in a while, and twice a day around the time when it is replaced.
+    // Once in a while, and four times a day around the time when it is replaced.
     const years = (count: number) => NOW + count * 365 * DAY
     const times = [1, 5, 8].map(years)
-    for (let at = years(9) - DAY; at < years(9) + 4 * DAY; at += DAY / 2) times.push(at)
+    for (let at = years(9) - DAY; at < years(9) + 3 * DAY; at += DAY / 4) times.push(at)
     for (const at of [NOW, ...times, ...[12, 16].map(years)]) {
       const { trust, serving, write } = authorityFrom(secret, HOSTS, at)
       if (write !== undefined) {
@@ -95,8 +95,8 @@ describe('the authority of delivery', () => {
       }
       const { validTo } = new X509Certificate(serving.cert)
       assert.ok(Date.parse(validTo) > at)
-      // A proxy heard of the certificates up to half a day late.
-      const late = trusts.findLast((known) => known.at <= at - DAY / 2)
+      // A proxy heard of the certificates up to 18 hours late.
+      const late = trusts.findLast((known) => known.at <= at - 0.75 * DAY)
       for (const known of [late?.trust ?? trust, trust]) assert.ok(trusting(known, serving.cert))
       trusts.push({ at, trust })
     }
