@@ -6,6 +6,7 @@ import { authorization } from './authorization.ts'
 import { cel } from './cel.ts'
 import { change } from './change.ts'
 import { decisions } from './decisions.ts'
+import { delivery } from './delivery.ts'
 import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
 import { jwt } from './jwt.ts'
@@ -25,6 +26,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['match', match],
   ['change', change],
   ['decisions', decisions],
+  ['delivery', delivery],
   ['stalls', stalls],
   ['jwt', jwt],
   ['telemetry', telemetry],

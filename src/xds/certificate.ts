@@ -22,9 +22,14 @@ export interface Validity {
   readonly to: number
 }
 
-/** A certification authority that signs for itself, with a key on P-256. */
-export function makeAuthority(commonName: string, validity: Validity): KeyedCertificate {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+/** A certification authority that signs for itself; with a new key on P-256, or with `key`. */
+export function makeAuthority(
+  commonName: string,
+  validity: Validity,
+  key?: string,
+): KeyedCertificate {
+  const privateKey = key === undefined ? newKey() : createPrivateKey(key)
+  const publicKey = createPublicKey(privateKey)
   const subject = nameOf(commonName)
   const extensions = [
     extension(OID.basicConstraints, sequence(BOOLEAN_TRUE), true),
@@ -44,7 +49,8 @@ export function makeServingCertificate(
   hosts: readonly string[],
   validity: Validity,
 ): KeyedCertificate {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const privateKey = newKey()
+  const publicKey = createPublicKey(privateKey)
   const signer = createPrivateKey(authority.key)
   const signerKey = createPublicKey(authority.cert)
   const extensions = [
@@ -58,6 +64,10 @@ export function makeServingCertificate(
   const subject = nameOf((hosts[0] ?? '').slice(0, MAX_COMMON_NAME))
   const issuer = subjectBytes(authority.cert)
   return issue({ subject, issuer, publicKey, validity, extensions }, privateKey, signer)
+}
+
+function newKey(): KeyObject {
+  return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 }
 
 /** RFC 5280: ub-common-name. */

@@ -14,6 +14,8 @@ import type { Replica, StoredModel } from './replica.ts'
 export interface XdsClientOptions {
   /** `https://host:port`, or `http://host:port` without TLS. */
   readonly address: string
+  /** The name in the certificate of the controller, where it is not that of the address. */
+  readonly serverName?: string | undefined
   /** Files are read for each connection, so that what is rotated is used. */
   readonly caFile?: string | undefined
   readonly tokenFile?: string | undefined
@@ -117,7 +119,8 @@ export class XdsClient {
 
   /** One stream from its beginning to its end. */
   async #stream(signal: AbortSignal): Promise<{ hadModel: boolean; reason?: string }> {
-    const { address, node, replica, events = {}, pingInterval = 20_000 } = this.#options
+    const { address, serverName, node, replica, events = {} } = this.#options
+    const { pingInterval = 20_000 } = this.#options
     const requests = new Requests()
     const ending = new AbortController()
     const end = () => ending.abort()
@@ -126,7 +129,8 @@ export class XdsClient {
     let hadModel = false
     try {
       const { ca, headers } = await this.#credentials()
-      sessions = new Http2SessionManager(address, { pingIntervalMs: pingInterval }, { ca })
+      const tls = { ca, ...(serverName !== undefined && { servername: serverName }) }
+      sessions = new Http2SessionManager(address, { pingIntervalMs: pingInterval }, tls)
       const transport = createGrpcTransport({
         baseUrl: address,
         sessionManager: sessions,

@@ -36,6 +36,21 @@ function proxy(options: ConstructorParameters<typeof TestProxy>[0]): TestProxy {
   return started
 }
 
+/** A port before another, at which all bytes that come from there are seen. */
+async function tap(port: number, seen: Buffer[]): Promise<number> {
+  const server = net.createServer((client) => {
+    const upstream = net.connect(port, '127.0.0.1')
+    upstream.on('data', (bytes) => seen.push(Buffer.from(bytes)))
+    client.pipe(upstream).pipe(client)
+    client.on('error', () => upstream.destroy())
+    upstream.on('error', () => client.destroy())
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanups.push(async () => server.close())
+  return (server.address() as net.AddressInfo).port
+}
+
 describe('delivery over a socket', () => {
   it('sends the Model of the Gateway, and each change of it', async () => {
     const { publications, address } = await start()
@@ -90,30 +105,31 @@ describe('delivery over a socket', () => {
 
   it('a proxy of one Gateway never gets a byte of another', async () => {
     const { publications, server } = await start()
-    const secret = 'only-for-b'
-    publications.publish('a', routesOf('mine'))
-    publications.publish('b', { ...routesOf('theirs'), routes: [route('theirs', secret)] })
-    const seen: Buffer[] = []
-    const tap = net.createServer((client) => {
-      const upstream = net.connect(server.port, '127.0.0.1')
-      upstream.on('data', (bytes) => seen.push(Buffer.from(bytes)))
-      client.pipe(upstream).pipe(client)
-      client.on('error', () => upstream.destroy())
-      upstream.on('error', () => client.destroy())
-    })
-    tap.listen(0, '127.0.0.1')
-    await once(tap, 'listening')
-    cleanups.push(async () => tap.close())
-    const { port } = tap.address() as net.AddressInfo
-    // It calls itself what it likes: the token decides.
-    const pod = proxy({ address: `http://127.0.0.1:${port}`, node: 'b' })
-    await pod.until(() => pod.routes === 'mine')
-    publications.publish('b', { ...routesOf('theirs'), routes: [route('theirs', `${secret}-2`)] })
-    publications.publish('a', routesOf('mine', 'too'))
-    await pod.until(() => pod.routes === 'mine,too')
-    const bytes = Buffer.concat(seen).toString('latin1')
-    assert.ok(bytes.includes('mine'))
-    assert.ok(!bytes.includes(secret) && !bytes.includes('theirs'))
+    /** A name that only one Gateway has, now and after a change. */
+    const secretOf = (gateway: string) => `only-for-${gateway}`
+    const publish = (...names: readonly string[]) => {
+      for (const gateway of ['a', 'b']) {
+        const routes = names.map((name) => route(name, secretOf(gateway)))
+        publications.publish(gateway, { ...routesOf(), routes })
+      }
+    }
+    publish('one')
+    for (const [gateway, other] of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ] as const) {
+      const seen: Buffer[] = []
+      const port = await tap(server.port, seen)
+      const address = `http://127.0.0.1:${port}`
+      // It calls itself what it likes: the token decides.
+      const pod = proxy({ address, node: other, tokenFile: tokenOf(gateway) })
+      await pod.until(() => pod.models.length === 1)
+      publish('one', `two-${gateway}`)
+      await pod.until(() => pod.routes === `one,two-${gateway}`)
+      const bytes = Buffer.concat(seen).toString('latin1')
+      assert.ok(bytes.includes(secretOf(gateway)))
+      assert.ok(!bytes.includes(secretOf(other)))
+    }
   })
 
   for (const [what, tokenFile, reason] of [

@@ -140,6 +140,7 @@ describe('a source that is a controller', () => {
     second.settled?.({ ...APPLIED, isApplied: false })
     publications.publish('a', routesOf('three'))
     const third = await next()
+    await new Promise((resolve) => setTimeout(resolve, 200))
     assert.ok(readFileSync(stateFile, 'utf8').includes(first.digest as string))
     third.settled?.(APPLIED)
     await untilWritten(stateFile, third.digest as string)
