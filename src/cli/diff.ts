@@ -7,8 +7,8 @@ import { visible } from '../diagnostics/text-cells.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { loadConfiguration } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
@@ -53,7 +53,7 @@ understood.`,
 /** A configuration without errors; what is wrong is printed. */
 export function loadModel(file: string, terminal: Terminal): Model | undefined {
   const { err, environment, colour, width = 100 } = terminal
-  const { value, diagnostics } = loadFile(file, { environment }).result
+  const { value, diagnostics } = loadConfiguration(file, { environment }).result
   if (value !== undefined && !hasErrors(diagnostics)) return value
   err(`${renderTerminal(diagnostics, { colour, width })}\n\n${file}: ${renderCount(diagnostics)}\n`)
   return undefined

@@ -10,8 +10,8 @@ import {
   effectivePolicies,
   type Guard,
 } from '../program/effective.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, UsageError } from './define.ts'
+import { loadConfiguration } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
@@ -44,7 +44,9 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
     const { environment, colour, width = 100, out, err } = terminal
-    const { value: model, diagnostics } = loadFile(resolve(options.file), { environment }).result
+    const { value: model, diagnostics } = loadConfiguration(resolve(options.file), {
+      environment,
+    }).result
     if (model === undefined || hasErrors(diagnostics)) {
       err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
       return 1

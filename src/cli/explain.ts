@@ -16,7 +16,6 @@ import { tokenRefusal } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import {
@@ -29,6 +28,7 @@ import {
 import { findDecision } from './find-decision.ts'
 import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
+import { loadConfiguration } from './load-configuration.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { refusalBy } from './verdicts.ts'
@@ -165,7 +165,9 @@ function unseen(
 }
 
 function load(file: string, terminal: Terminal): Model | undefined {
-  const { value, diagnostics } = loadFile(file, { environment: terminal.environment }).result
+  const { value, diagnostics } = loadConfiguration(file, {
+    environment: terminal.environment,
+  }).result
   if (value !== undefined && !hasErrors(diagnostics)) return value
   refuse(diagnostics, terminal)
   return undefined

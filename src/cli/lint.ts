@@ -19,6 +19,7 @@ import { loadFile, loadText } from '../sources/file/load.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
+import { isManifests, loadConfiguration } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 
@@ -52,7 +53,8 @@ is not understood.`,
     const { files, format, max, isFixing, options } = parse(args)
     const all: Diagnostic[] = []
     for (const file of files) {
-      const isMended = isFixing && file !== '-' && textOf(file) !== undefined
+      const isText = file !== '-' && !isManifests(file) && textOf(file) !== undefined
+      const isMended = isFixing && isText
       if (isMended) terminal.err(fixFile(file, options, terminal.environment))
       const found = lintFile(file, options, terminal)
       all.push(...found.map(({ diagnostic }) => diagnostic))
@@ -71,6 +73,7 @@ const NOT_ASKED =
 
 /** All findings of one file, those of its reader included. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
+  if (file !== '-' && isManifests(file)) return lintManifests(file, options, terminal)
   const isInput = file === '-'
   const { environment } = terminal
   const name = isInput ? 'standard-input' : file
@@ -85,6 +88,16 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
     for (const diagnostic of checkModel(name, model)) all.report(diagnostic)
   }
   return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)
+}
+
+/** Kubernetes objects have no lines, so that no comment can suppress a finding. */
+function lintManifests(
+  file: string,
+  options: LintOptions,
+  { environment }: Terminal,
+): readonly Finding[] {
+  const { value: model, diagnostics } = loadConfiguration(file, { environment }).result
+  return [...asFindings(diagnostics), ...(model === undefined ? [] : lint(model, options))]
 }
 
 function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number {

@@ -2,9 +2,10 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { loadFile, loadText } from '../sources/file/load.ts'
+import { loadText } from '../sources/file/load.ts'
 import { checkModel, provenErrors } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { loadConfiguration } from './load-configuration.ts'
 import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 
@@ -58,7 +59,7 @@ function check(file: string, { environment, readInput }: Terminal): readonly Dia
   const text = isInput ? readInput() : undefined
   const { value: model, diagnostics: read } =
     text === undefined
-      ? loadFile(file, { environment }).result
+      ? loadConfiguration(file, { environment }).result
       : loadText(text, name, { environment }).result
   const diagnostics = [...read, ...notImplemented(environment)]
   // Files that could not be read have been told of; what they hold is not known.
