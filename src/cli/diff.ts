@@ -23,7 +23,8 @@ shows one that both configurations were asked about. "Proven" is said only if ev
 of the configuration that differs is accounted for, and every condition on the way is of
 a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
 cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
-the part that differs is named.
+the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
+manifests.
 
   --json                     for programs
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it

@@ -34,7 +34,7 @@ unprotected. Blocks in audit mode and authentication that is Optional or Permiss
 guard nothing. What cannot be proven either way counts as unprotected. A route without a
 backend, such as a redirect, needs no guard.
 
-  -f, --file FILE         the configuration
+  -f, --file FILE         the configuration, or a file or folder of Kubernetes manifests
       --fail-on-unprotected
                           exit with 1 where something is unprotected
       --json              for programs

@@ -50,7 +50,7 @@ Without a certificate a listener that requires one closes the connection. The so
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
 external authorization are not evaluated.
 
-  -f, --file FILE        the configuration
+  -f, --file FILE        the configuration, or a file or folder of Kubernetes manifests
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more

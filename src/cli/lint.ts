@@ -31,7 +31,7 @@ export const lintCommand = defineCommand({
 
 Reads each FILE (- for the standard input) as the gateway would, and tells what is
 wrong with its policies. What is called an error is proven. Every code has a page
-in docs/errors.
+in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
 
   --format text       for people (default)
   --format json       for programs: counts and findings as one object

@@ -18,7 +18,8 @@ portcullis validate -f FILE [--json]
 Reads each FILE (- for the standard input) and the files that it names, as the
 gateway would, and prints all errors and warnings with their places. Errors that
 \`portcullis lint\` proves in policies, such as rules that can never match, are among
-them; its warnings are not.
+them; its warnings are not. FILE may also be a file or a folder of manifests: Gateways,
+routes and policies of Kubernetes, read as the controller would.
 
   --format text   for people (default)
   --format json   for programs: counts and messages as one object; --json for short

@@ -31,7 +31,7 @@ export function readManifests(manifests: readonly Manifest[]): {
       }
       const value: unknown = document.toJS({ maxAliasCount: 100 })
       if (value === null || value === undefined) continue
-      const at = document.range?.[0] ?? 0
+      const at = document.contents?.range?.[0] ?? 0
       for (const item of itemsOf(value)) {
         if (isObject(item)) objects.push(...known(item))
         else complain(at, 'an object needs apiVersion, kind and metadata.name')
