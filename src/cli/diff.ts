@@ -8,7 +8,7 @@ import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { loadConfiguration } from './load-configuration.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
@@ -33,12 +33,13 @@ manifests.
 
 Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command is not
 understood.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [before, after] = positionals
     if (before === undefined || after === undefined || positionals.length > 2) {
       throw new UsageError('name the old and the new configuration')
     }
+    await prepareFor(before, after)
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const found = compare(old, now)

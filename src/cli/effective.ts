@@ -11,7 +11,7 @@ import {
   type Guard,
 } from '../program/effective.ts'
 import { defineCommand, UsageError } from './define.ts'
-import { loadConfiguration } from './load-configuration.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
@@ -40,10 +40,11 @@ backend, such as a redirect, needs no guard.
       --json              for programs
 
 Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprotected.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
     const { environment, colour, width = 100, out, err } = terminal
+    await prepareFor(resolve(options.file))
     const { value: model, diagnostics } = loadConfiguration(resolve(options.file), {
       environment,
     }).result

@@ -28,7 +28,7 @@ import {
 import { findDecision } from './find-decision.ts'
 import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
-import { loadConfiguration } from './load-configuration.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { refusalBy } from './verdicts.ts'
@@ -78,6 +78,7 @@ cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
+    await prepareFor(resolve(options.file))
     const model = load(resolve(options.file), terminal)
     if (model === undefined) return 1
     const given = await supposedBy(options, terminal)

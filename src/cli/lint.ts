@@ -19,7 +19,7 @@ import { loadFile, loadText } from '../sources/file/load.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
-import { isManifests, loadConfiguration } from './load-configuration.ts'
+import { isManifests, loadConfiguration, prepareFor } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 
@@ -49,8 +49,9 @@ A comment at the line of a finding, or the line above, suppresses it with a reas
 
 Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
 is not understood.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { files, format, max, isFixing, options } = parse(args)
+    await prepareFor(...files)
     const all: Diagnostic[] = []
     for (const file of files) {
       const isText = file !== '-' && !isManifests(file) && textOf(file) !== undefined

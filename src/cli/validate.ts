@@ -5,7 +5,7 @@ import { hasErrors } from '../diagnostics/result.ts'
 import { loadText } from '../sources/file/load.ts'
 import { checkModel, provenErrors } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
-import { loadConfiguration } from './load-configuration.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 
@@ -25,7 +25,7 @@ routes and policies of Kubernetes, read as the controller would.
   --format json   for programs: counts and messages as one object; --json for short
 
 Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const files = [...(values.file ?? []), ...positionals]
     if (files.length === 0) throw new UsageError('name a file to check')
@@ -33,6 +33,7 @@ Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
     if (format !== 'text' && format !== 'json') {
       throw new UsageError(`no format is called ${format}: text and json are`)
     }
+    await prepareFor(...files)
     const checked = files.map((file) => ({ file, diagnostics: check(file, terminal) }))
     const all = checked.flatMap(({ diagnostics }) => diagnostics)
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
