@@ -8,8 +8,8 @@ import type { ClientCertificate } from '../exchange/connection.ts'
 import type { Model } from '../model/model.ts'
 import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
@@ -24,7 +24,8 @@ shows one that both configurations were asked about. "Proven" is said only if ev
 of the configuration that differs is accounted for, and every condition on the way is of
 a form that is looked into: ==, in, has, startsWith, endsWith, contains, exists(x, x == …),
 cidr().containsIP(), comparisons with numbers, and logic. Anything else is not known, and
-the part that differs is named.
+the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
+manifests.
 
   --json                     for programs
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
@@ -33,12 +34,13 @@ the part that differs is named.
 
 Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command is not
 understood.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [before, after] = positionals
     if (before === undefined || after === undefined || positionals.length > 2) {
       throw new UsageError('name the old and the new configuration')
     }
+    await prepareFor(before, after)
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const found = compare(old, now)
@@ -59,7 +61,7 @@ export interface Configuration extends Model {
 /** A configuration without errors; what is wrong is printed. */
 export function loadModel(file: string, terminal: Terminal): Configuration | undefined {
   const { err, environment, colour, width = 100 } = terminal
-  const { result, settings } = loadFile(file, { environment })
+  const { result, settings } = loadConfiguration(file, { environment })
   const { value, diagnostics } = result
   if (value !== undefined && settings !== undefined && !hasErrors(diagnostics)) {
     return { ...value, settings }

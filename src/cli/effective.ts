@@ -10,8 +10,8 @@ import {
   effectivePolicies,
   type Guard,
 } from '../program/effective.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { defineCommand, UsageError } from './define.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
@@ -34,17 +34,20 @@ unprotected. Blocks in audit mode and authentication that is Optional or Permiss
 guard nothing. What cannot be proven either way counts as unprotected. A route without a
 backend, such as a redirect, needs no guard.
 
-  -f, --file FILE         the configuration
+  -f, --file FILE         the configuration, or a file or folder of Kubernetes manifests
       --fail-on-unprotected
                           exit with 1 where something is unprotected
       --json              for programs
 
 Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprotected.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
     const { environment, colour, width = 100, out, err } = terminal
-    const { value: model, diagnostics } = loadFile(resolve(options.file), { environment }).result
+    await prepareFor(resolve(options.file))
+    const { value: model, diagnostics } = loadConfiguration(resolve(options.file), {
+      environment,
+    }).result
     if (model === undefined || hasErrors(diagnostics)) {
       err(`${renderTerminal(diagnostics, { colour, width })}\n\n${renderCount(diagnostics)}\n`)
       return 1

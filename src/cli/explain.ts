@@ -16,7 +16,6 @@ import { tokenRefusal } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
-import { loadFile } from '../sources/file/load.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import {
@@ -29,6 +28,7 @@ import {
 import { findDecision } from './find-decision.ts'
 import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { refusalBy } from './verdicts.ts'
@@ -50,7 +50,7 @@ Without a certificate a listener that requires one closes the connection. The so
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
 external authorization are not evaluated.
 
-  -f, --file FILE        the configuration
+  -f, --file FILE        the configuration, or a file or folder of Kubernetes manifests
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
@@ -78,6 +78,7 @@ cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
+    await prepareFor(resolve(options.file))
     const model = load(resolve(options.file), terminal)
     if (model === undefined) return 1
     const given = await supposedBy(options, terminal)
@@ -165,7 +166,9 @@ function unseen(
 }
 
 function load(file: string, terminal: Terminal): Model | undefined {
-  const { value, diagnostics } = loadFile(file, { environment: terminal.environment }).result
+  const { value, diagnostics } = loadConfiguration(file, {
+    environment: terminal.environment,
+  }).result
   if (value !== undefined && !hasErrors(diagnostics)) return value
   refuse(diagnostics, terminal)
   return undefined

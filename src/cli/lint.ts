@@ -19,6 +19,7 @@ import { loadFile, loadText } from '../sources/file/load.ts'
 import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
+import { isManifests, loadConfiguration, prepareFor } from './load-configuration.ts'
 import { readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 
@@ -30,7 +31,7 @@ export const lintCommand = defineCommand({
 
 Reads each FILE (- for the standard input) as the gateway would, and tells what is
 wrong with its policies. What is called an error is proven. Every code has a page
-in docs/errors.
+in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
 
   --format text       for people (default)
   --format json       for programs: counts and findings as one object
@@ -48,11 +49,13 @@ A comment at the line of a finding, or the line above, suppresses it with a reas
 
 Exit code: 0 without errors, 1 with errors or too many warnings, 2 where the command
 is not understood.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { files, format, max, isFixing, options } = parse(args)
+    await prepareFor(...files)
     const all: Diagnostic[] = []
     for (const file of files) {
-      const isMended = isFixing && file !== '-' && textOf(file) !== undefined
+      const isText = file !== '-' && !isManifests(file) && textOf(file) !== undefined
+      const isMended = isFixing && isText
       if (isMended) terminal.err(fixFile(file, options, terminal.environment))
       const found = lintFile(file, options, terminal)
       all.push(...found.map(({ diagnostic }) => diagnostic))
@@ -71,6 +74,7 @@ const NOT_ASKED =
 
 /** All findings of one file, those of its reader included. */
 function lintFile(file: string, options: LintOptions, terminal: Terminal): readonly Finding[] {
+  if (file !== '-' && isManifests(file)) return lintManifests(file, options, terminal)
   const isInput = file === '-'
   const { environment } = terminal
   const name = isInput ? 'standard-input' : file
@@ -85,6 +89,16 @@ function lintFile(file: string, options: LintOptions, terminal: Terminal): reado
     for (const diagnostic of checkModel(name, model)) all.report(diagnostic)
   }
   return suppress([...asFindings(all.diagnostics()), ...findings], text, name).toSorted(byPlace)
+}
+
+/** Kubernetes objects have no lines, so that no comment can suppress a finding. */
+function lintManifests(
+  file: string,
+  options: LintOptions,
+  { environment }: Terminal,
+): readonly Finding[] {
+  const { value: model, diagnostics } = loadConfiguration(file, { environment }).result
+  return [...asFindings(diagnostics), ...(model === undefined ? [] : lint(model, options))]
 }
 
 function byPlace({ diagnostic: a }: Finding, { diagnostic: b }: Finding): number {

@@ -2,9 +2,10 @@ import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { renderCount, renderJson, renderTerminal } from '../diagnostics/render.ts'
 import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
-import { loadFile, loadText } from '../sources/file/load.ts'
+import { loadText } from '../sources/file/load.ts'
 import { checkModel, provenErrors } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { notImplemented } from './not-implemented.ts'
 import { readArgs } from './read-args.ts'
 
@@ -17,13 +18,14 @@ portcullis validate -f FILE [--json]
 Reads each FILE (- for the standard input) and the files that it names, as the
 gateway would, and prints all errors and warnings with their places. Errors that
 \`portcullis lint\` proves in policies, such as rules that can never match, are among
-them; its warnings are not.
+them; its warnings are not. FILE may also be a file or a folder of manifests: Gateways,
+routes and policies of Kubernetes, read as the controller would.
 
   --format text   for people (default)
   --format json   for programs: counts and messages as one object; --json for short
 
 Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
-  run: (args, terminal) => {
+  run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const files = [...(values.file ?? []), ...positionals]
     if (files.length === 0) throw new UsageError('name a file to check')
@@ -31,6 +33,7 @@ Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
     if (format !== 'text' && format !== 'json') {
       throw new UsageError(`no format is called ${format}: text and json are`)
     }
+    await prepareFor(...files)
     const checked = files.map((file) => ({ file, diagnostics: check(file, terminal) }))
     const all = checked.flatMap(({ diagnostics }) => diagnostics)
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
@@ -58,7 +61,7 @@ function check(file: string, { environment, readInput }: Terminal): readonly Dia
   const text = isInput ? readInput() : undefined
   const { value: model, diagnostics: read } =
     text === undefined
-      ? loadFile(file, { environment }).result
+      ? loadConfiguration(file, { environment }).result
       : loadText(text, name, { environment }).result
   const diagnostics = [...read, ...notImplemented(environment)]
   // Files that could not be read have been told of; what they hold is not known.

@@ -1,4 +1,4 @@
-import { parseAllDocuments } from 'yaml'
+import { type Document, parseAllDocuments } from 'yaml'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import { kindNamed } from './cluster/kinds.ts'
 import type { KubeObject } from './cluster/object.ts'
@@ -29,9 +29,10 @@ export function readManifests(manifests: readonly Manifest[]): {
           complain(error.pos[0], error.message.split('\n')[0] ?? '')
         continue
       }
-      const value: unknown = document.toJS({ maxAliasCount: 100 })
-      if (value === null || value === undefined) continue
-      const at = document.range?.[0] ?? 0
+      const at = document.contents?.range?.[0] ?? 0
+      const value = plainValue(document)
+      if (value === TOO_MANY_ALIASES) complain(at, 'too many aliases')
+      if (value === null || value === undefined || value === TOO_MANY_ALIASES) continue
       for (const item of itemsOf(value)) {
         if (isObject(item)) objects.push(...known(item))
         else complain(at, 'an object needs apiVersion, kind and metadata.name')
@@ -39,6 +40,17 @@ export function readManifests(manifests: readonly Manifest[]): {
     }
   }
   return { objects, diagnostics }
+}
+
+const TOO_MANY_ALIASES = Symbol()
+
+/** A few lines of aliases can stand for gigabytes. */
+function plainValue(document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch {
+    return TOO_MANY_ALIASES
+  }
 }
 
 function itemsOf(value: unknown): readonly unknown[] {
@@ -63,11 +75,6 @@ function known(object: KubeObject): readonly KubeObject[] {
   if (kind === undefined || kind.group !== group) return []
   if (!kind.isNamespaced || object.metadata.namespace !== undefined) return [object]
   return [{ ...object, metadata: { ...object.metadata, namespace: 'default' } }]
-}
-
-/** Whether a text is manifests, rather than a configuration of the gateway itself. */
-export function looksLikeManifests(text: string): boolean {
-  return /^apiVersion:\s*\S/m.test(text) && /^kind:\s*\S/m.test(text)
 }
 
 /**

@@ -34,6 +34,7 @@ interface Started {
 describe('the controller at a real API server', options, () => {
   let cluster: Cluster
   let forwarder: Forwarder
+  let token: string
   const started: Started[] = []
 
   before(async () => {
@@ -45,6 +46,10 @@ describe('the controller at a real API server', options, () => {
       '-f',
       join(chartFolder('portcullis-crds'), 'templates'),
     ])
+    const chart = chartFolder('portcullis')
+    cluster.helm(['install', 'portcullis', chart, '--namespace', 'portcullis-system'])
+    const args = ['-n', 'portcullis-system', 'create', 'token', 'portcullis']
+    token = cluster.kubectl(args).trim()
     forwarder = new Forwarder(Number(readKubeconfig(cluster.kubeconfig).server.port))
     await forwarder.open()
   })
@@ -55,9 +60,11 @@ describe('the controller at a real API server', options, () => {
   })
 
   function start(podName: string): Started {
-    const credentials = readKubeconfig(cluster.kubeconfig)
+    const { tls } = readKubeconfig(cluster.kubeconfig)
     const server = new URL(`https://127.0.0.1:${forwarder.port}`)
-    const client = new HttpsKubeClient({ ...credentials, server })
+    const ca = tls.ca === undefined ? {} : { ca: tls.ca }
+    // With the permissions that the chart grants, and no others.
+    const client = new HttpsKubeClient({ server, tls: ca, token: () => token })
     let patches = 0
     const delivery = new HeldModels()
     const lines: string[] = []

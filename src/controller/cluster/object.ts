@@ -36,7 +36,14 @@ export function byAge(a: KubeObject, b: KubeObject): number {
 }
 
 /** A manifest that no API server has seen is the youngest. */
-function timeOf({ metadata }: KubeObject): number {
-  const time = Date.parse(metadata.creationTimestamp ?? '')
-  return Number.isNaN(time) ? Number.POSITIVE_INFINITY : time
+function timeOf(object: KubeObject): number {
+  const known = TIMES.get(object)
+  if (known !== undefined) return known
+  const parsed = Date.parse(object.metadata.creationTimestamp ?? '')
+  const time = Number.isNaN(parsed) ? Number.POSITIVE_INFINITY : parsed
+  TIMES.set(object, time)
+  return time
 }
+
+/** Sorting looks at each object many times. */
+const TIMES = new WeakMap<KubeObject, number>()

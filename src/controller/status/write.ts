@@ -1,7 +1,7 @@
 import type { KubeClient } from '../cluster/client.ts'
 import { MERGE_PATCH } from '../cluster/client.ts'
 import { kindNamed, pathOf } from '../cluster/kinds.ts'
-import { keyOf } from '../cluster/object.ts'
+import { type KubeObject, keyOf } from '../cluster/object.ts'
 import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import type { ObjectStatus } from '../translate/conditions.ts'
 import { composeStatus } from './compose.ts'
@@ -34,6 +34,8 @@ export class StatusWriter {
   readonly #deps: StatusWriterDeps
   /** Object → the write that is on its way, or was done and is not seen in a watch yet. */
   readonly #done = new Map<string, string>()
+  /** Objects whose status is what it should be, and what that was. */
+  readonly #settled = new WeakMap<KubeObject, string>()
 
   constructor(deps: StatusWriterDeps) {
     this.#deps = deps
@@ -60,12 +62,17 @@ export class StatusWriter {
     const resource = kindNamed(kind)
     const version = versionOf(kind)
     if (live === undefined || resource === undefined || version === undefined) return []
+    const text = JSON.stringify(status)
+    if (this.#settled.get(live) === text) return []
     // Whole seconds, as the API has them: a fraction would come back without it.
     const time = now().replace(/\.\d+Z$/, 'Z')
     const body = composeStatus(live, status, controllerName, time)
-    if (body === undefined) return []
+    if (body === undefined) {
+      this.#settled.set(live, text)
+      return []
+    }
     const { resourceVersion } = live.metadata
-    const id = `${resourceVersion} ${JSON.stringify(status)}`
+    const id = `${resourceVersion} ${text}`
     if (this.#done.get(`${kind} ${key}`) === id) return []
     const path = `${pathOf(resource, version, namespace, name)}/status`
     // With the version that was looked at: what another controller writes meanwhile is not lost.

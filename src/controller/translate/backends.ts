@@ -9,6 +9,7 @@ import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
 import { OK, refuse } from './conditions.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
+import { remembered } from './remembered.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
 import { type Endpoints, isCleartextHttp2 } from './services.ts'
 import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
@@ -98,7 +99,15 @@ export class Backends {
       ...(ofPort === undefined ? [] : [ofPort]),
       ...(isCleartextHttp2(port) ? [cleartextHttp2(name, origin)] : []),
     ]
-    this.#add({ kind: 'host', name, origin, policies, endpoints: endpoints.of(read, port) })
+    const sources = [...endpoints.sourcesOf(read), ...policies]
+    const make = () => ({
+      kind: 'host' as const,
+      name,
+      origin,
+      policies,
+      endpoints: endpoints.of(read, port),
+    })
+    this.#add(remembered(read.object, `${gateway} ${name}`, sources, make))
     return name
   }
 

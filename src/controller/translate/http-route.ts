@@ -21,6 +21,10 @@ import {
 } from './route-rules.ts'
 import type { Read } from './view.ts'
 
+/** Made once: schemas are dear. */
+const REGEX = regex()
+const PATH = requestPath()
+
 const HTTP_FILTERS: readonly string[] = [
   'RequestHeaderModifier',
   'ResponseHeaderModifier',
@@ -149,14 +153,14 @@ function httpMatch({ path, headers, queryParams, method }: HttpMatch, take: Take
 
 function pathOf({ type, value }: HttpMatch['path']): Part<PathMatch> {
   if (type === 'RegularExpression') {
-    return regex().safeParse(value).success
+    return REGEX.safeParse(value).success
       ? { value: { kind: 'regex', value } }
       : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
   }
   if (type !== 'Exact' && type !== 'PathPrefix') {
     return refuse('UnsupportedValue', `the path match ${type} is not supported`)
   }
-  const path = requestPath().safeParse(value)
+  const path = PATH.safeParse(value)
   if (!path.success) return refuse('UnsupportedValue', `no request has the path \`${value}\``)
   if (type === 'Exact') return { value: { kind: 'exact', value: path.data } }
   // `/a/` and `/a` have the same paths below them.
@@ -182,7 +186,7 @@ function valueMatchOf({ type, value }: ValueMatchSpec, name: string): Part<Value
   if (type !== 'RegularExpression') {
     return refuse('UnsupportedValue', `the match ${type} is not supported`)
   }
-  return regex().safeParse(value).success
+  return REGEX.safeParse(value).success
     ? { value: { name, kind: 'regex', value } }
     : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
 }
@@ -211,7 +215,7 @@ function grpcPath(match: GrpcMatch['method']): Part<PathMatch> {
   }
   const any = '[^/]+'
   const value = `/(?:${service === '' ? any : service})/(?:${method === '' ? any : method})`
-  return regex().safeParse(value).success
+  return REGEX.safeParse(value).success
     ? { value: { kind: 'regex', value } }
     : refuse('UnsupportedValue', `\`${value}\` is not a regular expression of RE2`)
 }

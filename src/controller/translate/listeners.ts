@@ -139,19 +139,29 @@ function certificatesOf(view: ClusterView, owner: ListenerOwner, { protocol, tls
 }
 
 /**
- * Listeners that cannot be told apart. Of one object none of them is served; of several objects
- * the one that comes first keeps its place (ListenerSet, `spec.listeners`).
+ * Listeners that cannot be told apart: those of an object give way to those of objects before it,
+ * and of what is left of one object none is served (Gateway and ListenerSet, `spec.listeners`).
  */
 export function settleConflicts(listeners: readonly PlacedListener[]): readonly PlacedListener[] {
   const kept: PlacedListener[] = []
-  return listeners.map((listener) => {
-    if (!listener.accepted.ok) return listener
-    const twins = listeners.filter((other) => other !== listener && other.owner === listener.owner)
-    const rivals = [...twins.filter(({ accepted }) => accepted.ok), ...kept]
-    const conflict = conflictWith(listener, rivals)
-    if (conflict === undefined) kept.push(listener)
-    return conflict === undefined ? listener : { ...listener, conflict, accepted: conflict }
+  return [...Map.groupBy(listeners, ({ owner }) => owner).values()].flatMap((own) => {
+    const before = [...kept]
+    const settled = own.map((listener) => refusedBy(listener, before))
+    const left = settled.filter(({ accepted }) => accepted.ok)
+    const all = settled.map((listener) =>
+      refusedBy(
+        listener,
+        left.filter((other) => other !== listener),
+      ),
+    )
+    kept.push(...all.filter(({ accepted }) => accepted.ok))
+    return all
   })
+}
+
+function refusedBy(listener: PlacedListener, rivals: readonly PlacedListener[]): PlacedListener {
+  const conflict = listener.accepted.ok ? conflictWith(listener, rivals) : undefined
+  return conflict === undefined ? listener : { ...listener, conflict, accepted: conflict }
 }
 
 function conflictWith(

@@ -108,7 +108,7 @@ export function readOne(
   { read }: Pick<SectionContext, 'read'>,
   converted: Attempt,
   { section, level, policy }: Omit<SectionPlace, 'field'>,
-): { readonly policy: Attached; readonly diagnostics: readonly Diagnostic[] } {
+): ReadPolicy {
   const { kind, field } = converted
   const identity = { kind, section, level, policy, origin: originOf(read, field) }
   const invalid = (diagnostics: readonly Diagnostic[]) => ({
@@ -123,33 +123,54 @@ export function readOne(
     return invalid([complaint(read, field, 'PC0707', message)])
   }
   const checked = check(read, converted, record, section)
-  if (checked.value === undefined) return invalid(checked.diagnostics)
-  return {
-    policy: { ...identity, state: 'valid', value: checked.value },
-    diagnostics: checked.diagnostics,
-  }
+  // The same policy at the same place is the same object again, so that what holds it can be, too.
+  const place = `${level} ${policy}`
+  const known = checked.placed.get(place)
+  if (known !== undefined) return known
+  const made =
+    checked.value === undefined
+      ? invalid(checked.diagnostics)
+      : {
+          policy: { ...identity, state: 'valid', value: checked.value } as const,
+          diagnostics: checked.diagnostics,
+        }
+  checked.placed.set(place, made)
+  return made
 }
 
 interface Checked {
   readonly value?: unknown
   readonly diagnostics: readonly Diagnostic[]
+  /** By level and name. */
+  readonly placed: Map<string, ReadPolicy>
+}
+
+interface ReadPolicy {
+  readonly policy: Attached
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+interface Memory {
+  readonly value: unknown
+  readonly text: string
+  readonly result: Checked
 }
 
 /** Object → place → what was written, and what came of it: compiling expressions takes long. */
-const CHECKED = new WeakMap<
-  object,
-  Map<string, { readonly text: string; readonly result: Checked }>
->()
+const CHECKED = new WeakMap<object, Map<string, Memory>>()
 
 function check(read: Read, converted: Converted, record: PolicySchema, section: Section): Checked {
-  const text = JSON.stringify(converted.value)
-  const id = `${section} ${converted.kind} ${converted.field}`
+  const { value, kind, field } = converted
+  const id = `${section} ${kind} ${field}`
   let known = CHECKED.get(read.object)
   if (known === undefined) CHECKED.set(read.object, (known = new Map()))
   const found = known.get(id)
+  // Most values are parts of the object itself; the others have something of a Secret in them.
+  if (found !== undefined && found.value === value) return found.result
+  const text = JSON.stringify(value)
   if (found?.text === text) return found.result
-  const result = checkAnew(read, converted, record, section)
-  known.set(id, { text, result })
+  const result = { ...checkAnew(read, converted, record, section), placed: new Map() }
+  known.set(id, { value, text, result })
   return result
 }
 
@@ -158,7 +179,7 @@ function checkAnew(
   { value, field, places }: Converted,
   record: PolicySchema,
   section: Section,
-): Checked {
+): Omit<Checked, 'placed'> {
   // A Kubernetes object has no `conditional`, and no short forms.
   const schema = record.plain ?? record.schema
   const placeOf = (path: readonly PropertyKey[]) => {

@@ -15,9 +15,15 @@ export class Endpoints {
   readonly #slices: ReadonlyMap<string, readonly Read<EndpointSliceObject>[]>
 
   constructor(view: ClusterView) {
-    this.#slices = Map.groupBy(view.all('EndpointSlice', endpointSlice), (slice) => {
-      return `${slice.namespace}/${slice.object.metadata.labels?.[SERVICE_NAME] ?? ''}`
+    const slices = view.all('EndpointSlice', endpointSlice)
+    this.#slices = Map.groupBy(slices, ({ namespace, object }) => {
+      return `${namespace}/${object.metadata.labels?.[SERVICE_NAME] ?? ''}`
     })
+  }
+
+  /** What the endpoints of a Service are made of: the same objects give the same endpoints. */
+  sourcesOf(service: Read<ServiceObject>): readonly object[] {
+    return (this.#slices.get(service.key) ?? []).map(({ object }) => object)
   }
 
   /** Where a port of a Service is served now, in an order that does not depend on the slices. */

@@ -11,7 +11,7 @@ import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { byAge } from '../cluster/object.ts'
 import type { Snapshot } from '../cluster/snapshot.ts'
-import type { LabelSelector } from '../resources/metadata.ts'
+import { GATEWAY_API, type LabelSelector } from '../resources/metadata.ts'
 import { grpcRoute, httpRoute, streamRoute } from '../resources/routes.ts'
 import { BackendTlsPolicies } from './backend-tls.ts'
 import { Backends } from './backends.ts'
@@ -21,6 +21,7 @@ import { readGrpcRoute, readHttpRoute } from './http-route.ts'
 import { type PlacedListener, toListener } from './listeners.ts'
 import { type Attachment, attachmentsOf } from './parents.ts'
 import { Policies } from './policies.ts'
+import { remembered } from './remembered.ts'
 import { Endpoints } from './services.ts'
 import { statusesOf } from './statuses.ts'
 import { readStreamRoute } from './stream-route.ts'
@@ -187,12 +188,44 @@ function readRoute(
     return { read: route.read, resolved: made.resolved, problems: [], ruleCount: 1 }
   }
   const context = { backends, attached }
-  const made =
-    route.kind === 'http' ? readHttpRoute(context, route.read) : readGrpcRoute(context, route.read)
+  const made = remembered(
+    route.read.object,
+    `${gateway} ${isServed}`,
+    sourcesOf(route, backends, attached),
+    () =>
+      route.kind === 'http'
+        ? readHttpRoute(context, route.read)
+        : readGrpcRoute(context, route.read),
+  )
   for (const diagnostic of made.diagnostics) report(diagnostic)
   if (isServed) part?.addRoute(made.route, listeners)
   const { resolved, problems, ruleCount } = made
   return { read: route.read, resolved, problems, ruleCount }
+}
+
+/** All that a route is made of beside itself; looking at it makes the backends known. */
+function sourcesOf(
+  { read }: Exclude<AnyRoute, { readonly kind: 'stream' }>,
+  backends: Backends,
+  attached: (rule: string | undefined) => readonly Attached[],
+): readonly unknown[] {
+  const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
+  const sources: unknown[] = [...attached(undefined)]
+  for (const [index, { name, backendRefs, filters }] of read.value.spec.rules.entries()) {
+    if (name !== undefined) sources.push(name, ...attached(name))
+    const field = `spec.rules[${index}]`
+    const refs = backendRefs.map((ref, at) => [ref, `${field}.backendRefs[${at}]`] as const)
+    const mirrors = filters.flatMap(({ requestMirror }, at) =>
+      requestMirror === undefined
+        ? []
+        : [[requestMirror.backendRef, `${field}.filters[${at}].requestMirror.backendRef`] as const],
+    )
+    for (const [ref, at] of [...refs, ...mirrors]) {
+      const { backend, verdict } = backends.resolve(from, ref, originOf(read, at))
+      sources.push(backend, verdict.ok ? '' : `${verdict.reason} ${verdict.message}`)
+    }
+  }
+  return sources
 }
 
 /** The parts of one Gateway's Model while they come in. */
@@ -210,7 +243,10 @@ class ModelParts {
   }
 
   addRoute(route: Omit<Route, 'parents'>, listeners: readonly PlacedListener[]): void {
-    this.#routes.push({ ...route, parents: listeners.map((one) => this.#parent(one)) })
+    const parents = listeners.map((one) => this.#parent(one))
+    const sources = parents.flatMap(({ gateway, listener }) => [gateway, listener])
+    const id = `parents ${this.#draft.read.key}`
+    this.#routes.push(remembered(route, id, sources, () => ({ ...route, parents })))
   }
 
   addStream(route: Omit<TcpRoute, 'parents'>, listeners: readonly PlacedListener[]): void {

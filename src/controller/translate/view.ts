@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import type { Diagnostic, ObjectOrigin } from '../../diagnostics/diagnostic.ts'
 import { byAge, type KubeObject, keyOf } from '../cluster/object.ts'
-import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
+import { type Objects, objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import { configMap, referenceGrant, secret } from '../resources/cluster-objects.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
 
@@ -80,8 +80,8 @@ export class ClusterView {
   all<S extends z.ZodType>(kind: string, schema: S): readonly Read<z.output<S>>[] {
     const known = this.#lists.get(kind)
     if (known !== undefined) return known as readonly Read<z.output<S>>[]
-    const objects = [...objectsOf(this.#snapshot, kind).values()].filter((one) => this.#counts(one))
-    const list = objects.sort(byAge).flatMap((object) => {
+    const list = sortedByAge(objectsOf(this.#snapshot, kind)).flatMap((object) => {
+      if (!this.#counts(object)) return []
       const outcome = read(object, kind, schema)
       if ('read' in outcome) return [outcome.read]
       for (const diagnostic of outcome.diagnostics) this.#report(diagnostic)
@@ -158,6 +158,17 @@ export class ClusterView {
     const { namespace: where } = metadata
     return where === undefined || this.#visible === undefined || this.#visible.has(where)
   }
+}
+
+/** Kinds without a change are the same map in the next Snapshot, and need not be sorted again. */
+const SORTED = new WeakMap<Objects, readonly KubeObject[]>()
+
+function sortedByAge(objects: Objects): readonly KubeObject[] {
+  const known = SORTED.get(objects)
+  if (known !== undefined) return known
+  const sorted = [...objects.values()].sort(byAge)
+  SORTED.set(objects, sorted)
+  return sorted
 }
 
 interface Grant {

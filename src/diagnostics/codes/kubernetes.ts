@@ -152,4 +152,18 @@ export const KUBERNETES_CODES = defineCodes('PC07', 'Kubernetes objects', [
         'apiVersion: portcullis.dev/v1alpha1\nkind: ProxyPolicy\nmetadata: { name: a }\nspec: …',
     },
   },
+  {
+    code: 'PC0711',
+    severity: 'info',
+    title: 'an object that is assumed to exist',
+    explanation:
+      'Manifests refer to a Service, or to a Secret with a certificate, that is not among them. It ' +
+      'is assumed to exist in the cluster, so that policies can be checked without it. Whether it ' +
+      'does is seen when the manifests are applied.',
+    example: {
+      language: 'text',
+      wrong: 'backendRefs: [{ name: orders, port: 80 }]     # no manifest of the Service orders',
+      right: 'backendRefs: [{ name: orders, port: 80 }]     # and a manifest of the Service orders',
+    },
+  },
 ])

@@ -1,0 +1,9 @@
+import { globSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** The files of a folder that may be manifests, in the order of their names. */
+export function manifestFiles(folder: string): readonly string[] {
+  return globSync('**/*.{yaml,yml,json}', { cwd: folder })
+    .sort()
+    .map((name) => join(folder, name))
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ProxyState } from '../delivery.ts'
+import type { Condition, ObjectStatus } from '../translate/conditions.ts'
+import { withLiveState } from './programmed.ts'
+
+const accepted: Condition = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' }
+const attached: Condition = { ...accepted, type: 'Attached', reason: 'Attached' }
+const gateway: ObjectStatus = {
+  kind: 'Gateway',
+  namespace: 'apps',
+  name: 'edge',
+  generation: 1,
+  conditions: [accepted],
+}
+const ref = { group: 'g', kind: 'Gateway', namespace: 'apps', name: 'edge' }
+const policy: ObjectStatus = {
+  kind: 'ProxyPolicy',
+  namespace: 'apps',
+  name: 'p',
+  generation: 1,
+  ancestors: [{ ref, conditions: [accepted, attached] }],
+}
+const ADDRESS = [{ type: 'IPAddress', value: '192.0.2.1' }]
+const done: ProxyState = { node: 'a', outcome: { version: 'v2', rejections: [] } }
+const behind: ProxyState = { node: 'b', outcome: { version: 'v1', rejections: [] } }
+const origin = { kind: 'object', object: 'ProxyPolicy apps/p', field: 'spec.traffic.x' } as const
+const said = { code: 'PC0701', severity: 'error', message: 'no', origin } as const
+const rejecting: ProxyState = {
+  node: 'c',
+  outcome: { version: 'v2', rejections: [{ diagnostics: [said] }] },
+}
+
+function programmed(
+  status: ObjectStatus,
+  states: readonly ProxyState[],
+  { addresses = ADDRESS, isReady = false } = {},
+): string {
+  const proxies = { version: 'v2', states, deployment: { isReady, addresses } }
+  const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
+  const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
+  const found = all.find(({ type }) => type === 'Programmed')
+  return `${found?.status} ${found?.reason}: ${found?.message}`
+}
+
+describe('Programmed', () => {
+  const table: readonly (readonly [string, string, string])[] = [
+    [
+      'a proxy has the newest configuration',
+      programmed(gateway, [done, behind]),
+      'True Programmed: 1 of 2 connected proxies run the newest configuration',
+    ],
+    [
+      'none has it yet',
+      programmed(gateway, [behind], { isReady: true }),
+      'False Pending: 0 of 1 connected proxies run the newest configuration',
+    ],
+    [
+      'proxies are connected to other replicas only, and ready',
+      programmed(gateway, [], { isReady: true }),
+      'True Programmed: 0 of 0 connected proxies run the newest configuration',
+    ],
+    [
+      'there is no proxy at all',
+      programmed(gateway, []),
+      'False Pending: 0 of 0 connected proxies run the newest configuration',
+    ],
+    [
+      'there is no address',
+      programmed(gateway, [done], { addresses: [] }),
+      'False AddressNotAssigned: its Service has no address yet',
+    ],
+    [
+      'a proxy rejects the policy',
+      programmed(policy, [done, rejecting]),
+      'False Rejected: a proxy rejects it: spec.traffic.x: no (PC0701)',
+    ],
+  ]
+  for (const [title, found, expected] of table) {
+    it(title, () => assert.equal(found, expected))
+  }
+
+  it('a Gateway that is not accepted is not programmed', () => {
+    const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const
+    const status = { ...gateway, conditions: [bad] }
+    assert.match(programmed(status, [done]), /^False Invalid/)
+  })
+})
+
+describe('RulesHealthy', () => {
+  it('is false with what was found, for the policy that it was found in', () => {
+    const findings = new Map([['ProxyPolicy apps/p', [said]]])
+    const [made] = withLiveState([policy], { findings, proxiesOf: () => undefined })
+    const found = made?.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
+    assert.deepEqual(
+      [found?.status, found?.reason, found?.message],
+      ['False', 'NeverMatches', 'spec.traffic.x: no (PC0701)'],
+    )
+  })
+})
