@@ -20,8 +20,8 @@ export const CATALOGUE: readonly CodeGroup[] = [
   SERVING_CODES,
   AUTHENTICATION_CODES,
   TESTING_CODES,
-  DELIVERY_CODES,
   KUBERNETES_CODES,
+  DELIVERY_CODES,
 ]
 
 const BY_CODE: ReadonlyMap<string, CodeRecord> = new Map(
