@@ -16,13 +16,9 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
   ): Generator<void, readonly T[]> {
     const made: T[] = []
     let byName: Map<string, T> | undefined
-    for (let i = 0; i < after.length; i++) {
+    for (let i = takeSame(before, after, 0, made); i < after.length; ) {
       const thing = after[i] as T
       const there = before[i]
-      if (there === thing) {
-        made.push(thing)
-        continue
-      }
       // Most stay where they are: names are looked up only where they do not.
       if (there !== undefined && there.name !== thing.name) {
         byName ??= new Map(before.map((known) => [known.name, known]))
@@ -30,9 +26,9 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
       const known = there?.name === thing.name ? there : byName?.get(thing.name)
       made.push(known === undefined ? thing : merge(known, thing))
       yield
+      i = takeSame(before, after, i + 1, made)
     }
-    const isUnchanged =
-      made.length === before.length && made.every((thing, index) => thing === before[index])
+    const isUnchanged = made.length === before.length && firstOther(before, made, 0) === made.length
     return isUnchanged ? before : made
   }
   const gateway = (before: Gateway, after: Gateway): Gateway => {
@@ -58,6 +54,22 @@ export function* reconcile(previous: Model | undefined, next: Model): Generator<
     ...sections,
   }
   return isShallowlySame(previous, made) ? previous : made
+}
+
+/**
+ * Takes what is the same object in the same place until something is not; returns where. Apart from
+ * the steps: V8 does not optimize a loop of a generator while it runs.
+ */
+function takeSame<T>(before: readonly T[], after: readonly T[], from: number, made: T[]): number {
+  const end = firstOther(before, after, from)
+  for (let i = from; i < end; i++) made.push(after[i] as T)
+  return end
+}
+
+function firstOther<T>(before: readonly T[], after: readonly T[], from: number): number {
+  let i = from
+  while (i < after.length && before[i] === after[i]) i++
+  return i
 }
 
 function isShallowlySame(a: Model, b: Model): boolean {
