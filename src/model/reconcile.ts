@@ -93,18 +93,15 @@ function isSame(a: unknown, b: unknown): boolean {
 
 type Fields = Readonly<Record<string, unknown>>
 
+/** By `for … in`, which makes no list of the keys: thousands of parts are looked at. */
 function hasSame(a: Fields, b: Fields): boolean {
-  const keys = Object.keys(a)
   let count = 0
-  for (let i = 0; i < keys.length; i++) {
-    const key = keys[i] as string
+  for (const key in a) {
     const own = a[key]
     if (own === undefined) continue
     if (!isSame(own, b[key])) return false
     count++
   }
-  const others = Object.keys(b)
-  if (others.length === count) return true
-  for (let i = 0; i < others.length; i++) if (b[others[i] as string] !== undefined) count--
+  for (const key in b) if (b[key] !== undefined) count--
   return count === 0
 }

@@ -21,6 +21,7 @@ import {
   type Reusable,
   type RoutePart,
   reusable,
+  routePart,
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, type PlacedRoute, refusedRoute } from './routes.ts'
@@ -173,5 +174,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return { route, uses: contexts.shareUses(uses), entries }
+  return routePart({ route, uses: contexts.shareUses(uses), entries })
 }
