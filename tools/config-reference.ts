@@ -42,8 +42,9 @@ prints every mistake with its line, column and a way out.
 - **Paths** of files start at the folder of the configuration file. Files that are named are watched.
 - Words such as \`Strict\` are taken in any case. A key that has no value, and a key that is not
   known, are errors.
-- Where a part is invalid, that part fails closed: a route answers 500, a policy denies what it
-  guards. A gateway that is running keeps its configuration when the new one has errors.
+- A file with an error is rejected as a whole: the gateway does not start with it, or keeps the
+  previous configuration. With \`portcullis run --no-strict\` only the invalid part fails closed: a
+  route answers 500, a policy denies what it guards.
 
 \`…[]\` is an item of a list, \`…{}\` a value of a mapping whose keys are names. A bold key is required.`
 

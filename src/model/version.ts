@@ -33,12 +33,29 @@ export function* versionOfModel(model: Model, settings?: Settings): Generator<vo
   const all = settings === undefined ? model : { ...model, settings }
   for (const [key, value] of Object.entries(all).sort(([a], [b]) => (a < b ? -1 : 1))) {
     found.push(hashLanes(key))
-    for (const thing of Array.isArray(value) ? value : [value]) {
-      if (thing === undefined) continue
-      const known = versions.get(thing)
-      if (known === undefined) yield
-      found.push(known ?? lanesOf(thing))
+    const things: readonly (object | undefined)[] = Array.isArray(value) ? value : [value]
+    for (let i = takeKnown(things, 0, found); i < things.length; ) {
+      const thing = things[i]
+      if (thing !== undefined) {
+        yield
+        found.push(lanesOf(thing))
+      }
+      i = takeKnown(things, i + 1, found)
     }
   }
   return combine(found)
+}
+
+/**
+ * Versions that are known already, until one is not; returns where. Apart from the steps: V8 does
+ * not optimize a loop of a generator while it runs.
+ */
+function takeKnown(things: readonly (object | undefined)[], from: number, found: Lanes[]): number {
+  for (let i = from; i < things.length; i++) {
+    const thing = things[i]
+    const known = thing && versions.get(thing)
+    if (known === undefined) return i
+    found.push(known)
+  }
+  return things.length
 }

@@ -1,5 +1,6 @@
 import type { Exchange } from '../exchange/exchange.ts'
 import type { Model } from '../model/model.ts'
+import type { Route } from '../model/route.ts'
 import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { nameOf } from '../reach/attachment.ts'
 import { kindsThat } from '../reach/kinds.ts'
@@ -21,6 +22,7 @@ import {
   type Reusable,
   type RoutePart,
   reusable,
+  routePart,
 } from './parts.ts'
 import type { Program } from './program.ts'
 import { compileRule, compileUnmatched, refusedRoute } from './routes.ts'
@@ -96,8 +98,11 @@ function* compileListener(
   const own = known?.own ?? compilation.contexts.record(() => compileOwn(compilation, where))
   const find = before.routes(known)
   const parts: RoutePart[] = []
-  for (const place of reach.routesOn(where)) {
-    parts.push(find(place.route) ?? (yield* compileRoute(compilation, place)))
+  const routes = reach.routesNear(where)
+  for (let next = takeKnown(routes, 0, find, parts); next < routes.length; ) {
+    const place = reach.routeOn(where, routes[next] as Route)
+    if (place !== undefined) parts.push(yield* compileRoute(compilation, place))
+    next = takeKnown(routes, next + 1, find, parts)
   }
   const hosts = yield* compileHosts(parts, known?.hosts)
   if (known !== undefined && known.hosts === hosts) return { ...known, routes: parts }
@@ -106,6 +111,24 @@ function* compileListener(
   const matcher = matcherOf(hosts, { hostname, unmatched, refused: refusedRoute(where) })
   const program = { ...rest, match: matching(matcher) }
   return { around, own, routes: parts, hosts, program }
+}
+
+/**
+ * Takes parts of before until there is none for a route; returns its number. Apart from the steps:
+ * V8 does not optimize a loop of a generator while it runs.
+ */
+function takeKnown(
+  routes: readonly Route[],
+  from: number,
+  find: (route: Route) => RoutePart | undefined,
+  parts: RoutePart[],
+): number {
+  for (let i = from; i < routes.length; i++) {
+    const known = find(routes[i] as Route)
+    if (known === undefined) return i
+    parts.push(known)
+  }
+  return routes.length
 }
 
 /** Apart, so that it keeps nothing else of the compilation alive. */
@@ -152,5 +175,5 @@ function* compileRoute(compilation: Compilation, place: RoutePlace): Generator<v
     uses.link(made.uses)
     yield
   }
-  return { route, uses: contexts.shareUses(uses), entries }
+  return routePart({ route, uses: contexts.shareUses(uses), entries })
 }

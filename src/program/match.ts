@@ -2,12 +2,12 @@
 // Guarded by bench/match.ts; equals test/fuzz/route-match.plain.ts on any input.
 // Liberties: counted loops, rolling hashes in place of slices, tables linked to the next best.
 
-import type { Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { coverage } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
 import { runToCompletion } from '../model/steps.ts'
-import { byDetail, Candidate } from './candidate.ts'
+import { Candidate } from './candidate.ts'
+import { HostTable, holdsAt, keyOf, PRIME, push, SEED } from './host-table.ts'
 
 /** One match of one rule, with what it leads to. Where all else is equal the first one wins. */
 export interface MatchEntry<T> {
@@ -81,9 +81,10 @@ export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
-  const changed = before && changedHosts(before.groups, groups)
+  const changes = before && changedHosts(before.groups, groups)
+  const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
-  const { any, ...built } = yield* buildTables(groups, changed)
+  const { any, ...built } = yield* buildTables(groups, changed, startsOf(before, changes))
   const exact = merged(before?.exact, changed, built.exact, '')
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
     const { wildcards, suffixes, longest } = before
@@ -106,59 +107,146 @@ export function* compileHosts<T>(
   }
 }
 
-/** Names of all entries that are new, gone, or elsewhere among the others; '' for any name. */
-function changedHosts<T>(before: Groups<T>, now: Groups<T>): ReadonlySet<string> {
+/** The keys of paths that changed, by name; undefined: there is one without a key. */
+type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
+
+/** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
+function changedHosts<T>(before: Groups<T>, now: Groups<T>): Changes {
   const shorter = Math.min(before.length, now.length)
   let start = 0
   while (start < shorter && before[start] === now[start]) start++
   let same = 0
   const [last, end] = [before.length - 1, now.length - 1]
   while (same < shorter - start && before[last - same] === now[end - same]) same++
-  const names = new Set<string>()
+  const changes = new Map<string, Set<string> | undefined>()
+  const note = (name: string, key: string | undefined) => {
+    const known = changes.get(name)
+    if (key === undefined || (known === undefined && changes.has(name)))
+      changes.set(name, undefined)
+    else changes.set(name, (known ?? new Set()).add(key))
+  }
   for (const groups of [before, now]) {
     for (const { entries } of groups.slice(start, groups.length - same)) {
-      for (const { hostnames } of entries) {
-        if (hostnames.length === 0) names.add('')
-        for (const hostname of hostnames) names.add(hostname)
+      for (const { hostnames, match } of entries) {
+        const key = keyOf(match.path)
+        if (hostnames.length === 0) note('', key)
+        for (const hostname of hostnames) note(hostname, key)
       }
     }
   }
-  return names
+  return changes
 }
 
-/** Tables of these names, or of all. */
-function* buildTables<T>(groups: Groups<T>, names: ReadonlySet<string> | undefined) {
-  const exact = new Map<string, HostTable<T>>()
-  const wildcards = new Map<string, HostTable<T>>()
-  const isAnyBuilt = names === undefined || names.has('')
-  const any = isAnyBuilt ? new HostTable<T>('') : undefined
-  for (const { entries } of groups) {
-    for (const { hostnames, match, target, takesPreflights } of entries) {
-      const isWanted = hostnames.length === 0 ? isAnyBuilt : isSome(hostnames, names)
-      if (!isWanted) continue
-      const candidate = new Candidate(match, target, takesPreflights)
-      if (hostnames.length === 0) any?.add(candidate, match)
-      for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
-        if (names !== undefined && !names.has(hostname)) continue
-        const isWild = hostname.startsWith('*.')
-        const name = isWild ? hostname.slice(1) : hostname
-        const tables = isWild ? wildcards : exact
-        let table = tables.get(name)
-        if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
-        table.add(candidate, match)
-      }
-      yield
-    }
+/** A table to go on from, and the keys of what is to be added to it. */
+interface Start<T> {
+  readonly table: HostTable<T>
+  readonly keys: ReadonlySet<string>
+}
+
+type Starts<T> = ReadonlyMap<string, Start<T>>
+
+/** By name, the tables of before without what changed; a name is not here if all is to be built. */
+function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined): Starts<T> {
+  const starts = new Map<string, Start<T>>()
+  if (before === undefined || changes === undefined) return starts
+  for (const [name, keys] of changes) {
+    // Tables of wildcards are linked to each other.
+    const known = name === '' ? before.any : before.exact.get(name)
+    const table = keys && known?.without(keys)
+    if (keys !== undefined && table !== undefined) starts.set(name, { table, keys })
   }
-  for (const table of [
-    ...(any === undefined ? [] : [any]),
-    ...exact.values(),
-    ...wildcards.values(),
-  ]) {
+  return starts
+}
+
+interface Tables<T> {
+  readonly exact: Map<string, HostTable<T>>
+  readonly wildcards: Map<string, HostTable<T>>
+  any: HostTable<T> | undefined
+}
+
+const GROUPS_AT_ONCE = 500
+
+/** Tables of these names, or of all. */
+function* buildTables<T>(
+  groups: Groups<T>,
+  names: ReadonlySet<string> | undefined,
+  starts: Starts<T>,
+): Generator<void, Tables<T>> {
+  const isAnyBuilt = names === undefined || names.has('')
+  const any = isAnyBuilt ? (starts.get('')?.table ?? new HostTable<T>('')) : undefined
+  const tables: Tables<T> = { exact: new Map(), wildcards: new Map(), any }
+  for (const [name, { table }] of starts) if (name !== '') tables.exact.set(name, table)
+  for (let from = 0; from < groups.length; from += GROUPS_AT_ONCE) {
+    fill(tables, groups, from, names, starts)
+    yield
+  }
+  for (const { table, keys } of starts.values()) {
+    table.sealKeys(keys)
+    if (table.isEmpty) tables.exact.delete(table.name)
+  }
+  const begun = new Set([...starts.values()].map(({ table }) => table))
+  const all = [...(any === undefined ? [] : [any]), ...tables.exact.values()]
+  for (const table of [...all, ...tables.wildcards.values()]) {
+    if (begun.has(table)) continue
     table.seal()
     yield
   }
-  return { exact, wildcards, any }
+  return tables
+}
+
+/** Apart from the steps: V8 does not optimize a loop of a generator while it runs. */
+function fill<T>(
+  tables: Tables<T>,
+  groups: Groups<T>,
+  from: number,
+  names: ReadonlySet<string> | undefined,
+  starts: Starts<T>,
+): void {
+  const end = Math.min(from + GROUPS_AT_ONCE, groups.length)
+  const { any } = tables
+  const keysOfAny = starts.get('')?.keys
+  for (let i = from; i < end; i++) {
+    const { entries } = groups[i] as Groups<T>[number]
+    for (let e = 0; e < entries.length; e++) {
+      const entry = entries[e] as MatchEntry<T>
+      const { hostnames, match } = entry
+      if (hostnames.length === 0) {
+        const isWanted = any !== undefined && isAmong(match, keysOfAny)
+        if (isWanted) any.add(candidateOf(entry), match)
+      } else if (isSome(hostnames, names)) addByName(tables, entry, names, starts)
+    }
+  }
+}
+
+function isAmong({ path }: Match, keys: ReadonlySet<string> | undefined): boolean {
+  if (keys === undefined) return true
+  const key = keyOf(path)
+  return key !== undefined && keys.has(key)
+}
+
+function candidateOf<T>({ match, target, takesPreflights }: MatchEntry<T>): Candidate<T> {
+  return new Candidate(match, target, takesPreflights)
+}
+
+function addByName<T>(
+  { exact, wildcards }: Tables<T>,
+  entry: MatchEntry<T>,
+  names: ReadonlySet<string> | undefined,
+  starts: Starts<T>,
+): void {
+  const { hostnames, match } = entry
+  let candidate: Candidate<T> | undefined
+  for (const hostname of hostnames.length > 1 ? new Set(hostnames) : hostnames) {
+    if (names !== undefined && !names.has(hostname)) continue
+    if (!isAmong(match, starts.get(hostname)?.keys)) continue
+    const isWild = hostname.startsWith('*.')
+    const name = isWild ? hostname.slice(1) : hostname
+    const tables = isWild ? wildcards : exact
+    let table = tables.get(name)
+    if (table === undefined) tables.set(name, (table = new HostTable<T>(name)))
+    candidate ??= candidateOf(entry)
+    table.add(candidate, match)
+  }
 }
 
 function isSome(hostnames: readonly string[], names: ReadonlySet<string> | undefined): boolean {
@@ -194,29 +282,12 @@ function linked<T>(tables: ReadonlyMap<string, HostTable<T>>): ReadonlyMap<strin
   return made
 }
 
-const SEED = 0x811c9dc5
-const PRIME = 0x01000193
-const SLASH = 47
 const DOT = 46
 
 function hashSuffix(text: string): number {
   let hash = SEED
   for (let i = text.length - 1; i >= 0; i--) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)
   return hash
-}
-
-function hashPrefix(text: string): number {
-  let hash = SEED
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), PRIME)
-  return hash
-}
-
-/** `text.startsWith(part, at)`, which is four times as slow. */
-function holdsAt(text: string, at: number, part: string): boolean {
-  for (let i = part.length - 1; i >= 0; i--) {
-    if (text.charCodeAt(at + i) !== part.charCodeAt(i)) return false
-  }
-  return true
 }
 
 /** The table of the longest wildcard that covers the host; it knows the shorter ones. */
@@ -240,161 +311,4 @@ function longestSuffix<T>(
     }
   }
   return best
-}
-
-/** The routes of one hostname, by path. */
-class HostTable<T> {
-  readonly name: string
-  /** The next shorter wildcard that covers the same hosts. */
-  shorter: HostTable<T> | undefined = undefined
-  /** Undefined: none. */
-  exact: Map<string, Candidate<T>[]> | undefined = undefined
-  readonly byPrefix = new Map<string, Prefix<T>>()
-  readonly prefixes = new Map<number, Prefix<T>[]>()
-  root: Prefix<T> | undefined = undefined
-  longest = 0
-  /** Which lengths there are: others need no look-up. */
-  lengths = new Uint8Array(1)
-  readonly patterns: Candidate<T>[] = []
-
-  constructor(name: string) {
-    this.name = name
-  }
-
-  copy(): HostTable<T> {
-    return Object.assign(new HostTable<T>(this.name), this)
-  }
-
-  get isEmpty(): boolean {
-    return this.exact === undefined && this.byPrefix.size + this.patterns.length === 0
-  }
-
-  add(candidate: Candidate<T>, { path }: Match): void {
-    if (path.kind === 'exact') push((this.exact ??= new Map()), path.value, candidate)
-    else if (path.kind === 'regex') this.patterns.push(candidate)
-    else {
-      const text = prefixOf(path.value)
-      const prefix = this.byPrefix.get(text)
-      if (prefix === undefined) this.byPrefix.set(text, new Prefix(text, candidate))
-      else prefix.candidates.push(candidate)
-    }
-  }
-
-  /** All are there: best first, and each prefix is told of the next shorter one. */
-  seal(): void {
-    for (const candidates of this.exact?.values() ?? []) candidates.sort(byDetail)
-    this.patterns.sort(byDetail)
-    this.root = this.byPrefix.get('')
-    for (const text of this.byPrefix.keys()) this.longest = Math.max(this.longest, text.length)
-    this.lengths = new Uint8Array(this.longest + 1)
-    for (const [text, prefix] of this.byPrefix) {
-      prefix.candidates.sort(byDetail)
-      this.lengths[text.length] = 1
-      if (text === '') continue
-      push(this.prefixes, hashPrefix(text), prefix)
-      prefix.shorter = this.root
-      for (let slash = text.lastIndexOf('/'); slash > 0; slash = text.lastIndexOf('/', slash - 1)) {
-        const shorter = this.byPrefix.get(text.slice(0, slash))
-        if (shorter === undefined) continue
-        prefix.shorter = shorter
-        break
-      }
-    }
-  }
-
-  find(exchange: Exchange, refused: T): T | undefined {
-    const { path } = exchange.request
-    if (this.exact !== undefined) {
-      const candidates = this.exact.get(path)
-      if (candidates !== undefined) {
-        const found = firstOf(candidates, exchange, refused)
-        if (found !== undefined) {
-          exchange.matchedPrefix = path
-          return found
-        }
-      }
-    }
-    let prefix = this.longest === 0 ? this.root : this.longestPrefix(path)
-    for (; prefix !== undefined; prefix = prefix.shorter) {
-      const found = firstOf(prefix.candidates, exchange, refused)
-      if (found !== undefined) {
-        exchange.matchedPrefix = prefix.text
-        return found
-      }
-    }
-    return this.patterns.length === 0 ? undefined : this.#matching(exchange, refused)
-  }
-
-  longestPrefix(path: string): Prefix<T> | undefined {
-    let best = this.root
-    let hash = SEED
-    let code = path.charCodeAt(0)
-    const { length } = path
-    const { lengths } = this
-    const end = Math.min(length, this.longest)
-    for (let i = 0; i < end; i++) {
-      hash = Math.imul(hash ^ code, PRIME)
-      // A prefix ends where the path does, or before a slash.
-      code = i + 1 < length ? path.charCodeAt(i + 1) : SLASH
-      if (code !== SLASH || lengths[i + 1] === 0) continue
-      const prefixes = this.prefixes.get(hash)
-      if (prefixes === undefined) continue
-      for (let p = 0; p < prefixes.length; p++) {
-        const prefix = prefixes[p] as Prefix<T>
-        if (prefix.text.length === i + 1 && holdsAt(path, 0, prefix.text)) best = prefix
-      }
-    }
-    return best
-  }
-
-  #matching(exchange: Exchange, refused: T): T | undefined {
-    const { patterns } = this
-    for (let i = 0; i < patterns.length; i++) {
-      const candidate = patterns[i] as Candidate<T>
-      const matched = (candidate.path as Pattern).matches(exchange.request.path)
-      if (matched === false) continue
-      const held = matched === undefined ? undefined : candidate.holds(exchange)
-      if (held === false) continue
-      exchange.matchedPrefix = ''
-      return held === undefined ? refused : candidate.target
-    }
-    return undefined
-  }
-}
-
-class Prefix<T> {
-  readonly text: string
-  shorter: Prefix<T> | undefined = undefined
-  readonly candidates: Candidate<T>[]
-
-  constructor(text: string, first: Candidate<T>) {
-    this.text = text
-    this.candidates = [first]
-  }
-}
-
-/** `/a/` and `/a` have the same paths below them, and `/` has all. */
-function prefixOf(value: string): string {
-  return value.replace(/\/+$/, '')
-}
-
-function firstOf<T>(
-  candidates: readonly Candidate<T>[],
-  exchange: Exchange,
-  refused: T,
-): T | undefined {
-  for (let i = 0; i < candidates.length; i++) {
-    const candidate = candidates[i] as Candidate<T>
-    if (candidate.isPlain) return candidate.target
-    const held = candidate.holds(exchange)
-    if (held === undefined) return refused
-    if (held) return candidate.target
-  }
-  return undefined
-}
-
-function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
-  const list = map.get(key)
-  if (list === undefined) map.set(key, [value])
-  else list.push(value)
 }

@@ -93,14 +93,21 @@ export function reusable(parts: Parts | undefined, before: Model, now: Model): R
   }
 }
 
+/** Routes that a part was made of, whichever: of others there is none to look for. */
+const compiled = new WeakSet<Route>()
+
+export function routePart(part: RoutePart): RoutePart {
+  compiled.add(part.route)
+  return part
+}
+
 /** Most are asked for in the order in which they are: a table is made for the others alone. */
 function finder(parts: readonly RoutePart[]): (route: Route) => RoutePart | undefined {
   let next = 0
   let table: Map<Route, number> | undefined
   return (route) => {
     if (parts[next]?.route !== route) {
-      table ??= new Map(parts.map((part, index) => [part.route, index]))
-      const found = table.get(route)
+      const found = compiled.has(route) ? (table ??= tableOf(parts)).get(route) : undefined
       if (found === undefined) {
         // Most likely in the place of the one that was there.
         next++
@@ -110,6 +117,10 @@ function finder(parts: readonly RoutePart[]): (route: Route) => RoutePart | unde
     }
     return parts[next++]
   }
+}
+
+function tableOf(parts: readonly RoutePart[]): Map<Route, number> {
+  return new Map(parts.map((part, index) => [part.route, index]))
 }
 
 /** By name: those that are other than before, and those that mention such. */

@@ -29,13 +29,24 @@ export class Reach {
   }
 
   /** Every route that requests of the listener can come to, in the order of the Model. */
-  *routesOn({ gateway, listener }: Where): Generator<RoutePlace> {
-    if (!servesRequests(listener)) return
-    this.#routes ??= routesByGateway(this.model)
-    for (const route of this.#routes.get(gateway.name) ?? []) {
-      const hostnames = hostnamesOn(route, gateway, listener)
-      if (hostnames !== undefined) yield { gateway, listener, route, hostnames }
+  *routesOn(where: Where): Generator<RoutePlace> {
+    for (const route of this.routesNear(where)) {
+      const place = this.routeOn(where, route)
+      if (place !== undefined) yield place
     }
+  }
+
+  /** Routes of the gateway: requests of the listener can come to no others. */
+  routesNear({ gateway, listener }: Where): readonly Route[] {
+    if (!servesRequests(listener)) return NO_ROUTES
+    this.#routes ??= routesByGateway(this.model)
+    return this.#routes.get(gateway.name) ?? NO_ROUTES
+  }
+
+  /** A route where requests of the listener come to it; undefined: none do. */
+  routeOn({ gateway, listener }: Where, route: Route): RoutePlace | undefined {
+    const hostnames = hostnamesOn(route, gateway, listener)
+    return hostnames && { gateway, listener, route, hostnames }
   }
 
   *rulesOf(place: RoutePlace): Generator<RulePlace> {
@@ -131,6 +142,8 @@ export class Reach {
     return this.behind(own, { ...ref, route: stream })
   }
 }
+
+const NO_ROUTES: readonly Route[] = []
 
 type Within = Pick<Where, 'backend' | 'provider' | 'server'>
 
