@@ -146,7 +146,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     add: (random, tree) =>
       withPolicies(random, tree, 0.3, (route) => {
         const body = `direct ${route['name']}`
-        switch (random.int(3)) {
+        // Without a backend, what a condition leaves over is answered with 500.
+        switch (random.int(route['backends'] === undefined ? 2 : 3)) {
           case 0:
             return { requestRedirect: { scheme: 'https', status: random.pick([302, 307]) } }
           case 1:
@@ -190,6 +191,24 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
         return random.chance(0.5) ? user : `${text} ${random.pick(['&&', '||'])} ${user}`
       })
     },
+  },
+  /** Rules about what is sent; no analysis looks into them. */
+  body: {
+    share: 0.03,
+    add: (random, tree) =>
+      withRules(random, tree, 0.35, (text, isConnection) => {
+        if (isConnection) return undefined
+        const read = random.pick([
+          "string(request.body).contains('x')",
+          "json(request.body).model == 'a'",
+          "'model' in json(request.body)",
+          'has(request.body)',
+          '!has(request.body)',
+          "request.body == b'x'",
+          'size(request.body) < 2',
+        ])
+        return random.chance(0.5) ? read : `${text} ${random.pick(['&&', '||'])} ${read}`
+      }),
   },
   /** A second backend, which gets no share; its rules decide about nothing. */
   weights: {
