@@ -3,7 +3,9 @@ import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import type { InvalidPolicy, ValidPolicy } from '../model/policy.ts'
 import { type FrontendHttp, frontendHttp } from '../policies/frontend-http/schema.ts'
+import { appliesAlways } from '../policies/schema.ts'
 import type { Effective } from '../reach/effective.ts'
+import { kindsThat } from '../reach/kinds.ts'
 import {
   decidesAt,
   type Point as ReachedPoint,
@@ -36,6 +38,8 @@ export interface Point {
   readonly believes: Readonly<Record<string, string>>
   /** Of a connection: what becomes of its requests before routes and rules see them, by setting. */
   readonly reading: Reading
+  /** Whether the gateway itself responds to what the rules here admit, so that no backend is asked. */
+  readonly replies: 'always' | 'sometimes' | 'never'
 }
 
 export type Reading = Pick<
@@ -75,6 +79,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     names,
     believes: stage === 'connection' ? beliefsOf(where, reached.effective) : {},
     reading: readingOf(reached.effective),
+    replies: stage === 'traffic' ? repliesOf(reached.effective) : 'never',
   }
 }
 
@@ -102,6 +107,14 @@ function beliefsOf({ listener }: Where, { byKind }: Effective): Point['believes'
     'tls.clients': hashOf(terminatedTls(listener)?.clients?.ca.text ?? null),
   }
 }
+
+function repliesOf({ byKind }: Effective): Point['replies'] {
+  const own = [...REPLYING].flatMap((kind) => byKind.get(kind) ?? [])
+  if (own.some(({ value }) => appliesAlways(value))) return 'always'
+  return own.length === 0 ? 'never' : 'sometimes'
+}
+
+const REPLYING = kindsThat(({ repliesTo }) => repliesTo === 'requests')
 
 const HTTP_DEFAULTS = frontendHttp.parse({})
 

@@ -234,3 +234,29 @@ routes:
     assert.equal(without, 'nothing changes: proven for every request\n')
   })
 })
+
+describe('what portcullis diff says of responses of the gateway itself', () => {
+  const file = (own: string, rule: string) => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  policies: { ${own}, authorization: { rules: [{ ${rule} }] } }
+  backends:
+  - { host: 'a:80', policies: { authorization: { rules: [{ deny: "request.path.startsWith('/')" }] } } }
+`
+  const [less, more] = [`deny: "request.path == '/a'"`, `deny: "request.path == '/b'"`]
+
+  it('asks no rules of a backend that is never reached', async () => {
+    for (const own of ['requestRedirect: { scheme: https }', 'directResponse: { status: 200 }']) {
+      const { out } = await diffOf(file(own, less), file(own, more))
+      assert.match(out, /newly admitted at .*route api\n +GET \/a\n/)
+      assert.match(out, /newly refused at .*route api\n +GET \/b\n/)
+    }
+  })
+
+  it('does not call proven what depends on the condition of a response', async () => {
+    const own = `directResponse: { conditional: [{ condition: "request.method == 'PUT'", status: 200 }] }`
+    const { out } = await diffOf(file(own, less), file(own, more))
+    assert.match(out, /not known whether something is newly admitted or newly refused/)
+    assert.match(out, /the conditions of `directResponse`/)
+  })
+})

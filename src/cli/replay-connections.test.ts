@@ -66,6 +66,12 @@ routes: [{ name: api, gateways: [edge], backends: [{ host: 'a:80' }] }]
     assert.doesNotMatch(out, /otherwise than recorded/)
   })
 
+  it('judges a connection by its source if it was closed before its server name was read', async () => {
+    const { sni: _, ...unread } = connection('denied')
+    const out = await replay(unread, file('a.test'), file('a.test'))
+    assert.match(out, /: 1 newly admitted/)
+  })
+
   it('does not know the certificate of a client that was closed before it showed one', async () => {
     const out = await replay(connection('denied'), file('a.test'), file(''))
     assert.match(out, /not known: 1: it depends on the client certificate/)

@@ -9,6 +9,7 @@ import { PlainHeaders } from '../exchange/plain-headers.ts'
 import { servesStreams } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import type { Match } from '../model/route.ts'
+import type { TcpRoute } from '../model/tcp-route.ts'
 import { compileProgram } from '../program/compile.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { ListenerProgram } from '../program/program.ts'
@@ -16,6 +17,7 @@ import { HttpListeners } from '../proxy/http-listeners.ts'
 import { isAlike } from '../proxy/port-plan.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
+import type { StreamPlace } from '../reach/where.ts'
 import { idleServices } from './idle-deps.ts'
 
 /** Routes recorded requests as the gateway would: by its own listeners and its own matcher. */
@@ -43,7 +45,9 @@ function routed(
   const isSecured = own.some(({ listener }) => SECURED.has(listener.protocol))
   // As in the gateway: a handshake is for the listener of the server name, before any request.
   const entered = isSecured ? names.forHost(sni ?? '') : undefined
-  if (isSecured && entered === undefined) return 'no listener serves this server name'
+  // Of a connection that was closed by its source alone no server name was read.
+  const isUnread = isConnection && sni === undefined
+  if (isSecured && entered === undefined && !isUnread) return 'no listener serves this server name'
   const listener = isConnection ? (entered ?? own[0]) : names.forHost(host)
   if (listener === undefined) return 'no listener serves this host'
   if (entered !== undefined && !isAlike(listener, entered)) {
@@ -51,8 +55,9 @@ function routed(
   }
   const place = { listener: `${listener.gateway}/${listener.listener.name}` }
   if (servesStreams(listener.listener)) {
-    const stream = streamOn(reach, listener, sni)
-    const isTaken = stream !== undefined && leadsToBackend(stream)
+    const isTaken = isUnread
+      ? streamsOn(reach, listener).some(({ stream }) => leadsToBackend(stream))
+      : isForwarded(streamFor(streamsOn(reach, listener), sni))
     return isTaken ? { ...place, routes: [], unknown: [] } : 'no route takes it'
   }
   if (isConnection) return { ...place, routes: [], unknown: [] }
@@ -62,12 +67,15 @@ function routed(
 
 const SECURED: ReadonlySet<string> = new Set(['HTTPS', 'TLS'])
 
-function streamOn(reach: Reach, own: ListenerProgram, serverName: string | undefined) {
-  for (const where of reach.listeners()) {
-    if (where.gateway.name !== own.gateway || where.listener.name !== own.listener.name) continue
-    return streamFor(reach.streamsOn(where), serverName)
-  }
-  return undefined
+function streamsOn(reach: Reach, own: ListenerProgram): readonly StreamPlace[] {
+  const where = [...reach.listeners()].find(
+    ({ gateway, listener }) => gateway.name === own.gateway && listener.name === own.listener.name,
+  )
+  return where === undefined ? [] : [...reach.streamsOn(where)]
+}
+
+function isForwarded(stream: TcpRoute | undefined): boolean {
+  return stream !== undefined && leadsToBackend(stream)
 }
 
 /** Those of the port; by name, where the file is for other ports than the gateway had. */

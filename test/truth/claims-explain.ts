@@ -45,9 +45,12 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   if (proxy !== undefined && version !== 'All' && version !== `V${proxy.version}`) return false
   if ((request.token ?? 'valid') !== 'valid') return false
   if (tls?.certificate === 'stranger') return false
+  const text = JSON.stringify(tree)
+  if (transport.isHttp2 && text.includes('request.version')) return false
+  if (request.body !== undefined && text.includes('request.body')) return false
   // Another certificate than the one of the name that was asked for: nothing to do with rules.
   if (status === 421) return false
-  return !/source\.subject/.test(JSON.stringify(tree))
+  return !/source\.subject/.test(text)
 }
 
 function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] | undefined {

@@ -1,6 +1,6 @@
 import { type Json, type Tree, walk } from './document.ts'
 import type { Check, FalseClaim, Pair } from './pair.ts'
-import { takesProxyHeader } from './places.ts'
+import { servesName, takesProxyHeader } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
 import { isAdmitted, type Outcome, type Probe } from './wire.ts'
 
@@ -47,12 +47,15 @@ function isOfConnection({ old }: Pair, index: number): boolean {
 }
 
 /** It speaks what the port speaks: otherwise it is closed for that, whatever the rules say. */
-function isProper({ probes, now }: Pair, index: number): boolean {
+function isProper({ probes, old, now }: Pair, index: number): boolean {
   const { transport } = probes[index] as Probe
   const { port, tls } = transport
   if (!takesProxyHeader(now.tree, transport)) return false
   const own = portsOf(now.tree).find((one) => one.port === port)
   if (own === undefined || own.isSecure !== (tls !== undefined)) return false
+  // Whoever is denied by the source alone is closed before the name is read.
+  const isNamed = old.records[index]?.some(({ sni }) => sni !== undefined)
+  if (tls !== undefined && !isNamed && !servesName(now.tree, port, tls.sni)) return false
   return !own.asksCertificates || (tls?.certificate !== undefined && tls.certificate !== 'stranger')
 }
 

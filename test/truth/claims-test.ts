@@ -62,6 +62,7 @@ function isSayable({ probes, old }: Pair, index: number): boolean {
   const { port, proxy, tls } = transport
   const { tree } = old
   const own = portsOf(tree).find((one) => one.port === port)
+  if (transport.isHttp2) return false
   if (own === undefined || own.isSecure !== (tls !== undefined)) return false
   if ((proxyProtocolOf(tree) === undefined) !== (proxy === undefined)) return false
   const version = proxyProtocolOf(tree)?.['version'] ?? 'V2'
@@ -79,7 +80,7 @@ function isSayable({ probes, old }: Pair, index: number): boolean {
 function caseOf({ probes, old }: Pair, index: number): Tree {
   const { transport, request } = probes[index] as Probe
   const { status } = old.outcomes[index] as Outcome
-  const { method, target, host, headers, claims, token, apiKey } = request
+  const { method, target, host, headers, claims, token, apiKey, body } = request
   const { tls, proxy } = transport
   const own: Record<string, Tree | string> = {}
   for (const [name, value] of headers) own[name] = value
@@ -92,6 +93,7 @@ function caseOf({ probes, old }: Pair, index: number): Tree {
     path: target,
     host: host as string,
     headers: own,
+    ...(body === undefined ? {} : { body }),
     ...(claims === undefined ? {} : { as: claimsOf(claims) }),
     ...(claims === undefined || token === undefined ? {} : { token }),
     ...(proxy === undefined ? {} : { from: proxy.address }),

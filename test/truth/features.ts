@@ -33,7 +33,7 @@ export function changedFeature(random: Random, tree: Tree): Tree {
     Object.values(FEATURES).filter((one) => one.change !== undefined),
     1,
   )
-  return random.chance(0.5) ? (feature?.change?.(random, tree) ?? tree) : tree
+  return random.chance(0.15) ? (feature?.change?.(random, tree) ?? tree) : tree
 }
 
 const SCOPE: Scope = {
@@ -113,7 +113,7 @@ const USERS: readonly Json[] = [
 export const FEATURES: Readonly<Record<string, Feature>> = {
   /** Paths are as clients wrote them, and rules compare them with such. */
   slashes: {
-    share: 0.05,
+    share: 0.03,
     add: (random, tree) =>
       withRules(random, withHttp(tree, { mergeSlashes: false }), 0.3, (text) =>
         text.replace(/'(\/[^/'][^']*)'/, (_, path: string) =>
@@ -124,7 +124,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Proxies in front say who the client is. */
   hops: {
-    share: 0.06,
+    share: 0.03,
     add: (random, tree) => {
       const own = withHttp(tree, { trustedHops: 1 + random.int(2) })
       const scope = { ...SCOPE, hasSources: true }
@@ -142,11 +142,12 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Routes that the gateway answers itself, or now and then. */
   answers: {
-    share: 0.06,
+    share: 0.03,
     add: (random, tree) =>
       withPolicies(random, tree, 0.3, (route) => {
         const body = `direct ${route['name']}`
-        switch (random.int(3)) {
+        // Without a backend, what a condition leaves over is answered with 500.
+        switch (random.int(route['backends'] === undefined ? 2 : 3)) {
           case 0:
             return { requestRedirect: { scheme: 'https', status: random.pick([302, 307]) } }
           case 1:
@@ -159,14 +160,14 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       }),
   },
   cors: {
-    share: 0.05,
+    share: 0.03,
     add: (random, tree) =>
       onGatewayOrRoutes(random, tree, (own) => ({
         cors: { allowOrigins: [own.pick(['https://a.test', '*'])], allowMethods: ['PUT'] },
       })),
   },
   csrf: {
-    share: 0.05,
+    share: 0.03,
     add: (random, tree) =>
       withPolicies(random, tree, 0.4, () => ({
         csrf: random.chance(0.5) ? {} : { additionalOrigins: ['https://b.test'] },
@@ -174,7 +175,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Passwords, and rules about whose they are. */
   basic: {
-    share: 0.06,
+    share: 0.03,
     add: (random, tree) => {
       const own = onGatewayOrRoutes(random, tree, (one) => ({
         basicAuth: { ...(one.chance(0.5) ? { mode: 'Optional' } : {}), users: USERS },
@@ -191,9 +192,27 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       })
     },
   },
+  /** Rules about what is sent; no analysis looks into them. */
+  body: {
+    share: 0.015,
+    add: (random, tree) =>
+      withRules(random, tree, 0.35, (text, isConnection) => {
+        if (isConnection) return undefined
+        const read = random.pick([
+          "string(request.body).contains('x')",
+          "json(request.body).model == 'a'",
+          "'model' in json(request.body)",
+          'has(request.body)',
+          '!has(request.body)',
+          "request.body == b'x'",
+          'size(request.body) < 2',
+        ])
+        return random.chance(0.5) ? read : `${text} ${random.pick(['&&', '||'])} ${read}`
+      }),
+  },
   /** A second backend, which gets no share; its rules decide about nothing. */
   weights: {
-    share: 0.05,
+    share: 0.03,
     add: (random, tree) => {
       const routes = routesIn(tree).map((route) => {
         const [first] = (route['backends'] ?? []) as readonly Tree[]

@@ -131,7 +131,9 @@ export class World {
         const link = kept?.isOpen ? kept : await Link.open(transport, this.credentials)
         links.delete(key)
         if (link === undefined) break
-        outcome = await link.ask(bytes, request.method === 'HEAD')
+        outcome = transport.isHttp2
+          ? await link.askHttp2(request, this.credentials)
+          : await link.ask(bytes, request.method === 'HEAD')
         if (link.isOpen && outcome.status !== 0) links.set(key, link)
         else link.close()
         if (outcome.status !== 0 || link !== kept) break

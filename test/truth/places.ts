@@ -87,6 +87,15 @@ function namedListeners(tree: Tree): readonly NamedListener[] {
 const covers = (pattern: string, name: string) =>
   pattern === name || (pattern.startsWith('*.') && name.endsWith(pattern.slice(1)))
 
+/** Whether a listener of the port is for this server name: otherwise no handshake begins. */
+export function servesName(tree: Tree, port: number, name: string | undefined): boolean {
+  return namedListeners(tree).some(
+    (one) =>
+      one.port === port &&
+      (one.hostname === undefined || covers(one.hostname, name?.toLowerCase() ?? '')),
+  )
+}
+
 /** The listeners that a route is for, by its gateways and names. */
 export function listenersOf(tree: Tree, route: string): readonly string[] {
   const own = ((tree['routes'] ?? []) as readonly Tree[]).find((one) => one['name'] === route)

@@ -3,7 +3,8 @@ import type { CertificateName } from './credentials.ts'
 import { isTree, type Json, type Tree } from './document.ts'
 import { API_KEY } from './generate.ts'
 import { nearAddress, nearHost, nearPath, nearText, objectText } from './neighbours.ts'
-import type { Random } from './random.ts'
+import { gatewayAt } from './places.ts'
+import { Random } from './random.ts'
 import type { Probe, Request, Transport } from './wire.ts'
 
 /** Requests that these files have something to say about. */
@@ -12,10 +13,12 @@ export function probesFor(random: Random, trees: readonly Tree[], count: number)
   const text = JSON.stringify(trees)
   const ways = transportsFor(random, trees, constants)
   const probes: Probe[] = []
+  const other = new Random(text.length + count)
   for (let i = 0; i < count; i++) {
     const transport = i < ways.length ? (ways[i] as Transport) : random.pick(ways)
     const request = requestFor(random, trees, constants, text, i)
-    probes.push({ transport, request: decorated(random, request, constants, text) })
+    const probe = { transport, request: decorated(random, request, constants, text) }
+    probes.push(spoken(other, probe, trees))
   }
   return probes
 }
@@ -128,6 +131,19 @@ function requestFor(
   }
 }
 
+/** Now and then by HTTP/2, and now and then for a tunnel. */
+function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
+  const { transport, request } = probe
+  if (trees.some((tree) => gatewayAt(tree, transport.port) === 'stream')) return probe
+  if (random.chance(0.02) && request.host !== undefined) {
+    const target = 'a.test:443'
+    return { transport, request: { ...request, method: 'CONNECT', target, host: target } }
+  }
+  const isFit = request.version === '1.1' && request.method !== 'CONNECT'
+  if (!isFit || !random.chance(0.08)) return probe
+  return { transport: { ...transport, isHttp2: true }, request }
+}
+
 /** With what the features of these files look at. */
 function decorated(
   random: Random,
@@ -158,8 +174,11 @@ function decorated(
   if (text.includes('"basicAuth"') && request.claims === undefined && random.chance(0.7)) {
     headers.push(['authorization', `Basic ${btoa(random.pick(PASSWORDS))}`])
   }
-  return { ...request, method, headers }
+  const body = text.includes('request.body') && random.chance(0.7) ? random.pick(BODIES) : undefined
+  return { ...request, method, headers, ...(body === undefined ? {} : { body }) }
 }
+
+const BODIES = ['x', 'xy', 'y', '', '{"model":"a"}', '{"model":"b"}', '{"model":1}', '{"x":"a"}']
 
 const PASSWORDS = ['bob:s3cret', 'alice:s3cret', 'bob:s3cret', 'bob:wrong', 'eve:s3cret']
 

@@ -1,6 +1,7 @@
 import { connect, isIP, isIPv4, type Socket } from 'node:net'
 import { connect as connectTls, createSecureContext, type SecureContext } from 'node:tls'
 import type { CertificateName, Credentials, CustomCertificate } from './credentials.ts'
+import { askHttp2 } from './http2-link.ts'
 
 /** How a client comes: which port, through which load balancer, with which TLS. */
 export interface Transport {
@@ -10,6 +11,8 @@ export interface Transport {
     readonly sni: string | undefined
     readonly certificate?: CertificateName | CustomCertificate
   }
+  /** By HTTP/2; by HTTP/1 otherwise. */
+  readonly isHttp2?: true
 }
 
 /** A request, as bytes will say it. */
@@ -23,6 +26,7 @@ export interface Request {
   readonly claims?: string
   readonly token?: 'valid' | 'forged' | 'expired'
   readonly apiKey?: string
+  readonly body?: string
 }
 
 export interface Probe {
@@ -44,13 +48,25 @@ export function isAdmitted({ by }: Outcome): boolean {
 }
 
 export function bytesOf(request: Request, credentials: Credentials): string {
-  const { method, target, version, host, headers, claims, token = 'valid', apiKey } = request
+  const { method, target, version, host, body } = request
   const lines = [`${method} ${target} HTTP/${version}`]
   if (host !== undefined) lines.push(`Host: ${host}`)
-  for (const [name, value] of headers) lines.push(`${name}: ${value}`)
-  if (claims !== undefined) lines.push(`Authorization: Bearer ${credentials.token(claims, token)}`)
-  if (apiKey !== undefined) lines.push(`x-api-key: ${apiKey}`)
-  return `${lines.join('\r\n')}\r\n\r\n`
+  for (const [name, value] of fieldsOf(request, credentials)) lines.push(`${name}: ${value}`)
+  if (body !== undefined) lines.push(`Content-Length: ${body.length}`)
+  return `${lines.join('\r\n')}\r\n\r\n${body ?? ''}`
+}
+
+/** Headers but for the host, with credentials. */
+function fieldsOf(
+  { headers, claims, token = 'valid', apiKey }: Request,
+  credentials: Credentials,
+): readonly (readonly [string, string])[] {
+  const fields = [...headers]
+  if (claims !== undefined) {
+    fields.push(['Authorization', `Bearer ${credentials.token(claims, token)}`])
+  }
+  if (apiKey !== undefined) fields.push(['x-api-key', apiKey])
+  return fields
 }
 
 const PATIENCE = 8_000
@@ -62,12 +78,15 @@ export class Link {
   #isOver = false
   #wake: (() => void) | undefined
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, isHttp2 = false) {
     this.#socket = socket
-    socket.on('data', (bytes) => {
-      this.#text += bytes.toString('latin1')
-      this.#wake?.()
-    })
+    // Whoever speaks HTTP/2 reads by itself.
+    if (!isHttp2) {
+      socket.on('data', (bytes) => {
+        this.#text += bytes.toString('latin1')
+        this.#wake?.()
+      })
+    }
     const over = () => {
       this.#isOver = true
       this.#wake?.()
@@ -79,7 +98,7 @@ export class Link {
 
   /** Undefined where nobody lets it in. */
   static open(transport: Transport, credentials: Credentials): Promise<Link | undefined> {
-    const { port, proxy, tls } = transport
+    const { port, proxy, tls, isHttp2 } = transport
     return new Promise((resolve, reject) => {
       const socket = connect({ port, host: '127.0.0.1' })
       const late = setTimeout(() => {
@@ -98,19 +117,19 @@ export class Link {
       socket.once('connect', () => {
         socket.setNoDelay(true)
         if (proxy !== undefined) socket.write(proxyHeader(proxy, port))
-        if (tls === undefined) return done(new Link(socket))
+        if (tls === undefined) return done(new Link(socket, isHttp2))
         const { sni, certificate } = tls
         const secured = connectTls({
           socket,
           // An address is never sent as a server name.
           servername: sentName(sni) ?? '',
           rejectUnauthorized: false,
-          ALPNProtocols: ['http/1.1'],
+          ALPNProtocols: [isHttp2 ? 'h2' : 'http/1.1'],
           secureContext: contextOf(certificate, credentials),
         })
         secured.once('error', refused)
         secured.once('close', refused)
-        secured.once('secureConnect', () => done(new Link(secured)))
+        secured.once('secureConnect', () => done(new Link(secured, isHttp2)))
       })
     })
   }
@@ -121,6 +140,15 @@ export class Link {
 
   close(): void {
     this.#socket.destroy()
+  }
+
+  async askHttp2(request: Request, credentials: Credentials): Promise<Outcome> {
+    const answer = await askHttp2(this.#socket, request, fieldsOf(request, credentials))
+    this.close()
+    if (answer === undefined) return CLOSED
+    const { status, backend } = answer
+    if (backend !== undefined) return { status, by: Number(backend) }
+    return { status, by: OWN_STATUSES.has(status) ? 0 : undefined }
   }
 
   async ask(bytes: string, isHead: boolean): Promise<Outcome> {

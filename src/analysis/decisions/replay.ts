@@ -3,7 +3,13 @@ import { clientsOf, type Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
 import { recordOf } from '../../reach/kinds.ts'
-import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
+import {
+  authenticationsOf,
+  type Entry,
+  isSameEntry,
+  repliesSometimes,
+  waysThrough,
+} from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
 import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
@@ -226,6 +232,8 @@ function judgeOn(
     const odd =
       before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
+    if (own.some(repliesSometimes))
+      return [{ kind: 'unknown', on: ['what `directResponse` answers'], route }]
     const byWay = Map.groupBy(own, ({ way }) => way).values()
     return [...byWay].map((same) => ({
       ...anyOf(same.map((entry) => judgeWay(entry, recorded, credentials))),

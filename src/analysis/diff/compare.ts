@@ -24,13 +24,20 @@ import {
   otherSources,
   placedApart,
   type RouteMatch,
+  repliesSometimes,
   type Ways,
   waysThrough,
 } from './entries.ts'
 import { type ExampleRequest, exampleOf } from './example.ts'
 import { type UnaccountedPart, unaccountedParts } from './parts.ts'
 import { rivalsOf } from './precedence.ts'
-import { otherCredentials, otherNamesText, otherSourcesText, uncoveredText } from './reasons.ts'
+import {
+  otherCredentials,
+  otherNamesText,
+  otherSourcesText,
+  SPLIT_TEXT,
+  uncoveredText,
+} from './reasons.ts'
 import { routeText } from './route-conditions.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
@@ -206,6 +213,8 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
+  const isShared = other !== 'none' && repliesSometimes(other)
+  if (repliesSometimes(entry) || isShared) return { ...byRules, untold: SPLIT_TEXT }
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'

@@ -108,8 +108,9 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'mcp') continue
     if (point.stage === 'traffic') traffic = point
     if (route === undefined || rule === undefined || connection === undefined) continue
-    const isLast = rule.action.kind !== 'forward' || rule.action.backends.length === 0
-    if (point.stage === 'traffic' && !isLast) continue
+    const hasBackends = rule.action.kind === 'forward' && rule.action.backends.length > 0
+    const isLast = !hasBackends || traffic?.replies === 'always'
+    if ((point.stage === 'traffic') !== isLast) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const known = matches.get(door) as RouteMatch[]
     for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
@@ -301,6 +302,13 @@ function readsSource({ points }: Entry): boolean {
 
 function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {
   return points[0]?.believes ?? {}
+}
+
+/** Whether rules of a backend decide about some requests, and the gateway responds to others. */
+export function repliesSometimes({ points }: Entry): boolean {
+  const isSometimes = points.some(({ replies }) => replies === 'sometimes')
+  const behind = points.filter(({ stage }) => stage === 'backend')
+  return isSometimes && behind.some(({ rules, invalid }) => rules.length + invalid.length > 0)
 }
 
 /** Whether nothing that decides differs: then there is nothing to look for. */

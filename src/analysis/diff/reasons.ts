@@ -34,6 +34,10 @@ export function otherNamesText(one: Entry, other: Entry): string {
   return `the server names of its TCP routes differ: ${one.names || 'none'} and ${other.names || 'none'}`
 }
 
+/** A response of the gateway itself is not held back by rules of a backend. */
+export const SPLIT_TEXT =
+  'it depends on the conditions of `directResponse`, which are not looked into where backends have rules'
+
 /** The conditions on the way of either that are not of a covered form, a few of them. */
 export function uncoveredText(entries: readonly Entry[], more: readonly Condition[]): string {
   const conditions = [

@@ -1,0 +1,56 @@
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import type { Socket } from 'node:net'
+import type { Request } from './wire.ts'
+
+const PATIENCE = 8_000
+
+/** One request by HTTP/2 on a connection of its own; undefined where it is closed without a response. */
+export async function askHttp2(
+  socket: Socket,
+  request: Request,
+  fields: readonly (readonly [string, string])[],
+): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
+  const scheme = 'encrypted' in socket ? 'https' : 'http'
+  const session = connectHttp2(`${scheme}://oracle.test`, { createConnection: () => socket })
+  session.on('error', () => session.destroy())
+  try {
+    return await answerOf(session, scheme, request, fields)
+  } finally {
+    session.destroy()
+    socket.destroy()
+  }
+}
+
+function answerOf(
+  session: ClientHttp2Session,
+  scheme: string,
+  { method, target, host, body }: Request,
+  fields: readonly (readonly [string, string])[],
+): Promise<{ readonly status: number; readonly backend: string | undefined } | undefined> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error('no answer came in time')), PATIENCE)
+    const done = (answer: Parameters<typeof resolve>[0]) => {
+      clearTimeout(late)
+      resolve(answer)
+    }
+    session.once('close', () => done(undefined))
+    const headers: Record<string, string | string[]> = {
+      ':method': method,
+      ':scheme': scheme,
+      ':path': target,
+      ':authority': host ?? '',
+    }
+    for (const [name, value] of fields) {
+      const own = headers[name.toLowerCase()]
+      headers[name.toLowerCase()] = own === undefined ? value : [own, value].flat()
+    }
+    const stream = session.request(headers, { endStream: body === undefined })
+    stream.on('error', () => done(undefined))
+    stream.on('close', () => done(undefined))
+    stream.once('response', (response) => {
+      const backend = response['x-backend']
+      done({ status: Number(response[':status']), backend: backend && String(backend) })
+    })
+    if (body !== undefined) stream.end(body)
+  })
+}
