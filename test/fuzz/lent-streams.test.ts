@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import fc from 'fast-check'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import { ClientSession } from '../../src/wire/http2/client.ts'
+import { SESSION_OPTIONS } from '../../src/wire/http2/client-limits.ts'
+import type { ClientStream } from '../../src/wire/http2/client-stream.ts'
+import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
+import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
+import { fill } from '../faults/patterns.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * The same as in lent-reads.test.ts where many responses come on one connection at once: each has
+ * parts of the same buffers, and each writes them when it likes.
+ */
+
+interface Written {
+  readonly seed: number
+  readonly length: number
+  /** The server writes so much at a time. */
+  readonly piece: number
+  /** After so many pieces that were received it is written; -1: only at the very end. */
+  readonly writesAfter: number
+  /** Takes no more after this many bytes, until some turns later. */
+  readonly pausesAt: number
+}
+
+const written: fc.Arbitrary<Written> = fc.record({
+  seed: fc.nat(1_000),
+  length: fc.oneof(fc.nat(40), fc.nat(20_000), fc.nat(400_000)),
+  piece: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1_000, max: 150_000 })),
+  writesAfter: fc.constantFrom(0, 0, 1, 2, -1),
+  pausesAt: fc.constantFrom(0, 100, 50_000),
+})
+
+/** Keeps what it gets until it is written, and compares it only then. */
+class Receiver implements ResponseEvents {
+  readonly #expected: Written
+  readonly #stream: ClientStream
+  #views: Buffer[] = []
+  #pieces = 0
+  #paused = false
+  received = 0
+  done = false
+  fault: string | undefined = undefined
+
+  constructor(expected: Written, stream: ClientStream) {
+    this.#expected = expected
+    this.#stream = stream
+  }
+
+  interim(): void {}
+  response(): boolean {
+    return false
+  }
+
+  data(bytes: Buffer): boolean {
+    this.#views.push(bytes)
+    const { writesAfter, pausesAt } = this.#expected
+    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.write()
+    const total = this.received + this.#views.reduce((sum, view) => sum + view.length, 0)
+    if (this.#paused || pausesAt === 0 || total < pausesAt) return true
+    this.#paused = true
+    setTimeout(() => this.#stream.resume(), 2)
+    return false
+  }
+
+  isWritten(): boolean {
+    return this.#views.length === 0
+  }
+
+  write(): void {
+    for (const view of this.#views) {
+      const right = fill(this.#expected.seed, this.received, view.length)
+      if (!view.equals(right)) this.fault ??= `bytes from ${this.received} on are others'`
+      this.received += view.length
+    }
+    this.#views = []
+  }
+
+  ended(): void {
+    this.done = true
+  }
+
+  failed(reason: string): void {
+    this.fault ??= reason
+    this.done = true
+  }
+
+  drained(): void {}
+}
+
+describe('buffers that many streams share', () => {
+  let responses: readonly Written[] = []
+  let server: Http2Server
+  let port = 0
+
+  const answer = async (stream: ServerHttp2Stream, path: string) => {
+    const own = responses[Number(path.slice(1))] as Written
+    stream.on('error', () => {})
+    stream.respond({ ':status': 200 })
+    for (let at = 0, i = 0; at < own.length && !stream.destroyed; i++) {
+      // Of very small ones only some, so that it comes to an end.
+      const size = i > 40 ? own.length - at : Math.min(own.piece, own.length - at)
+      stream.write(fill(own.seed, at, size))
+      at += size
+      if (i % 3 === 0) await turn()
+    }
+    stream.end()
+  }
+
+  before(async () => {
+    server = createServer()
+    server.on('stream', (stream: ServerHttp2Stream, { ':path': path = '' }) => {
+      void answer(stream, path)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    port = (server.address() as AddressInfo).port
+  })
+  after(() => server.close())
+
+  it('are never touched while one of them needs them', async () => {
+    const property = fc.asyncProperty(
+      fc.array(written, { minLength: 1, maxLength: 8 }),
+      async (list) => {
+        responses = list
+        const socket = connectLending({ port, host: '127.0.0.1', noDelay: true })
+        await once(socket, 'connect')
+        const ready = Promise.withResolvers<void>()
+        const session = new ClientSession(socket, SESSION_OPTIONS, new Deadlines(50), {
+          ready: () => ready.resolve(),
+          freed() {},
+          closed() {},
+        })
+        await ready.promise
+        const receivers = list.map((own, i) => {
+          const stream = session.open()
+          const receiver = new Receiver(own, stream)
+          stream.send('GET', `GET /${i} HTTP/1.1\r\nhost: a\r\n\r\n`, false, 60_000, receiver)
+          return receiver
+        })
+        while (!receivers.every(({ done }) => done)) await turn()
+        for (const receiver of receivers) receiver.write()
+        session.destroy('closed')
+        for (const [index, { fault, received }] of receivers.entries())
+          assert.deepEqual([fault, received], [undefined, list[index]?.length], `stream ${index}`)
+        assert.equal(LentReads.resting, 0, 'a closed connection rests no more')
+      },
+    )
+    await fc.assert(property, fuzz(0.05, 40))
+  })
+})
