@@ -13,6 +13,7 @@ import { applyChanges, findChanges, type Generator } from './generated.ts'
 import { importTable } from './import-table.ts'
 import { internalErrorsPage } from './internal-errors-page.ts'
 import { limitsPage } from './limits-page.ts'
+import { llmTranslationPage } from './llm-translation-page.ts'
 import { proofsPage } from './proofs-page.ts'
 import { protobufCode } from './protobuf-code.ts'
 import { telemetryPages } from './telemetry-pages.ts'
@@ -33,6 +34,7 @@ export const GENERATORS: readonly Generator[] = [
   internalErrorsPage,
   resourceReference,
   limitsPage,
+  llmTranslationPage,
   proofsPage,
   protobufCode,
   telemetryPages,

@@ -7,7 +7,7 @@ export interface SseEvent {
 }
 
 /** What one event may hold; a stream that never ends an event is not kept in memory. */
-export const MAX_SSE_EVENT = 16 * 1024 * 1024
+const MAX_SSE_EVENT = 16 * 1024 * 1024
 
 /**
  * Events from bytes that may be split anywhere, inside a character too. Comments and unknown

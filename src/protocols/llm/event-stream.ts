@@ -1,9 +1,10 @@
-import { joinBytes } from './json.ts'
+import { copyBytes, joinBytes } from './json.ts'
 
 /** One message of AWS's binary event streams (`application/vnd.amazon.eventstream`). */
 export interface EventStreamMessage {
   /** Only those with text; the others have no use here. */
   readonly headers: ReadonlyMap<string, string>
+  /** A view: it must be read before the bytes that it came in are used again. */
   readonly payload: Uint8Array
 }
 
@@ -32,8 +33,7 @@ export class EventStreamReader {
     if (this.problem !== undefined || bytes.length === 0) return messages
     this.#size += bytes.length
     if (this.#size < this.#wanted) {
-      // A copy: the bytes may belong to a buffer that is filled again.
-      this.#pieces.push(bytes.slice())
+      this.#pieces.push(copyBytes(bytes))
       return messages
     }
     this.#rest = joinBytes([...this.#pieces, bytes])
@@ -50,7 +50,7 @@ export class EventStreamReader {
       messages.push(message)
       at += length
     }
-    this.#pieces = at < this.#rest.length ? [this.#rest.slice(at)] : []
+    this.#pieces = at < this.#rest.length ? [copyBytes(this.#rest.subarray(at))] : []
     this.#size = this.#rest.length - at
     this.#rest = new Uint8Array(0)
     return messages
@@ -86,7 +86,7 @@ export class EventStreamReader {
       this.problem = 'The provider sent a message with malformed headers.'
       return undefined
     }
-    return { headers, payload: bytes.slice(headersEnd, end) }
+    return { headers, payload: bytes.subarray(headersEnd, end) }
   }
 }
 

@@ -1,4 +1,6 @@
-/** The face of this folder: dialects, translation between them, usage and errors. */
+/** The face of this folder: dialects, translation, usage and its cost, guards, signatures. */
+export { type Catalog, type Cost, compileCatalog, formatCost } from './catalog/catalog.ts'
+export { type ModelCatalog, modelCatalog } from './catalog/schema.ts'
 export type {
   Dialect,
   DialectName,
@@ -11,6 +13,9 @@ export type {
 } from './dialect.ts'
 export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
+export { type MaskedText, maskText, StreamMasker } from './guards/masker.ts'
+export { RECOGNIZERS, type Recognizer, recognizerOf } from './guards/recognizers.ts'
+export { type AwsCredentials, signAws } from './sigv4.ts'
 export { translatorFor } from './translate.ts'
 export type {
   StreamTranslator,

@@ -228,6 +228,11 @@ function splice(
   return joinBytes(pieces)
 }
 
+/** Of bytes that may belong to a buffer that is filled again; the `slice` of Buffer is no copy. */
+export function copyBytes(bytes: Uint8Array): Uint8Array {
+  return new Uint8Array(bytes)
+}
+
 export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
   if (pieces.length === 1) return pieces[0] as Uint8Array
   let length = 0

@@ -52,7 +52,10 @@ function pump(call: TranslatedCall, bytes: Uint8Array, sizes: readonly number[] 
   const out: Uint8Array[] = []
   let at = 0
   for (const size of sizes) {
-    out.push(Buffer.from(stream.push(bytes.slice(at, at + size))))
+    // A buffer that is filled again: what is kept must be a copy.
+    const lent = Buffer.from(bytes.subarray(at, at + size))
+    out.push(Buffer.from(stream.push(lent)))
+    lent.fill(0)
     at += size
   }
   if (at < bytes.length) out.push(Buffer.from(stream.push(bytes.slice(at))))

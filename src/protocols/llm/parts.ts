@@ -1,5 +1,5 @@
 import { isObject, parseJsonText } from './json.ts'
-import type { JsonObject, MediaSource, Message, Part, TextPart, ToolCallPart } from './neutral.ts'
+import type { JsonObject, MediaSource, Part, TextPart } from './neutral.ts'
 
 /** `data:image/png;base64,…`, as OpenAI has images; another address is left as one. */
 export function mediaSourceOf(url: string): MediaSource {
@@ -18,33 +18,6 @@ export function textOf(parts: readonly Part[], separator = ''): string {
     .filter((part): part is TextPart => part.kind === 'text')
     .map(({ text }) => text)
     .join(separator)
-}
-
-/**
- * Roles take turns where a dialect wants them to: neighbours of one role become one message, and
- * the results of tools come first in it, in the order of the calls that they are of.
- */
-export function mergeTurns(messages: readonly Message[]): readonly Message[] {
-  const merged: { role: Message['role']; parts: Part[] }[] = []
-  for (const { role, parts } of messages) {
-    const last = merged.at(-1)
-    if (last !== undefined && last.role === role) last.parts.push(...parts)
-    else merged.push({ role, parts: [...parts] })
-  }
-  return merged.map((message, at) => {
-    if (message.role !== 'user') return message
-    const calls = (merged[at - 1]?.parts ?? []).filter((part) => part.kind === 'toolCall')
-    return { role: 'user', parts: resultsFirst(message.parts, calls) }
-  })
-}
-
-function resultsFirst(parts: readonly Part[], calls: readonly ToolCallPart[]): readonly Part[] {
-  const results = parts.filter((part) => part.kind === 'toolResult')
-  if (results.length === 0) return parts
-  const place = new Map(calls.map(({ id }, at) => [id, at]))
-  const rank = (id: string): number => place.get(id) ?? calls.length
-  const ordered = results.toSorted((a, b) => rank(a.id) - rank(b.id))
-  return [...ordered, ...parts.filter((part) => part.kind !== 'toolResult')]
 }
 
 /**

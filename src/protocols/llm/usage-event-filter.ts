@@ -1,8 +1,9 @@
-import { MAX_SSE_EVENT } from '../sse.ts'
-import { decodeUtf8, isObject, joinBytes, parseJsonText } from './json.ts'
+import { copyBytes, decodeUtf8, isObject, joinBytes, parseJsonText } from './json.ts'
 import { list, obj } from './reading.ts'
 
 const NOTHING = new Uint8Array(0)
+/** What is longer is no event with usage, and is not put together again and again. */
+const MAX_HELD = 64 * 1024
 const LINE_FEED = 10
 const CARRIAGE_RETURN = 13
 
@@ -13,11 +14,21 @@ const CARRIAGE_RETURN = 13
 export class UsageEventFilter {
   #held: Uint8Array[] = []
   #size = 0
+  #isPassing = false
 
   push(bytes: Uint8Array): Uint8Array {
-    // An event cannot end without a line end, so most pieces of a long one are not searched again.
+    if (this.#isPassing) {
+      // The rest of a long event; what follows it in the same piece passes with it.
+      this.#isPassing = endOfLastEvent(bytes) === 0
+      return bytes
+    }
     const all = this.#size === 0 ? bytes : joinBytes([...this.#held, bytes])
     const end = endOfLastEvent(all)
+    if (all.length - end > MAX_HELD) {
+      this.#hold(NOTHING)
+      this.#isPassing = true
+      return all
+    }
     const whole = all.subarray(0, end)
     this.#hold(all.subarray(end))
     return mayHoldUsage(whole) ? withoutUsage(whole) : whole
@@ -27,17 +38,12 @@ export class UsageEventFilter {
     const rest = joinBytes(this.#held)
     this.#held = []
     this.#size = 0
-    return rest
+    return isUsageEvent(rest) ? NOTHING : rest
   }
 
   #hold(rest: Uint8Array): void {
-    // A copy: the bytes may belong to a buffer that is filled again.
-    this.#held = rest.length > 0 ? [rest.slice()] : []
+    this.#held = rest.length > 0 ? [copyBytes(rest)] : []
     this.#size = rest.length
-  }
-
-  get isTooLong(): boolean {
-    return this.#size > MAX_SSE_EVENT
   }
 }
 
@@ -58,8 +64,10 @@ function isEnd(bytes: Uint8Array, at: number): boolean {
     const earlier = bytes[at - 2]
     return before === CARRIAGE_RETURN && (earlier === LINE_FEED || earlier === CARRIAGE_RETURN)
   }
-  // The line feed of CR LF may still come; it is then a line without anything, which does no harm.
-  return code === CARRIAGE_RETURN && (before === CARRIAGE_RETURN || before === LINE_FEED)
+  // The line feed of CR LF may still come, and belongs to the event.
+  if (code !== CARRIAGE_RETURN || at + 1 >= bytes.length || bytes[at + 1] === LINE_FEED)
+    return false
+  return before === CARRIAGE_RETURN || before === LINE_FEED
 }
 
 const USAGE = new TextEncoder().encode('"usage"')
@@ -83,7 +91,8 @@ function withoutUsage(bytes: Uint8Array): Uint8Array {
     if (!isUsageEvent(event)) kept.push(event)
     start = at + 1
   }
-  if (start < bytes.length) kept.push(bytes.subarray(start))
+  const last = bytes.subarray(start)
+  if (last.length > 0 && !isUsageEvent(last)) kept.push(last)
   return kept.length === 0 ? NOTHING : joinBytes(kept)
 }
 

@@ -15,8 +15,10 @@ export const converse: Dialect = defineDialect({
   recognize(method, path) {
     const [, id, call] = /\/model\/([^/]+)\/(converse|converse-stream)$/.exec(path) ?? []
     if (method !== 'POST' || id === undefined) return undefined
-    const stream = call === 'converse-stream'
-    return { dialect: 'converse', operation: 'generate', model: decodeModel(id), stream }
+    const model = decodeModel(id)
+    // Dots alone would lead to another path once they are written again.
+    if (/^\.+$/.test(model)) return undefined
+    return { dialect: 'converse', operation: 'generate', model, stream: call === 'converse-stream' }
   },
   pathOf: ({ stream }, model) =>
     `/model/${encodeURIComponent(model)}/${stream ? 'converse-stream' : 'converse'}`,

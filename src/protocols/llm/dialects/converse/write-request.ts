@@ -3,15 +3,14 @@ import { encodeJson } from '../../json.ts'
 import type {
   CacheMark,
   MediaPart,
-  Message,
   NeutralRequest,
   OutputFormat,
   Part,
-  TextPart,
   Tool,
 } from '../../neutral.ts'
-import { argumentsObject, Dropped, fitCallId, mergeTurns } from '../../parts.ts'
+import { argumentsObject, Dropped, fitCallId } from '../../parts.ts'
 import { defined, type Fields, reject } from '../../reading.ts'
+import { arrangeTurns } from '../../turns.ts'
 import { CUSTOM_SCHEMA } from '../completions/write-request.ts'
 import { planThinking } from '../messages/thinking.ts'
 
@@ -28,16 +27,27 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
   if (request.parallelTools === false) dropped.add('parallel_tool_calls')
   if (request.format?.kind === 'json') dropped.add('response_format: json_object')
   const extra = writeModelFields(request, options, dropped)
-  const { system, messages } = writeTurns(request, options.maker, dropped)
+  const { maker } = options
+  const { system, messages } = arrangeTurns(request, { maker, hasSystemRole: false }, dropped)
+  const names = new DocumentNames()
   const body = defined({
-    system: system.length > 0 ? system : undefined,
-    messages,
+    system:
+      system.length > 0
+        ? system.flatMap(({ text, cache }) => [{ text }, ...writeCache(cache)])
+        : undefined,
+    messages: messages.map(({ role, parts }) => ({
+      role,
+      content: parts.flatMap((part) => writePart(part, names)),
+    })),
     inferenceConfig: writeInference(request, extra, dropped),
     toolConfig: writeTools(request, dropped),
     additionalModelRequestFields: extra.fields,
     outputConfig: writeOutput(request.format, extra.effort),
     serviceTier: writeTier(request.serviceTier, dropped),
   })
+  // Dots alone would lead to another path, encoded or not.
+  if (/^\.*$/.test(options.model))
+    reject('`model` is not a name that can stand in a path.', 'model')
   const call = options.stream ? 'converse-stream' : 'converse'
   return {
     path: `/model/${encodeURIComponent(options.model)}/${call}`,
@@ -160,44 +170,12 @@ function namesOfCalls({ messages }: NeutralRequest): readonly string[] {
   return [...names]
 }
 
-function writeTurns(
-  request: NeutralRequest,
-  maker: string,
-  dropped: Dropped,
-): { readonly system: readonly unknown[]; readonly messages: readonly unknown[] } {
-  const system = request.system.filter(({ text }) => text !== '')
-  const turns: Message[] = []
-  for (const message of request.messages) {
-    if (message.role !== 'system') turns.push(message)
-    else {
-      dropped.add('position of system messages')
-      system.push(...message.parts.filter((part) => part.kind === 'text'))
-    }
-  }
-  if (turns.length === 0 && system.length > 0) {
-    turns.push({ role: 'user', parts: [system.pop() as TextPart] })
-  }
-  const names = new DocumentNames()
-  const messages: unknown[] = []
-  for (const { role, parts } of mergeTurns(turns)) {
-    const content = parts.flatMap((part) => writePart(part, maker, names, dropped))
-    if (content.length > 0) messages.push({ role, content })
-  }
-  const texts = system.flatMap(({ text, cache }) => [{ text }, ...writeCache(cache)])
-  return { system: texts, messages }
-}
-
-function writePart(
-  part: Part,
-  maker: string,
-  names: DocumentNames,
-  dropped: Dropped,
-): readonly unknown[] {
+function writePart(part: Part, names: DocumentNames): readonly unknown[] {
   switch (part.kind) {
     case 'text':
-      return part.text === '' ? [] : [{ text: part.text }, ...writeCache(part.cache)]
+      return [{ text: part.text }, ...writeCache(part.cache)]
     case 'refusal':
-      return part.text === '' ? [] : [{ text: part.text }]
+      return [{ text: part.text }]
     case 'toolCall': {
       const input = argumentsObject(part.arguments)
       const toolUse = { toolUseId: fitCallId(part.id), name: part.name, input }
@@ -212,12 +190,8 @@ function writePart(
       return [{ toolResult: defined({ toolUseId, content, status }) }, ...writeCache(part.cache)]
     }
     case 'reasoning': {
-      const { signature, text, isRedacted } = part
-      if (signature === undefined || signature.maker !== maker || signature.value === '') {
-        dropped.add('reasoning of earlier turns')
-        return []
-      }
-      const { value } = signature
+      const { text, isRedacted } = part
+      const value = part.signature?.value
       if (isRedacted) return [{ reasoningContent: { redactedContent: value } }]
       return [{ reasoningContent: { reasoningText: { text, signature: value } } }]
     }

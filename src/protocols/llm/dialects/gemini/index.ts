@@ -2,7 +2,7 @@ import { writeSse } from '../../../sse.ts'
 import { describeJson, summarize } from '../../describe.ts'
 import { type Dialect, defineDialect, type Operation } from '../../dialect.ts'
 import { errorHeaders, type LlmError, type LlmErrorType, type WireError } from '../../error.ts'
-import { encodeJson } from '../../json.ts'
+import { copyBytes, encodeJson, joinBytes, parseJson } from '../../json.ts'
 import { type Fields, list, obj, reading, str } from '../../reading.ts'
 import { SseTap, type TapReader } from '../../stream-tap.ts'
 import { errorFrom, readError, readResponse, readStream, readUsage } from './response.ts'
@@ -35,7 +35,7 @@ export const gemini: Dialect = defineDialect({
       { id: 'responseId', model: 'modelVersion', usage: 'usageMetadata' },
       readUsage,
     ),
-  tap: () => new SseTap(TAP),
+  tap: () => new GeminiTap(),
   writeError,
   writeStreamError: (error) => writeSse(JSON.stringify(geminiError(error))),
   provider: {
@@ -83,4 +83,36 @@ const TAP: TapReader = {
     const isBlocked = obj(data['promptFeedback'])['blockReason'] !== undefined
     if (candidate['finishReason'] !== undefined || isBlocked) state.isComplete = true
   },
+}
+
+/** Without `alt=sse` a stream is one list of JSON, which is read when it is whole. */
+const MAX_LIST = 8 * 1024 * 1024
+
+class GeminiTap extends SseTap {
+  #isList: boolean | undefined
+  #pieces: Uint8Array[] = []
+  #size = 0
+
+  constructor() {
+    super(TAP)
+  }
+
+  override push(bytes: Uint8Array): void {
+    this.#isList ??= bytes.length === 0 ? undefined : bytes[0] === 91
+    if (this.#isList !== true) {
+      super.push(bytes)
+      return
+    }
+    this.hasOutput = true
+    this.#size += bytes.length
+    if (this.#size <= MAX_LIST) this.#pieces.push(copyBytes(bytes))
+  }
+
+  override end(): void {
+    if (this.#isList === true && this.#size <= MAX_LIST) {
+      const { value } = parseJson(joinBytes(this.#pieces))
+      for (const item of list(value)) TAP.read(obj(item), this)
+    }
+    super.end()
+  }
 }

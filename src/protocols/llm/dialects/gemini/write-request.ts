@@ -2,17 +2,16 @@ import type { WireRequest, WriteOptions } from '../../dialect.ts'
 import { encodeJson, isObject, parseJsonText } from '../../json.ts'
 import type {
   MediaPart,
-  Message,
   NeutralRequest,
   Part,
   Reasoning,
-  TextPart,
   Tool,
   ToolChoice,
   ToolResultPart,
 } from '../../neutral.ts'
-import { argumentsObject, Dropped, mergeTurns, textOf } from '../../parts.ts'
+import { argumentsObject, Dropped, textOf } from '../../parts.ts'
 import { defined, type Fields, reject } from '../../reading.ts'
+import { arrangeTurns } from '../../turns.ts'
 import { CUSTOM_SCHEMA } from '../completions/write-request.ts'
 
 const MAX_STOP = 5
@@ -149,22 +148,12 @@ function writeTurns(
   options: WriteOptions,
   dropped: Dropped,
 ): { readonly system: readonly unknown[]; readonly contents: readonly unknown[] } {
-  const system = [...request.system]
-  const turns: Message[] = []
-  for (const message of request.messages) {
-    if (message.role !== 'system') turns.push(message)
-    else {
-      dropped.add('position of system messages')
-      system.push(...message.parts.filter((part) => part.kind === 'text'))
-    }
-  }
-  if (turns.length === 0 && system.length > 0) {
-    turns.push({ role: 'user', parts: [system.pop() as TextPart] })
-  }
+  const { maker } = options
+  const { system, messages } = arrangeTurns(request, { maker, hasSystemRole: false }, dropped)
   if (system.some(({ cache }) => cache !== undefined)) dropped.add('cache_control')
   const names = new Map<string, string>()
   const contents: unknown[] = []
-  for (const { role, parts } of mergeTurns(turns)) {
+  for (const { role, parts } of messages) {
     for (const part of parts) if (part.kind === 'toolCall') names.set(part.id, part.name)
     const written = writeParts(parts, names, options, dropped)
     if (written.length > 0)
@@ -180,7 +169,7 @@ const LOST_SIGNATURE = 'skip_thought_signature_validator'
 function writeParts(
   parts: readonly Part[],
   names: ReadonlyMap<string, string>,
-  { maker, model }: WriteOptions,
+  { model }: WriteOptions,
   dropped: Dropped,
 ): readonly unknown[] {
   const written: Record<string, unknown>[] = []
@@ -195,14 +184,12 @@ function writeParts(
     if ('cache' in part && part.cache !== undefined) dropped.add('cache_control')
     switch (part.kind) {
       case 'reasoning':
-        if (part.signature?.maker === maker && part.signature.value !== '') {
-          if (signature !== undefined) sign({ text: '' })
-          signature = part.signature.value
-        } else dropped.add('reasoning of earlier turns')
+        if (signature !== undefined) sign({ text: '' })
+        signature = part.signature?.value
         break
       case 'text':
       case 'refusal':
-        if (part.text !== '') sign({ text: part.text })
+        sign({ text: part.text })
         break
       case 'toolCall':
         // Only the first of several calls at once bears one.

@@ -4,15 +4,15 @@ import { decodeUtf8, encodeJson } from '../../json.ts'
 import type {
   CacheMark,
   MediaPart,
-  Message,
   NeutralRequest,
   Part,
   TextPart,
   Tool,
   ToolChoice,
 } from '../../neutral.ts'
-import { argumentsObject, Dropped, fitCallId, mergeTurns } from '../../parts.ts'
+import { argumentsObject, Dropped, fitCallId } from '../../parts.ts'
 import { defined, reject } from '../../reading.ts'
+import { arrangeTurns } from '../../turns.ts'
 import { CUSTOM_SCHEMA } from '../completions/write-request.ts'
 import { planThinking } from './thinking.ts'
 
@@ -33,12 +33,16 @@ export function writeRequest(request: NeutralRequest, options: WriteOptions): Wi
   dropped.addIfSet('prompt_cache_key', request.promptCacheKey)
   dropped.addIfSet('metadata', request.metadata)
   if (request.format?.kind === 'json') dropped.add('response_format: json_object')
-  const { system, messages } = writeTurns(request, options.maker, version === CURRENT, dropped)
+  const { maker } = options
+  const turns = arrangeTurns(request, { maker, hasSystemRole: version === CURRENT }, dropped)
   const body = defined({
     model: options.model,
     max_tokens: plan.maxTokens,
-    system: system.length > 0 ? system : undefined,
-    messages,
+    system: turns.system.length > 0 ? turns.system.map(writeText) : undefined,
+    messages: turns.messages.map(({ role, parts }) => ({
+      role,
+      content: parts.flatMap((part) => writePart(part) ?? []),
+    })),
     ...sampling,
     stop_sequences: writeStop(request.stop, dropped),
     stream: options.stream ? true : undefined,
@@ -136,60 +140,16 @@ function writeCache(cache: CacheMark | undefined): unknown {
   return cache === undefined ? undefined : defined({ type: 'ephemeral', ttl: cache.ttl })
 }
 
-interface Turns {
-  readonly system: readonly unknown[]
-  readonly messages: readonly unknown[]
-}
-
-function writeTurns(
-  request: NeutralRequest,
-  maker: string,
-  hasSystemRole: boolean,
-  dropped: Dropped,
-): Turns {
-  const system = request.system.filter(({ text }) => text !== '')
-  const turns: Message[] = []
-  for (const message of request.messages) {
-    if (message.role !== 'system' || hasSystemRole) turns.push(message)
-    else {
-      dropped.add('position of system messages')
-      system.push(...message.parts.filter((part) => part.kind === 'text'))
-    }
-  }
-  if (turns.length === 0 && system.length > 0) {
-    // At least one message is required, and OpenAI takes instructions alone.
-    const last = system.pop() as TextPart
-    turns.push({ role: 'user', parts: [last] })
-  }
-  const messages: { role: string; content: unknown[] }[] = []
-  for (const { role, parts } of mergeTurns(turns)) {
-    const content = parts.flatMap((part) => writePart(part, maker, dropped) ?? [])
-    if (content.length > 0) messages.push({ role, content })
-  }
-  trimPrefill(messages)
-  return { system: system.map(writeText), messages }
-}
-
-/** The text of a last message of the assistant must not end with white space. */
-function trimPrefill(messages: readonly { role: string; content: unknown[] }[]): void {
-  const last = messages.at(-1)
-  const block = last?.content.at(-1) as { type?: string; text?: string } | undefined
-  if (last?.role !== 'assistant' || block?.type !== 'text') return
-  block.text = block.text?.trimEnd() ?? ''
-  if (block.text === '') last.content.pop()
-}
-
 function writeText({ text, cache }: TextPart): unknown {
   return defined({ type: 'text', text, cache_control: writeCache(cache) })
 }
 
-/** Empty texts are rejected there, and say nothing. */
-function writePart(part: Part, maker: string, dropped: Dropped): unknown {
+function writePart(part: Part): unknown {
   switch (part.kind) {
     case 'text':
-      return part.text === '' ? undefined : writeText(part)
+      return part.text.trim() === '' ? undefined : writeText(part)
     case 'refusal':
-      return part.text === '' ? undefined : { type: 'text', text: part.text }
+      return { type: 'text', text: part.text }
     case 'toolCall':
       return defined({
         type: 'tool_use',
@@ -199,7 +159,7 @@ function writePart(part: Part, maker: string, dropped: Dropped): unknown {
         cache_control: writeCache(part.cache),
       })
     case 'toolResult': {
-      const content = part.parts.flatMap((inner) => writePart(inner, maker, dropped) ?? [])
+      const content = part.parts.flatMap((inner) => writePart(inner) ?? [])
       return defined({
         type: 'tool_result',
         tool_use_id: fitCallId(part.id),
@@ -209,15 +169,10 @@ function writePart(part: Part, maker: string, dropped: Dropped): unknown {
       })
     }
     case 'reasoning': {
-      // The whole block or nothing: text without its signature is rejected.
-      const { signature } = part
-      if (signature === undefined || signature.maker !== maker || signature.value === '') {
-        dropped.add('reasoning of earlier turns')
-        return undefined
-      }
+      const value = part.signature?.value
       return part.isRedacted
-        ? { type: 'redacted_thinking', data: signature.value }
-        : { type: 'thinking', thinking: part.text, signature: signature.value }
+        ? { type: 'redacted_thinking', data: value }
+        : { type: 'thinking', thinking: part.text, signature: value }
     }
     default:
       return writeMedia(part)

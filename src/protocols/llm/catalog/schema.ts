@@ -1,0 +1,46 @@
+import * as z from 'zod'
+
+/** US dollars for a million tokens, as decimal text: a double would not hold them. */
+const rate = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,8})(\.\d{1,6})?$/, 'must be a decimal number with up to six decimals')
+
+const rates = z
+  .strictObject({
+    input: rate.describe('Tokens of the prompt.'),
+    output: rate.describe('Tokens of the response.'),
+    cacheRead: rate.describe('Tokens read from the prompt cache; by default as input.'),
+    cacheWrite: rate.describe('Tokens written to the prompt cache; by default as input.'),
+    reasoning: rate.describe('Reasoning tokens; by default as output.'),
+    inputAudio: rate.describe('Audio tokens of the prompt; by default as input.'),
+    outputAudio: rate.describe('Audio tokens of the response; by default as output.'),
+  })
+  .partial()
+
+const model = z.strictObject({
+  rates: rates.optional().describe('US dollars for a million tokens.'),
+  tiers: z
+    .array(
+      z.strictObject({
+        contextOver: z.int().min(0).describe('For prompts with more tokens than this.'),
+        rates: rates.describe('Rates that differ from those above.'),
+      }),
+    )
+    .max(16)
+    .optional()
+    .describe('Rates for long prompts.'),
+  maxOutputTokens: z.int().min(1).optional().describe('The most tokens that the model can write.'),
+  tags: z.array(z.string().max(128)).max(64).optional(),
+})
+
+/** Prices of models by provider, as `config.modelCatalog` has them inline or in a file. */
+export const modelCatalog = z.strictObject({
+  providers: z.record(
+    z.string().min(1).max(256),
+    z.strictObject({ models: z.record(z.string().min(1).max(256), model) }),
+  ),
+})
+
+export type ModelCatalog = z.infer<typeof modelCatalog>
+export type CatalogModel = z.infer<typeof model>
+export type Rates = z.infer<typeof rates>

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { maskText, StreamMasker } from './masker.ts'
+import { RECOGNIZERS, recognizerOf } from './recognizers.ts'
+
+const mask = (text: string): string => maskText(text, RECOGNIZERS).text
+
+describe('recognizers', () => {
+  for (const [text, expected] of [
+    ['write to ann.b+c@mail.example.co.uk.', 'write to <EMAIL_ADDRESS>.'],
+    ['a@b', 'a@b'],
+    ['@example.com', '@example.com'],
+    ['card 4111 1111 1111 1111, ok', 'card <CREDIT_CARD>, ok'],
+    ['card 4111-1111-1111-1111', 'card <CREDIT_CARD>'],
+    ['5500005555555559', '<CREDIT_CARD>'],
+    ['378282246310005', '<CREDIT_CARD>'],
+    ['4111 1111 1111 1112', '4111 1111 1111 1112'],
+    ['0000000000000000', '0000000000000000'],
+    ['ssn 123-45-6789', 'ssn <SSN>'],
+    ['000-12-3456', '000-12-3456'],
+    ['666-12-3456', '666-12-3456'],
+    ['1123-45-67890', '1123-45-67890'],
+    ['046 454 286', '046 454 286'],
+    ['130 692 544', '<CA_SIN>'],
+    ['iban DE89 3704 0044 0532 0130 00.', 'iban <IBAN>.'],
+    ['GB82WEST12345698765432', '<IBAN>'],
+    ['GB83WEST12345698765432', 'GB83WEST12345698765432'],
+    ['call +1 (555) 123-4567 now', 'call <PHONE_NUMBER> now'],
+    ['call 555-123-4567', 'call <PHONE_NUMBER>'],
+    ['+44 20 7946 0958', '<PHONE_NUMBER>'],
+    ['version 1.2.3 of 2024-01-02', 'version 1.2.3 of 2024-01-02'],
+    [`key sk-ant-api03-${'a1B2'.repeat(8)}!`, 'key <API_KEY>!'],
+    [`sk-${'a'.repeat(200)}`, `<API_KEY>${'a'.repeat(20)}`],
+    ['AKIAIOSFODNN7EXAMPLE', '<API_KEY>'],
+    [`ghp_${'a1B2'.repeat(9)}`, '<API_KEY>'],
+    ['task-force-one-two-three-four-five', 'task-force-one-two-three-four-five'],
+    ['nothing here', 'nothing here'],
+  ] as const) {
+    it(text, () => {
+      assert.equal(mask(text), expected)
+    })
+  }
+
+  it('are found by their names', () => {
+    assert.equal(recognizerOf('email')?.mask, '<EMAIL_ADDRESS>')
+    assert.equal(recognizerOf('nothing'), undefined)
+  })
+
+  it('never find more than they say, nor cost more than the text is long', () => {
+    for (const unit of [
+      '1',
+      '1 ',
+      '1-',
+      'a',
+      'a@',
+      'a.',
+      'A1',
+      'sk-',
+      '(1',
+      '+1',
+      '@a.',
+      'DE89 ',
+    ]) {
+      const text = unit.repeat(Math.ceil(200_000 / unit.length))
+      const before = process.cpuUsage().user
+      for (const recognizer of RECOGNIZERS) {
+        const found = recognizer.find(text, 0)
+        if (found !== undefined) assert.ok(found.end - found.start <= recognizer.maxLength)
+      }
+      assert.ok(process.cpuUsage().user - before < 4_000_000, unit)
+    }
+  })
+})
+
+const WORDS = [
+  'hello ',
+  'a.b@example.com',
+  '4111 1111 1111 1111',
+  '4111111111111111',
+  '123-45-6789',
+  'DE89 3704 0044 0532 0130 00',
+  '+1 555 123 4567',
+  'sk-abcdefghijklmnopqrstuvwx',
+  '130 692 544',
+  ' ',
+  '  ',
+  ', ',
+  '.',
+  '-',
+  '\n',
+  'ä',
+  '🌍',
+  '12',
+  'X',
+  'DE',
+  '@',
+]
+
+describe('masking a stream', () => {
+  it('gives the same for any pieces', () => {
+    const text = fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.string({ maxLength: 4 })), {
+      maxLength: 20,
+    })
+    fc.assert(
+      fc.property(text, fc.array(fc.nat(9)), (words, sizes) => {
+        const whole = words.join('')
+        const masker = new StreamMasker(RECOGNIZERS)
+        let out = ''
+        let at = 0
+        for (const size of sizes) {
+          out += masker.push(whole.slice(at, at + size))
+          at += size
+        }
+        out += masker.push(whole.slice(at)) + masker.end()
+        assert.equal(out, mask(whole))
+        const single = new StreamMasker(RECOGNIZERS)
+        let letters = ''
+        for (const letter of whole.split('')) letters += single.push(letter)
+        assert.equal(letters + single.end(), mask(whole))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('remembers what stands before a piece that was let go', () => {
+    for (const word of ['123-45-6789', '4111111111111111', '130 692 544', '555-123-4567']) {
+      const whole = `${'A'.repeat(400)}${word} ${'B'.repeat(400)}`
+      const masker = new StreamMasker(RECOGNIZERS)
+      let out = ''
+      for (const letter of whole) out += masker.push(letter)
+      assert.equal(out + masker.end(), whole)
+      assert.equal(mask(whole), whole)
+    }
+  })
+
+  it('equals a search of the whole text', () => {
+    const text = fc.array(fc.constantFrom(...WORDS), { maxLength: 12 })
+    fc.assert(
+      fc.property(text, (words) => {
+        const whole = words.join('')
+        let expected = ''
+        let at = 0
+        while (at < whole.length) {
+          const found = RECOGNIZERS.map((it) => ({ it, ...it.find(whole, at) })).filter(
+            (it) => it.start === at,
+          )
+          const longest = found.toSorted((a, b) => (b.end ?? 0) - (a.end ?? 0))[0]
+          expected += longest === undefined ? whole[at] : longest.it.mask
+          at = longest?.end ?? at + 1
+        }
+        assert.equal(mask(whole), expected)
+      }),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('lets words go at once and holds only what may become a finding', () => {
+    const masker = new StreamMasker(RECOGNIZERS)
+    assert.equal(masker.push('The quick brown fox '), 'The quick brown fox ')
+    assert.equal(masker.push('has the card 4111 1111'), 'has the card ')
+    assert.equal(masker.push(' 1111 1111'), '')
+    assert.equal(masker.push(' and'), ' <CREDIT_CARD> '.slice(1))
+    assert.equal(masker.end(), 'and')
+    assert.deepEqual(masker.found, ['creditCard'])
+  })
+
+  it('never holds more than the longest finding', () => {
+    const masker = new StreamMasker(RECOGNIZERS)
+    let out = 0
+    for (let at = 0; at < 10_000; at++) out += masker.push('1').length
+    assert.ok(out > 9_000)
+  })
+})

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { DialectName } from './dialect.ts'
+import { EVENTS, frame, streamOf } from './testdata/streamed-responses.ts'
+import { WHOLE } from './testdata/whole-responses.ts'
+import { translatorFor } from './translate.ts'
+import type { TranslatedCall } from './translator.ts'
+
+const ALL: readonly DialectName[] = ['completions', 'responses', 'messages', 'gemini', 'converse']
+
+function call(dialect: DialectName, body: string, stream = false): TranslatedCall {
+  const endpoint = {
+    dialect,
+    operation: 'generate' as const,
+    ...(NAMES_IN_PATH.has(dialect) && { model: 'm', stream }),
+  }
+  const options = { maker: 'x', endpoint }
+  const found = translatorFor(dialect, dialect)?.translate(Buffer.from(body), options)
+  assert.ok(found?.ok)
+  return found.value
+}
+
+const NAMES_IN_PATH = new Set(['gemini', 'converse'])
+const EXPECTED = { input: 100, output: 50, total: 150, cacheRead: 40 }
+
+function summary(usage: TranslatedCall | unknown): unknown {
+  const { input, output, total, cacheRead } = usage as typeof EXPECTED
+  return { input, output, total, cacheRead }
+}
+
+for (const dialect of ALL) {
+  describe(`${dialect} at both ends`, () => {
+    it('passes a request as it is, whatever is in it', () => {
+      const body = '{ "model":"m","x_unknown": {"a":1.0},"n":1e2, "big":12345678901234567890 }'
+      assert.equal(Buffer.from(call(dialect, body).request.body).toString(), body)
+    })
+
+    it('passes a response as it is, and counts it', () => {
+      const bytes = Buffer.from(JSON.stringify(WHOLE[dialect]))
+      const read = call(dialect, '{"model":"m"}').response(bytes)
+      assert.ok(read.ok)
+      assert.equal(read.value.body, bytes)
+      assert.deepEqual(summary(read.value.usage), EXPECTED)
+    })
+
+    it('passes a response that it cannot read', () => {
+      const bytes = Buffer.from('<html>')
+      const read = call(dialect, '{"model":"m"}').response(bytes)
+      assert.ok(read.ok)
+      assert.equal(read.value.body, bytes)
+      assert.equal(read.value.usage, undefined)
+    })
+
+    it('passes each piece of a stream at once, and counts it, wherever it is split', () => {
+      const bytes = streamOf(dialect)
+      const options = '{"model":"m","stream":true,"stream_options":{"include_usage":true}}'
+      for (const size of [1, 7, 1000, bytes.length]) {
+        const stream = call(dialect, options, true).openStream()
+        for (let at = 0; at < bytes.length; at += size) {
+          const piece = bytes.subarray(at, at + size)
+          assert.equal(stream.push(piece), piece)
+        }
+        assert.equal(stream.end().length, 0)
+        assert.deepEqual(summary(stream.usage), EXPECTED)
+        assert.equal(stream.isComplete, true)
+        assert.equal(stream.hasOutput, true)
+        assert.equal(stream.error, undefined)
+      }
+    })
+
+    it('knows that a stream was broken off', () => {
+      const bytes = streamOf(dialect)
+      const stream = call(dialect, '{"model":"m","stream":true}', true).openStream()
+      stream.push(bytes.subarray(0, bytes.length >> 1))
+      stream.end()
+      assert.equal(stream.isComplete, false)
+      assert.ok(stream.error !== undefined)
+    })
+  })
+}
+
+describe('usage that the client did not ask for', () => {
+  const asked = call('completions', '{"model":"m","stream":true}')
+
+  it('is asked for beside what the client says', () => {
+    assert.equal(
+      Buffer.from(asked.request.body).toString(),
+      '{"stream_options":{"include_usage":true},"model":"m","stream":true}',
+    )
+    const body = '{"model":"m","stream":true,"stream_options":{"include_obfuscation":false}}'
+    assert.equal(
+      Buffer.from(call('completions', body).request.body).toString(),
+      body.replace('false', 'false,"include_usage":true'),
+    )
+  })
+
+  for (const lineEnd of ['\n', '\r\n', '\r']) {
+    it(`is taken out, and nothing else, with ${JSON.stringify(lineEnd)}`, () => {
+      const bytes = streamOf('completions', undefined, lineEnd)
+      const text = Buffer.from(bytes).toString()
+      const end = `${lineEnd}${lineEnd}`
+      const expected = text
+        .split(end)
+        .filter((event) => !event.includes('"choices":[]'))
+        .join(end)
+      assert.notEqual(expected, text)
+      fc.assert(
+        fc.property(fc.array(fc.nat(300), { maxLength: 60 }), (sizes) => {
+          const stream = asked.openStream()
+          const out: Buffer[] = []
+          let at = 0
+          for (const size of [...sizes, bytes.length]) {
+            // A buffer that is filled again: what is kept must be a copy.
+            const lent = Buffer.from(bytes.subarray(at, at + size))
+            out.push(Buffer.from(stream.push(lent)))
+            lent.fill(0)
+            at += size
+          }
+          out.push(Buffer.from(stream.end()))
+          assert.equal(Buffer.concat(out).toString(), expected)
+          assert.deepEqual(summary(stream.usage), EXPECTED)
+        }),
+        { numRuns: 50 },
+      )
+    })
+  }
+
+  it('lets a long event pass in pieces, and finds the usage after it', () => {
+    const stream = asked.openStream()
+    const long = `data: {"x":"${'y'.repeat(5_000_000)}"}\n\n`
+    const usage = 'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n'
+    const bytes = Buffer.from(long)
+    const before = process.cpuUsage().user
+    let passed = 0
+    for (let at = 0; at < bytes.length; at += 1000) {
+      passed += stream.push(bytes.subarray(at, at + 1000)).length
+    }
+    assert.equal(passed, bytes.length)
+    assert.ok(process.cpuUsage().user - before < 5_000_000)
+    assert.equal(stream.push(Buffer.from(usage)).length, 0)
+  })
+
+  it('does not hold back an event without any choice that is something else', () => {
+    const event = 'data: {"choices":[],"prompt_filter_results":[{"usage":1}]}\n\n'
+    const stream = asked.openStream()
+    assert.equal(Buffer.from(stream.push(Buffer.from(event))).toString(), event)
+  })
+})
+
+describe('gemini as a list of JSON', () => {
+  it('is counted like a stream of events', () => {
+    const list = (EVENTS['gemini'] ?? []).map(([, data]) => data)
+    const bytes = Buffer.from(JSON.stringify(list, null, 1))
+    for (const size of [1, 50, bytes.length]) {
+      const stream = call('gemini', '{}', true).openStream()
+      for (let at = 0; at < bytes.length; at += size) stream.push(bytes.subarray(at, at + size))
+      stream.end()
+      assert.deepEqual(summary(stream.usage), EXPECTED)
+      assert.equal(stream.isComplete, true)
+    }
+  })
+})
+
+describe('the end that the gateway makes', () => {
+  for (const dialect of ALL) {
+    it(`${dialect}: an error of its own, after what was begun`, () => {
+      const stream = call(dialect, '{"model":"m","stream":true}', true).openStream()
+      stream.push(streamOf(dialect).subarray(0, 90))
+      const text = Buffer.from(
+        stream.abort({ status: 504, type: 'timeout', message: 'too slow' }),
+      ).toString()
+      assert.match(text, /too slow/)
+      if (dialect !== 'converse') assert.match(text, /\n\n(event: error\n)?data: [^\n]*\n\n$/)
+    })
+  }
+
+  it('converse: an exception that the codec of AWS would read', () => {
+    const reader = call('converse', '{}', true).openStream()
+    reader.push(frame('throttlingException', { message: 'x' }, 'exception'))
+    assert.equal(reader.error?.type, 'rateLimit')
+  })
+})
