@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { encodeJson, parseJson, setMembers } from './json.ts'
+import { encodeJson, parseJson, parseJsonText, setMembers } from './json.ts'
 
 const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
@@ -53,6 +53,28 @@ describe('JSON from outside', () => {
 
   it('rejects bytes that are not UTF-8', () => {
     assert.equal(parseJson(Buffer.from([0x22, 0xc3, 0x28, 0x22])).problem, 'invalid')
+  })
+
+  it('reads text of providers the same way', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(2), (value, spaces) => {
+        const text = JSON.stringify(value, null, spaces)
+        assert.deepEqual(
+          JSON.parse(decode(encodeJson(parseJsonText(text).value))),
+          JSON.parse(text),
+        )
+      }),
+    )
+    for (const text of [
+      '{"a":12345678901234567890}',
+      '[1e400]',
+      '{"a": [1, -0.12345678901234567]}',
+    ]) {
+      assert.equal(decode(encodeJson(parseJsonText(text).value)), text.replaceAll(' ', ''))
+    }
+    // JSON.parse would take the second name for the one that followed before.
+    parseJsonText('{"q":1,"\\\\":2}')
+    assert.deepEqual(Object.keys(parseJsonText('{"q":1,"\\u0062":2}').value ?? {}), ['q', 'b'])
   })
 
   it('sets members in place and leaves every other byte', () => {

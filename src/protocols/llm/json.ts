@@ -45,10 +45,23 @@ export function parseJson(bytes: Uint8Array): ParsedJson {
   return countMembers(value) === scan.members ? { value } : { problem: 'duplicate' }
 }
 
-/** The same for a string, as the arguments of a tool call are one. */
+/**
+ * The same for text of a provider or a model: an event, the arguments of a call. Nothing is decided
+ * by it, so that the last of two equal names may count, and most texts are read by JSON.parse alone.
+ */
 export function parseJsonText(text: string): ParsedJson {
-  return parseJson(ENCODER.encode(text))
+  if (LONG_NUMBER.test(text) || ESCAPED_NAME.test(text)) return parseJson(ENCODER.encode(text))
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { problem: 'invalid' }
+  }
 }
+
+/** A number with many digits or an exponent; what looks like one inside a string does no harm. */
+const LONG_NUMBER = /[:[,]\s*-?(?:\d[\d.]{15}|\d[\d.]*[eE])|^\s*-?\d/
+/** An escape before the quote that ends a name; see json-plain.ts. */
+const ESCAPED_NAME = /\\.[^"\\]*"\s*:/
 
 const ENCODER = new TextEncoder()
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })

@@ -72,15 +72,21 @@ function isEnd(bytes: Uint8Array, at: number): boolean {
 
 const USAGE = new TextEncoder().encode('"usage"')
 
+/** Other events have `"usage":null`: they pass without being read. */
 function mayHoldUsage(bytes: Uint8Array): boolean {
   for (let at = bytes.indexOf(117); at > 0; at = bytes.indexOf(117, at + 1)) {
     if (bytes[at - 1] !== USAGE[0]) continue
     let length = 1
-    while (length < 7 && bytes[at - 1 + length] === USAGE[length]) length++
-    if (length === 7) return true
+    while (length < USAGE.length && bytes[at - 1 + length] === USAGE[length]) length++
+    if (length < USAGE.length) continue
+    let next = at - 1 + length
+    while (SPACES_AND_COLON.has(bytes[next] ?? 0)) next++
+    if (bytes[next] === 123) return true
   }
   return false
 }
+
+const SPACES_AND_COLON: ReadonlySet<number> = new Set([9, 10, 13, 32, 58])
 
 function withoutUsage(bytes: Uint8Array): Uint8Array {
   const kept: Uint8Array[] = []
