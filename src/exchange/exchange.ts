@@ -20,6 +20,7 @@ import {
 } from './identity.ts'
 import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
+import { NO_TOKEN_LIMITS, type TokenLimit } from './token-limit.ts'
 
 export type { StageVariables } from '../cel/stages.ts'
 
@@ -133,6 +134,8 @@ export class Exchange implements StageVariables {
   responseHeaders: HeaderView | undefined = undefined
   /** -1: the response had none. */
   grpcStatus = -1
+  /** Limits on the tokens of models that it counts for; they are taken once its tokens are known. */
+  tokenLimits: readonly TokenLimit[] = NO_TOKEN_LIMITS
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

@@ -15,6 +15,8 @@ export interface QuotaAsked {
   readonly quota: string
   readonly limit: QuotaLimit
   readonly key: string
+  /** How many; one by default. More than that are never lent in advance. */
+  readonly amount?: number
 }
 
 /** Why nothing was taken: `asked` is the place in what was asked for, `wait` milliseconds. */
@@ -31,6 +33,8 @@ export interface Quotas {
   take(asked: readonly QuotaAsked[]): QuotaRefusal | undefined | Promise<QuotaRefusal | undefined>
   /** One that was taken is free again, of a limit without a refill. */
   give(quota: string, key: string): void
+  /** So many more were used of a limit than were taken of it, or fewer if it is negative. */
+  charge(quota: string, key: string, amount: number): void
   /** How many keys of a limit this process knows of. */
   keys(quota: string): number
 }

@@ -151,8 +151,6 @@ describe('a schema turns what is written into what it means', () => {
 
 const REFUSED: readonly [kind: string, input: unknown][] = [
   ['connect', { mode: 'Route' }],
-  ['localRateLimit', { tokens: 1000, unit: 'hours' }],
-  ['localRateLimit', { maxTokens: 1000, fillInterval: '1s', type: 'tokens' }],
   ['authorization', {}],
   ['authorization', { action: 'Allow' }],
   ['authorization', { action: 'Allow', policy: { matchExpressions: [] } }],

@@ -29,7 +29,8 @@ export function aiUpstream(
     }
     if (endpoint !== undefined) return new ModelCall(endpoint)
     if (router !== undefined) return NOT_SERVED
-    const isGuarded = readsModel || allowedModels(exchange) !== undefined
+    const isCounted = exchange.tokenLimits.length > 0
+    const isGuarded = readsModel || isCounted || allowedModels(exchange) !== undefined
     return isGuarded && !allowed.some((one) => isBelow(path, one)) ? UNREAD_MODEL : undefined
   }
 
@@ -51,7 +52,7 @@ export function aiUpstream(
 const UNREAD_MODEL: Reply = {
   ...reply(403, 'authorization'),
   detail: 'unread-model',
-  message: 'Rules about models cannot be evaluated for this endpoint, so it is denied.',
+  message: 'Rules and limits of models cannot be applied to this endpoint, so it is denied.',
 }
 
 const NOT_SERVED: Reply = {

@@ -3,6 +3,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
+import type { Outcome } from '../exchange/step.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import { dialectOf, translatorFor } from '../protocols/llm/index.ts'
@@ -11,6 +12,7 @@ import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { ModelResponse } from './model-response.ts'
+import { TokenReservation } from './token-reservation.ts'
 
 /** What is sent to one provider, and how its response is read. */
 export interface ModelAttempt {
@@ -50,6 +52,7 @@ export class ModelCall {
   readonly #dialect: Dialect
   #bytes: Uint8Array = new Uint8Array()
   #summary: RequestSummary | undefined
+  #reservation: TokenReservation | undefined
   /** `llm` in expressions, but for the provider. */
   attributes: JsonObject = {}
 
@@ -87,11 +90,21 @@ export class ModelCall {
     return undefined
   }
 
+  /** Takes what it will probably cost from the limits that it counts for. */
+  reserve({ tokenLimits }: Exchange): Outcome | Promise<Outcome> {
+    if (tokenLimits.length === 0) return undefined
+    this.#reservation = new TokenReservation(tokenLimits, estimateOf(this.attributes))
+    return this.#reservation.take()
+  }
+
   /** All of it is over: `llm` in expressions of the log. */
   finish(exchange: Exchange): void {
     const { response } = this
     response?.finish()
     const { model, usage } = response?.summary ?? {}
+    // What no provider served cost nothing.
+    const isServed = response !== undefined && exchange.status >= 200 && exchange.status < 300
+    this.#reservation?.settle(usage?.total ?? (isServed ? undefined : 0))
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
@@ -210,6 +223,13 @@ function attributesOf(summary: RequestSummary, body: JsonObject, size: number): 
     ...(tools === undefined ? {} : { tools }),
     inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
   }
+}
+
+/** With what the model may write, as far as the client says it. */
+function estimateOf({ inputTokens, params }: JsonObject): number {
+  const said = params as JsonObject | undefined
+  const max = said?.max_completion_tokens ?? said?.max_tokens ?? said?.max_output_tokens
+  return Number(inputTokens ?? 0) + (typeof max === 'number' && max > 0 ? max : 0)
 }
 
 function tokensOf({ input, output, total }: Usage): JsonObject {

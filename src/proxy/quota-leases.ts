@@ -3,6 +3,7 @@ import {
   type Grant,
   machineTime,
   type QuotaAsk,
+  type QuotaCharge,
   type QuotaOrder,
   type QuotaReport,
   type QuotaReturn,
@@ -45,6 +46,7 @@ export class QuotaLeases implements Quotas {
   readonly #waiting = new Map<number, Waiting>()
   #asks: QuotaAsk[] = []
   #returns: QuotaReturn[] = []
+  #charges: QuotaCharge[] = []
   #recalled: number[] = []
   #isSending = false
   #ids = 0
@@ -64,7 +66,8 @@ export class QuotaLeases implements Quotas {
     const leases = asked.map((one) => this.#leaseOf(one))
     const empty = emptiest(leases, now)
     if (empty !== undefined) return empty
-    const isHeld = (lease: Lease) => lease.tokens > 0 && now < lease.expires
+    const isHeld = (lease: Lease, at: number) =>
+      asked[at]?.amount === undefined && lease.tokens > 0 && now < lease.expires
     const held = leases.filter(isHeld)
     for (const lease of held) spend(lease, 1)
     if (held.length === leases.length) return undefined
@@ -79,6 +82,11 @@ export class QuotaLeases implements Quotas {
     // Others may be waiting for it: it is kept for a moment, for whoever comes next.
     lease.expires = Math.max(lease.expires, this.#now() + PERIOD)
     this.#watch()
+  }
+
+  charge(quota: string, key: string, amount: number): void {
+    this.#charges.push({ quota, key, amount })
+    this.#sendSoon()
   }
 
   receive(order: QuotaOrder): void {
@@ -121,7 +129,8 @@ export class QuotaLeases implements Quotas {
           if (!isLate) resolve(undefined)
         } else if (order.kind === 'quota-refused') {
           const refused = missing[order.asked] as QuotaAsked
-          this.#leaseOf(refused).emptyUntil = order.until
+          // That there are not so many does not say that there are none.
+          if (refused.amount === undefined) this.#leaseOf(refused).emptyUntil = order.until
           this.#watch()
           if (isLate) return
           for (const lease of held) spend(lease, -1)
@@ -135,6 +144,11 @@ export class QuotaLeases implements Quotas {
   }
 
   #granted(asked: QuotaAsked, { tokens, epoch, expires }: Grant, own: number): void {
+    // What is taken at once is used up, and comes back by `charge` if it was not.
+    if (asked.amount !== undefined) {
+      if (own === 0) this.charge(asked.quota, asked.key, -tokens)
+      return
+    }
     const lease = this.#leaseOf(asked)
     if (lease.epoch !== epoch) this.#return(asked.quota, asked.key, lease)
     lease.epoch = epoch
@@ -209,8 +223,14 @@ export class QuotaLeases implements Quotas {
     this.#isSending = true
     setImmediate(() => {
       this.#isSending = false
-      const report = { asks: this.#asks, returns: this.#returns, recalled: this.#recalled }
+      const report = {
+        asks: this.#asks,
+        returns: this.#returns,
+        charges: this.#charges,
+        recalled: this.#recalled,
+      }
       this.#asks = []
+      this.#charges = []
       this.#returns = []
       this.#recalled = []
       this.#send({ kind: 'quota', ...report })

@@ -5,6 +5,8 @@ export interface QuotaReport {
   readonly kind: 'quota'
   readonly asks: readonly QuotaAsk[]
   readonly returns: readonly QuotaReturn[]
+  /** What turned out to be used beside what was asked for. */
+  readonly charges?: readonly QuotaCharge[]
   /** Recalls that these returns answer. */
   readonly recalled: readonly number[]
 }
@@ -12,6 +14,13 @@ export interface QuotaReport {
 export interface QuotaAsk {
   readonly id: number
   readonly asked: readonly QuotaAsked[]
+}
+
+export interface QuotaCharge {
+  readonly quota: string
+  readonly key: string
+  /** Negative: they come back. */
+  readonly amount: number
 }
 
 /** What became of tokens that were lent since the last time. */

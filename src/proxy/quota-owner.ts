@@ -3,6 +3,7 @@ import {
   type Grant,
   machineTime,
   type QuotaAsk,
+  type QuotaCharge,
   type QuotaOrder,
   type QuotaReport,
   type QuotaReturn,
@@ -80,10 +81,19 @@ export class QuotaOwner {
     return size
   }
 
-  report(worker: number, { asks, returns, recalled }: QuotaReport): void {
+  report(worker: number, { asks, returns, charges = [], recalled }: QuotaReport): void {
     for (const one of returns) this.#returned(worker, one)
+    for (const one of charges) this.#charge(one)
     for (const id of recalled) this.#recalls.get(id)?.done()
     for (const ask of asks) void this.#decide(worker, ask)
+  }
+
+  /** A bucket may owe what was used: then it is empty until that much was filled. */
+  #charge({ quota, key, amount }: QuotaCharge): void {
+    const bucket = this.#quotas.get(quota)?.buckets.get(key)
+    if (bucket === undefined) return
+    fill(bucket, this.#now())
+    bucket.left = Math.min(bucket.limit.capacity, bucket.left - amount)
   }
 
   /** The worker is gone, with all that it had. */
@@ -111,9 +121,11 @@ export class QuotaOwner {
     for (let recalls = 0; ; recalls++) {
       const now = this.#now()
       const buckets = asked.map((one) => this.#bucketAt(one, now))
-      const short = buckets.filter(({ left }) => left < 1)
+      const short = buckets.filter(({ left }, i) => left < (asked[i]?.amount ?? 1))
       if (short.length === 0) {
-        const granted = buckets.map((bucket) => this.#lend(bucket, worker, now))
+        const granted = buckets.map((bucket, i) =>
+          this.#lend(bucket, worker, now, asked[i]?.amount),
+        )
         const isThere = this.#options.send(worker, { kind: 'quota-granted', id, granted })
         if (!isThere) {
           for (const [i, { tokens }] of granted.entries())
@@ -169,8 +181,12 @@ export class QuotaOwner {
     return made
   }
 
-  #lend(bucket: Bucket, worker: number, now: number): Grant {
+  #lend(bucket: Bucket, worker: number, now: number, amount?: number): Grant {
     const { filledAt, limit, epoch, waiting } = bucket
+    if (amount !== undefined) {
+      bucket.left -= amount
+      return { tokens: amount, epoch, expires: now }
+    }
     const mayLend = waiting === 0 && limit.interval >= SHORTEST_LENT
     const parts = LENT * Math.max(1, this.#options.workers())
     const tokens = 1 + (mayLend ? Math.floor((bucket.left - 1) / parts) : 0)

@@ -94,6 +94,41 @@ describe('a quota that processes share', () => {
     )
   })
 
+  it('is never taken beyond what it holds by amounts, and settles what they came to', async () => {
+    const turn = fc.record({
+      worker: fc.nat(7),
+      burst: fc.integer({ min: 1, max: 12 }),
+      amount: fc.integer({ min: 1, max: 60 }),
+      used: fc.integer({ min: 0, max: 80 }),
+    })
+    const property = fc.asyncProperty(
+      fc.integer({ min: 1, max: 4 }),
+      fc.integer({ min: 60, max: 500 }),
+      fc.array(turn, { minLength: 1, maxLength: 10 }),
+      async (count, capacity, turns) => {
+        const processes = new Processes(count)
+        const limit = limitOf(capacity, capacity, 86_400_000)
+        let left = capacity
+        for (const { worker, burst, amount, used } of turns) {
+          const own = Array.from({ length: burst }, (_, i) => {
+            const asked = { quota: 'q', limit, key: 'k', amount }
+            return processes.at(worker + i).take([asked])
+          })
+          let taken = 0
+          for (const one of await Promise.all(own)) taken += isTaken(one)
+          assert.equal(taken, Math.min(burst, Math.max(0, Math.floor(left / amount))))
+          for (let i = 0; i < taken; i++) {
+            processes.at(worker + i).charge('q', 'k', used - amount)
+            left -= used
+          }
+          // What was charged is on its way.
+          for (let i = 0; i < 4; i++) await new Promise((done) => setImmediate(done))
+        }
+      },
+    )
+    await fc.assert(property, { numRuns: 60 })
+  })
+
   it('takes from all limits or from none', async () => {
     const processes = new Processes(2)
     const wide = { quota: 'wide', limit: limitOf(6, 6, 86_400_000), key: '' }

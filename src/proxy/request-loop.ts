@@ -212,9 +212,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     const ready = () => {
-      const problem = call.read(exchange.request.body)
-      if (problem === undefined) this.#provide(state, upstream, permit)
-      else this.#reply(state, problem)
+      const outcome = call.read(exchange.request.body) ?? call.reserve(exchange)
+      this.#when(state, outcome, () => this.#provide(state, upstream, permit))
     }
     if (state.body !== undefined || downstream.head.framing === 'none') ready()
     else this.#readFirst(state, { whole: true, decoded: true }, ready)

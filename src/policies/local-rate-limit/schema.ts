@@ -22,7 +22,8 @@ const SHAPE = {
   tokens: count()
     .optional()
     .describe(
-      'LLM tokens in each `unit`, instead of `requests`. Refused: nothing counts them yet.',
+      'Tokens of calls to models in each `unit`, instead of `requests`. An estimate is taken ' +
+        'before a call, and corrected by what the provider says. Other requests count nothing.',
     ),
   unit: choice('Seconds', 'Minutes', 'Hours', 'Days')
     .optional()
@@ -72,12 +73,6 @@ function checkForm({ value, issues }: z.core.ParsePayload<Written>): void {
       refuse('`requests` and `tokens` exclude each other', hint, ['tokens'])
     }
     if (unit === undefined) refuse('`unit` is missing', form)
-  }
-  // Nobody reads the responses of models yet: a limit that never refuses is none.
-  if (tokens !== undefined || (isBucket && value.type === 'tokens')) {
-    const params = { rule: 'unsupported', hint: 'limit `requests`' } as const
-    const path = tokens === undefined ? ['type'] : ['tokens']
-    issues.push(issue(value, 'nothing here counts tokens of models', params, path))
   }
 }
 

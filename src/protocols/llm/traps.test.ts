@@ -1,84 +1,23 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { DialectName } from './dialect.ts'
-import { recognizeEndpoint } from './index.ts'
+import {
+  type Body,
+  call,
+  chat,
+  completion,
+  decode,
+  dropped,
+  encode,
+  message,
+  received,
+  sent,
+  streamed,
+  translated,
+  user,
+} from './testdata/probe.ts'
 import { streamOf } from './testdata/streamed-responses.ts'
-import { translatorFor } from './translate.ts'
-import type { TranslatedCall } from './translator.ts'
 
 /* Where translators of this kind go wrong, one test for each way. */
-
-// biome-ignore lint/suspicious/noExplicitAny: bodies of five vendors, looked into by hand
-type Body = any
-
-const encode = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
-const decode = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
-
-interface Options {
-  readonly model?: string
-  readonly maker?: string
-  readonly maxOutputTokens?: number
-}
-
-function call(client: DialectName, provider: DialectName, body: Body, options: Options = {}) {
-  const bytes = typeof body === 'string' ? Buffer.from(body) : encode(body)
-  const call = translatorFor(client, provider)?.translate(bytes, { maker: provider, ...options })
-  assert.ok(call !== undefined)
-  return call
-}
-
-function translated(
-  client: DialectName,
-  provider: DialectName,
-  body: Body,
-  options?: Options,
-): TranslatedCall {
-  const found = call(client, provider, body, options)
-  assert.ok(found.ok, JSON.stringify(found))
-  return found.value
-}
-
-function sent(client: DialectName, provider: DialectName, body: Body, options?: Options): Body {
-  return JSON.parse(decode(translated(client, provider, body, options).request.body))
-}
-
-function dropped(client: DialectName, provider: DialectName, body: Body, options?: Options) {
-  return translated(client, provider, body, options).request.dropped
-}
-
-function received(client: DialectName, provider: DialectName, response: Body, body: Body): Body {
-  const read = translated(client, provider, body).response(encode(response))
-  assert.ok(read.ok, JSON.stringify(read))
-  return JSON.parse(decode(read.value.body))
-}
-
-function streamed(client: DialectName, provider: DialectName, bytes: Uint8Array, body: Body) {
-  const stream = translated(client, provider, { ...body, stream: true }).openStream()
-  return decode(Buffer.concat([stream.push(bytes), stream.end()]))
-}
-
-const user = (content: Body) => ({ role: 'user', content })
-const chat = (fields: Body = {}) => ({ model: 'm', messages: [user('hi')], ...fields })
-const message = (fields: Body = {}) => ({ max_tokens: 100, ...chat(fields) })
-const toolCall = (id: string, name: string, text: string) => ({
-  id,
-  type: 'function',
-  function: { name, arguments: text },
-})
-const completion = (message: Body, finish = 'stop') => ({
-  id: 'x',
-  model: 'm',
-  choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }],
-})
-const chunks = (...events: Body[]) =>
-  Buffer.from(
-    [...events.map((it) => JSON.stringify(it)), '[DONE]'].map((it) => `data: ${it}\n\n`).join(''),
-  )
-const delta = (delta: Body, finish: string | null = null) => ({
-  id: 'x',
-  model: 'm',
-  choices: [{ index: 0, delta, finish_reason: finish }],
-})
 
 describe('traps of translation', () => {
   it('1: a required limit on tokens follows the model, and exceeds the budget for thinking', () => {
@@ -108,139 +47,6 @@ describe('traps of translation', () => {
       String(dropped('completions', 'messages', tight, { model: 'claude-sonnet-4-5' })),
       /reasoning/,
     )
-  })
-
-  it('2: tools without ids get unique ones, and results find their way by name and order', () => {
-    const parts = ['a', 'b', 'a'].map((name) => ({ functionCall: { name, args: {} } }))
-    const response = (responseId: string) => ({
-      responseId,
-      candidates: [{ content: { parts }, finishReason: 'STOP' }],
-    })
-    const ids = ['r1', 'r2', ''].flatMap((id) =>
-      received('completions', 'gemini', response(id), chat()).choices[0].message.tool_calls.map(
-        (call: Body) => call.id,
-      ),
-    )
-    assert.equal(new Set(ids).size, 9)
-    for (const id of ids) assert.match(id, /^[a-zA-Z0-9_-]{1,40}$/)
-    const history = chat({
-      messages: [
-        user('hi'),
-        { role: 'assistant', tool_calls: [toolCall('1', 'a', '{}'), toolCall('2', 'b', '{}')] },
-        { role: 'tool', tool_call_id: '2', content: 'second' },
-        { role: 'tool', tool_call_id: '1', content: 'first' },
-      ],
-    })
-    const results = sent('completions', 'gemini', history, { model: 'gemini-2.5-pro' }).contents[2]
-      .parts
-    assert.deepEqual(
-      results.map(({ functionResponse }: Body) => [
-        functionResponse.name,
-        functionResponse.response,
-      ]),
-      [
-        ['a', { result: 'first' }],
-        ['b', { result: 'second' }],
-      ],
-    )
-  })
-
-  it('3: all results of a turn are one message there and one each here', () => {
-    const body = message({
-      messages: [
-        user('hi'),
-        {
-          role: 'assistant',
-          content: ['x', 'y'].map((id) => ({ type: 'tool_use', id, name: 'f', input: {} })),
-        },
-        user([
-          { type: 'text', text: 'look' },
-          { type: 'tool_result', tool_use_id: 'y', content: '2' },
-          { type: 'tool_result', tool_use_id: 'x', content: '1' },
-        ]),
-      ],
-    })
-    const roles = sent('messages', 'completions', body).messages.map(({ role }: Body) => role)
-    assert.deepEqual(roles, ['user', 'assistant', 'tool', 'tool', 'user'])
-    const back = sent('messages', 'converse', body, { model: 'amazon.nova' }).messages
-    assert.deepEqual(
-      back[2].content.map((block: Body) => block.toolResult?.toolUseId ?? block.text),
-      ['x', 'y', 'look'],
-    )
-    const single = chat({
-      tools: [{ type: 'function', function: { name: 'f' } }],
-      parallel_tool_calls: false,
-    })
-    assert.deepEqual(sent('completions', 'messages', single).tool_choice, {
-      type: 'auto',
-      disable_parallel_tool_use: true,
-    })
-    const choice = { type: 'any', disable_parallel_tool_use: true }
-    const tools = [{ name: 'f', input_schema: { type: 'object' } }]
-    const { parallel_tool_calls, tool_choice } = sent(
-      'messages',
-      'completions',
-      message({ tools, tool_choice: choice }),
-    )
-    assert.deepEqual([parallel_tool_calls, tool_choice], [false, 'required'])
-  })
-
-  it('4: empty, broken and large arguments', () => {
-    const inputs = ['', '{"a":', '[1]', '{"id":12345678901234567890}'].map((text) => {
-      const response = completion({ tool_calls: [toolCall('1', 'f', text)] }, 'tool_calls')
-      const read = translated('messages', 'completions', message()).response(encode(response))
-      assert.ok(read.ok)
-      return decode(read.value.body)
-    })
-    assert.match(inputs[0] ?? '', /"input":\{\}/)
-    assert.match(inputs[1] ?? '', /"input":\{"invalid_arguments":"\{\\"a\\":"\}/)
-    assert.match(inputs[2] ?? '', /"input":\{"invalid_arguments":"\[1\]"\}/)
-    assert.match(inputs[3] ?? '', /"input":\{"id":12345678901234567890\}/)
-    const history = message({
-      messages: [
-        user('hi'),
-        { role: 'assistant', content: [{ type: 'tool_use', id: 'x', name: 'f', input: {} }] },
-      ],
-    })
-    const big = JSON.stringify(history).replace(
-      '"input":{}',
-      '"input":{"id":12345678901234567890,"e":1e400}',
-    )
-    const args = sent('messages', 'completions', big).messages[1].tool_calls[0].function.arguments
-    assert.equal(args, '{"id":12345678901234567890,"e":1e400}')
-  })
-
-  it('5: mixed pieces of several calls come one block after the other', () => {
-    const start = (index: number, name: string) =>
-      delta({ tool_calls: [{ index, id: `c${index}`, function: { name, arguments: '' } }] })
-    const piece = (index: number, text: string) =>
-      delta({ tool_calls: [{ index, function: { arguments: text } }] })
-    const bytes = chunks(
-      start(0, 'a'),
-      start(1, 'b'),
-      piece(1, '{"y"'),
-      piece(0, '{"x"'),
-      piece(1, ':2}'),
-      piece(0, ':1}'),
-      delta({}, 'tool_calls'),
-    )
-    const text = streamed('messages', 'completions', bytes, message())
-    const events = [...text.matchAll(/data: (.*)\n/g)].map(([, data]) => JSON.parse(data ?? ''))
-    let open: number | undefined
-    const inputs = new Map<number, string>()
-    for (const event of events) {
-      if (event.type === 'content_block_start') {
-        assert.equal(open, undefined)
-        open = event.index
-      } else if (event.type === 'content_block_stop') {
-        assert.equal(open, event.index)
-        open = undefined
-      } else if (event.type === 'content_block_delta') {
-        assert.equal(open, event.index)
-        inputs.set(event.index, (inputs.get(event.index) ?? '') + event.delta.partial_json)
-      }
-    }
-    assert.deepEqual([...inputs.values()], ['{"x":1}', '{"y":2}'])
   })
 
   it('6: several system prompts, also in the middle, and alone', () => {
@@ -473,26 +279,6 @@ describe('traps of translation', () => {
     assert.equal(sent('completions', 'responses', chat({ tools })).tools[0].strict, false)
   })
 
-  it('15: names that a provider would reject are changed on the way and restored', () => {
-    const name = `mcp.server/${'very_long_'.repeat(8)}tool`
-    const tools = [{ name, input_schema: { type: 'object' } }]
-    const made = translated('messages', 'completions', message({ tools }))
-    const written = JSON.parse(decode(made.request.body)).tools[0].function.name
-    assert.match(written, /^[a-zA-Z0-9_-]{1,64}$/)
-    const read = made.response(
-      encode(completion({ tool_calls: [toolCall('1', written, '{}')] }, 'tool_calls')),
-    )
-    assert.ok(read.ok)
-    assert.equal(JSON.parse(decode(read.value.body)).content[0].name, name)
-    const stream = made.openStream()
-    const call = delta({
-      tool_calls: [{ index: 0, id: '1', function: { name: written, arguments: '{}' } }],
-    })
-    assert.ok(
-      decode(stream.push(chunks(call, delta({}, 'tool_calls')))).includes(`"name":"${name}"`),
-    )
-  })
-
   it('16: a last message of the assistant, empty texts and empty messages', () => {
     const body = chat({
       messages: [
@@ -518,72 +304,5 @@ describe('traps of translation', () => {
     for (const provider of ['completions', 'responses', 'gemini'] as const) {
       assert.ok(dropped('messages', provider, body).includes('cache_control'), provider)
     }
-  })
-})
-
-describe('what carries state', () => {
-  for (const [client, body] of [
-    ['responses', { model: 'm', input: 'hi', previous_response_id: 'resp_1' }],
-    ['responses', { model: 'm', input: 'hi', conversation: 'conv_1' }],
-    ['responses', { model: 'm', input: 'hi', background: true }],
-    ['responses', { model: 'm', prompt: { id: 'p' } }],
-    ['responses', { model: 'm', input: [{ type: 'item_reference', id: 'i' }] }],
-    ['responses', { model: 'm', input: [user([{ type: 'input_file', file_id: 'f' }])] }],
-    ['messages', message({ container: 'c' })],
-    ['completions', chat({ messages: [user([{ type: 'file', file: { file_id: 'f' } }])] })],
-    ['completions', chat({ functions: [] })],
-  ] as const) {
-    it(`${client}: ${JSON.stringify(body)} is rejected with 400`, () => {
-      for (const provider of [
-        'completions',
-        'responses',
-        'messages',
-        'gemini',
-        'converse',
-      ] as const) {
-        if (provider === client) continue
-        const found = call(client, provider, body)
-        assert.ok(!found.ok && found.error.status === 400, provider)
-      }
-    })
-  }
-
-  it('passes as bytes where both ends speak one dialect', () => {
-    const body = '{ "model": "m", "previous_response_id":"resp_1", "top_p": 1.0, "x": 1e2 }'
-    assert.equal(decode(translated('responses', 'responses', body).request.body), body)
-    const renamed = translated('responses', 'responses', body, { model: 'n' }).request.body
-    assert.equal(decode(renamed), body.replace('"m"', '"n"'))
-  })
-})
-
-describe('requests that are not what they seem', () => {
-  for (const [what, body] of [
-    ['a model named twice', '{"model":"a","model":"b","messages":[]}'],
-    ['a model named twice by an escape', '{"model":"a","mod\\u0065l":"b","messages":[]}'],
-    ['a model that is no string', '{"model":["a"],"messages":[]}'],
-    ['no model', '{"messages":[]}'],
-    ['no JSON', '{"model":"a",}'],
-    ['a byte order mark', '\ufeff{"model":"a","messages":[]}'],
-    ['a list', '[]'],
-    ['a depth of 1000', `{"model":"a","messages":${'['.repeat(1000)}${']'.repeat(1000)}}`],
-  ] as const) {
-    it(`${what} is rejected with 400, translated or not`, () => {
-      for (const provider of ['completions', 'messages'] as const) {
-        const found = call('completions', provider, body)
-        assert.ok(!found.ok && found.error.status === 400, provider)
-      }
-    })
-  }
-
-  it('a model that would lead to another path is rejected', () => {
-    for (const model of ['../../v1/files', 'a/b', 'a?b', '..', 'a:b', 'ä']) {
-      const found = call('completions', 'gemini', chat({ model }))
-      assert.ok(!found.ok, model)
-    }
-    const dots = call('completions', 'converse', chat({ model: '..' }))
-    assert.ok(!dots.ok)
-    assert.equal(recognizeEndpoint('POST', '/model/%2e%2e/converse'), undefined)
-    const { path } = translated('completions', 'converse', chat({ model: '../x?y' })).request
-    assert.equal(path, '/model/..%2Fx%3Fy/converse')
   })
 })

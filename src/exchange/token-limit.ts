@@ -1,0 +1,11 @@
+import type { Outcome } from './step.ts'
+
+/** A limit that is counted in tokens of models: an estimate is taken before, the truth after. */
+export interface TokenLimit {
+  /** A Reply if there are not so many left. */
+  take(estimate: number): Outcome | Promise<Outcome>
+  /** All is over: so many were used of it. Once, and only if they were taken. */
+  settle(used: number): void
+}
+
+export const NO_TOKEN_LIMITS: readonly TokenLimit[] = []

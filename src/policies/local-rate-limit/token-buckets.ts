@@ -1,0 +1,78 @@
+import type { Quotas } from '../../exchange/quota.ts'
+import type { Reply } from '../../exchange/reply.ts'
+import type { TokenLimit } from '../../exchange/token-limit.ts'
+import type { Buckets } from './buckets.ts'
+import { AWAY, tooMany } from './rejections.ts'
+import type { RateLimit } from './schema.ts'
+
+/*
+ * Limits in tokens of models. What a call will cost is not known before, so that an estimate is
+ * taken, and what it was is settled after: calls at the same time cannot all take what is left. A
+ * bucket may come to owe some, which it fills again first.
+ */
+
+/** One call may ask for more than a bucket holds: then it needs a full one. */
+function amountOf(estimate: number, { capacity }: RateLimit): number {
+  return Math.min(Math.max(1, Math.ceil(estimate)), capacity)
+}
+
+/** Of a process that serves alone. */
+export function ownTokens(buckets: Buckets, key: string, now: () => number): TokenLimit {
+  const { limit } = buckets
+  let taken = 0
+  return {
+    take(estimate) {
+      const time = now()
+      const bucket = buckets.at(key, time)
+      const amount = amountOf(estimate, limit)
+      if (bucket.left < amount) {
+        return tooMany(limit, waitFor(limit, amount - bucket.left, bucket.filledAt, time))
+      }
+      bucket.left -= amount
+      taken = amount
+      return undefined
+    },
+    settle(used) {
+      const bucket = buckets.at(key, now())
+      bucket.left = Math.min(limit.capacity, bucket.left + taken - used)
+      taken = used
+    },
+  }
+}
+
+/** Milliseconds until so many more are there. */
+function waitFor(
+  { refill, interval }: RateLimit,
+  missing: number,
+  filledAt: number,
+  now: number,
+): number {
+  const fills = Math.max(1, Math.ceil(missing / refill))
+  return Math.max(0, filledAt + fills * interval - now)
+}
+
+/** Of one among several: the process that owns the buckets knows what is left. */
+export function sharedTokens(
+  limit: RateLimit,
+  quota: string,
+  key: string,
+  quotas: Quotas,
+): TokenLimit {
+  let taken = 0
+  return {
+    take(estimate) {
+      const amount = amountOf(estimate, limit)
+      const outcome = quotas.take([{ quota, limit, key, amount }])
+      const settle = (refusal: Awaited<typeof outcome>): Reply | undefined => {
+        if (refusal === undefined) taken = amount
+        else return refusal.isAway ? AWAY : tooMany(limit, refusal.wait)
+        return undefined
+      }
+      return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
+    },
+    settle(used) {
+      if (used !== taken) quotas.charge(quota, key, used - taken)
+      taken = used
+    },
+  }
+}
