@@ -113,9 +113,14 @@ export class Cluster {
   }
 
   /** The answer of the API server, whatever it is. */
-  ask(method: string, path: string, body?: unknown): Promise<Answer> {
+  ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    contentType = 'application/json',
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const headers = body === undefined ? {} : { 'content-type': 'application/json' }
+      const headers = body === undefined ? {} : { 'content-type': contentType }
       const { hostname, port } = this.#server
       const sent = request({ ...this.#tls, hostname, port, method, path, headers }, (response) => {
         let text = ''

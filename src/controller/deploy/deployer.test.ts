@@ -31,7 +31,8 @@ class FakeApi {
 
   write(key: string, object: Stored): void {
     const text = JSON.stringify(object).replaceAll('"1000m"', '"1"')
-    const { metadata, ...rest } = JSON.parse(text) as Stored
+    // As in a list: objects do not say what they are.
+    const { metadata, apiVersion: __, kind: ___, ...rest } = JSON.parse(text) as Stored
     const before = this.objects.get(key)
     const spec = rest['spec'] as object | undefined
     const filled = { ...rest, ...(spec && { spec: { revisionHistoryLimit: 10, ...spec } }) }

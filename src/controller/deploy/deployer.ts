@@ -162,7 +162,9 @@ export class Deployer {
     if (live.metadata.annotations?.[APPLIED] !== hash) return false
     // Written by an earlier process. What the server shows differently is written once more.
     const shown = projectionOf(withAnnotation(object, hash), live)
-    if (shown !== canonicalJson(withAnnotation(object, hash))) return false
+    if (shown !== projectionOf(withAnnotation(object, hash), withAnnotation(object, hash))) {
+      return false
+    }
     this.#written.set(title, { hash, shown })
     return true
   }
@@ -177,17 +179,15 @@ export class Deployer {
     const live = this.#options.live(kind, gateway.namespace, name)
     this.#written.delete(title)
     if (live?.metadata.annotations?.[APPLIED] === undefined || !isOwned(live, gateway)) return
-    const preconditions = { uid: live.metadata.uid }
-    await this.#request('DELETE', pathOf(kind, gateway.namespace, name), {
-      body: { apiVersion: 'v1', kind: 'DeleteOptions', preconditions },
-    })
+    // Without a body: node:https gives a DELETE with one no length, and servers reject it.
+    await this.#request('DELETE', pathOf(kind, gateway.namespace, name))
     ;(outcome.deleted as string[]).push(title)
   }
 
   async #request(
     method: string,
     path: string,
-    options: { readonly body: unknown; readonly contentType?: string },
+    options?: { readonly body: unknown; readonly contentType?: string },
   ): Promise<unknown> {
     const { status, body } = await this.#options.client.request(method, path, options)
     const isGone = method === 'DELETE' && status === 404
@@ -232,8 +232,10 @@ function withAnnotation(object: DeployedObject, hash: string): DeployedObject {
 }
 
 /** Of what the server shows, the fields that are wanted; the rest is its own, or other people's. */
-function projectionOf(wanted: unknown, shown: unknown): string {
-  return canonicalJson(project(wanted, shown))
+function projectionOf(wanted: DeployedObject, shown: unknown): string {
+  // Objects of a list do not say what they are.
+  const { apiVersion: _, kind: __, ...fields } = wanted
+  return canonicalJson(project(fields, shown))
 }
 
 function project(wanted: unknown, shown: unknown): unknown {
