@@ -168,7 +168,7 @@ function check(read: Read, converted: Converted, record: PolicySchema, section: 
   // Most values are parts of the object itself; the others have something of a Secret in them.
   if (found !== undefined && found.value === value) return found.result
   const text = JSON.stringify(value)
-  if (found?.text === text) return found.result
+  if (found !== undefined && found.text === text) return found.result
   const result = { ...checkAnew(read, converted, record, section), placed: new Map() }
   known.set(id, { value, text, result })
   return result

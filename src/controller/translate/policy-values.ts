@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import * as z from 'zod'
 import type { Section } from '../../model/policy.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import {
@@ -47,6 +48,18 @@ export class NotConvertible extends Error {
 }
 
 type Fields = Readonly<Record<string, unknown>>
+
+const objectRef = z.strictObject({
+  name: z.string().min(1),
+  key: z.string().optional(),
+  kind: z.string().optional(),
+})
+
+function refOf(kind: string, field: string, ref: unknown): z.output<typeof objectRef> {
+  const parsed = objectRef.safeParse(ref)
+  if (parsed.success) return parsed.data
+  throw new NotConvertible(kind, field, 'PC0701', 'this is not a reference: `name` is required')
+}
 
 /** As in a file, under another name. */
 const renamed =
@@ -148,7 +161,7 @@ const basic: Converter = (value, context) => [
 function basicValue(value: unknown, { field, namespace, view }: ConvertContext): unknown {
   if (!isFields(value) || value['secretRef'] === undefined) return value
   const { secretRef, ...rest } = value
-  const { name, key = '.htaccess' } = secretRef as { readonly name: string; readonly key?: string }
+  const { name, key = '.htaccess' } = refOf('basicAuth', `${field}.secretRef`, secretRef)
   const htpasswd = view.secretEntry(namespace, name, key)
   if (htpasswd === undefined || htpasswd === '') {
     const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
@@ -170,7 +183,7 @@ function apiKeyValue(value: unknown, { field, namespace, view }: ConvertContext)
     throw new NotConvertible('apiKey', `${field}.${inner}`, 'PC0702', message)
   }
   if (secretRef !== undefined) {
-    const { name } = secretRef as { readonly name: string }
+    const { name } = refOf('apiKey', `${field}.secretRef`, secretRef)
     const entries = view.secretEntries(namespace, name)
     if (entries === undefined) fail('secretRef', `there is no Secret ${namespace}/${name}`)
     keys.push(...[...(entries ?? [])].map(([entry, text]) => digested(entry, text)))
@@ -233,10 +246,7 @@ const backendAuth: Converter = (value, { field, namespace, view }) => {
     return [{ kind: 'backendAuth', field, value }]
   }
   const { secretRef, ...rest } = value
-  const { name, key = 'Authorization' } = secretRef as {
-    readonly name: string
-    readonly key?: string
-  }
+  const { name, key = 'Authorization' } = refOf('backendAuth', `${field}.secretRef`, secretRef)
   const text = view.secretEntry(namespace, name, key)
   if (text === undefined) {
     const message = `there is no entry \`${key}\` in a Secret ${namespace}/${name}`
@@ -252,15 +262,21 @@ const backendTls: Converter = (value, { field, namespace, view }) => {
   const fail = (inner: string, message: string): never => {
     throw new NotConvertible('backendTLS', `${field}.${inner}`, 'PC0702', message)
   }
-  const roots = ((caCertificateRefs ?? []) as readonly Fields[]).map((ref, index) => {
-    const { kind = 'ConfigMap', name } = ref as { readonly kind?: string; readonly name: string }
+  const refs: readonly unknown[] = Array.isArray(caCertificateRefs)
+    ? caCertificateRefs
+    : caCertificateRefs === undefined
+      ? []
+      : [caCertificateRefs]
+  const roots = refs.map((ref, index) => {
+    const at = `${field}.caCertificateRefs[${index}]`
+    const { kind = 'ConfigMap', name } = refOf('backendTLS', at, ref)
     const reasons = { invalid: '', kind: '' }
     const read = readAuthorities(view, from, { group: '', kind, name }, reasons)
     return read.ok ? read.text : fail(`caCertificateRefs[${index}]`, read.message)
   })
   let material: Fields = {}
   if (mtlsCertificateRef !== undefined) {
-    const { name } = mtlsCertificateRef as { readonly name: string }
+    const { name } = refOf('backendTLS', `${field}.mtlsCertificateRef`, mtlsCertificateRef)
     const read = readCertificate(view, from, { group: '', kind: 'Secret', name })
     if (!read.ok) return fail('mtlsCertificateRef', read.message)
     const { cert, key } = read.certificate ?? {}
