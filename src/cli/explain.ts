@@ -48,7 +48,8 @@ request. Only \`iss\` and \`aud\` are compared, if they are given: a token of an
 or for another audience is rejected, and Permissive policies show its claims to no rule.
 Without a certificate a listener that requires one closes the connection. The source is taken as given, for the connection and the request alike:
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
-external authorization are not evaluated.
+external authorization are not evaluated, and bodies are not given: what a rule of an AI
+backend decides by the model is not known.
 
   -f, --file FILE        the configuration, or a file or folder of Kubernetes manifests
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are

@@ -16,8 +16,16 @@ import type { Rejected } from './wire-request.ts'
 /**
  * `rejected`: it is not read, another site sent it, or no listener serves it. `closed`: the connection is closed.
  * `answered`: by the gateway itself, as a redirect or a preflight of CORS. `forwarded`: to a backend.
+ * `not-known`: it depends on what nobody said.
  */
-type Outcome = 'rejected' | 'closed' | 'denied' | 'no-route' | 'answered' | 'forwarded'
+type Outcome =
+  | 'rejected'
+  | 'closed'
+  | 'denied'
+  | 'no-route'
+  | 'answered'
+  | 'forwarded'
+  | 'not-known'
 
 /** What `portcullis explain` says, as JSON. */
 export interface Explained {
@@ -89,7 +97,7 @@ export function reportExplained(
 }
 
 function outcomeOf(
-  { stages, closed, early, late }: ExplainedRequest,
+  { stages, closed, early, late, unknown }: ExplainedRequest,
   refused: string | undefined,
 ): Pick<Explained, 'outcome' | 'status' | 'reason'> {
   const [connection, ...others] = stages
@@ -99,9 +107,11 @@ function outcomeOf(
     return { outcome: early.reason === 'csrf' ? 'rejected' : 'answered', ...responseOf(early) }
   }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
-  if (denialOf(others) !== undefined) {
+  const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
+  if (denialOf(certain) !== undefined || late?.reason === 'authorization') {
     return { outcome: 'denied', status: 403, reason: 'authorization' }
   }
+  if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
   return { outcome: late.reason === 'no-route' ? 'no-route' : 'answered', ...responseOf(late) }
 }
@@ -236,11 +246,16 @@ export function renderExplained(explained: Explained, paint: Paint): string {
 
 /** Neither a rule nor a backend responds. */
 function isOwnResponse({ outcome }: Explained): boolean {
-  return outcome === 'answered' || outcome === 'no-route'
+  return outcome === 'answered' || outcome === 'no-route' || outcome === 'not-known'
 }
 
+const WORDS: ReadonlyMap<Outcome, string> = new Map([
+  ['no-route', 'no route matches'],
+  ['not-known', 'not known'],
+])
+
 function outcomeLine({ outcome, status, reason }: Explained, paint: Paint): string {
-  const word = outcome === 'no-route' ? 'no route matches' : outcome
+  const word = WORDS.get(outcome) ?? outcome
   const why = [status ?? [], reason ?? []].flat().join(': ')
   const more = outcome === 'answered' ? ' by the gateway itself' : ''
   return `${paint(outcome === 'answered' ? 'good' : 'bad', `${word}${more}`)} ${paint('faint', `(${why})`)}`

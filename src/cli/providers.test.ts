@@ -74,6 +74,20 @@ describe('portcullis explain with providers', () => {
     assert.match(out, /provider second {2}allowed/)
   })
 
+  it('does not know about rules that read the model, which the body names', async () => {
+    const rules = { backend: `allow: "llm.requestModel == 'small'"` }
+    const own = file('model.yaml', config(rules))
+    const told = async (request: string) => {
+      const { out, code } = await runWith(['explain', '-f', own, '--json', '-r', request])
+      return [JSON.parse(out).outcome, code]
+    }
+    assert.deepEqual(await told('POST /v1/chat/completions'), ['not-known', 1])
+    assert.deepEqual(await told('POST /v1/batches'), ['denied', 1])
+    const plain = ['explain', '-f', file('any.yaml', config({})), '--json', '-r']
+    const { out } = await runWith([...plain, 'POST /v1/chat/completions'])
+    assert.equal(JSON.parse(out).outcome, 'forwarded')
+  })
+
   it('tells of one provider alone', async () => {
     const { out, code } = await explain('-H', RED, '--provider', 'first')
     assert.match(out, /provider first {2}denied/)

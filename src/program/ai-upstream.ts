@@ -42,7 +42,7 @@ export function aiUpstream(
     return 'status' in own ? own : new ProviderSelection(exchange, own, call)
   }
 
-  return { kind: 'ai', providers, open, select }
+  return { kind: 'ai', providers, choosesByModel: router !== undefined, open, select }
 }
 
 /**

@@ -17,6 +17,7 @@ import { RULE_KINDS } from '../reach/points.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
 import { tokenRefusal } from './hypothetical-token.ts'
+import { ModelCall } from './model-call.ts'
 import {
   type BackendProgram,
   isReply,
@@ -77,6 +78,8 @@ export interface ExplainedRequest {
   readonly early?: Reply | undefined
   /** What the gateway responds itself to a request that is allowed: a redirect, 404. */
   readonly late?: Reply | undefined
+  /** Why it cannot be told what the backend's rules decide. */
+  readonly unknown?: string | undefined
 }
 
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
@@ -117,8 +120,23 @@ export function explainRequest(
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
   const last = isReply(chosen) ? [] : backendStages(chosen, exchange, supposed.provider)
   const stages = [first, traffic, ...last]
-  const late = isReply(chosen) ? chosen : undefined
-  return { ...place, route: route.name, authentications, stages, early, late }
+  const called = isReply(chosen) ? {} : calledAt(chosen, exchange)
+  const late = isReply(chosen) ? chosen : called.late
+  const { unknown } = called
+  return { ...place, route: route.name, authentications, stages, early, late, unknown }
+}
+
+/** A call to a model names it in its body, which nobody gave. */
+function calledAt(
+  { upstream }: BackendProgram,
+  exchange: Exchange,
+): Pick<ExplainedRequest, 'late' | 'unknown'> {
+  if (upstream.kind !== 'ai') return {}
+  const call = upstream.open(exchange)
+  if (call === undefined) return {}
+  if (!(call instanceof ModelCall)) return { late: call }
+  const isTold = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
+  return isTold ? {} : { unknown: 'the body is not given, and it names the model' }
 }
 
 function streamOf(

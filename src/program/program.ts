@@ -152,6 +152,8 @@ export interface AiUpstream {
   readonly kind: 'ai'
   /** In the order of their groups; each has rules and a cluster of its own. */
   readonly providers: readonly ProviderProgram[]
+  /** Which of them are asked depends on the model that a call is for. */
+  readonly choosesByModel: boolean
   /**
    * The call to a model that this request is, in the language of its client; undefined: it passes as
    * it is. A Reply where it may not be made.
