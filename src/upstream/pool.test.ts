@@ -18,13 +18,22 @@ import { Pool, type PoolObserver, type PoolOptions, type Waiting } from './pool.
 
 const HEAD = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
+/** Milliseconds: on a busy machine a connection takes its time. */
+const PATIENCE = 10_000
+
 function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
-  const dial = dialer({ kind: 'tcp', host: '127.0.0.1', port }, { ...DIAL, timeout: 300 })
+  const dial = dialer(
+    { kind: 'tcp', host: '127.0.0.1', port },
+    {
+      ...DIAL,
+      timeout: options.connectTimeout ?? PATIENCE,
+    },
+  )
   return poolWith(dial, options, observer)
 }
 
 function poolWith(dial: Dial, options: Partial<PoolOptions> = {}, observer?: PoolObserver): Pool {
-  const whole = { idleTimeout: 5_000, connectTimeout: 300, max: 100, ...options }
+  const whole = { idleTimeout: 5_000, connectTimeout: PATIENCE, max: 100, ...options }
   return new Pool(dial, whole, new Deadlines(5), observer)
 }
 
@@ -204,7 +213,7 @@ describe('limits', () => {
   it('what is beyond those that may wait is refused at once', async () => {
     const server = await serve(() => {})
     const observer = tally()
-    const pool = poolOf(server.port, { max: 1, maxPending: 2 }, observer)
+    const pool = poolOf(server.port, { max: 1, maxPending: 2, connectTimeout: 1_000 }, observer)
     const first = (await connection(pool)) as ClientConnection
     const waiting = [connection(pool), connection(pool)]
     assert.equal(pool.isFull, true)
@@ -242,7 +251,7 @@ describe('limits', () => {
 
   it('whoever gives up no longer waits, and a connection nobody waits for is not opened', async () => {
     const silent = await silence()
-    const pool = poolOf(silent.port)
+    const pool = poolOf(silent.port, { connectTimeout: 300 })
     const reported: string[] = []
     const waiting: Waiting = {
       connected: () => reported.push('connected'),
@@ -296,7 +305,9 @@ describe('faults', () => {
       if (count % 3 === 0) socket.resetAndDestroy()
       else if (count % 3 === 1) answering()(socket)
     })
-    const pools = [silent.port, refusing, server.port].map((port) => poolOf(port, { max: 3 }))
+    const pools = [silent.port, refusing, server.port].map((port) =>
+      poolOf(port, { max: 3, connectTimeout: 300 }),
+    )
     const asked = pools.flatMap((pool) => Array.from({ length: 30 }, () => ask(pool)))
     const outcomes = new Set(await Promise.all(asked))
     assert.ok(outcomes.has(200) && outcomes.has('connect-refused') && outcomes.has('timeout'))

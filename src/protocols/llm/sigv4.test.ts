@@ -43,7 +43,10 @@ describe('signatures of AWS', () => {
   })
 
   it('is what the SDK of AWS signs, for any request', async () => {
-    const word = fc.stringMatching(/^[\w .~!*'():;,+ä€-]{1,12}$/)
+    // The SDK loses a parameter of this name: it keeps them as properties of an object.
+    const word = fc
+      .stringMatching(/^[\w .~!*'():;,+ä€-]{1,12}$/)
+      .filter((text) => text !== '__proto__')
     await fc.assert(
       fc.asyncProperty(
         fc.record({

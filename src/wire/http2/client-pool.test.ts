@@ -15,6 +15,7 @@ import { after, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { connect as connectTls } from 'node:tls'
 import { makeAuthority, WITHOUT_OPENSSL } from '../../../test/tls/certificates.ts'
+import { eventually } from '../../upstream/fixtures/servers.ts'
 import { Deadlines } from '../deadlines.ts'
 import { fieldName, fieldValue } from '../http1/fields.ts'
 import type { ResponseEvents, UpstreamConnection } from '../upstream-connection.ts'
@@ -271,11 +272,11 @@ describe('connections', () => {
     const { port, sessions } = await serve((stream) => void held.push(stream))
     const pool = poolTo(port)
     const first = ask(pool)
-    await wait(100)
+    assert.ok(await eventually(() => held.length === 1))
     sessions[0]?.close()
     await wait(50)
     const second = ask(pool)
-    await wait(100)
+    assert.ok(await eventually(() => held.length === 2))
     for (const stream of held) stream.respond({ ':status': 200 }, { endStream: true })
     await Promise.all([first.over, second.over])
     assert.deepEqual(
