@@ -44,6 +44,12 @@ const CONTENT = new Set([
 /** About four bytes of English are a token; what is counted exactly is known afterwards. */
 const BYTES_PER_TOKEN = 4
 
+/**
+ * What reading a body may cost (cel/values/fuel.ts): tens of milliseconds for one that was made to
+ * cost, and some 30,000 fields, which no conversation comes near.
+ */
+const READING_FUEL = 2_000_000
+
 /** One request to a model, in the language of its client. */
 export class ModelCall {
   readonly endpoint: Endpoint
@@ -78,7 +84,10 @@ export class ModelCall {
   /** The body is there. A Reply says what is wrong with it. */
   read(bytes: Uint8Array = new Uint8Array()): Reply | undefined {
     // Rules and the provider must not read different things.
-    const body = readJson(Buffer.from(bytes).toString('utf8'), { duplicates: 'refuse' })
+    const allowance = { left: READING_FUEL }
+    const text = Buffer.from(bytes).toString('utf8')
+    const body = readJson(text, { duplicates: 'refuse', allowance })
+    if (allowance.left < 0) return TOO_COSTLY
     if (typeof body !== 'object' || body === null || Array.isArray(body)) {
       return invalid('The body is not a JSON object, or names a field twice.')
     }
@@ -234,6 +243,11 @@ function estimateOf({ inputTokens, params }: JsonObject): number {
 
 function tokensOf({ input, output, total }: Usage): JsonObject {
   return { inputTokens: input, outputTokens: output, totalTokens: total }
+}
+
+const TOO_COSTLY = {
+  ...invalid('The body has too many fields to be read.', 'too_many_fields'),
+  status: 413,
 }
 
 function invalid(message: string, code?: string): Reply {

@@ -224,6 +224,18 @@ describe('calls to models', () => {
       assert.equal(openai.arrived.length, 0)
     })
 
+    it('reject a body that was made to take long to read', async () => {
+      await serve(configOf(openAiOnly()))
+      const many = (count: number) =>
+        Object.fromEntries(Array.from({ length: count }, (_, n) => [`a${n}`, 1]))
+      const { status, text } = await call({ ...CHAT, metadata: many(100_000) })
+      assert.equal(status, 413)
+      assert.match(text, /too_many_fields/)
+      assert.equal(openai.arrived.length, 0)
+      const long = Array.from({ length: 2_000 }, () => CHAT.messages).flat()
+      assert.equal((await call({ ...CHAT, messages: long })).status, 200)
+    })
+
     it('about models deny endpoints whose model is not read, but for those that are named', async () => {
       const rules = { backend: deny("llm.requestModel == 'gpt-y'") }
       await serve(configOf(openAiOnly(), rules))
