@@ -7,7 +7,7 @@ import {
 } from '../telemetry/definitions/llm.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { Milliseconds } from '../telemetry/time-text.ts'
-import { type AccessRecord, variablesOf } from './access-record.ts'
+import type { AccessRecord } from './access-record.ts'
 import type { RequestState } from './request-state.ts'
 
 /* What is counted and logged of calls to models, beside what is of all requests. */
@@ -21,16 +21,13 @@ const OPERATIONS = {
 
 /** Counts a call that is over; one that reached no provider is a request like any other. */
 export function countCall(metrics: Metrics, state: RequestState, now: number): void {
-  const { call, selection, route, sentAt, listener, exchange } = state
+  const { call, selection, route, sentAt } = state
   const response = call?.response
   if (call === undefined || response === undefined || sentAt === 0) return
   const provider = selection?.chosen?.provider ?? 'none'
   const labels = { route: route?.name || 'none', provider, model: call.modelLabel }
   const operation = OPERATIONS[call.endpoint.operation]
-  const own = listener.metricLabels?.valuesIn(variablesOf(exchange))
-  const requests = metrics.counter(llmRequests).of(labels)
-  const counted = own === undefined ? requests : requests.with(own)
-  counted.at(operation, outcomeOf(state)).inc()
+  metrics.counter(llmRequests).of(labels).at(operation, outcomeOf(state)).inc()
   metrics
     .histogram(llmRequestDuration)
     .of(labels)
@@ -48,8 +45,7 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
     }
   }
   if (usage === undefined) return
-  const used = metrics.counter(llmTokens).of(labels)
-  const tokens = own === undefined ? used : used.with(own)
+  const tokens = metrics.counter(llmTokens).of(labels)
   const { input, output, cacheRead, cacheWrite } = usage
   // Each token once, whatever the provider counts twice.
   tokens.at('input', 'none').inc(Math.max(0, input - cacheRead - cacheWrite))

@@ -93,17 +93,11 @@ const numberText = () =>
     parse: (text) => (Number(text) <= 1024 ? Number(text) : undefined),
   })
 
-/** Labels that metrics of requests and calls have by themselves, and those of the format. */
+/** Labels that metrics of requests have by themselves, and those of the format. */
 const OWN_LABELS: ReadonlySet<string> = new Set([
-  'cache',
-  'direction',
   'le',
   'listener',
   'method',
-  'model',
-  'operation',
-  'outcome',
-  'provider',
   'quantile',
   'reason',
   'route',
