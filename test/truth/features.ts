@@ -33,7 +33,7 @@ export function changedFeature(random: Random, tree: Tree): Tree {
     Object.values(FEATURES).filter((one) => one.change !== undefined),
     1,
   )
-  return random.chance(0.15) ? (feature?.change?.(random, tree) ?? tree) : tree
+  return random.chance(0.1) ? (feature?.change?.(random, tree) ?? tree) : tree
 }
 
 const SCOPE: Scope = {

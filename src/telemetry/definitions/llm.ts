@@ -40,7 +40,6 @@ export const llmRequests = defineCounter({
       'cancelled',
     ]),
   ],
-  takesCustomLabels: true,
 })
 
 export const llmTokens = defineCounter({
@@ -57,7 +56,6 @@ export const llmTokens = defineCounter({
       'write',
     ]),
   ],
-  takesCustomLabels: true,
 })
 
 export const llmCost = defineCounter({
