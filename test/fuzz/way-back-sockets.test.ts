@@ -78,7 +78,9 @@ function failing({ at, by }: Fault): (flow: BodyFlow) => BodyTransformer {
     const failure = () => new Error('planted')
     const check = (bytes: number) => {
       seen += bytes
-      if (seen < at || isGone) return true
+      if (seen < at) return true
+      // What it waits to say is not to be overtaken by the rest, or by an end.
+      if (isGone) return false
       isGone = true
       if (by === 'throw') throw failure()
       if (by === 'fail') flow.fail(failure())
@@ -90,7 +92,9 @@ function failing({ at, by }: Fault): (flow: BodyFlow) => BodyTransformer {
       end: () => {
         if (check(Number.POSITIVE_INFINITY)) flow.end()
       },
-      resume: () => flow.drained(),
+      resume: () => {
+        if (!isGone) flow.drained()
+      },
       abort: () => {},
     }
   }
