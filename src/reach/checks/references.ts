@@ -14,7 +14,7 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
   const listed = draft.backends
     .filter(({ owner }) => owner === undefined)
     .map(({ thing }) => thing.name)
-  const missing = new Map<string, Placed<Backend>>()
+  const missing = new Map<string, Placed<Extract<Backend, { kind: 'invalid' }>>>()
   for (const reference of draft.references) {
     const { backend: name, place } = reference
     const known = byName.get(name)
@@ -28,10 +28,11 @@ export function resolveBackends(draft: Draft, report: Report): Draft {
       hint: backendHint(name, listed),
     })
     report(said)
-    if (missing.has(name)) continue
-    const { origin } = place
-    const thing: Backend = { kind: 'invalid', name, origin, policies: [], diagnostics: [said] }
-    missing.set(name, { thing, place })
+    const before = missing.get(name)
+    const { origin } = before?.thing ?? place
+    const diagnostics = [...(before?.thing.diagnostics ?? []), said]
+    const thing = { kind: 'invalid', name, origin, policies: [], diagnostics } as const
+    missing.set(name, { thing, place: before?.place ?? place })
   }
   return { ...draft, backends: [...draft.backends, ...missing.values()] }
 }
