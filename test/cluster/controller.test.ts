@@ -7,7 +7,6 @@ import { after, before, describe, it } from 'node:test'
 import { HttpsKubeClient } from '../../src/controller/cluster/client.ts'
 import { readKubeconfig } from '../../src/controller/cluster/credentials.ts'
 import { Controller } from '../../src/controller/controller.ts'
-import { HeldModels } from '../../src/controller/held-models.ts'
 import { readOptions } from '../../src/controller/options.ts'
 import { defaultSettings } from '../../src/sources/file/sections/config.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
@@ -16,6 +15,7 @@ import { chartFolder } from '../charts/helm.ts'
 import { Forwarder } from './forwarder.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
+import { HeldModels } from './held-models.ts'
 
 const reason = missing()
 const options = reason === undefined ? {} : { skip: reason }

@@ -77,7 +77,7 @@ export class Deployer {
     parameters: readonly ProxyParameters[],
     options: Omit<DeployOptions, 'sessionKey'>,
   ): Promise<Deployed> {
-    const sessionKey = this.#sessionKey(gateway)
+    const sessionKey = await this.#sessionKey(gateway)
     const wanted = renderGateway(gateway, parameters, { ...options, sessionKey })
     const outcome = { applied: [] as string[], deleted: [] as string[], failures: [] as string[] }
     for (const object of wanted) {
@@ -92,10 +92,10 @@ export class Deployer {
   }
 
   /** The one that is there: another one would end all sessions. */
-  #sessionKey({ name, namespace }: DeployedGateway): string {
-    const { live, random = randomBytes } = this.#options
+  async #sessionKey({ name, namespace }: DeployedGateway): Promise<string> {
+    const { random = randomBytes } = this.#options
     const own = objectName(name, '-session-key')
-    const known = live('Secret', namespace, own)?.data?.['key']
+    const known = (await this.#find('Secret', namespace, own))?.data?.['key']
     if (known !== undefined) return known
     const title = `Secret ${namespace}/${own}`
     const generated = this.#keys.get(title)
@@ -108,15 +108,6 @@ export class Deployer {
   /** Keys that were generated and may not have been seen by the watches yet. */
   readonly #keys = new Map<string, string>()
 
-  /** Nothing is known of a Gateway that is gone: its objects go with it. */
-  forget(gateway: Pick<DeployedGateway, 'name' | 'namespace'>): void {
-    for (const [kind, name] of namesOf(gateway)) {
-      const title = `${kind} ${gateway.namespace}/${name}`
-      this.#written.delete(title)
-      this.#keys.delete(title)
-    }
-  }
-
   async #attempt(outcome: Deployed, title: string, act: () => Promise<void>): Promise<void> {
     try {
       await act()
@@ -128,11 +119,12 @@ export class Deployer {
   async #apply(object: DeployedObject, gateway: DeployedGateway, outcome: Deployed): Promise<void> {
     const { namespace, name } = object.metadata
     const live = this.#options.live(object.kind, namespace, name)
-    if (live !== undefined && !isOwned(live, gateway)) {
-      throw new Error('there is one that belongs to somebody else; rename or delete it')
-    }
     const title = titleOf(object)
     const hash = hashOf(object)
+    const found = live ?? (await this.#find(object.kind as Kind, namespace, name))
+    if (found !== undefined && !isOwned(found, gateway)) {
+      throw new Error('there is one that belongs to somebody else; rename or delete it')
+    }
     if (this.#isSettled(title, object, hash, live)) return
     const annotated = withAnnotation(object, hash)
     const path = `${pathOf(object.kind, namespace, name)}?fieldManager=${MANAGER}&force=true`
@@ -184,14 +176,25 @@ export class Deployer {
     ;(outcome.deleted as string[]).push(title)
   }
 
+  /**
+   * As the watches have it, or else as the server does: they may be late, and what has none of the
+   * labels of a Gateway they never see.
+   */
+  async #find(kind: Kind, namespace: string, name: string): Promise<LiveObject | undefined> {
+    const seen = this.#options.live(kind, namespace, name)
+    if (seen !== undefined) return seen
+    const found = await this.#request('GET', pathOf(kind, namespace, name))
+    return found as LiveObject | undefined
+  }
+
   async #request(
     method: string,
     path: string,
     options?: { readonly body: unknown; readonly contentType?: string },
   ): Promise<unknown> {
     const { status, body } = await this.#options.client.request(method, path, options)
-    const isGone = method === 'DELETE' && status === 404
-    if (isGone || (status >= 200 && status < 300)) return body
+    if (status === 404 && method !== 'PATCH') return undefined
+    if (status >= 200 && status < 300) return body
     const { message } = (body ?? {}) as { readonly message?: unknown }
     throw new Error(typeof message === 'string' ? message : `the API server returned ${status}`)
   }

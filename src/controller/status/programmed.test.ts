@@ -34,9 +34,9 @@ const rejecting: ProxyState = {
 function programmed(
   status: ObjectStatus,
   states: readonly ProxyState[],
-  { addresses = ADDRESS, isReady = false } = {},
+  { addresses = ADDRESS, isReady = false, failures = [] as readonly string[] } = {},
 ): string {
-  const proxies = { version: 'v2', states, deployment: { isReady, addresses } }
+  const proxies = { version: 'v2', states, deployment: { isReady, addresses, failures } }
   const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
   const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
@@ -69,6 +69,16 @@ describe('Programmed', () => {
       'there is no address',
       programmed(gateway, [done], { addresses: [] }),
       'False AddressNotAssigned: its Service has no address yet',
+    ],
+    [
+      'proxies cannot be deployed',
+      programmed(gateway, [], { addresses: [], failures: ['Service apps/edge: taken'] }),
+      'False NoResources: its proxies: Service apps/edge: taken',
+    ],
+    [
+      'something of them cannot be deployed, but they serve',
+      programmed(gateway, [done], { failures: ['Service apps/edge: taken'] }),
+      'True Programmed: 1 of 1 connected proxies run the newest configuration; Service apps/edge: taken',
     ],
     [
       'a proxy rejects the policy',

@@ -51,18 +51,20 @@ function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
 function served(proxies: Proxies | undefined): Verdict {
   if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
   const { states, version, deployment } = proxies
-  if (deployment.addresses.length === 0) {
-    return refuse('AddressNotAssigned', 'its Service has no address yet')
-  }
+  const [failure] = deployment.failures
+  const isReachable = deployment.addresses.length > 0
   const isServed = states.some(({ outcome }) => outcome?.version === version)
   // Proxies of other replicas are not seen here, but none is ready without a configuration.
-  if (isServed || (states.length === 0 && deployment.isReady)) return OK
+  if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
+  if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
+  if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
   return refuse('Pending', countOf(proxies))
 }
 
-function countOf({ states, version }: Proxies): string {
+function countOf({ states, version, deployment: { failures } }: Proxies): string {
   const done = states.filter(({ outcome }) => outcome?.version === version).length
-  return `${done} of ${states.length} connected proxies run the newest configuration`
+  const count = `${done} of ${states.length} connected proxies run the newest configuration`
+  return [count, ...failures].join('; ')
 }
 
 /** Of a policy, for each Gateway that it reaches. */
