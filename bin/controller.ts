@@ -3,6 +3,7 @@ import own from '../package.json' with { type: 'json' }
 import { metricsResponses } from '../src/admin/answers.ts'
 import type { Answer } from '../src/admin/servers.ts'
 import { isListening, serve, text } from '../src/admin/servers.ts'
+import { resumeOptimization } from '../src/cli/startup-memory.ts'
 import { HttpsKubeClient } from '../src/controller/cluster/client.ts'
 import { findCredentials } from '../src/controller/cluster/credentials.ts'
 import { Controller } from '../src/controller/controller.ts'
@@ -96,6 +97,8 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
     ),
   ])
   for (const server of servers) if (!isListening(server)) throw new Error(server?.message)
+  // A release begins without it, which is for a quick start.
+  resumeOptimization()
   running.start()
   log.info('start', { identity: options.podName, controller: options.controllerName })
   const stop = () => {

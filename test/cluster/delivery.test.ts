@@ -2,19 +2,17 @@
 // processes: what is applied to the cluster is enforced on sockets.
 
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { networkInterfaces, tmpdir } from 'node:os'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { parse, stringify } from 'yaml'
 import { makeAuthority, makeServingCertificate } from '../../src/xds/certificate.ts'
 import { chartFolder } from '../charts/helm.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
 import { type Cluster, eventually, freePorts, missing, startCluster } from './harness.ts'
+import { Programs, type Running, SYSTEM } from './programs.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
 
 /** API servers accept no loopback address in an EndpointSlice. */
@@ -23,23 +21,14 @@ const address = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === 'IPv4' && !internal)?.address
 const reason = missing() ?? (address === undefined ? 'only loopback is here' : undefined)
 const options = reason === undefined ? {} : { skip: reason }
-const ROOT = join(import.meta.dirname, '../..')
-const SYSTEM = 'portcullis-system'
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/apps'
 const POLICIES = '/apis/portcullis.dev/v1alpha1/namespaces/apps/proxypolicies'
 
-interface Running {
-  readonly child: ChildProcess
-  readonly output: () => string
-}
-
 describe('delivery from a real controller to real proxies', options, () => {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-delivery-'))
-  const children = new Set<ChildProcess>()
   let cluster: Cluster
   let backend: Server
-  let kubeconfig = ''
-  /** xDS, health and metrics of the controller; the two Gateways; three for each of three proxies. */
+  let programs: Programs
+  /** Three of the controller, the two Gateways, three for each of three proxies. */
   let port = 0
   let controller: Running
   let proxy: Running
@@ -52,120 +41,15 @@ describe('delivery from a real controller to real proxies', options, () => {
     const files = [definitions, ...gatewayApiDefinitions('experimental')]
     for (const file of files) cluster.kubectl(['apply', '--server-side', '-f', file])
     cluster.helm(['install', 'portcullis', chartFolder('portcullis'), '--namespace', SYSTEM])
-    kubeconfig = kubeconfigOfChart()
+    programs = new Programs(cluster, port)
     backend = createServer((_, response) => response.end('served')).listen(0, address)
     await once(backend, 'listening')
   })
   after(async () => {
-    await Promise.all([...children].map((child) => stop(child, 'SIGKILL')))
+    await programs?.close()
     backend?.close()
     await cluster?.close()
-    rmSync(folder, { recursive: true })
   })
-
-  /** With the permissions that the chart grants, and no others. */
-  function kubeconfigOfChart(): string {
-    const config = parse(readFileSync(cluster.kubeconfig, 'utf8'))
-    const token = cluster.kubectl(['-n', SYSTEM, 'create', 'token', 'portcullis']).trim()
-    config.users[0].user = { token }
-    const path = join(folder, 'kubeconfig')
-    writeFileSync(path, stringify(config))
-    return path
-  }
-
-  function start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
-    const child = spawn(process.execPath, args, {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let text = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk: Buffer) => {
-        text = `${text}${chunk}`.slice(-100_000)
-      })
-    }
-    children.add(child)
-    child.once('exit', () => children.delete(child))
-    return { child, output: () => text }
-  }
-
-  async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
-  }
-
-  async function startController(): Promise<Running> {
-    const running = start([join(ROOT, 'bin/controller.ts')], {
-      KUBECONFIG: kubeconfig,
-      POD_NAME: 'controller',
-      POD_NAMESPACE: SYSTEM,
-      PORTCULLIS_LOG_LEVEL: 'debug',
-      PORTCULLIS_XDS_PORT: String(port),
-      PORTCULLIS_HEALTH_PORT: String(port + 1),
-      PORTCULLIS_METRICS_PORT: String(port + 2),
-    })
-    const ready = () =>
-      fetch(`http://127.0.0.1:${port + 1}/readyz`).then(
-        ({ ok }) => ok || undefined,
-        () => undefined,
-      )
-    await eventually(ready, 'a ready controller', 30).catch((error) => {
-      throw new Error(`${error.message}\n${running.output()}`)
-    })
-    return running
-  }
-
-  async function tokenFor(account: string, audience = 'portcullis'): Promise<string> {
-    const path = `/api/v1/namespaces/apps/serviceaccounts/${account}/token`
-    const { status, body } = await cluster.ask('POST', path, {
-      apiVersion: 'authentication.k8s.io/v1',
-      kind: 'TokenRequest',
-      spec: { audiences: [audience] },
-    })
-    assert.equal(status, 201, JSON.stringify(body))
-    return (body['status'] as { readonly token: string }).token
-  }
-
-  /** As the Deployment of its Gateway would start it. */
-  async function startProxy(gateway: string, token: string, first: number): Promise<Running> {
-    const read = async (name: string, key: string) => {
-      const path = `/api/v1/namespaces/apps/configmaps/${name}`
-      const { body } = await cluster.ask('GET', path)
-      return (body['data'] as Readonly<Record<string, string>>)[key] ?? ''
-    }
-    const write = (name: string, text: string) => {
-      const path = join(folder, `${gateway}-${first}-${name}`)
-      writeFileSync(path, text)
-      return path
-    }
-    const config = parse(await read(gateway, 'config.yaml'))
-    Object.assign(config.config, {
-      adminAddr: `127.0.0.1:${first}`,
-      statsAddr: `127.0.0.1:${first + 1}`,
-      readinessAddr: `127.0.0.1:${first + 2}`,
-    })
-    const file = write('config.yaml', stringify(config))
-    const { body } = await cluster.ask(
-      'GET',
-      `/api/v1/namespaces/apps/secrets/${gateway}-session-key`,
-    )
-    const { key = '' } = body['data'] as Readonly<Record<string, string>>
-    return start([join(ROOT, 'bin/portcullis.ts'), 'run', '--file', file], {
-      POD_NAME: `proxy-${first}`,
-      PORTCULLIS_XDS_ADDRESS: `https://localhost:${port}`,
-      PORTCULLIS_XDS_CA: write('ca.crt', await read(`${gateway}-xds-ca`, 'ca.crt')),
-      PORTCULLIS_XDS_TOKEN: write('token', token),
-      PORTCULLIS_XDS_STATE: join(folder, `${gateway}-${first}-state.json`),
-      SESSION_KEY: Buffer.from(key, 'base64').toString(),
-    })
-  }
-
-  const isReady = (first: number) =>
-    fetch(`http://127.0.0.1:${first + 2}/healthz/ready`).then(
-      ({ ok }) => ok || undefined,
-      () => undefined,
-    )
 
   interface Asked {
     readonly sub?: string
@@ -251,14 +135,14 @@ describe('delivery from a real controller to real proxies', options, () => {
     })
 
   it('makes the certificates of delivery where there are none', async () => {
-    controller = await startController()
+    controller = await programs.startController()
     const { status, body } = await cluster.ask(
       'GET',
       `/api/v1/namespaces/${SYSTEM}/secrets/portcullis-xds-cert`,
     )
     assert.equal(status, 200)
     assert.ok('ca.crt' in (body['data'] as object))
-    await stop(controller.child, 'SIGTERM')
+    await programs.stop(controller, 'SIGTERM')
   })
 
   it('deploys what belongs to a Gateway, owned by it', async () => {
@@ -275,7 +159,7 @@ describe('delivery from a real controller to real proxies', options, () => {
         stringData: { 'ca.crt': authority.cert, 'tls.crt': serving.cert, 'tls.key': serving.key },
       }),
     )
-    controller = await startController()
+    controller = await programs.startController()
     const gateway = (name: string, at: number) => `
 apiVersion: gateway.networking.k8s.io/v1
 kind: Gateway
@@ -317,8 +201,8 @@ spec:
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
     const path = '/api/v1/namespaces/apps/services/edge/status'
     await cluster.ask('PATCH', path, { status }, 'application/merge-patch+json')
-    proxy = await startProxy('edge', await tokenFor('edge'), port + 5)
-    await eventually(() => isReady(port + 5), 'a ready proxy', 20).catch((error) => {
+    proxy = await programs.startProxy('edge', await programs.tokenFor('edge'), port + 5)
+    await eventually(() => programs.isReady(port + 5), 'a ready proxy', 20).catch((error) => {
       throw new Error(`${error.message}\n${proxy.output()}\n${controller.output()}`)
     })
     assert.equal(
@@ -390,28 +274,17 @@ endpoints: [{ addresses: ['${address}'] }]
   })
 
   it('a token of another Gateway gets nothing of this one', async () => {
-    const state = (gateway: string, first: number) =>
-      readFileSync(join(folder, `${gateway}-${first}-state.json`), 'utf8')
-    const parts = (text: string) =>
-      (JSON.parse(text).parts as readonly (readonly string[])[])
-        .map(([name, , bytes]) => `${name} ${Buffer.from(bytes ?? '', 'base64')}`)
-        .join('\n')
-    assert.match(parts(state('edge', port + 5)), /orders\.example\.com/)
-    const other = await startProxy('other', await tokenFor('other'), port + 8)
-    await eventually(() => isReady(port + 8), 'the other proxy', 20)
+    assert.match(programs.stateOf('edge', port + 5) ?? '', /orders\.example\.com/)
+    const other = await programs.startProxy('other', await programs.tokenFor('other'), port + 8)
+    await eventually(() => programs.isReady(port + 8), 'the other proxy', 20)
     const stored = await eventually(
-      async () => {
-        try {
-          return state('other', port + 8)
-        } catch {
-          return undefined
-        }
-      },
+      async () => programs.stateOf('other', port + 8),
       'the state of the other proxy',
       10,
     )
-    assert.doesNotMatch(parts(stored), /orders|edge|alice/)
-    await stop(other.child, 'SIGKILL')
+    assert.doesNotMatch(stored, /orders|edge|alice/)
+    assert.match(await programs.metrics(), /xds_connections\{gateway="apps\/other"\} 1\n/)
+    await programs.stop(other, 'SIGKILL')
   })
 
   it('tokens of other accounts, and for other audiences, get nothing at all', async () => {
@@ -420,15 +293,15 @@ endpoints: [{ addresses: ['${address}'] }]
       ['stranger', 'portcullis', 'unknown-gateway'],
       ['edge', 'somebody-else', 'invalid-token'],
     ] as const) {
-      const token = await tokenFor(account, audience)
-      const refused = await startProxy('edge', token, port + 11)
+      const token = await programs.tokenFor(account, audience)
+      const refused = await programs.startProxy('edge', token, port + 11)
       await eventually(
         async () => controller.output().includes(said) || undefined,
         `a rejection: ${said}`,
         20,
       )
-      assert.equal(await isReady(port + 11), undefined)
-      await stop(refused.child, 'SIGKILL')
+      assert.equal(await programs.isReady(port + 11), undefined)
+      await programs.stop(refused, 'SIGKILL')
     }
   })
 
@@ -449,11 +322,11 @@ endpoints: [{ addresses: ['${address}'] }]
   })
 
   it('proxies go on without the controller, also when they start again', async () => {
-    await stop(controller.child, 'SIGKILL')
+    await programs.stop(controller, 'SIGKILL')
     assert.equal(await ask({ sub: 'alice' }), 200)
     assert.equal(await ask({ sub: 'bob' }), 403)
-    await stop(proxy.child, 'SIGKILL')
-    proxy = await startProxy('edge', await tokenFor('edge'), port + 5)
+    await programs.stop(proxy, 'SIGKILL')
+    proxy = await programs.startProxy('edge', await programs.tokenFor('edge'), port + 5)
     await becomes({ sub: 'alice' }, 200)
     assert.equal(await ask({ sub: 'bob' }), 403)
     assert.equal(await ask(), 401)
@@ -466,7 +339,7 @@ endpoints: [{ addresses: ['${address}'] }]
       return (body.metadata as unknown as { readonly generation: number }).generation
     }
     const before = await generation()
-    controller = await startController()
+    controller = await programs.startController()
     allow('bob')
     await becomes({ sub: 'bob' }, 200)
     assert.equal(await ask({ sub: 'alice' }), 403)
