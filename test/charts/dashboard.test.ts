@@ -107,7 +107,9 @@ describe('the dashboard', () => {
       const queries = ready.flatMap((panel) => Object.values(panel.queries))
       const named = new RegExp(`\\b${metric}\\b`)
       assert.ok(queries.some((query) => named.test(query)))
-      const isShown = panels.some(({ targets = [] }) => targets.some(({ expr }) => named.test(expr)))
+      const isShown = panels.some(({ targets = [] }) =>
+        targets.some(({ expr }) => named.test(expr)),
+      )
       assert.equal(isShown, definitionOf(metric).isPlanned !== true)
     })
   }
