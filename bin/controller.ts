@@ -62,6 +62,7 @@ async function serveUntilStopped(options: ControllerOptions, log: Logger): Promi
   })
   const deployments = new GatewayDeployments({
     client,
+    controllerName: options.controllerName,
     image: { ...proxyImage, tag: proxyImage.tag ?? own.version },
     xdsAddress: delivery.address,
     xdsCa: delivery.trust,

@@ -347,6 +347,22 @@ endpoints: [{ addresses: ['${address}'] }]
     assert.equal(await generation(), before)
   })
 
+  it('proxies are deleted when another controller has their Gateway', async () => {
+    apply(`
+apiVersion: gateway.networking.k8s.io/v1
+kind: GatewayClass
+metadata: { name: theirs }
+spec: { controllerName: example.com/other }
+`)
+    const patch = JSON.stringify({ spec: { gatewayClassName: 'theirs' } })
+    cluster.kubectl(['-n', 'apps', 'patch', 'gateway', 'other', '--type=merge', '-p', patch])
+    const label = 'gateway.networking.k8s.io/gateway-name'
+    const left = (name: string) =>
+      cluster.kubectl(['-n', 'apps', 'get', 'deploy,svc,sa,cm,secret', '-l', `${label}=${name}`])
+    await eventually(async () => (left('other') === '' ? true : undefined), 'their end', 30)
+    assert.match(left('edge'), /deployment\.apps\/edge/)
+  })
+
   it('an object of somebody else stays as it is, and the Gateway says so', async () => {
     cluster.kubectl(['-n', 'shop', 'create', 'serviceaccount', 'taken'])
     apply(`

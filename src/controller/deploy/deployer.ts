@@ -3,7 +3,13 @@ import { canonicalJson } from '../../model/json.ts'
 import { objectName } from './object-name.ts'
 import type { DeployOptions } from './options.ts'
 import type { ProxyParameters } from './parameters.ts'
-import { type DeployedGateway, type DeployedObject, MANAGER, renderGateway } from './render.ts'
+import {
+  CLASS_LABEL,
+  type DeployedGateway,
+  type DeployedObject,
+  MANAGER,
+  renderGateway,
+} from './render.ts'
 
 /** What is needed of the API server. */
 export interface ObjectClient {
@@ -19,6 +25,7 @@ export interface LiveObject {
   readonly metadata: {
     readonly uid?: string
     readonly resourceVersion?: string
+    readonly labels?: Readonly<Record<string, string>>
     readonly annotations?: Readonly<Record<string, string>>
     readonly ownerReferences?: readonly { readonly uid?: string }[]
   }
@@ -108,6 +115,22 @@ export class Deployer {
   /** Keys that were generated and may not have been seen by the watches yet. */
   readonly #keys = new Map<string, string>()
 
+  /** Deletes what was deployed for a Gateway, as far as it was for one of these classes. */
+  async remove(
+    gateway: Pick<DeployedGateway, 'name' | 'namespace' | 'uid'>,
+    classes: readonly string[],
+  ): Promise<Deployed> {
+    const labels = classes.map((name) => objectName(name))
+    const outcome = { applied: [] as string[], deleted: [] as string[], failures: [] as string[] }
+    for (const [kind, name] of namesOf(gateway)) {
+      const live = this.#options.live(kind, gateway.namespace, name)
+      if (!labels.includes(live?.metadata.labels?.[CLASS_LABEL] ?? '')) continue
+      const title = `${kind} ${gateway.namespace}/${name}`
+      await this.#attempt(outcome, title, () => this.#prune(kind, name, gateway, outcome))
+    }
+    return outcome
+  }
+
   async #attempt(outcome: Deployed, title: string, act: () => Promise<void>): Promise<void> {
     try {
       await act()
@@ -164,7 +187,7 @@ export class Deployer {
   async #prune(
     kind: Kind,
     name: string,
-    gateway: DeployedGateway,
+    gateway: Pick<DeployedGateway, 'namespace' | 'uid'>,
     outcome: Deployed,
   ): Promise<void> {
     const title = `${kind} ${gateway.namespace}/${name}`
@@ -221,7 +244,7 @@ function titleOf({ kind, metadata }: DeployedObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`
 }
 
-function isOwned({ metadata }: LiveObject, { uid }: DeployedGateway): boolean {
+function isOwned({ metadata }: LiveObject, { uid }: Pick<DeployedGateway, 'uid'>): boolean {
   return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
 }
 

@@ -33,6 +33,10 @@ class FakeApi {
     }
     this.writes.push(`${method} ${key}`)
     if (this.isForbidden) return { status: 403, body: { message: 'forbidden' } }
+    if (method === 'DELETE') {
+      this.objects.delete(key)
+      return { status: 200, body: {} }
+    }
     const made = structuredClone(body) as KubeObject
     const metadata = { ...made.metadata, resourceVersion: `${++this.#version}` }
     this.objects.set(key, { ...made, metadata })
@@ -40,18 +44,18 @@ class FakeApi {
   }
 }
 
-const gatewayOf = (name: string, uid = name) =>
+const gatewayOf = (name: string, gatewayClassName = 'portcullis') =>
   ({
     apiVersion: 'gateway.networking.k8s.io/v1',
     kind: 'Gateway',
-    metadata: { name, namespace: 'apps', uid },
-    spec: { gatewayClassName: 'portcullis', listeners: [] },
+    metadata: { name, namespace: 'apps', uid: name },
+    spec: { gatewayClassName, listeners: [] },
   }) as KubeObject
 const CLASS = {
   apiVersion: 'gateway.networking.k8s.io/v1',
   kind: 'GatewayClass',
   metadata: { name: 'portcullis' },
-  spec: {},
+  spec: { controllerName: 'ours' },
 } as KubeObject
 const modelOf = (...ports: readonly number[]) =>
   ({ gateways: [{ listeners: ports.map((port) => ({ port })) }] }) as unknown as Model
@@ -67,6 +71,7 @@ describe('the proxies of all Gateways', () => {
     isLeader = true
     deployments = new GatewayDeployments({
       client: api,
+      controllerName: 'ours',
       image: { registry: 'r', repository: 'p', tag: '1' },
       xdsAddress: 'https://x:9978',
       xdsCa: () => trust,
@@ -118,7 +123,7 @@ describe('the proxies of all Gateways', () => {
       name: 'p',
       namespace: 'infra',
     }
-    const classed = { ...CLASS, spec: { parametersRef } }
+    const classed = { ...CLASS, spec: { controllerName: 'ours', parametersRef } }
     const all = (level: string) => [gatewayOf('a'), classed, parameters(level)]
     await deploy(all('info'))
     assert.equal(api.writes.length, 6)
@@ -142,6 +147,36 @@ describe('the proxies of all Gateways', () => {
   it('are nothing to a replica that is not the leader any more', async () => {
     isLeader = false
     await deploy()
+    assert.deepEqual(api.writes, [])
+  })
+
+  it("are deleted when a Gateway is another controller's, and only our own", async () => {
+    const theirs = {
+      ...CLASS,
+      metadata: { name: 'theirs' },
+      spec: { controllerName: 'theirs' },
+    }
+    await deploy()
+    const moved = snapshotOf([CLASS, theirs, gatewayOf('a', 'theirs'), ...api.objects.values()])
+    api.writes = []
+    await deployments.deploy(moved, new Map(), () => true)
+    assert.deepEqual(
+      api.writes.filter((write) => !/^DELETE \w+ apps\/a(-xds-ca|-session-key)?$/.test(write)),
+      [],
+    )
+    assert.equal(api.writes.length, 6)
+    // The other controller may be one of the same kind: what it deployed is not ours.
+    await deploy([gatewayOf('a')])
+    for (const [key, object] of api.objects) {
+      const labels = {
+        ...object.metadata.labels,
+        'gateway.networking.k8s.io/gateway-class-name': 'theirs',
+      }
+      api.objects.set(key, { ...object, metadata: { ...object.metadata, labels } })
+    }
+    api.writes = []
+    const after = snapshotOf([CLASS, theirs, gatewayOf('a', 'theirs'), ...api.objects.values()])
+    await deployments.deploy(after, new Map(), () => true)
     assert.deepEqual(api.writes, [])
   })
 

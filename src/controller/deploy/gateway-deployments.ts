@@ -8,6 +8,7 @@ import type { ProxyParameters } from './parameters.ts'
 
 export interface GatewayDeploymentsOptions {
   readonly client: ObjectClient
+  readonly controllerName: string
   readonly image: DeployOptions['image']
   readonly xdsAddress: string
   /** What proxies trust now; undefined: they connect without TLS. */
@@ -40,6 +41,7 @@ export class GatewayDeployments {
   ): Promise<boolean> {
     // The objects of a Gateway that is gone go with it, by their owner references.
     for (const key of this.#gateways.keys()) if (!models.has(key)) this.#gateways.delete(key)
+    await this.#removeLost(snapshot, mayGoOn)
     const queue = [...models]
     const worker = async () => {
       for (let next = queue.shift(); next !== undefined && mayGoOn(); next = queue.shift()) {
@@ -52,6 +54,30 @@ export class GatewayDeployments {
     await Promise.all(Array.from({ length: MAX_AT_ONCE }, worker))
     return [...this.#gateways.values()].every(({ failures }) => failures.length === 0)
   }
+
+  /**
+   * The proxies of Gateways that another controller has now: nobody would tell them of a policy that
+   * changed. Those of a Gateway with a mistake stay.
+   */
+  async #removeLost(snapshot: Snapshot, mayGoOn: () => boolean): Promise<void> {
+    const { client, controllerName, onDeployed } = this.#options
+    const classes = [...objectsOf(snapshot, 'GatewayClass').values()]
+      .filter(({ spec }) => (spec as ClassSpec | undefined)?.controllerName === controllerName)
+      .map(({ metadata }) => metadata.name)
+    const live = (kind: string, namespace: string, name: string) =>
+      objectsOf(snapshot, kind).get(`${namespace}/${name}`) as LiveObject | undefined
+    for (const [key, object] of objectsOf(snapshot, 'Gateway')) {
+      const { spec, metadata } = object as unknown as GatewayObject
+      if (classes.includes(spec.gatewayClassName) || !mayGoOn()) continue
+      const outcome = await new Deployer({ client, live }).remove(metadata, classes)
+      if (outcome.deleted.length + outcome.failures.length > 0) onDeployed?.(key, outcome)
+    }
+  }
+}
+
+interface ClassSpec {
+  readonly controllerName?: string
+  readonly parametersRef?: ParametersRef
 }
 
 /** What is deployed for one Gateway. */
@@ -95,7 +121,7 @@ class GatewayDeployment {
     try {
       const gateway = this.#look('Gateway', this.#key) as unknown as GatewayObject
       const found = this.#look('GatewayClass', gateway.spec.gatewayClassName)
-      const { parametersRef } = (found?.spec ?? {}) as { readonly parametersRef?: ParametersRef }
+      const { parametersRef } = (found?.spec ?? {}) as ClassSpec
       const inputs = inputsOf(gateway, parametersRef, ports, (namespace, name) => {
         const parameters = this.#look('ProxyParameters', `${namespace}/${name}`)
         return parameters && ((parameters.spec ?? {}) as ProxyParameters)
