@@ -90,6 +90,20 @@ describe('Programmed', () => {
     it(title, () => assert.equal(found, expected))
   }
 
+  it('what a proxy rejects of routes is said by the Gateway, once', () => {
+    const at = { kind: 'object', object: 'HTTPRoute apps/r', field: 'spec.rules[0]' } as const
+    const one = { code: 'PC0701', severity: 'error', message: 'no', origin: at } as const
+    const states = ['c', 'd'].map((node) => ({
+      node,
+      outcome: { version: 'v2', rejections: [{ diagnostics: [one, said] }] },
+    }))
+    assert.equal(
+      programmed(gateway, states),
+      'True Programmed: 2 of 2 connected proxies run the newest configuration; ' +
+        'a proxy rejects HTTPRoute apps/r: spec.rules[0]: no (PC0701)',
+    )
+  })
+
   it('a Gateway that is not accepted is not programmed', () => {
     const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const
     const status = { ...gateway, conditions: [bad] }

@@ -40,13 +40,29 @@ function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
   const proxies = proxiesOf(`${namespace}/${name}`)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict = accepted?.status === 'True' ? served(proxies) : refuse('Invalid', 'not accepted')
-  const message = proxies === undefined ? '' : countOf(proxies)
+  const message = proxies === undefined ? '' : [countOf(proxies), ...rejected(proxies)].join('; ')
   return {
     ...status,
     conditions: [...conditions, conditionOf('Programmed', verdict, 'Programmed', message)],
     addresses: proxies?.deployment.addresses ?? [],
   }
 }
+
+/** What proxies reject and no policy says: other kinds have no condition for it. */
+function rejected({ states }: Proxies): readonly string[] {
+  const all = states.flatMap(({ outcome }) =>
+    (outcome?.rejections ?? []).flatMap(({ diagnostics }) => diagnostics),
+  )
+  const texts = all.flatMap((one) => {
+    const object = one.origin.kind === 'object' ? one.origin.object : ''
+    if (object.startsWith('ProxyPolicy ')) return []
+    return [`a proxy rejects ${object}: ${renderStatus([one], { object })}`]
+  })
+  return [...new Set(texts)].slice(0, MAX_REJECTIONS)
+}
+
+/** A message is for people. */
+const MAX_REJECTIONS = 10
 
 function served(proxies: Proxies | undefined): Verdict {
   if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
