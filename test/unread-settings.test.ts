@@ -4,8 +4,11 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { POLICY_SCHEMAS } from '../src/policies/schema.ts'
 import { accessOf } from '../src/protocols/llm/provider.ts'
-import { PROVIDERS } from '../src/protocols/llm/schema.ts'
-import { REFUSED_OF_PROVIDERS, WAITING_OF_PROVIDERS } from '../src/sources/file/sections/ai.ts'
+import {
+  PROVIDERS,
+  REFUSED_OF_PROVIDERS,
+  WAITING_OF_PROVIDERS,
+} from '../src/protocols/llm/schema.ts'
 import { defaultSettings } from '../src/sources/file/sections/config.ts'
 import { SETTINGS_THAT_WAIT } from '../src/sources/file/sections/unserved-settings.ts'
 

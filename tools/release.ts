@@ -4,7 +4,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSyn
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { FOOT, HEAD } from './bundle/script.ts'
-import { proxyImage } from './image/proxy-image.ts'
+import { programImage } from './image/program-image.ts'
 import { renderNotices } from './notices.ts'
 import { renderSbom } from './sbom.ts'
 
@@ -19,8 +19,19 @@ const ROOT = join(import.meta.dirname, '..')
 const DIST = join(ROOT, 'dist')
 
 /** Program → its entry point. */
-const PROGRAMS: Readonly<Record<string, string>> = { portcullis: 'bin/portcullis.ts' }
-const ENDINGS = ['.mjs', '.cjs', '.code']
+const PROGRAMS: Readonly<Record<string, string>> = {
+  portcullis: 'bin/portcullis.ts',
+  controller: 'bin/controller.ts',
+}
+/** Those that must start quickly, and can be tried without a cluster. */
+const WARMED = ['portcullis']
+const endingsOf = (name: string) => ['.mjs', '.cjs', ...(WARMED.includes(name) ? ['.code'] : [])]
+
+/** Image → what it starts. */
+const IMAGES = {
+  'portcullis-proxy': { program: 'portcullis', command: ['run'], ports: [4000, 15_020, 15_021] },
+  controller: { program: 'controller', command: [], ports: [9978, 9092, 9093] },
+} as const
 
 /** What programs start as threads: a file beside them, which nobody runs by name. */
 const THREADS: Readonly<Record<string, string>> = {
@@ -55,14 +66,18 @@ async function release(): Promise<void> {
   for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
     copyFileSync(join(ROOT, file), join(DIST, file))
   }
-  const programs = Object.keys(PROGRAMS).flatMap((name) => ENDINGS.map((end) => `${name}${end}`))
-  const bundles = [...programs, ...Object.keys(THREADS).map((name) => `${name}.mjs`)]
+  const threads = Object.keys(THREADS).map((name) => `${name}.mjs`)
+  const bundles = [...Object.keys(PROGRAMS).flatMap(filesOf), ...threads]
   const papers = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
-  const images = writeImages(own.version, [...bundles, ...papers])
+  const images = writeImages(own.version, [...threads, ...papers])
   const files = [...bundles, ...papers, 'README.md', 'CHANGELOG.md', ...images]
   writeFileSync(join(DIST, 'SHA256SUMS'), files.map(renderSum).join(''))
   for (const name of [...bundles, ...images]) console.log(`dist/${name}  ${sizeOf(name)}`)
   console.log(`${own.name} ${own.version} is in dist/`)
+}
+
+function filesOf(program: string): readonly string[] {
+  return endingsOf(program).map((ending) => `${program}${ending}`)
 }
 
 function pick({ name, version, license }: Package) {
@@ -70,15 +85,21 @@ function pick({ name, version, license }: Package) {
 }
 
 /** Archives of images, in dist/: the same that a registry would have. */
-function writeImages(version: string, files: readonly string[]): readonly string[] {
+function writeImages(version: string, shared: readonly string[]): readonly string[] {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
     console.log('no image: it is made on Linux, x64')
     return []
   }
-  const file = `portcullis-proxy-${version}-linux-amd64.tar`
-  const name = `${REGISTRY}/portcullis-proxy:${version}`
-  writeFileSync(join(DIST, file), proxyImage({ name, version, dist: DIST, files }))
-  return [file]
+  return Object.entries(IMAGES).map(([title, image]) => {
+    const file = `${title}-${version}-linux-amd64.tar`
+    const name = `${REGISTRY}/${title}:${version}`
+    const files = [...filesOf(image.program), ...shared]
+    writeFileSync(
+      join(DIST, file),
+      programImage({ ...image, name, title, version, dist: DIST, files }),
+    )
+    return file
+  })
 }
 
 /** The files that went into it. */
@@ -106,7 +127,7 @@ async function bundle(): Promise<readonly string[]> {
       js: "import { createRequire as __requireOf } from 'node:module'; const require = __requireOf(import.meta.url);",
     },
   })
-  for (const name of Object.keys(PROGRAMS)) warmUp(join(DIST, `${name}.cjs`))
+  for (const name of WARMED) warmUp(join(DIST, `${name}.cjs`))
   return [...Object.keys(metafile.inputs), ...Object.keys(beside.inputs)]
 }
 
@@ -130,7 +151,8 @@ const COMMON = {
 } as const
 
 function renderPackage({ name, version, description, license }: Package): string {
-  const bin = Object.fromEntries(Object.keys(PROGRAMS).map((name) => [name, `${name}.mjs`]))
+  // The controller runs in a cluster, and its name is nothing to put into everybody's path.
+  const bin = { portcullis: 'portcullis.mjs' }
   const text = {
     name,
     version,

@@ -22,6 +22,8 @@ import type { Snapshot } from './cluster/snapshot.ts'
 import { ClusterWatch } from './cluster/watch-cluster.ts'
 import { Debounce } from './debounce.ts'
 import type { Delivery } from './delivery.ts'
+import type { GatewayDeployments } from './deploy/gateway-deployments.ts'
+import { gatewayOfAccount } from './deploy/inputs.ts'
 import { deploymentOf } from './deployments.ts'
 import { applyClasses } from './gateway-class.ts'
 import type { ControllerOptions } from './options.ts'
@@ -37,6 +39,8 @@ export interface ControllerDeps {
   readonly options: ControllerOptions
   readonly settings: Settings
   readonly delivery: Delivery
+  /** Deploys proxies; undefined: somebody else does. */
+  readonly deployments?: GatewayDeployments
   readonly log: Logger
   readonly metrics: Metrics
   readonly backoff?: InformerDeps['backoff']
@@ -60,6 +64,7 @@ export class Controller {
   readonly #writing: Debounce
   readonly #published = new Map<string, { readonly model: Model; readonly version: string }>()
   #last: { readonly snapshot: Snapshot; readonly translation: Translation } | undefined
+  #gatewayOf: ReturnType<typeof gatewayOfAccount> = () => undefined
   #retry: NodeJS.Timeout | undefined
   /** Conditions that there are, or were. */
   readonly #counts = new Map<string, number>()
@@ -134,7 +139,12 @@ export class Controller {
     return this.#leader.isLeader
   }
 
-  /** What is known of the proxies of a Gateway is different now. */
+  /** The Gateway whose proxies have a service account; undefined: there is none. */
+  gatewayOf(namespace: string, account: string): string | undefined {
+    return this.#gatewayOf(namespace, account)
+  }
+
+  /** What is known of proxies, or what they are to trust, is different now. */
   proxiesChanged(): void {
     this.#writing.signal()
   }
@@ -191,11 +201,17 @@ export class Controller {
       delivery.withdraw(gateway)
       changed.push(gateway)
     }
+    this.#gatewayOf = gatewayOfAccount(
+      [...models.keys()].map((key) => {
+        const [namespace = '', name = ''] = key.split('/')
+        return { namespace, name }
+      }),
+    )
     return changed
   }
 
   async #write(): Promise<void> {
-    const { client, options, log } = this.#deps
+    const { client, options, log, deployments } = this.#deps
     const last = this.#last
     if (last === undefined) return
     const models = new Map([...this.#published].map(([key, { model }]) => [key, model]))
@@ -205,6 +221,9 @@ export class Controller {
     try {
       const applied = await applyClasses(client, snapshot, options)
       for (const name of applied) log.info('class', { applied: name })
+      const isLeader = () => this.#leader.isLeader
+      const isDeployed = await deployments?.deploy(snapshot, translation.models, isLeader)
+      if (isDeployed === false) this.#later()
       const failed = await this.#writer.write(snapshot, this.#statuses(snapshot, translation))
       if (failed > 0) this.#later()
     } catch (error) {
@@ -220,7 +239,7 @@ export class Controller {
   }
 
   #statuses(snapshot: Snapshot, { statuses }: Translation): readonly ObjectStatus[] {
-    const { delivery, options } = this.#deps
+    const { delivery, options, deployments } = this.#deps
     const live = withLiveState(statuses, {
       findings: this.#health.findings(),
       proxiesOf: (gateway) => {
@@ -229,7 +248,10 @@ export class Controller {
         return {
           version: published.version,
           states: delivery.proxies(gateway),
-          deployment: deploymentOf(snapshot, gateway),
+          deployment: {
+            ...deploymentOf(snapshot, gateway),
+            failures: deployments?.failuresOf(gateway) ?? [],
+          },
         }
       },
     })

@@ -27,4 +27,6 @@ export interface ProxyState {
 export interface Deployment {
   readonly isReady: boolean
   readonly addresses: readonly { readonly type: string; readonly value: string }[]
+  /** Why it is not all that it should be. */
+  readonly failures: readonly string[]
 }

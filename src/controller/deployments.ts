@@ -1,17 +1,18 @@
 import { objectsOf, type Snapshot } from './cluster/snapshot.ts'
 import type { Deployment } from './delivery.ts'
+import { objectName } from './deploy/object-name.ts'
 import { service } from './resources/cluster-objects.ts'
 
 const GATEWAY_NAME = 'gateway.networking.k8s.io/gateway-name'
 
-/** What was deployed for a Gateway: the objects in its namespace that carry its name as a label. */
-export function deploymentOf(snapshot: Snapshot, gateway: string): Deployment {
-  const [namespace, name] = gateway.split('/')
-  const own = (kind: string) =>
-    [...objectsOf(snapshot, kind).values()].filter(
-      ({ metadata }) =>
-        metadata.namespace === namespace && metadata.labels?.[GATEWAY_NAME] === name,
-    )
+/** What was deployed for a Gateway: the objects that are named after it, and labelled so. */
+export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployment, 'failures'> {
+  const [namespace, name = ''] = gateway.split('/')
+  const label = objectName(name)
+  const own = (kind: string) => {
+    const found = objectsOf(snapshot, kind).get(`${namespace}/${label}`)
+    return found?.metadata.labels?.[GATEWAY_NAME] === label ? [found] : []
+  }
   const isReady = [...own('Deployment'), ...own('DaemonSet')].some(({ status }) => {
     const { readyReplicas = 0, numberReady = 0 } = (status ?? {}) as {
       readonly readyReplicas?: number

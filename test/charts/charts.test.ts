@@ -135,8 +135,16 @@ describe('NOTES.txt of what is not implemented', options, () => {
     })
   }
 
-  it('portcullis: says that nothing is served', () =>
-    assert.match(notesOf('portcullis', {}), /NOT SERVED YET: .*controller.* does not exist/s))
+  it('portcullis: says which image it needs, and which values have no effect', () => {
+    const notes = notesOf('portcullis', {})
+    assert.match(notes, /No image is published yet: \S+\/controller:\S+ must be on/)
+    assert.doesNotMatch(notes, /NOT SERVED YET/)
+    const values = { xBackend: { enabled: true }, inferenceExtension: { enabled: true } }
+    assert.match(
+      notesOf('portcullis', values),
+      /NOT SERVED YET: inferenceExtension\.enabled, xBackend\.enabled\./,
+    )
+  })
 })
 
 describe('helm test', options, () => {

@@ -7,7 +7,6 @@ import { after, before, describe, it } from 'node:test'
 import { HttpsKubeClient } from '../../src/controller/cluster/client.ts'
 import { readKubeconfig } from '../../src/controller/cluster/credentials.ts'
 import { Controller } from '../../src/controller/controller.ts'
-import { HeldModels } from '../../src/controller/held-models.ts'
 import { readOptions } from '../../src/controller/options.ts'
 import { defaultSettings } from '../../src/sources/file/sections/config.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
@@ -15,7 +14,8 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { chartFolder } from '../charts/helm.ts'
 import { Forwarder } from './forwarder.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
-import { type Cluster, eventually, missing, startCluster } from './harness.ts'
+import { type Cluster, eventually, freePorts, missing, startCluster } from './harness.ts'
+import { HeldModels } from './held-models.ts'
 
 const reason = missing()
 const options = reason === undefined ? {} : { skip: reason }
@@ -278,13 +278,15 @@ spec:
   })
 
   it('runs as a program, and says when it is ready', async () => {
-    const [health, metrics] = [39_093 + (process.pid % 1000), 40_193 + (process.pid % 1000)]
+    const xds = await freePorts(3)
+    const [health, metrics] = [xds + 1, xds + 2]
     const child = spawn(process.execPath, [join(ROOT, 'bin/controller.ts')], {
       env: {
         ...process.env,
         KUBECONFIG: cluster.kubeconfig,
         POD_NAME: 'program',
         POD_NAMESPACE: 'portcullis-system',
+        PORTCULLIS_XDS_PORT: String(xds),
         PORTCULLIS_HEALTH_PORT: String(health),
         PORTCULLIS_METRICS_PORT: String(metrics),
       },

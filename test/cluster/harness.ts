@@ -52,7 +52,8 @@ async function ownPlace(): Promise<Readonly<Record<string, string>>> {
   return { CLUSTER_STATE, API_PORT: String(api), ETCD_PORT: String(etcd) }
 }
 
-async function freePorts(count: number): Promise<number> {
+/** The first of so many that nobody listens on. */
+export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = 20_000 + Math.floor(Math.random() * 10_000)
     const all = await Promise.all(

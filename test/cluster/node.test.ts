@@ -4,6 +4,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { chartFolder } from '../charts/helm.ts'
+import { describeControlPlane } from './control-plane.ts'
 import { type Cluster, eventually, missing, startCluster } from './harness.ts'
 import { startLoad } from './load.ts'
 import type { Pod, PodList } from './pods.ts'
@@ -246,6 +247,7 @@ describe('a release on a real node', options, () => {
   })
 
   describeUpgrades(() => cluster)
+  describeControlPlane(() => cluster)
 
   function everyPod(): readonly string[] {
     const { items } = JSON.parse(kubectl('get', 'pods', '-l', PROXIES, '-o', 'json')) as PodList

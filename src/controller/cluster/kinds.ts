@@ -21,8 +21,9 @@ const PORTCULLIS = 'portcullis.dev'
 /** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
 
-/** Of a workload it matters whether it is one of ours, and whether it is ready. */
+/** Of what is deployed for Gateways only our own matters, and a cluster has many others. */
 const OF_GATEWAYS = { labelSelector: 'gateway.networking.k8s.io/gateway-name' }
+const SCALERS = { ...OF_GATEWAYS, versions: ['v2'] }
 
 export const KINDS: readonly ResourceKind[] = [
   core('Namespace', 'namespaces', { isNamespaced: false }),
@@ -32,6 +33,9 @@ export const KINDS: readonly ResourceKind[] = [
   { ...core('EndpointSlice', 'endpointslices'), group: 'discovery.k8s.io' },
   { ...core('Deployment', 'deployments', OF_GATEWAYS), group: 'apps' },
   { ...core('DaemonSet', 'daemonsets', OF_GATEWAYS), group: 'apps' },
+  core('ServiceAccount', 'serviceaccounts', OF_GATEWAYS),
+  { ...core('PodDisruptionBudget', 'poddisruptionbudgets', OF_GATEWAYS), group: 'policy' },
+  { ...core('HorizontalPodAutoscaler', 'horizontalpodautoscalers', SCALERS), group: 'autoscaling' },
   custom(GATEWAY_API, 'GatewayClass', 'gatewayclasses', ['v1', 'v1beta1'], false),
   custom(GATEWAY_API, 'Gateway', 'gateways', ['v1', 'v1beta1']),
   custom(GATEWAY_API, 'ListenerSet', 'listenersets', ['v1']),

@@ -21,6 +21,11 @@ class FakeApi {
     if (this.fails !== undefined && key.startsWith(this.fails)) {
       return { status: 403, body: { message: `${key} is forbidden` } }
     }
+    if (method === 'GET') {
+      this.requests.pop()
+      const found = this.objects.get(key)
+      return found ? { status: 200, body: found } : { status: 404, body: {} }
+    }
     if (method === 'DELETE') {
       this.objects.delete(key)
       return { status: 200, body: {} }
@@ -199,11 +204,21 @@ describe('deploying a Gateway', () => {
     assert.deepEqual((await deploy()).applied, ['Deployment shop/web'])
   })
 
-  it('forgets a Gateway that is gone', async () => {
+  it('never takes over an object that the watches do not see', async () => {
+    // They see only what is labelled as a Gateway's.
+    api.write('serviceaccounts/web', { metadata: { uid: 'theirs' } } as Stored)
+    const { failures, applied } = await deploy()
+    assert.match(failures.join(), /^ServiceAccount shop\/web: .* belongs to somebody else/)
+    assert.equal(applied.length, ALL - 1)
+    assert.ok(!api.requests.includes('PATCH serviceaccounts/web'))
+  })
+
+  it('keeps a session key that the watches have not seen yet', async () => {
     await deploy()
-    api.objects.clear()
-    api.catchUp()
-    deployer.forget(GATEWAY)
-    assert.equal((await deploy({ uid: 'u-2' })).applied.length, ALL)
+    const key = () => api.objects.get('secrets/web-session-key')?.data?.['key']
+    const first = key()
+    deployer = new Deployer({ client: api, live: api.live })
+    await deploy({ labels: { a: 'b' } })
+    assert.equal(key(), first)
   })
 })

@@ -3,7 +3,13 @@ import { canonicalJson } from '../../model/json.ts'
 import { objectName } from './object-name.ts'
 import type { DeployOptions } from './options.ts'
 import type { ProxyParameters } from './parameters.ts'
-import { type DeployedGateway, type DeployedObject, MANAGER, renderGateway } from './render.ts'
+import {
+  CLASS_LABEL,
+  type DeployedGateway,
+  type DeployedObject,
+  MANAGER,
+  renderGateway,
+} from './render.ts'
 
 /** What is needed of the API server. */
 export interface ObjectClient {
@@ -19,6 +25,7 @@ export interface LiveObject {
   readonly metadata: {
     readonly uid?: string
     readonly resourceVersion?: string
+    readonly labels?: Readonly<Record<string, string>>
     readonly annotations?: Readonly<Record<string, string>>
     readonly ownerReferences?: readonly { readonly uid?: string }[]
   }
@@ -77,7 +84,7 @@ export class Deployer {
     parameters: readonly ProxyParameters[],
     options: Omit<DeployOptions, 'sessionKey'>,
   ): Promise<Deployed> {
-    const sessionKey = this.#sessionKey(gateway)
+    const sessionKey = await this.#sessionKey(gateway)
     const wanted = renderGateway(gateway, parameters, { ...options, sessionKey })
     const outcome = { applied: [] as string[], deleted: [] as string[], failures: [] as string[] }
     for (const object of wanted) {
@@ -92,10 +99,10 @@ export class Deployer {
   }
 
   /** The one that is there: another one would end all sessions. */
-  #sessionKey({ name, namespace }: DeployedGateway): string {
-    const { live, random = randomBytes } = this.#options
+  async #sessionKey({ name, namespace }: DeployedGateway): Promise<string> {
+    const { random = randomBytes } = this.#options
     const own = objectName(name, '-session-key')
-    const known = live('Secret', namespace, own)?.data?.['key']
+    const known = (await this.#find('Secret', namespace, own))?.data?.['key']
     if (known !== undefined) return known
     const title = `Secret ${namespace}/${own}`
     const generated = this.#keys.get(title)
@@ -108,13 +115,20 @@ export class Deployer {
   /** Keys that were generated and may not have been seen by the watches yet. */
   readonly #keys = new Map<string, string>()
 
-  /** Nothing is known of a Gateway that is gone: its objects go with it. */
-  forget(gateway: Pick<DeployedGateway, 'name' | 'namespace'>): void {
+  /** Deletes what was deployed for a Gateway, as far as it was for one of these classes. */
+  async remove(
+    gateway: Pick<DeployedGateway, 'name' | 'namespace' | 'uid'>,
+    classes: readonly string[],
+  ): Promise<Deployed> {
+    const labels = classes.map((name) => objectName(name))
+    const outcome = { applied: [] as string[], deleted: [] as string[], failures: [] as string[] }
     for (const [kind, name] of namesOf(gateway)) {
+      const live = this.#options.live(kind, gateway.namespace, name)
+      if (!labels.includes(live?.metadata.labels?.[CLASS_LABEL] ?? '')) continue
       const title = `${kind} ${gateway.namespace}/${name}`
-      this.#written.delete(title)
-      this.#keys.delete(title)
+      await this.#attempt(outcome, title, () => this.#prune(kind, name, gateway, outcome))
     }
+    return outcome
   }
 
   async #attempt(outcome: Deployed, title: string, act: () => Promise<void>): Promise<void> {
@@ -128,11 +142,12 @@ export class Deployer {
   async #apply(object: DeployedObject, gateway: DeployedGateway, outcome: Deployed): Promise<void> {
     const { namespace, name } = object.metadata
     const live = this.#options.live(object.kind, namespace, name)
-    if (live !== undefined && !isOwned(live, gateway)) {
-      throw new Error('there is one that belongs to somebody else; rename or delete it')
-    }
     const title = titleOf(object)
     const hash = hashOf(object)
+    const found = live ?? (await this.#find(object.kind as Kind, namespace, name))
+    if (found !== undefined && !isOwned(found, gateway)) {
+      throw new Error('there is one that belongs to somebody else; rename or delete it')
+    }
     if (this.#isSettled(title, object, hash, live)) return
     const annotated = withAnnotation(object, hash)
     const path = `${pathOf(object.kind, namespace, name)}?fieldManager=${MANAGER}&force=true`
@@ -172,7 +187,7 @@ export class Deployer {
   async #prune(
     kind: Kind,
     name: string,
-    gateway: DeployedGateway,
+    gateway: Pick<DeployedGateway, 'namespace' | 'uid'>,
     outcome: Deployed,
   ): Promise<void> {
     const title = `${kind} ${gateway.namespace}/${name}`
@@ -184,14 +199,25 @@ export class Deployer {
     ;(outcome.deleted as string[]).push(title)
   }
 
+  /**
+   * As the watches have it, or else as the server does: they may be late, and what has none of the
+   * labels of a Gateway they never see.
+   */
+  async #find(kind: Kind, namespace: string, name: string): Promise<LiveObject | undefined> {
+    const seen = this.#options.live(kind, namespace, name)
+    if (seen !== undefined) return seen
+    const found = await this.#request('GET', pathOf(kind, namespace, name))
+    return found as LiveObject | undefined
+  }
+
   async #request(
     method: string,
     path: string,
     options?: { readonly body: unknown; readonly contentType?: string },
   ): Promise<unknown> {
     const { status, body } = await this.#options.client.request(method, path, options)
-    const isGone = method === 'DELETE' && status === 404
-    if (isGone || (status >= 200 && status < 300)) return body
+    if (status === 404 && method !== 'PATCH') return undefined
+    if (status >= 200 && status < 300) return body
     const { message } = (body ?? {}) as { readonly message?: unknown }
     throw new Error(typeof message === 'string' ? message : `the API server returned ${status}`)
   }
@@ -218,7 +244,7 @@ function titleOf({ kind, metadata }: DeployedObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`
 }
 
-function isOwned({ metadata }: LiveObject, { uid }: DeployedGateway): boolean {
+function isOwned({ metadata }: LiveObject, { uid }: Pick<DeployedGateway, 'uid'>): boolean {
   return metadata.ownerReferences?.some((owner) => owner.uid === uid) === true
 }
 

@@ -37,7 +37,7 @@ export interface DeployedObject {
 }
 
 const GATEWAY_LABEL = 'gateway.networking.k8s.io/gateway-name'
-const CLASS_LABEL = 'gateway.networking.k8s.io/gateway-class-name'
+export const CLASS_LABEL = 'gateway.networking.k8s.io/gateway-class-name'
 /** Belong to the Gateway API: infrastructure may not set them. */
 const RESERVED = 'gateway.networking.k8s.io/'
 export const MANAGER = 'portcullis'

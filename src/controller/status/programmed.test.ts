@@ -34,9 +34,9 @@ const rejecting: ProxyState = {
 function programmed(
   status: ObjectStatus,
   states: readonly ProxyState[],
-  { addresses = ADDRESS, isReady = false } = {},
+  { addresses = ADDRESS, isReady = false, failures = [] as readonly string[] } = {},
 ): string {
-  const proxies = { version: 'v2', states, deployment: { isReady, addresses } }
+  const proxies = { version: 'v2', states, deployment: { isReady, addresses, failures } }
   const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
   const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
@@ -71,6 +71,16 @@ describe('Programmed', () => {
       'False AddressNotAssigned: its Service has no address yet',
     ],
     [
+      'proxies cannot be deployed',
+      programmed(gateway, [], { addresses: [], failures: ['Service apps/edge: taken'] }),
+      'False NoResources: its proxies: Service apps/edge: taken',
+    ],
+    [
+      'something of them cannot be deployed, but they serve',
+      programmed(gateway, [done], { failures: ['Service apps/edge: taken'] }),
+      'True Programmed: 1 of 1 connected proxies run the newest configuration; Service apps/edge: taken',
+    ],
+    [
       'a proxy rejects the policy',
       programmed(policy, [done, rejecting]),
       'False Rejected: a proxy rejects it: spec.traffic.x: no (PC0701)',
@@ -79,6 +89,20 @@ describe('Programmed', () => {
   for (const [title, found, expected] of table) {
     it(title, () => assert.equal(found, expected))
   }
+
+  it('what a proxy rejects of routes is said by the Gateway, once', () => {
+    const at = { kind: 'object', object: 'HTTPRoute apps/r', field: 'spec.rules[0]' } as const
+    const one = { code: 'PC0701', severity: 'error', message: 'no', origin: at } as const
+    const states = ['c', 'd'].map((node) => ({
+      node,
+      outcome: { version: 'v2', rejections: [{ diagnostics: [one, said] }] },
+    }))
+    assert.equal(
+      programmed(gateway, states),
+      'True Programmed: 2 of 2 connected proxies run the newest configuration; ' +
+        'a proxy rejects HTTPRoute apps/r: spec.rules[0]: no (PC0701)',
+    )
+  })
 
   it('a Gateway that is not accepted is not programmed', () => {
     const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const

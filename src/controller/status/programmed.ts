@@ -40,7 +40,7 @@ function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
   const proxies = proxiesOf(`${namespace}/${name}`)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict = accepted?.status === 'True' ? served(proxies) : refuse('Invalid', 'not accepted')
-  const message = proxies === undefined ? '' : countOf(proxies)
+  const message = proxies === undefined ? '' : [countOf(proxies), ...rejected(proxies)].join('; ')
   return {
     ...status,
     conditions: [...conditions, conditionOf('Programmed', verdict, 'Programmed', message)],
@@ -48,21 +48,39 @@ function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
   }
 }
 
+/** What proxies reject and no policy says: other kinds have no condition for it. */
+function rejected({ states }: Proxies): readonly string[] {
+  const all = states.flatMap(({ outcome }) =>
+    (outcome?.rejections ?? []).flatMap(({ diagnostics }) => diagnostics),
+  )
+  const texts = all.flatMap((one) => {
+    const object = one.origin.kind === 'object' ? one.origin.object : ''
+    if (object.startsWith('ProxyPolicy ')) return []
+    return [`a proxy rejects ${object}: ${renderStatus([one], { object })}`]
+  })
+  return [...new Set(texts)].slice(0, MAX_REJECTIONS)
+}
+
+/** A message is for people. */
+const MAX_REJECTIONS = 10
+
 function served(proxies: Proxies | undefined): Verdict {
   if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
   const { states, version, deployment } = proxies
-  if (deployment.addresses.length === 0) {
-    return refuse('AddressNotAssigned', 'its Service has no address yet')
-  }
+  const [failure] = deployment.failures
+  const isReachable = deployment.addresses.length > 0
   const isServed = states.some(({ outcome }) => outcome?.version === version)
   // Proxies of other replicas are not seen here, but none is ready without a configuration.
-  if (isServed || (states.length === 0 && deployment.isReady)) return OK
+  if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
+  if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
+  if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
   return refuse('Pending', countOf(proxies))
 }
 
-function countOf({ states, version }: Proxies): string {
+function countOf({ states, version, deployment: { failures } }: Proxies): string {
   const done = states.filter(({ outcome }) => outcome?.version === version).length
-  return `${done} of ${states.length} connected proxies run the newest configuration`
+  const count = `${done} of ${states.length} connected proxies run the newest configuration`
+  return [count, ...failures].join('; ')
 }
 
 /** Of a policy, for each Gateway that it reaches. */

@@ -3,7 +3,12 @@ import type { AiProvider, Backend, Endpoint, McpTarget } from '../../model/backe
 import type { JsonObject } from '../../model/json.ts'
 import type { Attached } from '../../model/policy.ts'
 import { parseHost } from '../../policies/schema.ts'
-import { PROVIDERS, type Provider } from '../../protocols/llm/schema.ts'
+import {
+  PROVIDERS,
+  type Provider,
+  REFUSED_OF_PROVIDERS,
+  WAITING_OF_PROVIDERS,
+} from '../../protocols/llm/schema.ts'
 import type { McpSpec, ProviderSpec, ProxyBackendObject } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
@@ -56,17 +61,8 @@ export function toProxyBackend(
   }
   if (dynamicForwardProxy !== undefined) return { ...identity, kind: 'dynamic' }
   if (ai !== undefined) {
-    const groups = ai.groups?.map((group, at) =>
-      group.providers.map((provider, index) => ({
-        provider,
-        field: `spec.ai.groups[${at}].providers[${index}]`,
-      })),
-    )
-    const all = groups ?? [
-      ai.provider === undefined ? [] : [{ provider: ai.provider, field: 'spec.ai.provider' }],
-    ]
     const problems: Diagnostic[] = []
-    const made = all.map((group) => ({
+    const made = providersOf(ai).map((group) => ({
       providers: group.flatMap(({ provider, field }) => {
         const one = toProvider(read, provider, field, name, deps)
         if ('code' in one) problems.push(one)
@@ -93,6 +89,50 @@ export function toProxyBackend(
   return { ...identity, kind: 'mcp', targets: servers.targets, options }
 }
 
+type AiSpec = NonNullable<ProxyBackendObject['spec']['ai']>
+
+/** The providers of each group, with their places. */
+function providersOf({ groups, provider }: AiSpec) {
+  if (groups === undefined) {
+    return [provider === undefined ? [] : [{ provider, field: 'spec.ai.provider' }]]
+  }
+  return groups.map(({ providers }, at) =>
+    providers.map((one, index) => ({
+      provider: one,
+      field: `spec.ai.groups[${at}].providers[${index}]`,
+    })),
+  )
+}
+
+/** What is accepted, although nothing comes of it yet: said in the words that a file gets. */
+export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnostic[] {
+  const { ai, mcp } = read.value.spec
+  const warn = (field: string, message: string, hint: string): Diagnostic => ({
+    ...complaint(read, field, 'PC0220', message, hint),
+    severity: 'warning',
+  })
+  const options = (ai === undefined ? [] : providersOf(ai).flat()).flatMap(({ provider, field }) =>
+    writtenOptions(provider, field, WAITING_OF_PROVIDERS).map(({ key, at }) =>
+      warn(at, `\`${key}\` is checked, but this version does nothing with it`, 'remove it'),
+    ),
+  )
+  if (mcp === undefined) return options
+  const hint = 'requests that its rules admit are answered with 500, and reach no server'
+  return [warn('spec.mcp', 'MCP is not served by this version: it is checked', hint)]
+}
+
+/** Those of the options that a provider has, with their places. */
+function writtenOptions(spec: ProviderSpec, field: string, keys: readonly string[]) {
+  const own = Object.entries(spec.provider).flatMap(([kind, value]) =>
+    value === undefined ? [] : [[`${field}.provider.${kind}`, value] as const],
+  )
+  return [[field, spec] as const, ...own].flatMap(([at, value]) =>
+    keys
+      .filter((key) => ![undefined, false].includes((value as JsonObject)[key] as undefined))
+      .map((key) => ({ key, at: `${at}.${key}` })),
+  )
+}
+
 function endpointOf(text: string): Endpoint | undefined {
   const parsed = parseHost(text)
   if (parsed?.kind !== 'host') return undefined
@@ -117,6 +157,12 @@ function toProvider(
   if (kinds.length !== 1) {
     const message = `exactly one provider is set; available: ${PROVIDERS.map((one) => one.name).join(', ')}`
     return complaint(read, `${field}.provider`, 'PC0704', message)
+  }
+  const [refused] = writtenOptions(spec, field, REFUSED_OF_PROVIDERS)
+  if (refused !== undefined) {
+    const message = `\`${refused.key}\` of a provider is not supported`
+    const hint = 'the provider would not be told of it, so it is rejected rather than ignored'
+    return complaint(read, refused.at, 'PC0219', message, hint)
   }
   const own = provider[kind.name] as JsonObject
   const publicHost = kind.host(own)

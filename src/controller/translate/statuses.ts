@@ -20,6 +20,7 @@ import type { GatewayDraft, SetDraft } from './gateways.ts'
 import { type PlacedListener, toListener } from './listeners.ts'
 import type { Policies } from './policies.ts'
 import { policyStatus } from './policy-status.ts'
+import { unservedParts } from './proxy-backend.ts'
 import { Endpoints } from './services.ts'
 import type { RouteOutcome } from './translate.ts'
 import { type ClusterView, complaint, gatewayRef, identityOf, originOf, type Read } from './view.ts'
@@ -240,10 +241,12 @@ function backendStatuses({ view, tls }: StatusInput): readonly StatusWithDiagnos
     const invalid = made?.policies.flatMap((one) =>
       one.state === 'invalid' ? one.diagnostics : [],
     )
-    const diagnostics = [...own, ...(invalid ?? [])]
-    const message = diagnostics.map((one) => one.message).join('; ')
-    const verdict = diagnostics.length === 0 ? OK : refuse('Invalid', message)
-    const conditions = [conditionOf('Accepted', verdict)]
+    const wrong = [...own, ...(invalid ?? [])]
+    const unserved = unservedParts(read)
+    const textOf = (all: readonly Diagnostic[]) => all.map((one) => one.message).join('; ')
+    const verdict = wrong.length === 0 ? OK : refuse('Invalid', textOf(wrong))
+    const conditions = [conditionOf('Accepted', verdict, 'Accepted', textOf(unserved))]
+    const diagnostics = [...wrong, ...unserved]
     return { status: { ...identityOf(read), conditions }, diagnostics }
   })
 }

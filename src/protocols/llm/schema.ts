@@ -84,6 +84,11 @@ export const PROVIDERS: readonly Provider[] = [
   ),
 ]
 
+/** These would change or restrict what is sent: to pass them over would be to do something else. */
+export const REFUSED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
+/** These would say more about what is sent. */
+export const WAITING_OF_PROVIDERS = ['tokenize', 'projectName']
+
 /** Providers that speak the language of OpenAI, and where: host, base path, formats beside it. */
 export interface Preset {
   readonly endpoint: Endpoint

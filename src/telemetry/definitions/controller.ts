@@ -71,15 +71,13 @@ export const controllerStatusWrites = defineCounter({
 export const controllerApplies = defineCounter({
   name: 'portcullis_controller_applies_total',
   help: 'Objects of proxies, such as their Deployments, that were applied or deleted.',
-  labels: [KIND, label('outcome', 'what came of it', ['applied', 'deleted', 'conflict', 'failed'])],
-  isPlanned: true,
+  labels: [KIND, label('outcome', 'what came of it', ['applied', 'deleted', 'failed'])],
 })
 
 export const controllerXdsConnections = defineGauge({
   name: 'portcullis_controller_xds_connections',
   help: 'Proxies that are connected to this replica.',
   labels: [GATEWAY],
-  isPlanned: true,
 })
 
 export const controllerXdsRefusals = defineCounter({
@@ -94,14 +92,12 @@ export const controllerXdsRefusals = defineCounter({
       'review-failed',
     ]),
   ],
-  isPlanned: true,
 })
 
 export const controllerXdsDeliveries = defineCounter({
   name: 'portcullis_controller_xds_deliveries_total',
   help: 'Configurations that were sent to proxies, counted when they were answered.',
-  labels: [GATEWAY, label('outcome', 'what the proxy said', ['accepted', 'rejected', 'lost'])],
-  isPlanned: true,
+  labels: [GATEWAY, label('outcome', 'what the proxy said', ['accepted', 'rejected'])],
 })
 
 export const controllerXdsStaleProxies = defineGauge({
@@ -116,7 +112,6 @@ export const controllerXdsSentBytes = defineCounter({
   help: 'Bytes of configurations that were sent to proxies.',
   labels: [GATEWAY],
   unit: 'bytes',
-  isPlanned: true,
 })
 
 export const controllerDeliveryDuration = defineHistogram({

@@ -4,7 +4,12 @@ import { hasErrors } from '../../../diagnostics/result.ts'
 import type { AiBackend, AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import { host, name, oneOfKeys } from '../../../policies/schema.ts'
-import { PROVIDERS, type Provider } from '../../../protocols/llm/schema.ts'
+import {
+  PROVIDERS,
+  type Provider,
+  REFUSED_OF_PROVIDERS,
+  WAITING_OF_PROVIDERS,
+} from '../../../protocols/llm/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import { policiesSchema, readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -179,11 +184,6 @@ function endpointOf(
     hint: 'name it with `hostOverride`',
   })
 }
-
-/** These would change or restrict what is sent: to pass them over would be to do something else. */
-export const REFUSED_OF_PROVIDERS = ['guardrailIdentifier', 'guardrailVersion']
-/** These would say more about what is sent. */
-export const WAITING_OF_PROVIDERS = ['tokenize', 'projectName']
 
 function reportUnread(reading: Reading, at: Path, kind: string): readonly Diagnostic[] {
   const written = (key: string) =>

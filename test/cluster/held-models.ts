@@ -1,7 +1,7 @@
-import type { Model } from '../model/model.ts'
-import { runToCompletion } from '../model/steps.ts'
-import { versionOfModel } from '../model/version.ts'
-import type { Delivery } from './delivery.ts'
+import type { Delivery } from '../../src/controller/delivery.ts'
+import type { Model } from '../../src/model/model.ts'
+import { runToCompletion } from '../../src/model/steps.ts'
+import { versionOfModel } from '../../src/model/version.ts'
 
 /** Holds Models for whoever wants to see them, and has no proxies: no Gateway is programmed. */
 export class HeldModels implements Delivery {

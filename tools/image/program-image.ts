@@ -3,8 +3,14 @@ import { join } from 'node:path'
 import { IMAGE_USER, nodeFiles, withFolders } from './node-files.ts'
 import { writeImage } from './oci.ts'
 
-interface ProxyImage {
+interface ProgramImage {
   readonly name: string
+  /** What it is called in labels. */
+  readonly title: string
+  /** The program of the release that it starts, and with what. */
+  readonly program: string
+  readonly command: readonly string[]
+  readonly ports: readonly number[]
   readonly version: string
   /** Where the release is. */
   readonly dist: string
@@ -14,20 +20,21 @@ interface ProxyImage {
 
 const FOLDER = 'usr/lib/portcullis'
 
-/** The image of the gateway, as the charts use it. */
-export function proxyImage({ name, version, dist, files }: ProxyImage): Buffer {
+/** The image of a program of the release, as the charts use it. */
+export function programImage(image: ProgramImage): Buffer {
+  const { name, title, program, command, ports, version, dist, files } = image
   return writeImage({
     name,
     labels: {
-      'org.opencontainers.image.title': 'portcullis-proxy',
+      'org.opencontainers.image.title': title,
       'org.opencontainers.image.version': version,
       'org.opencontainers.image.licenses': 'Apache-2.0',
     },
-    entrypoint: ['/usr/bin/node', `/${FOLDER}/portcullis.mjs`],
-    command: ['run'],
+    entrypoint: ['/usr/bin/node', `/${FOLDER}/${program}.mjs`],
+    command,
     environment: { PATH: '/usr/bin', NODE_ENV: 'production' },
     user: IMAGE_USER,
-    ports: [4000, 15_020, 15_021],
+    ports,
     layers: [
       nodeFiles(),
       withFolders(

@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse, stringify } from 'yaml'
+import { type Cluster, eventually } from './harness.ts'
+
+const ROOT = join(import.meta.dirname, '../..')
+/** Where the chart is installed. */
+export const SYSTEM = 'portcullis-system'
+
+export interface Running {
+  readonly child: ChildProcess
+  /** What it wrote, or the last of it. */
+  readonly output: () => string
+}
+
+/** The controller and proxies of a cluster without nodes, as processes of this machine. */
+export class Programs {
+  readonly #cluster: Cluster
+  readonly #folder = mkdtempSync(join(tmpdir(), 'portcullis-delivery-'))
+  readonly #children = new Set<ChildProcess>()
+  readonly #kubeconfig: string
+  /** The first of three for the controller: xDS, health, metrics. */
+  readonly #port: number
+
+  /** The chart must be installed: its account is the controller's. */
+  constructor(cluster: Cluster, port: number) {
+    this.#cluster = cluster
+    this.#port = port
+    const config = parse(readFileSync(cluster.kubeconfig, 'utf8'))
+    const token = cluster.kubectl(['-n', SYSTEM, 'create', 'token', 'portcullis']).trim()
+    config.users[0].user = { token }
+    this.#kubeconfig = this.#write('kubeconfig', stringify(config))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#children].map((child) => this.stop({ child }, 'SIGKILL')))
+    rmSync(this.#folder, { recursive: true })
+  }
+
+  async stop({ child }: Pick<Running, 'child'>, signal: NodeJS.Signals): Promise<void> {
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  /** With the permissions that the chart grants, and no others. */
+  async startController(): Promise<Running> {
+    const port = this.#port
+    const running = this.#start([join(ROOT, 'bin/controller.ts')], {
+      KUBECONFIG: this.#kubeconfig,
+      POD_NAME: 'controller',
+      POD_NAMESPACE: SYSTEM,
+      PORTCULLIS_LOG_LEVEL: 'debug',
+      PORTCULLIS_XDS_PORT: String(port),
+      PORTCULLIS_HEALTH_PORT: String(port + 1),
+      PORTCULLIS_METRICS_PORT: String(port + 2),
+    })
+    const ready = () => isOk(`http://127.0.0.1:${port + 1}/readyz`)
+    await eventually(ready, 'a ready controller', 30).catch((error) => {
+      throw new Error(`${error.message}\n${running.output()}`)
+    })
+    return running
+  }
+
+  metrics(): Promise<string> {
+    return fetch(`http://127.0.0.1:${this.#port + 2}/metrics`).then((found) => found.text())
+  }
+
+  /** Of a service account in the namespace `apps`. */
+  async tokenFor(account: string, audience = 'portcullis'): Promise<string> {
+    const path = `/api/v1/namespaces/apps/serviceaccounts/${account}/token`
+    const { status, body } = await this.#cluster.ask('POST', path, {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenRequest',
+      spec: { audiences: [audience] },
+    })
+    assert.equal(status, 201, JSON.stringify(body))
+    return (body['status'] as { readonly token: string }).token
+  }
+
+  /** As the Deployment of its Gateway in `apps` would start it; it takes three ports of its own. */
+  async startProxy(gateway: string, token: string, first: number): Promise<Running> {
+    const own = `${gateway}-${first}`
+    const config = parse(await this.#dataOf('configmaps', gateway, 'config.yaml'))
+    Object.assign(config.config, {
+      adminAddr: `127.0.0.1:${first}`,
+      statsAddr: `127.0.0.1:${first + 1}`,
+      readinessAddr: `127.0.0.1:${first + 2}`,
+    })
+    const file = this.#write(`${own}-config.yaml`, stringify(config))
+    const ca = await this.#dataOf('configmaps', `${gateway}-xds-ca`, 'ca.crt')
+    const key = await this.#dataOf('secrets', `${gateway}-session-key`, 'key')
+    return this.#start([join(ROOT, 'bin/portcullis.ts'), 'run', '--file', file], {
+      POD_NAME: `proxy-${first}`,
+      PORTCULLIS_XDS_ADDRESS: `https://localhost:${this.#port}`,
+      PORTCULLIS_XDS_CA: this.#write(`${own}-ca.crt`, ca),
+      PORTCULLIS_XDS_TOKEN: this.#write(`${own}-token`, token),
+      PORTCULLIS_XDS_STATE: this.#stateFile(own),
+      SESSION_KEY: Buffer.from(key, 'base64').toString(),
+    })
+  }
+
+  isReady(first: number): Promise<true | undefined> {
+    return isOk(`http://127.0.0.1:${first + 2}/healthz/ready`)
+  }
+
+  /** All that a proxy was given, as text; undefined while it has nothing. */
+  stateOf(gateway: string, first: number): string | undefined {
+    let text: string
+    try {
+      text = readFileSync(this.#stateFile(`${gateway}-${first}`), 'utf8')
+    } catch {
+      return undefined
+    }
+    return (JSON.parse(text).parts as readonly (readonly string[])[])
+      .map(([name, , bytes]) => `${name} ${Buffer.from(bytes ?? '', 'base64')}`)
+      .join('\n')
+  }
+
+  #stateFile(own: string): string {
+    return join(this.#folder, `${own}-state.json`)
+  }
+
+  async #dataOf(plural: string, name: string, key: string): Promise<string> {
+    const { body } = await this.#cluster.ask('GET', `/api/v1/namespaces/apps/${plural}/${name}`)
+    return (body['data'] as Readonly<Record<string, string>>)[key] ?? ''
+  }
+
+  #write(name: string, text: string): string {
+    const path = join(this.#folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+
+  #start(args: readonly string[], env: Readonly<Record<string, string>>): Running {
+    const child = spawn(process.execPath, args, {
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        text = `${text}${chunk}`.slice(-100_000)
+      })
+    }
+    this.#children.add(child)
+    child.once('exit', () => this.#children.delete(child))
+    return { child, output: () => text }
+  }
+}
+
+function isOk(url: string): Promise<true | undefined> {
+  return fetch(url).then(
+    ({ ok }) => ok || undefined,
+    () => undefined,
+  )
+}
