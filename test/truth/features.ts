@@ -124,7 +124,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Proxies in front say who the client is. */
   hops: {
-    share: 0.03,
+    share: 0.02,
     add: (random, tree) => {
       const own = withHttp(tree, { trustedHops: 1 + random.int(2) })
       const scope = { ...SCOPE, hasSources: true }
@@ -142,7 +142,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Routes that the gateway answers itself, or now and then. */
   answers: {
-    share: 0.03,
+    share: 0.02,
     add: (random, tree) =>
       withPolicies(random, tree, 0.3, (route) => {
         const body = `direct ${route['name']}`
@@ -194,7 +194,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
   },
   /** Rules about what is sent; no analysis looks into them. */
   body: {
-    share: 0.015,
+    share: 0.004,
     add: (random, tree) =>
       withRules(random, tree, 0.35, (text, isConnection) => {
         if (isConnection) return undefined
