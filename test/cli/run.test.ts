@@ -1,20 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { workersOf } from '../proxy/worker-processes.ts'
 import { freePort, type Running, start, status, until } from './running.ts'
 
 const ANY = "request.path != ''"
@@ -323,8 +316,7 @@ ${more}routes:
     const before = await pids()
     assert.equal(before.length, 2)
     const { pid } = own.child
-    const workers = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-    process.kill(Number(workers.trim().split(/\s+/)[0]), 'SIGKILL')
+    process.kill(workersOf(pid)[0] as number, 'SIGKILL')
     await until('the new worker', async () => {
       const now = await pids()
       return now.length === 2 && now.join() !== before.join()

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -7,6 +6,7 @@ import { free } from '../proxy/doorstep.ts'
 import { exchange, listen } from '../proxy/harness.ts'
 import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
 
 const PRELOAD = join(import.meta.dirname, 'preload/throwing.ts')
 
@@ -40,8 +40,7 @@ routes:
     backend.close()
   })
 
-  const workers = () =>
-    readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8').trim().split(/\s+/)
+  const workers = () => workersOf(running.pid)
 
   const ask = async (headers = '') => {
     const head = `GET / HTTP/1.1\r\nhost: x\r\n${headers}connection: close\r\n\r\n`

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { free } from '../proxy/doorstep.ts'
 import { exchange, listen } from '../proxy/harness.ts'
 import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
 
 const PRELOAD = join(import.meta.dirname, 'preload/unable-worker.ts')
 
@@ -42,9 +43,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
   })
 
   const kill = (count: number) => {
-    const children = readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
-    for (const pid of children.trim().split(/\s+/).slice(0, count))
-      process.kill(Number(pid), 'SIGKILL')
+    for (const pid of workersOf(running.pid).slice(0, count)) process.kill(pid, 'SIGKILL')
   }
 
   const readiness = async () => {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -7,6 +6,7 @@ import { free } from '../proxy/doorstep.ts'
 import { listen } from '../proxy/harness.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
 
 interface Client {
   readonly socket: Socket
@@ -84,8 +84,7 @@ routes: [{ name: all, backends: [{ host: 127.0.0.1:${behind} }] }]
     for (const workers of [2, 4]) {
       it(`${limits}: one of ${workers} workers that dies leaves room for what it had`, async () => {
         const { pid } = await start(workers, limits)
-        const pids = () =>
-          readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number)
+        const pids = () => workersOf(pid)
         assert.equal(await open(40), 10)
         const before = pids()
         process.kill(before[0] as number, 'SIGKILL')

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { free } from '../proxy/doorstep.ts'
 import { exchange, listen } from '../proxy/harness.ts'
 import { type Running, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
 
 describe('a local rate limit holds for the gateway', {
   skip: process.platform === 'linux' ? false : 'needs /proc',
@@ -61,8 +61,7 @@ ${more}`
     return statuses.filter((status) => status === 200).length
   }
 
-  const pids = (pid: number) =>
-    readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(/\s+/).map(Number)
+  const pids = workersOf
 
   for (const workers of [1, 2, 4]) {
     for (const limit of [10, 500]) {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
@@ -7,6 +6,7 @@ import { free } from '../proxy/doorstep.ts'
 import { exchange, listen } from '../proxy/harness.ts'
 import { type Running, recordsIn, startRunning } from '../proxy/running.ts'
 import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
 
 const STREAMS = 100
 
@@ -44,21 +44,7 @@ routes:
     backend.closeAllConnections()
   })
 
-  /** There is another child for some time: lint, which waits until nobody else wants to run. */
-  const isWorker = (pid: number) => {
-    try {
-      return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes('worker')
-    } catch {
-      return false
-    }
-  }
-
-  const pids = () =>
-    readFileSync(`/proc/${running.pid}/task/${running.pid}/children`, 'utf8')
-      .trim()
-      .split(/\s+/)
-      .map(Number)
-      .filter(isWorker)
+  const pids = () => workersOf(running.pid)
 
   const served = async () => {
     const get = 'GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n'
