@@ -174,7 +174,7 @@ describe('a collector that', () => {
       const { url, received } = await collector(t, [answer])
       const lost = Promise.withResolvers<readonly [number, SpanLoss, string]>()
       const { exporter } = exporterTo(url, {
-        send: createOtlpSend({ url, timeout: 20 }),
+        send: createOtlpSend({ url, timeout: answer === 'hang' ? 20 : 10_000 }),
         attempts: 3,
         whenLost: (...loss) => lost.resolve(loss),
       })

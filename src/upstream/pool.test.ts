@@ -26,7 +26,7 @@ function poolOf(port: number, options: Partial<PoolOptions> = {}, observer?: Poo
     { kind: 'tcp', host: '127.0.0.1', port },
     {
       ...DIAL,
-      timeout: options.connectTimeout ?? PATIENCE,
+      timeout: options.connectTimeout === undefined ? PATIENCE : 300,
     },
   )
   return poolWith(dial, options, observer)
