@@ -6,7 +6,7 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import { dialectOf, translatorFor } from '../protocols/llm/index.ts'
+import { dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
@@ -134,7 +134,9 @@ export class ModelCall {
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const read = translator.translate(changed(this.#bytes, options), {
+    const bytes = this.#changed(options)
+    const read = translator.translate(bytes, {
+      described: bytes === this.#bytes ? this.#summary : undefined,
       model,
       maker: name,
       endpoint: this.endpoint,
@@ -146,6 +148,16 @@ export class ModelCall {
     this.modelLabel = model ?? 'other'
     this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
     return { body: call.request.body, response: this.response }
+  }
+
+  /** With the fields that the configuration sets: those that are missing, and those that it insists on. */
+  #changed({ defaults = {}, overrides = {} }: ProviderOptions): Uint8Array {
+    const given = this.#summary?.body ?? {}
+    const missing = Object.entries(defaults as object).filter(
+      ([name]) => !Object.hasOwn(given, name),
+    )
+    const set = { ...Object.fromEntries(missing), ...(overrides as object) }
+    return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set)
   }
 
   /** Only what models write is translated; all else needs a provider of the same language. */
@@ -204,17 +216,6 @@ function pathFor(
   if (typeof pathOverride === 'string') return pathOverride
   if (typeof pathPrefix === 'string') return `${pathPrefix.replace(/\/$/, '')}${below}`
   return access.path(below, { dialect, model, options })
-}
-
-const ENCODER = new TextEncoder()
-
-/** With the fields that the configuration sets: those that are missing, and those that it insists on. */
-function changed(bytes: Uint8Array, { defaults, overrides }: ProviderOptions): Uint8Array {
-  if (defaults === undefined && overrides === undefined) return bytes
-  const body = JSON.parse(Buffer.from(bytes).toString('utf8')) as object
-  return ENCODER.encode(
-    JSON.stringify({ ...(defaults as object), ...body, ...(overrides as object) }),
-  )
 }
 
 function attributesOf(summary: RequestSummary, body: JsonObject, size: number): JsonObject {

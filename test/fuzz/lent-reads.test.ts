@@ -7,8 +7,8 @@ import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ClientConnection } from '../../src/wire/http1/client-connection.ts'
 import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
-import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
 import { fill } from '../faults/patterns.ts'
+import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -17,16 +17,11 @@ import { fuzz } from './runs.ts'
  * which may be long after the response, while the connection already serves others.
  */
 
-interface Written {
-  readonly seed: number
+interface Written extends Expected {
   readonly length: number
   readonly isChunked: boolean
   /** Into pieces of these lengths, over and over. */
   readonly pieces: readonly number[]
-  /** After so many pieces that were received it is written; -1: only at the very end. */
-  readonly writesAfter: number
-  /** Takes no more after this many bytes, until some turns later. */
-  readonly pausesAt: number
 }
 
 const written: fc.Arbitrary<Written> = fc.record({
@@ -61,63 +56,6 @@ function messageOf({ seed, length, isChunked }: Written, isLast: boolean): Buffe
 }
 
 const CRLF = Buffer.from('\r\n')
-
-/** Keeps what it gets until it is written, and compares it only then. */
-class Receiver implements ResponseEvents {
-  readonly #expected: Written
-  readonly #connection: ClientConnection
-  #views: Buffer[] = []
-  #pieces = 0
-  #paused = false
-  received = 0
-  done = false
-  fault: string | undefined = undefined
-
-  constructor(expected: Written, connection: ClientConnection) {
-    this.#expected = expected
-    this.#connection = connection
-  }
-
-  interim(): void {}
-  response(): boolean {
-    return false
-  }
-
-  data(bytes: Buffer): boolean {
-    this.#views.push(bytes)
-    const { writesAfter, pausesAt } = this.#expected
-    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.write()
-    const total = this.received + this.#views.reduce((sum, view) => sum + view.length, 0)
-    if (this.#paused || pausesAt === 0 || total < pausesAt) return true
-    this.#paused = true
-    setTimeout(() => this.#connection.resume(), 2)
-    return false
-  }
-
-  isWritten(): boolean {
-    return this.#views.length === 0
-  }
-
-  write(): void {
-    for (const view of this.#views) {
-      const right = fill(this.#expected.seed, this.received, view.length)
-      if (!view.equals(right)) this.fault ??= `bytes from ${this.received} on are others'`
-      this.received += view.length
-    }
-    this.#views = []
-  }
-
-  ended(): void {
-    this.done = true
-  }
-
-  failed(reason: string): void {
-    this.fault ??= reason
-    this.done = true
-  }
-
-  drained(): void {}
-}
 
 describe('buffers that are used again', () => {
   let serve: (socket: Socket) => Promise<void> = async () => {}

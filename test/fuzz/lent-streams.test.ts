@@ -8,10 +8,9 @@ import fc from 'fast-check'
 import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ClientSession } from '../../src/wire/http2/client.ts'
 import { SESSION_OPTIONS } from '../../src/wire/http2/client-limits.ts'
-import type { ClientStream } from '../../src/wire/http2/client-stream.ts'
 import { connectLending, LentReads } from '../../src/wire/lent-reads.ts'
-import type { ResponseEvents } from '../../src/wire/upstream-connection.ts'
 import { fill } from '../faults/patterns.ts'
+import { type Expected, Receiver } from './lent-receiver.ts'
 import { fuzz } from './runs.ts'
 
 /**
@@ -19,15 +18,10 @@ import { fuzz } from './runs.ts'
  * parts of the same buffers, and each writes them when it likes.
  */
 
-interface Written {
-  readonly seed: number
+interface Written extends Expected {
   readonly length: number
   /** The server writes so much at a time. */
   readonly piece: number
-  /** After so many pieces that were received it is written; -1: only at the very end. */
-  readonly writesAfter: number
-  /** Takes no more after this many bytes, until some turns later. */
-  readonly pausesAt: number
 }
 
 const written: fc.Arbitrary<Written> = fc.record({
@@ -37,63 +31,6 @@ const written: fc.Arbitrary<Written> = fc.record({
   writesAfter: fc.constantFrom(0, 0, 1, 2, -1),
   pausesAt: fc.constantFrom(0, 100, 50_000),
 })
-
-/** Keeps what it gets until it is written, and compares it only then. */
-class Receiver implements ResponseEvents {
-  readonly #expected: Written
-  readonly #stream: ClientStream
-  #views: Buffer[] = []
-  #pieces = 0
-  #paused = false
-  received = 0
-  done = false
-  fault: string | undefined = undefined
-
-  constructor(expected: Written, stream: ClientStream) {
-    this.#expected = expected
-    this.#stream = stream
-  }
-
-  interim(): void {}
-  response(): boolean {
-    return false
-  }
-
-  data(bytes: Buffer): boolean {
-    this.#views.push(bytes)
-    const { writesAfter, pausesAt } = this.#expected
-    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.write()
-    const total = this.received + this.#views.reduce((sum, view) => sum + view.length, 0)
-    if (this.#paused || pausesAt === 0 || total < pausesAt) return true
-    this.#paused = true
-    setTimeout(() => this.#stream.resume(), 2)
-    return false
-  }
-
-  isWritten(): boolean {
-    return this.#views.length === 0
-  }
-
-  write(): void {
-    for (const view of this.#views) {
-      const right = fill(this.#expected.seed, this.received, view.length)
-      if (!view.equals(right)) this.fault ??= `bytes from ${this.received} on are others'`
-      this.received += view.length
-    }
-    this.#views = []
-  }
-
-  ended(): void {
-    this.done = true
-  }
-
-  failed(reason: string): void {
-    this.fault ??= reason
-    this.done = true
-  }
-
-  drained(): void {}
-}
 
 describe('buffers that many streams share', () => {
   let responses: readonly Written[] = []

@@ -167,6 +167,19 @@ describe('llm', () => {
       assert.deepEqual([temperature, top_p, store], [0.9, 0.7, false])
     })
 
+    it('keep the spelling of numbers beside the fields that are set', async () => {
+      await serve({
+        models: [
+          { name: 'a', provider: 'openAI', params: params(one), overrides: { store: false } },
+        ],
+      })
+      const body =
+        '{"model":"a","seed":12345678901234567890,"messages":[{"role":"user","content":"hi"}]}'
+      const path = `http://127.0.0.1:${port}/v1/chat/completions`
+      assert.equal((await fetch(path, { method: 'POST', body })).status, 200)
+      assert.match(one.arrived[0]?.body ?? '', /"seed":12345678901234567890\b/)
+    })
+
     it('are listed to those who may use them', async () => {
       await serve({
         policies: {

@@ -15,6 +15,7 @@ export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
 export { type MaskedText, maskText, StreamMasker } from './guards/masker.ts'
 export { RECOGNIZERS, type Recognizer, recognizerOf } from './guards/recognizers.ts'
+export { setMembers } from './json.ts'
 export { type AwsCredentials, signAws } from './sigv4.ts'
 export { translatorFor } from './translate.ts'
 export type {

@@ -15,9 +15,9 @@ export function passThrough(
   options: TranslateOptions,
 ): Read<TranslatedCall> {
   const endpoint = options.endpoint ?? { dialect: dialect.name, operation: 'generate' }
-  const described = dialect.describe(bytes, endpoint)
-  if (!described.ok) return described
-  const { model: asked, stream, body } = described.value
+  const read = options.described ?? dialect.describe(bytes, endpoint)
+  if ('ok' in read && !read.ok) return read
+  const { model: asked, stream, body } = 'ok' in read ? read.value : read
   const model = options.model ?? asked
   const changes: Record<string, unknown> = {}
   if (endpoint.model === undefined && model !== asked) changes['model'] = model

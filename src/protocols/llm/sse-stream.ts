@@ -2,7 +2,7 @@ import { SseReader } from '../sse.ts'
 import type { StreamReader } from './dialect.ts'
 import type { LlmError } from './error.ts'
 import { isObject, parseJsonText } from './json.ts'
-import type { BlockStart, Signature, StreamEvent } from './neutral.ts'
+import type { BlockStart, FinishReason, Signature, StreamEvent } from './neutral.ts'
 import type { Fields } from './reading.ts'
 
 /** Where a reader puts the events that it makes, and the blocks that it has opened. */
@@ -44,6 +44,17 @@ export class EventSink {
 
   fail(error: LlmError): void {
     this.emit({ kind: 'error', error })
+  }
+
+  /** The provider is done, or says that it failed. */
+  finish(reason: FinishReason | LlmError): void {
+    if (typeof reason === 'object') {
+      this.fail(reason)
+      return
+    }
+    this.closeAll()
+    this.emit({ kind: 'finish', reason })
+    this.emit({ kind: 'end' })
   }
 
   take(): readonly StreamEvent[] {

@@ -3,6 +3,7 @@ import type {
   Endpoint,
   HeaderLookup,
   Read,
+  RequestSummary,
   ResponseSummary,
   WireRequest,
 } from './dialect.ts'
@@ -24,6 +25,8 @@ export interface Translator {
 export interface TranslateOptions {
   /** What the client called; absent: the dialect's own call that makes a response. */
   readonly endpoint?: Endpoint | undefined
+  /** What somebody has read of the same bytes; absent: they are read. */
+  readonly described?: RequestSummary | undefined
   /** The model as the provider calls it; absent: as the client named it. */
   readonly model?: string | undefined
   /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */

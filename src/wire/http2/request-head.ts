@@ -3,22 +3,13 @@
 
 import { randomBytes } from 'node:crypto'
 import { COLON, DEL, IS_TOKEN, LOWER, SLASH, SPACE } from '../http1/ascii.ts'
-import {
-  CONNECTION,
-  CONTENT_LENGTH,
-  HOST,
-  KEEP_ALIVE,
-  kindOfName,
-  PLAIN,
-  TE,
-  TRANSFER_ENCODING,
-  UPGRADE,
-} from '../http1/field-names.ts'
+import { CONTENT_LENGTH, HOST, kindOfName, PLAIN, TE } from '../http1/field-names.ts'
 import { areBytes } from '../http1/fields.ts'
 import { type RequestHead, readRequestHead } from '../http1/head.ts'
 import { parseAuthority } from '../http1/host.ts'
 import type { HeadLimits } from '../http1/message.ts'
 import { refuse } from '../http1/rejections.ts'
+import { isOfConnection } from './connection-fields.ts'
 import { type FieldBlock, nameEnd, nameStart, valueEnd, valueStart } from './field-block.ts'
 
 /*
@@ -72,7 +63,6 @@ const COOKIE = octetsOf('cookie')
 const HTTP = octetsOf('http')
 const HTTPS = octetsOf('https')
 const CONNECT = octetsOf('CONNECT')
-const PROXY_CONNECTION = kindOfName(octetsOf('proxy-connection'), 0, 16)
 
 function sortFields(block: FieldBlock): number {
   const { bytes, count } = block
@@ -122,17 +112,6 @@ function notePseudo(bytes: Buffer, from: number, to: number, index: number): boo
     protocol = index
   } else return false
   return true
-}
-
-/** RFC 9113 §8.2.2: fields that speak of a connection have no place here. */
-function isOfConnection(kind: number): boolean {
-  return (
-    kind === CONNECTION ||
-    kind === KEEP_ALIVE ||
-    kind === PROXY_CONNECTION ||
-    kind === TRANSFER_ENCODING ||
-    kind === UPGRADE
-  )
 }
 
 const TRAILERS = octetsOf('trailers')

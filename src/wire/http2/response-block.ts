@@ -2,18 +2,12 @@
 // bench/proxy.ts. Liberties: the first line is written over the pseudo-header, which is as long.
 
 import { COLON, ZERO } from '../http1/ascii.ts'
-import {
-  CONNECTION,
-  KEEP_ALIVE,
-  kindOfName,
-  PLAIN,
-  TRANSFER_ENCODING,
-  UPGRADE,
-} from '../http1/field-names.ts'
+import { kindOfName, PLAIN } from '../http1/field-names.ts'
 import { areBytes } from '../http1/fields.ts'
 import type { HeadLimits } from '../http1/message.ts'
 import { refuse } from '../http1/rejections.ts'
 import { type ResponseHead, readResponseHead } from '../http1/response-head.ts'
+import { isOfConnection } from './connection-fields.ts'
 import {
   type FieldBlock,
   makeRoom,
@@ -26,7 +20,6 @@ import {
 const octetsOf = (text: string): Buffer => Buffer.from(text, 'latin1')
 const STATUS = octetsOf(':status')
 const VERSION = octetsOf('HTTP/1.1 ')
-const PROXY_CONNECTION = kindOfName(octetsOf('proxy-connection'), 0, 16)
 
 /**
  * Reads a response's header block as HTTP/1.1 would. Returns 1 or a refusal. A body of unknown
@@ -83,17 +76,6 @@ function isStatus(block: FieldBlock): boolean {
 function digit(byte: number | undefined): number {
   const value = (byte ?? 0) - ZERO
   return value >= 0 && value <= 9 ? value : Number.NaN
-}
-
-/** RFC 9113 §8.2.2: fields that speak of a connection have no place here. */
-function isOfConnection(kind: number): boolean {
-  return (
-    kind === CONNECTION ||
-    kind === KEEP_ALIVE ||
-    kind === PROXY_CONNECTION ||
-    kind === TRANSFER_ENCODING ||
-    kind === UPGRADE
-  )
 }
 
 function readSwitch(

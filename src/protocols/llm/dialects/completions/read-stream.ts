@@ -49,11 +49,8 @@ class ChunkHandler implements EventHandler {
 
   finish(sink: EventSink): void {
     if (this.#finish === undefined) return
-    sink.closeAll()
     const hasCalls = this.#calls.size > 0
-    const reason = this.#finish === 'stop' && hasCalls ? 'toolCalls' : this.#finish
-    sink.emit({ kind: 'finish', reason })
-    sink.emit({ kind: 'end' })
+    sink.finish(this.#finish === 'stop' && hasCalls ? 'toolCalls' : this.#finish)
   }
 
   #write(kind: TextKind, text: string, sink: EventSink): void {

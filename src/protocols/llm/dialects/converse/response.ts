@@ -159,14 +159,7 @@ class ConverseHandler {
 
   finish(sink: EventSink): void {
     if (this.#stop === undefined) return
-    const reason = readStop(this.#stop)
-    if (typeof reason === 'object') {
-      sink.fail(reason)
-      return
-    }
-    sink.closeAll()
-    sink.emit({ kind: 'finish', reason })
-    sink.emit({ kind: 'end' })
+    sink.finish(readStop(this.#stop))
   }
 
   /** Blocks of text and reasoning begin with their first piece. */

@@ -160,13 +160,7 @@ class CandidateHandler implements EventHandler {
   finish(sink: EventSink): void {
     if (this.#finish === '' && !this.#isBlocked) return
     const reason = this.#isBlocked ? 'contentFilter' : readFinish(this.#finish, this.#calls > 0)
-    if (typeof reason === 'object') {
-      sink.fail(reason)
-      return
-    }
-    sink.closeAll()
-    sink.emit({ kind: 'finish', reason })
-    sink.emit({ kind: 'end' })
+    sink.finish(reason)
   }
 
   #part(part: Fields, sink: EventSink): void {
