@@ -5,6 +5,14 @@ import { runCommand } from '../src/cli/index.ts'
 
 const { env, stdout } = process
 
+/** https://no-color.org, https://force-color.org, and terminals that say that they have none. */
+function hasColours(): boolean {
+  if ((env['NO_COLOR'] ?? '') !== '') return false
+  const forced = env['FORCE_COLOR'] ?? ''
+  if (forced !== '') return forced !== '0' && forced !== 'false'
+  return stdout.isTTY === true && env['TERM'] !== 'dumb'
+}
+
 // Whoever reads what is printed may have seen enough: `portcullis validate … | head`.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error
@@ -18,8 +26,7 @@ const code = runCommand(
     environment: env,
     readInput: () => readFileSync(0, 'utf8'),
     width: stdout.isTTY ? stdout.columns : undefined,
-    // https://no-color.org
-    colour: stdout.isTTY === true && (env.NO_COLOR ?? '') === '',
+    colour: hasColours(),
   },
   own.version,
 )

@@ -1,3 +1,4 @@
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 
 export const DEFAULT_ADMIN = 'http://127.0.0.1:15000'
@@ -21,8 +22,8 @@ export async function askDecisions(
     return answer.ok ? (body.decisions ?? []) : (body.error ?? `${admin} answered ${answer.status}`)
   } catch (error) {
     const { cause, message } = error as Error
-    const why = cause instanceof Error && cause.message !== '' ? cause.message : message
-    return `the admin API at ${admin} cannot be asked: ${why}`
+    const why = cause instanceof Error ? sentenceOf(cause) : message
+    return `the admin API at ${admin} cannot be reached: ${why}`
   }
 }
 

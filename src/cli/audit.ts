@@ -1,3 +1,4 @@
+import { unreadable } from '../diagnostics/system-error.ts'
 import {
   type ChainReport,
   type ChainState,
@@ -5,12 +6,12 @@ import {
 } from '../telemetry/decision-chain-check.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { type Paint, painter } from './paint.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 
 export const audit = defineCommand({
   name: 'audit',
   summary: 'check files of decisions for changes, gaps and missing ends',
-  help: `portcullis audit verify FILE... [--head HEAD] [--json]
+  help: `portcullis audit verify FILE... [--head HEAD] [--format text|json]
 portcullis audit head FILE...
 
 Each line of a file of decisions carries its own digest and that of the line before it.
@@ -21,7 +22,7 @@ somebody who can write to the folder can compute them anew. Against both, keep t
 which \`audit head\` prints, where nobody can change it, and give it to verify.
 
   --head HEAD   the chain must have this line, as 41:5e88…
-  --json        the report as one object
+  --format json the report as one object; --json for short
 
 Exit code: 0 if the chain is whole and the log was closed, 3 if it is intact up to its last
 line and the log was not closed (its gateway is running, or was killed), 1 if something is
@@ -37,7 +38,8 @@ wrong or a file cannot be read, 2 for a usage error. head exits with 0 or 1 alon
       return 1
     }
     if (what === 'head') return reportHead(report, terminal)
-    if (values.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
+    if (formatOf(values, ['text', 'json']) === 'json')
+      terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderReport(report, terminal))
     return EXIT_CODES[report.state]
   },
@@ -55,7 +57,7 @@ async function read(
   try {
     return await verifyChain(files, head)
   } catch (error) {
-    return (error as Error).message
+    return unreadable(error)
   }
 }
 
@@ -93,6 +95,6 @@ function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
-    options: { head: { type: 'string' }, json: { type: 'boolean' } },
+    options: { head: { type: 'string' }, ...FORMAT },
   })
 }

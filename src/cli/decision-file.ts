@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import type { Settings } from '../model/settings.ts'
 import { DecisionFile } from '../telemetry/decision-file.ts'
 import { decisionDrops } from '../telemetry/definitions/telemetry.ts'
@@ -31,7 +32,7 @@ export async function openDecisionFile(
     return {
       code: 'PC0403',
       severity: 'error',
-      message: `the file of decisions cannot be used: ${(error as Error).message}`,
+      message: `the file of decisions cannot be used: ${sentenceOf(error)}`,
       origin: { kind: 'object', object: configuration, field: 'config.decisions.file' },
       hint: `looked for ${path}`,
     }

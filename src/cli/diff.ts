@@ -10,13 +10,13 @@ import type { Settings } from '../model/settings.ts'
 import type { HypotheticalRequest } from '../program/explain.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 import { openVerdicts } from './verdicts.ts'
 
 export const diff = defineCommand({
   name: 'diff',
   summary: 'tell which requests a changed configuration newly admits or refuses, with examples',
-  help: `portcullis diff OLD NEW [--json] [--fail-on-newly-admitted] [--fail-on-change]
+  help: `portcullis diff OLD NEW [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 
 Compares what two configurations decide, not how they are written. For every listener,
 route and backend it looks for a request that one admits and the other refuses, and
@@ -27,7 +27,7 @@ cidr().containsIP(), comparisons with numbers, and logic. Anything else is not k
 the part that differs is named. OLD and NEW may also be files or folders of Kubernetes
 manifests.
 
-  --json                     for programs
+  --format json              for programs; --json for short
   --fail-on-newly-admitted   exit code 1 where something is newly admitted, or where it
                              is not known
   --fail-on-change           the same for anything that changes
@@ -36,6 +36,7 @@ Exit code: 0, or 1 as asked for and where a file has errors, 2 where the command
 understood.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
+    const format = formatOf(values, ['text', 'json'])
     const [before, after] = positionals
     if (before === undefined || after === undefined || positionals.length > 2) {
       throw new UsageError('name the old and the new configuration')
@@ -44,7 +45,7 @@ understood.`,
     const [old, now] = [loadModel(before, terminal), loadModel(after, terminal)]
     if (old === undefined || now === undefined) return 1
     const found = compare(old, now)
-    if (values.json === true) terminal.out(`${toJson(found, 2)}\n`)
+    if (format === 'json') terminal.out(`${toJson(found, 2)}\n`)
     else terminal.out(render(found))
     const isChanged = ({ kind }: { readonly kind: Difference['kind'] }) =>
       values['fail-on-change'] === true ||
@@ -224,7 +225,7 @@ function parse(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
-      json: { type: 'boolean' },
+      ...FORMAT,
       'fail-on-newly-admitted': { type: 'boolean' },
       'fail-on-change': { type: 'boolean' },
     },

@@ -10,16 +10,16 @@ import {
   effectivePolicies,
   type Guard,
 } from '../program/effective.ts'
-import { defineCommand, UsageError } from './define.ts'
+import { defineCommand } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { type Paint, painter } from './paint.ts'
-import { readArgs } from './read-args.ts'
+import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 import { ruleGuards } from './rule-guards.ts'
 
 export const effective = defineCommand({
   name: 'effective',
   summary: 'list what guards each listener, route and backend, and what nothing guards',
-  help: `portcullis effective -f FILE [--fail-on-unprotected] [--json]
+  help: `portcullis effective FILE [--fail-on-unprotected] [--format text|json]
 
 Lists for each listener, route and backend the authentications and rules that guard it,
 in the order in which they are evaluated, wherever they are attached.
@@ -34,18 +34,21 @@ unprotected. Blocks in audit mode and authentication that is Optional or Permiss
 guard nothing. What cannot be proven either way counts as unprotected. A route without a
 backend, such as a redirect, needs no guard.
 
-  -f, --file FILE         the configuration, or a file or folder of Kubernetes manifests
+  FILE                    the configuration, or a file or folder of Kubernetes manifests;
+                          -f FILE, too
       --fail-on-unprotected
                           exit with 1 where something is unprotected
-      --json              for programs
+      --format json       for programs; --json for short
 
 Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprotected.`,
   run: async (args, terminal) => {
-    const options = parse(args)
-    if (options.file === undefined) throw new UsageError('name the configuration with -f')
+    const read = parse(args)
+    const { values: options } = read
+    const file = resolve(fileOf(read))
+    const format = formatOf(options, ['text', 'json'])
     const { environment, colour, width = 100, out, err } = terminal
-    await prepareFor(resolve(options.file))
-    const { value: model, diagnostics } = loadConfiguration(resolve(options.file), {
+    await prepareFor(file)
+    const { value: model, diagnostics } = loadConfiguration(file, {
       environment,
     }).result
     if (model === undefined || hasErrors(diagnostics)) {
@@ -56,7 +59,7 @@ Exit code: 0; 1 for a configuration with errors or, if asked, for what is unprot
     const found = effectivePolicies(model, guards)
     guards.close()
     const paint = painter(colour)
-    out(options.json === true ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
+    out(format === 'json' ? `${JSON.stringify(found, undefined, 2)}\n` : render(found, paint))
     const open = unprotected(found)
     if (options.json !== true) out(summary(found, open, paint))
     return options['fail-on-unprotected'] === true && open.length > 0 ? 1 : 0
@@ -148,10 +151,11 @@ function guardLines(guard: Guard, indent: string, paint: Paint): readonly string
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
-      file: { type: 'string', short: 'f' },
+      ...FILES,
       'fail-on-unprotected': { type: 'boolean' },
-      json: { type: 'boolean' },
+      ...FORMAT,
     },
-  }).values
+  })
 }

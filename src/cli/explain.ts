@@ -17,6 +17,7 @@ import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
 import { IDENTIFYING } from '../reach/kinds.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
+import { codePage, isCode } from './code-page.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import {
   type Explained,
@@ -30,15 +31,16 @@ import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-r
 import { idleServices } from './idle-deps.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
-import { readArgs } from './read-args.ts'
+import { FILES, FORMAT, fileOf, formatOf, readArgs } from './read-args.ts'
 import { refusalBy } from './verdicts.ts'
 import { RequestReader } from './wire-request.ts'
 
 export const explain = defineCommand({
   name: 'explain',
   summary: 'tell what a configuration would decide about a request, rule by rule',
-  help: `portcullis explain -f FILE --request 'GET /path' [options]
-portcullis explain -f FILE --decision ID [--admin URL | --decisions FILE...]
+  help: `portcullis explain FILE --request 'GET /path' [options]
+portcullis explain FILE --decision ID [--admin URL | --decisions FILE...]
+portcullis explain CODE
 
 Reads the request as the gateway would, and evaluates every rule that it would reach, in
 the order of evaluation, with the value of each condition, by the same functions as the
@@ -51,7 +53,9 @@ X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits
 external authorization are not evaluated, and bodies are not given: what a rule of an AI
 backend decides by the model is not known.
 
-  -f, --file FILE        the configuration, or a file or folder of Kubernetes manifests
+With the CODE of a message, as PC0203, it prints what the message means, with an example.
+
+  FILE                   the configuration, or -f FILE; a file or folder of Kubernetes manifests
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
@@ -72,15 +76,22 @@ backend decides by the model is not known.
                          record shows values
       --admin URL        its admin API (default ${DEFAULT_ADMIN})
       --decisions FILE   the file of decisions to look in instead; repeat it for more
-      --json             for programs
+      --format json      for programs; --json for short
 
 Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches or it
 cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
-    const options = parse(args)
-    if (options.file === undefined) throw new UsageError('name the configuration with -f')
-    await prepareFor(resolve(options.file))
-    const model = load(resolve(options.file), terminal)
+    const { values, positionals } = parse(args)
+    const [word] = positionals
+    if (word !== undefined && isCode(word)) {
+      terminal.out(codePage(word, terminal))
+      return 0
+    }
+    const options = values
+    const file = resolve(fileOf({ values, positionals }))
+    const format = formatOf(options, ['text', 'json'])
+    await prepareFor(file)
+    const model = load(file, terminal)
     if (model === undefined) return 1
     const given = await supposedBy(options, terminal)
     if (given === undefined) return 1
@@ -97,7 +108,7 @@ cannot be told, 2 for a usage error.`,
       terminal.err(`portcullis explain: ${report}\n`)
       return 1
     }
-    if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
+    if (format === 'json') terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
     return PASSING.has(report.outcome) ? 0 : 1
   },
@@ -192,7 +203,7 @@ interface Given {
 }
 
 async function supposedBy(
-  options: ReturnType<typeof parse>,
+  options: ReturnType<typeof parse>['values'],
   { err, colour }: Terminal,
 ): Promise<Given | undefined> {
   const { decision, decisions } = options
@@ -223,8 +234,9 @@ async function supposedBy(
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
+    allowPositionals: true,
     options: {
-      file: { type: 'string', short: 'f' },
+      ...FILES,
       request: { type: 'string', short: 'r' },
       header: { type: 'string', short: 'H', multiple: true },
       claims: { type: 'string' },
@@ -240,7 +252,7 @@ function parse(args: readonly string[]) {
       decision: { type: 'string' },
       admin: { type: 'string' },
       decisions: { type: 'string', multiple: true },
-      json: { type: 'boolean' },
+      ...FORMAT,
     },
-  }).values
+  })
 }

@@ -1,3 +1,4 @@
+import { unreadable } from '../diagnostics/system-error.ts'
 import { findInFiles } from '../telemetry/decision-chain.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
@@ -14,6 +15,6 @@ export async function findDecision(
   try {
     return await findInFiles(files, id)
   } catch (error) {
-    return (error as Error).message
+    return unreadable(error)
   }
 }

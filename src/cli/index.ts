@@ -1,10 +1,15 @@
 import { isMainThread } from 'node:worker_threads'
-import { nearest } from '../diagnostics/nearest.ts'
+import { nearestName } from '../diagnostics/nearest.ts'
 import { audit } from './audit.ts'
+import { completionOf } from './completion.ts'
 import { type Command, type Terminal, UsageError } from './define.ts'
 import { diff } from './diff.ts'
 import { effective } from './effective.ts'
 import { explain } from './explain.ts'
+import { formatFile } from './format-file.ts'
+import { hashKey } from './hash-key.ts'
+import { hashPassword } from './hash-password.ts'
+import { init } from './init.ts'
 import { lintCommand } from './lint.ts'
 import { proveCommand } from './prove.ts'
 import { replay } from './replay.ts'
@@ -12,13 +17,16 @@ import { run } from './run.ts'
 import { schema } from './schema.ts'
 import { testPolicies } from './test-policies.ts'
 import { runThread, THREAD } from './thread.ts'
-import { validate } from './validate.ts'
+import { token } from './token.ts'
+import { check, validate } from './validate.ts'
 import { why } from './why.ts'
 import { runWorker } from './worker.ts'
 
 /** All commands, in the order in which they are listed. */
 export const COMMANDS: readonly Command[] = [
   run,
+  init,
+  check,
   validate,
   lintCommand,
   explain,
@@ -29,7 +37,12 @@ export const COMMANDS: readonly Command[] = [
   replay,
   why,
   audit,
+  formatFile,
+  token,
+  hashKey,
+  hashPassword,
   schema,
+  completionOf(() => COMMANDS),
 ]
 
 /** `portcullis …`: the exit code. */
@@ -45,20 +58,24 @@ export async function runCommand(
   }
   // Nor this: how `run` reads what would hold up requests.
   if (name === THREAD && !isMainThread) return runThread()
-  if (name === undefined || name === 'help' || name === '--help' || name === '-h') {
-    terminal.out(overview())
-    return name === undefined ? 2 : 0
+  if (name === undefined) {
+    terminal.err(overview())
+    return 2
   }
-  if (name === '--version' || name === '-V') {
+  if (name === 'help' || name === '--help' || name === '-h') {
+    const [asked] = rest
+    if (asked !== undefined) return runCommand([asked, '--help'], terminal, version)
+    terminal.out(overview())
+    return 0
+  }
+  if (['version', '--version', '-V', '-v'].includes(name)) {
     terminal.out(`portcullis ${version}\n`)
     return 0
   }
   const command = COMMANDS.find((one) => one.name === name)
   if (command === undefined) {
-    const meant = nearest(
-      name,
-      COMMANDS.map((one) => one.name),
-    )
+    const names = [...COMMANDS.map((one) => one.name), 'help', 'version']
+    const meant = nearestName(name, names)
     const hint = meant === undefined ? 'see `portcullis help`' : `did you mean \`${meant}\`?`
     terminal.err(`portcullis: no command is called \`${name}\`: ${hint}\n`)
     return 2
@@ -83,6 +100,8 @@ function overview(): string {
 
 ${lines.join('\n')}
 
-portcullis COMMAND --help tells more.
+portcullis help COMMAND   prints the options of a command
+portcullis explain CODE   prints what a message means
+portcullis version        prints the version
 `
 }

@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { isEquivalent } from '../analysis/equivalence.ts'
 import { type LintOptions, lint } from '../analysis/lint/lint.ts'
 import { suppress } from '../analysis/lint/suppress.ts'
+import { whyUnwritable } from '../diagnostics/system-error.ts'
 import type { Model } from '../model/model.ts'
 import { applyEdits, type Edit } from '../sources/file/edit.ts'
 import { loadText } from '../sources/file/load.ts'
@@ -41,7 +42,7 @@ export function fixFile(
   try {
     if (text !== original) writeFileSync(file, text)
   } catch (error) {
-    return `${file}: nothing mended: ${(error as Error).message}\n`
+    return `${file}: nothing mended: ${whyUnwritable(error)}\n`
   }
   const left = refused.size === 0 ? '' : `, ${refused.size} left to you`
   return `${file}: ${fixed} mended${left}\n`

@@ -60,7 +60,7 @@ describe('portcullis lint', () => {
 
   for (const [args, message] of [
     [['lint'], /name a file/],
-    [['lint', '-', '--format', 'xml'], /no format is called xml/],
+    [['lint', '-', '--format', 'xml'], /no format is called `xml`/],
     [['lint', '-', '--max-warnings', 'x'], /takes a number/],
     [['lint', '-', '--service', 'x'], /GATEWAY=TYPE/],
     [['lint', '-', '--decisions', 'no-such.jsonl'], /cannot be read/],

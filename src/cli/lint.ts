@@ -20,7 +20,7 @@ import { checkModel } from './check-model.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { fixFile } from './lint-fix.ts'
 import { isManifests, loadConfiguration, prepareFor } from './load-configuration.ts'
-import { readArgs } from './read-args.ts'
+import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 
 export const lintCommand = defineCommand({
@@ -34,7 +34,7 @@ wrong with its policies. What is called an error is proven. Every code has a pag
 in docs/errors. FILE may also be a file or a folder of Kubernetes manifests.
 
   --format text       for people (default)
-  --format json       for programs: counts and findings as one object
+  --format json       for programs: counts and findings as one object; --json for short
   --format sarif      for code hosts and editors: SARIF 2.1.0
   --fix               mends what can be mended without changing any decision, in
                       place; comments and formatting stay
@@ -124,19 +124,17 @@ function print(
 }
 
 function parse(args: readonly string[]) {
-  const { values, positionals } = parsed(args)
-  if (positionals.length === 0) throw new UsageError('name a file to look at')
-  const format = values.format ?? (values.json ? 'json' : values.sarif ? 'sarif' : 'text')
-  if (!['text', 'json', 'sarif'].includes(format)) {
-    throw new UsageError(`no format is called ${format}: text, json and sarif are`)
-  }
+  const read = parsed(args)
+  const { values } = read
+  const files = filesOf(read, 'name a file to look at')
+  const format = values.sarif === true ? 'sarif' : formatOf(values, ['text', 'json', 'sarif'])
   const max = values['max-warnings'] === undefined ? Infinity : Number(values['max-warnings'])
   if (Number.isNaN(max) || max < 0) throw new UsageError('--max-warnings takes a number')
   const options: LintOptions = {
     ...(values.service === undefined ? {} : { exposures: exposures(values.service) }),
     ...(values.decisions === undefined ? {} : { decisions: summaryOf(values.decisions) }),
   }
-  return { files: positionals, format, max, isFixing: values.fix === true, options }
+  return { files, format, max, isFixing: values.fix === true, options }
 }
 
 function parsed(args: readonly string[]) {
@@ -144,8 +142,8 @@ function parsed(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
-      format: { type: 'string' },
-      json: { type: 'boolean' },
+      ...FILES,
+      ...FORMAT,
       sarif: { type: 'boolean' },
       fix: { type: 'boolean' },
       'max-warnings': { type: 'string' },

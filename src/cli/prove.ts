@@ -1,7 +1,7 @@
 import own from '../../package.json' with { type: 'json' }
 import { renderSarif } from '../diagnostics/render-sarif.ts'
-import { defineCommand, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { defineCommand } from './define.ts'
+import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
 import { invariantDiagnostics } from './suite/render-invariants.ts'
@@ -30,14 +30,12 @@ Nothing is served. \`portcullis test\` does the same and also sends the requests
 
 Exit code: 0 if all invariants are proven, 1 otherwise, 2 for a usage error.`,
   run: async (args, terminal) => {
-    const { values, positionals } = parse(args)
-    const format = values.format ?? (values.json === true ? 'json' : 'text')
-    if (positionals.length === 0) throw new UsageError('name a test file')
-    if (!['text', 'json', 'sarif'].includes(format)) {
-      throw new UsageError(`unknown format \`${format}\`; available: text, json, sarif`)
-    }
+    const read = parse(args)
+    const { values } = read
+    const files = filesOf(read, 'name a test file')
+    const format = formatOf(values, ['text', 'json', 'sarif'])
     const results: SuiteResult[] = []
-    for (const file of positionals) results.push(await proveFile(file, terminal, values))
+    for (const file of files) results.push(await proveFile(file, terminal, values))
     if (format === 'json') terminal.out(`${renderResultsJson(results)}\n`)
     else if (format === 'sarif') terminal.out(`${renderSarif(said(results), own.version)}\n`)
     else terminal.out(renderResults(results, terminal))
@@ -75,8 +73,8 @@ function parse(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
-      format: { type: 'string' },
-      json: { type: 'boolean' },
+      ...FILES,
+      ...FORMAT,
       junit: { type: 'string' },
       'allow-not-known': { type: 'boolean' },
     },

@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util'
+import { nearestName } from '../diagnostics/nearest.ts'
 import { UsageError } from './define.ts'
 
 /** The options of a command; what is not understood is said with its help. */
@@ -6,6 +7,70 @@ export function readArgs<T extends ParseArgsConfig>(config: T): ReturnType<typeo
   try {
     return parseArgs(config)
   } catch (error) {
-    throw new UsageError((error as Error).message)
+    throw new UsageError(messageOf(error as Error & { readonly code?: string }, config))
   }
+}
+
+/** In our words: what Node says of options speaks of JavaScript, and knows no neighbours. */
+function messageOf(
+  { code, message }: Error & { readonly code?: string },
+  { options = {} }: ParseArgsConfig,
+): string {
+  const option = /'(-{1,2}[^' ]+)/.exec(message)?.[1] ?? /--?[\w-]+/.exec(message)?.[0] ?? ''
+  if (code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+    const name = option.replace(/^-+/, '').replace(/=.*$/, '')
+    const meant = option.startsWith('--') ? nearestName(name, Object.keys(options)) : undefined
+    const hint = meant === undefined ? '' : `: did you mean \`--${meant}\`?`
+    return `there is no option \`${option.replace(/=.*$/, '')}\`${hint}`
+  }
+  if (code === 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE') {
+    const long = /--[\w-]+/.exec(message)?.[0] ?? option
+    if (message.includes('does not take an argument')) return `\`${long}\` takes no value`
+    if (message.includes('ambiguous')) {
+      return `\`${long}\` needs a value; write \`${long}=VALUE\` where it begins with a hyphen`
+    }
+    return `\`${long}\` needs a value`
+  }
+  if (code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
+    const word = /'([^']*)'/.exec(message)?.[1] ?? ''
+    return `\`${word}\` is one argument too many`
+  }
+  return message
+}
+
+/** The same in every command that takes files, and in every one that prints for programs. */
+export const FILES = { file: { type: 'string', short: 'f', multiple: true } } as const
+export const FORMAT = { format: { type: 'string' }, json: { type: 'boolean' } } as const
+
+/** All files that were named, by `-f` or without it. */
+export function filesOf(
+  { values, positionals }: Read<{ readonly file?: readonly string[] }>,
+  missing: string,
+): readonly string[] {
+  const files = [...(values.file ?? []), ...positionals]
+  if (files.length === 0) throw new UsageError(missing)
+  return files
+}
+
+/** The one file of commands that take one. */
+export function fileOf(read: Read<{ readonly file?: readonly string[] }>): string {
+  const [file = '', ...more] = filesOf(read, 'name the configuration')
+  if (more.length > 0) throw new UsageError('name one configuration')
+  return file
+}
+
+/** The format that was asked for; `--json` is short for `--format json`. */
+export function formatOf<T extends string>(
+  { format, json }: { readonly format?: string; readonly json?: boolean },
+  available: readonly T[],
+): T {
+  const name = format ?? (json === true ? 'json' : 'text')
+  const known = available.find((one) => one === name)
+  if (known !== undefined) return known
+  throw new UsageError(`no format is called \`${name}\`; available: ${available.join(', ')}`)
+}
+
+interface Read<T> {
+  readonly values: T
+  readonly positionals: readonly string[]
 }

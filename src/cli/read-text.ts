@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { sentenceOf } from '../diagnostics/system-error.ts'
 import { UsageError } from './define.ts'
 
 /** The text of a file that a command was given. */
@@ -6,6 +7,6 @@ export function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${(error as Error).message}`)
+    throw new UsageError(`${file} cannot be read: ${sentenceOf(error)}`)
   }
 }

@@ -8,15 +8,15 @@ import { visible } from '../diagnostics/text-cells.ts'
 import type { Gateway } from '../model/gateway.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { exampleLines, loadModel } from './diff.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 import { readText } from './read-text.ts'
 import { openRouter } from './route-recorded.ts'
 
 export const replay = defineCommand({
   name: 'replay',
   summary: 'tell which recorded requests a changed configuration would decide otherwise',
-  help: `portcullis replay --decisions FILE --old FILE --new FILE [--json]
-                  [--fail-on-newly-admitted] [--fail-on-change]
+  help: `portcullis replay --decisions FILE --old FILE --new FILE
+                  [--format text|json] [--fail-on-newly-admitted] [--fail-on-change]
 
 Takes recorded decisions (JSON lines, as config.decisions.file writes them; - for the
 standard input) and decides their requests by the new configuration: those that were
@@ -28,7 +28,7 @@ authorization are decided, nothing else that may answer a request.
   --decisions FILE           the records
   --old FILE                 the configuration that they were made with
   --new FILE                 the one to try
-  --json                     for programs: every changed request
+  --format json              for programs: every changed request; --json for short
   --fail-on-newly-admitted   exit code 1 where a request is newly admitted
   --fail-on-change           the same for any change, and if the old configuration does not
                              decide as was recorded
@@ -37,6 +37,7 @@ Exit code: 0, or 1 as asked for, if a file has errors and if there are no record
 one that should have some, 2 for a usage error.`,
   run: (args, terminal) => {
     const values = parse(args)
+    const format = formatOf(values, ['text', 'json'])
     const { decisions, old: before, new: after } = values
     if (decisions === undefined || before === undefined || after === undefined) {
       throw new UsageError('name --decisions, --old and --new')
@@ -61,7 +62,7 @@ one that should have some, 2 for a usage error.`,
     })
     was.close()
     is.close()
-    if (values.json === true) {
+    if (format === 'json') {
       terminal.out(`${JSON.stringify({ ...found, notRead: others.length }, undefined, 2)}\n`)
     } else terminal.out(render(found, others.length))
     const isWanted = ({ kind }: Changed) =>
@@ -113,7 +114,7 @@ function parse(args: readonly string[]) {
       decisions: { type: 'string' },
       old: { type: 'string' },
       new: { type: 'string' },
-      json: { type: 'boolean' },
+      ...FORMAT,
       'fail-on-newly-admitted': { type: 'boolean' },
       'fail-on-change': { type: 'boolean' },
     },

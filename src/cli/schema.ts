@@ -1,5 +1,6 @@
 import { editorJsonSchema } from '../sources/file/json-schema.ts'
 import { defineCommand } from './define.ts'
+import { readArgs } from './read-args.ts'
 
 export const schema = defineCommand({
   name: 'schema',
@@ -10,7 +11,8 @@ Prints the JSON Schema of configuration files. Save it, and name it in the first
 line of a file, so that editors complete and check it:
 
   # yaml-language-server: $schema=./portcullis.schema.json`,
-  run: (_args, { out }) => {
+  run: (args, { out }) => {
+    readArgs({ args: [...args] })
     out(`${JSON.stringify(editorJsonSchema(), undefined, 2)}\n`)
     return 0
   },

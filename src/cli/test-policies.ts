@@ -1,5 +1,5 @@
-import { defineCommand, UsageError } from './define.ts'
-import { readArgs } from './read-args.ts'
+import { defineCommand } from './define.ts'
+import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 import { readSuite } from './suite/read.ts'
 import { countCases, renderResults, renderResultsJson } from './suite/render.ts'
 import { notRun, runSuite, type SuiteResult } from './suite/run-suite.ts'
@@ -8,7 +8,7 @@ import { writeJunit } from './suite/write-junit.ts'
 export const testPolicies = defineCommand({
   name: 'test',
   summary: 'run test files: requests and their expected outcomes, and invariants',
-  help: `portcullis test FILE... [--json] [--junit FILE] [--fail-on-uncovered]
+  help: `portcullis test FILE... [--format text|json] [--junit FILE] [--fail-on-uncovered]
                 [--allow-not-known]
 
 Each FILE (YAML) names a configuration and lists requests with their expected outcomes,
@@ -17,7 +17,7 @@ with stand-ins for its backends and keys of the run for its issuers, and the req
 sent over real connections. Invariants are proven: see \`portcullis prove --help\`.
 See docs/reference/test-files.md.
 
-  --json               for programs: all results as one object
+  --format json        for programs: all results as one object; --json for short
   --junit FILE         also write the results as JUnit XML
   --fail-on-uncovered  fail if a rule decided nothing
   --allow-not-known    do not fail for an invariant that is neither proven nor refuted
@@ -25,10 +25,11 @@ See docs/reference/test-files.md.
 Exit code: 0 if all cases pass and all invariants are proven, 1 otherwise, 2 for a usage
 error.`,
   run: async (args, terminal) => {
-    const { values, positionals } = parse(args)
-    if (positionals.length === 0) throw new UsageError('name a file of cases')
+    const read = parse(args)
+    const { values } = read
+    const format = formatOf(values, ['text', 'json'])
     const results: SuiteResult[] = []
-    for (const file of positionals) {
+    for (const file of filesOf(read, 'name a test file')) {
       const { value: suite, diagnostics } = readSuite(file)
       results.push(
         suite === undefined
@@ -39,7 +40,7 @@ error.`,
             }),
       )
     }
-    if (values.json === true) terminal.out(`${renderResultsJson(results)}\n`)
+    if (format === 'json') terminal.out(`${renderResultsJson(results)}\n`)
     else terminal.out(renderResults(results, terminal))
     const isWritten = values.junit === undefined || writeJunit(values.junit, results, terminal)
     const counts = countCases(results)
@@ -53,7 +54,8 @@ function parse(args: readonly string[]) {
     args: [...args],
     allowPositionals: true,
     options: {
-      json: { type: 'boolean' },
+      ...FILES,
+      ...FORMAT,
       junit: { type: 'string' },
       'fail-on-uncovered': { type: 'boolean' },
       'allow-not-known': { type: 'boolean' },

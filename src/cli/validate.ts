@@ -4,10 +4,10 @@ import { collector } from '../diagnostics/report.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { loadText } from '../sources/file/load.ts'
 import { checkModel, provenErrors } from './check-model.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal } from './define.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { notImplemented } from './not-implemented.ts'
-import { readArgs } from './read-args.ts'
+import { FILES, FORMAT, filesOf, formatOf, readArgs } from './read-args.ts'
 
 export const validate = defineCommand({
   name: 'validate',
@@ -26,15 +26,11 @@ routes and policies of Kubernetes, read as the controller would.
 
 Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   run: async (args, terminal) => {
-    const { values, positionals } = parse(args)
-    const files = [...(values.file ?? []), ...positionals]
-    if (files.length === 0) throw new UsageError('name a file to check')
-    const { json = false, format = json ? 'json' : 'text' } = values
-    if (format !== 'text' && format !== 'json') {
-      throw new UsageError(`no format is called ${format}: text and json are`)
-    }
+    const read = parse(args)
+    const files = filesOf(read, 'name a file to check')
+    const format = formatOf(read.values, ['text', 'json'])
     await prepareFor(...files)
-    const checked = files.map((file) => ({ file, diagnostics: check(file, terminal) }))
+    const checked = files.map((file) => ({ file, diagnostics: checkFile(file, terminal) }))
     const all = checked.flatMap(({ diagnostics }) => diagnostics)
     if (format === 'json') terminal.out(`${renderJson(all)}\n`)
     else for (const { file, diagnostics } of checked) print(file, diagnostics, terminal)
@@ -42,20 +38,24 @@ Exit code: 0 without errors, 1 with errors, 2 for a usage error.`,
   },
 })
 
+/** The short word for the same. */
+export const check = defineCommand({
+  ...validate,
+  name: 'check',
+  summary: 'the same as `validate`',
+  help: validate.help.replaceAll('portcullis validate', 'portcullis check'),
+})
+
 function parse(args: readonly string[]) {
   return readArgs({
     args: [...args],
     allowPositionals: true,
-    options: {
-      file: { type: 'string', short: 'f', multiple: true },
-      format: { type: 'string' },
-      json: { type: 'boolean' },
-    },
+    options: { ...FILES, ...FORMAT },
   })
 }
 
 /** What its reader says, what the gateway would say of it, and what is proven of its policies. */
-function check(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
+function checkFile(file: string, { environment, readInput }: Terminal): readonly Diagnostic[] {
   const isInput = file === '-'
   const name = isInput ? 'standard-input' : file
   const text = isInput ? readInput() : undefined

@@ -1,15 +1,17 @@
 import { askDecisions, DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, UsageError } from './define.ts'
 import { findDecision } from './find-decision.ts'
+import { followDecisions } from './follow-decisions.ts'
 import { painter } from './paint.ts'
-import { readArgs } from './read-args.ts'
+import { FORMAT, formatOf, readArgs } from './read-args.ts'
 import { renderDecision, renderDecisionLine } from './render-decision.ts'
 
 export const why = defineCommand({
   name: 'why',
   summary: 'tell why a running gateway denied a request',
-  help: `portcullis why [ID] [--admin URL] [--json]
-portcullis why ID --decisions FILE... [--json]
+  help: `portcullis why [ID] [--admin URL] [--format text|json]
+portcullis why --follow [--admin URL] [--format text|json]
+portcullis why ID --decisions FILE... [--format text|json]
 
 Asks a running gateway for the decision with this ID, which the client got as
 x-request-id, and tells which rule decided and why. Without ID it lists the latest
@@ -22,15 +24,24 @@ denials.
                      would-deny, allowed or any
   --since TIME       of the list: not before this time, as 2026-02-03T04:05:06Z
   --limit N          of the list: at most so many (default 20)
-  --json             the records themselves
+  --follow           of the list: go on with each decision that is made; as JSON, one a line
+  --format json      the records themselves; --json for short
 
 Exit code: 0, or 1 if there is no decision with this ID, or if the gateway cannot be
 reached; a list may be empty. 2 for a usage error.`,
-  run: async (args, { out, err, colour }) => {
+  run: async (args, terminal) => {
+    const { out, err, colour } = terminal
     const { values, positionals } = parse(args)
     const [id, ...more] = positionals
     if (more.length > 0) throw new UsageError('name one id')
-    const { admin = DEFAULT_ADMIN, json = false } = values
+    const { admin = DEFAULT_ADMIN } = values
+    const json = formatOf(values, ['text', 'json']) === 'json'
+    if (values.follow === true) {
+      if (id !== undefined || values.decisions !== undefined) {
+        throw new UsageError('--follow lists what a running gateway decides')
+      }
+      return followDecisions({ admin, query: filters(values), json }, terminal)
+    }
     if (id === undefined && values.decisions !== undefined) throw new UsageError('name the id')
     const found =
       id === undefined
@@ -70,7 +81,8 @@ function parse(args: readonly string[]) {
       verdict: { type: 'string' },
       since: { type: 'string' },
       limit: { type: 'string' },
-      json: { type: 'boolean' },
+      follow: { type: 'boolean' },
+      ...FORMAT,
     },
   })
 }

@@ -9,6 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { verifyChain } from '../../src/telemetry/decision-chain-check.ts'
 import { freePort } from '../decisions/gateway.ts'
+import { start as follow, until } from './running.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
@@ -165,7 +166,7 @@ routes:
     assert.match(odd.err, /a b is not a URL, and not a host and a port/)
     const nobody = await portcullis('why', id, '--admin', `http://127.0.0.1:${await freePort()}`)
     assert.equal(nobody.code, 1)
-    assert.match(nobody.err, /cannot be asked/)
+    assert.match(nobody.err, /cannot be reached: nothing listens there/)
   })
 
   it('are intact, and not closed, while the gateway runs', async () => {
@@ -221,5 +222,33 @@ routes:
     const { code, err } = await portcullis('run', '-f', other)
     assert.equal(code, 1)
     assert.match(err, /PC0403.*the file of decisions cannot be used/)
+  })
+
+  it('are followed as they are made, each once, from all workers', async () => {
+    await start()
+    const following = follow('why', '--follow', '--admin', admin, '--json', '--limit', '1')
+    try {
+      const ids: string[] = []
+      await until('the last one before', () => following.out().includes('\n'))
+      for (let i = 0; i < 20; i++) ids.push(await denied())
+      await until('all of them', () => ids.every((id) => following.out().includes(id)))
+      const lines = following.out().trim().split('\n')
+      const seen = lines.map((line) => (JSON.parse(line) as { readonly id: string }).id)
+      assert.deepEqual(seen.slice(1).sort(), ids.sort())
+    } finally {
+      following.child.kill('SIGKILL')
+      await following.exit
+    }
+  })
+
+  it('are not waited for where no gateway ever was', async () => {
+    const { code, err } = await portcullis(
+      'why',
+      '--follow',
+      '--admin',
+      `127.0.0.1:${await freePort()}`,
+    )
+    assert.equal(code, 1)
+    assert.match(err, /cannot be reached: nothing listens there/)
   })
 })

@@ -3,6 +3,7 @@ import type * as z from 'zod'
 import type { Invariant } from '../../analysis/invariants/suppose.ts'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import { hasErrors, type Result, refusal, success } from '../../diagnostics/result.ts'
+import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { checkExpression } from '../../policies/schema.ts'
 import { type Document, originInside, originOf } from '../../sources/file/document.ts'
 import { diagnoseIssues } from '../../sources/file/issues.ts'
@@ -15,7 +16,7 @@ export function readSuite(file: string): Result<Suite> {
   try {
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    const message = `the file cannot be read: ${(error as Error).message}`
+    const message = `the file cannot be read: ${sentenceOf(error)}`
     const origin = { kind: 'file', file, line: 1, column: 1 } as const
     return refusal([{ code: 'PC0601', severity: 'error', message, origin }])
   }

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { whyUnwritable } from '../../diagnostics/system-error.ts'
 import type { Terminal } from '../define.ts'
 import { renderJunit } from './render.ts'
 import type { SuiteResult } from './run-suite.ts'
@@ -13,7 +14,7 @@ export function writeJunit(
     writeFileSync(file, renderJunit(results))
     return true
   } catch (error) {
-    err(`portcullis: the results cannot be written: ${(error as Error).message}\n`)
+    err(`portcullis: the results cannot be written: ${whyUnwritable(error)}\n`)
     return false
   }
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Result, refusal } from '../../diagnostics/result.ts'
+import { sentenceOf } from '../../diagnostics/system-error.ts'
 import { freeze } from '../../model/freeze.ts'
 import type { Model } from '../../model/model.ts'
 import type { Settings } from '../../model/settings.ts'
@@ -104,22 +105,6 @@ const readText: ReadText = (path) => {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
     return { stamp, text }
   } catch (error) {
-    return { stamp, problem: problemOf(error) }
+    return { stamp, problem: sentenceOf(error) }
   }
-}
-
-const PROBLEMS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a folder',
-  ENOTDIR: 'a part of its path is no folder',
-  ELOOP: 'its links lead in a circle',
-  ENAMETOOLONG: 'its name is too long',
-  ERR_ENCODING_INVALID_ENCODED_DATA: 'it is not UTF-8 text',
-}
-
-function problemOf(error: unknown): string {
-  const { code, message } = error as { readonly code?: string; readonly message?: string }
-  return PROBLEMS[code ?? ''] ?? message ?? String(error)
 }

@@ -1,0 +1,64 @@
+import { CATALOGUE, describeCode } from '../diagnostics/catalogue.ts'
+import { nearestName } from '../diagnostics/nearest.ts'
+import { type Terminal, UsageError } from './define.ts'
+import { painter } from './paint.ts'
+
+const MAX_WIDTH = 92
+
+/** Whether a word is the code of a message, rather than the name of a file. */
+export function isCode(word: string): boolean {
+  return /^(PC|AZ)\d{3,4}$/i.test(word)
+}
+
+/** What docs/errors says of a code, for a terminal. */
+export function codePage(word: string, { colour, width = MAX_WIDTH }: Terminal): string {
+  const record = describeCode(word.toUpperCase())
+  if (record === undefined) {
+    const codes = CATALOGUE.flatMap((group) => group.codes.map(({ code }) => code))
+    const meant = nearestName(word.toUpperCase(), codes)
+    throw new UsageError(
+      `no message has the code ${word}${meant ? `: did you mean ${meant}?` : ''}`,
+    )
+  }
+  const { code, severity, title, explanation, example } = record
+  const paint = painter(colour)
+  const columns = Math.min(width, MAX_WIDTH)
+  const text = explanation
+    .split('\n')
+    .map((line) => (/^(\s|```|[-|])/.test(line) ? line : wrapped(line, columns)))
+  const where = example.stage === undefined ? '' : ` (in a rule about a ${example.stage})`
+  return [
+    paint('title', `${code}: ${title}`),
+    paint(severity === 'error' ? 'bad' : 'warn', severity),
+    '',
+    ...text.map((line) => paint('plain', line)),
+    '',
+    `Wrong${where}:`,
+    '',
+    indented(example.wrong, (line) => paint('plain', line)),
+    '',
+    'Right:',
+    '',
+    indented(example.right, (line) => paint('plain', line)),
+    '',
+  ].join('\n')
+}
+
+function indented(text: string, shown: (line: string) => string): string {
+  return text
+    .split('\n')
+    .map((line) => (line === '' ? '' : `    ${shown(line)}`))
+    .join('\n')
+}
+
+function wrapped(text: string, columns: number): string {
+  const lines: string[] = []
+  let line = ''
+  for (const word of text.split(' ')) {
+    if (line !== '' && line.length + 1 + word.length > columns) {
+      lines.push(line)
+      line = word
+    } else line = line === '' ? word : `${line} ${word}`
+  }
+  return [...lines, line].join('\n')
+}
