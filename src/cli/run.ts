@@ -38,6 +38,7 @@ import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
 import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
+import { banner } from './banner.ts'
 import { loadServable, servable } from './check-model.ts'
 import {
   type ControllerOptions,
@@ -52,6 +53,7 @@ import { type Fleet, openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -308,6 +310,10 @@ async function serveUntilStopped(
   void followSource(source, following, stopping.signal).catch(broke)
   void logHash(first).then(resumeOptimization)
 
+  if (terminal.width !== undefined) {
+    const serving = { file, model: first, settings, workers: fleet.size, version: VERSION }
+    terminal.err(banner(serving, painter(terminal.colour)))
+  }
   log.info('portcullis', {
     file,
     ports: portsOf(first),
