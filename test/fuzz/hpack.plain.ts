@@ -3,10 +3,23 @@ import { encodeHuffman, huffmanLength } from '../../src/wire/http2/huffman.ts'
 
 export type Field = readonly [name: string, value: string]
 
+type MayResize = (isFirst: boolean, fieldsBefore: number, fieldsInTable: number) => boolean
+
 /** RFC 7541 as it is written: lists of strings, bits as text, an exception for what is no block. */
 export class PlainDecoder {
   #table: Field[] = []
   #limit = 4_096
+  readonly #maxInteger: number
+  readonly #mayResize: MayResize
+
+  /**
+   * `maxInteger`: bytes of a number after the first; longer ones, which nobody needs, are rejected.
+   * `mayResize`: whether the size of the table may change; §4.2: before any field.
+   */
+  constructor(maxInteger = 3, mayResize: MayResize = (_, fields) => fields === 0) {
+    this.#maxInteger = maxInteger
+    this.#mayResize = mayResize
+  }
 
   /** The fields, or undefined where it is no block. */
   read(bytes: Buffer): readonly Field[] | undefined {
@@ -19,28 +32,31 @@ export class PlainDecoder {
 
   #read(octets: number[]): readonly Field[] {
     const fields: Field[] = []
+    let isFirst = true
     while (octets.length > 0) {
       const first = octets[0] as number
-      if ((first & 0x80) === 0x80) fields.push(this.#field(integer(octets, 7)))
+      if ((first & 0x80) === 0x80) fields.push(this.#field(integer(octets, 7, this.#maxInteger)))
       else if ((first & 0xc0) === 0x40) {
         const field = this.#literal(octets, 6)
         fields.push(field)
         this.#table.unshift(field)
         this.#evict()
       } else if ((first & 0xe0) === 0x20) {
-        const limit = integer(octets, 5)
-        if (fields.length > 0 || limit > 4_096) throw new Error('size')
+        const limit = integer(octets, 5, this.#maxInteger)
+        const may = this.#mayResize(isFirst, fields.length, this.#table.length)
+        if (!may || limit > 4_096) throw new Error('size')
         this.#limit = limit
         this.#evict()
       } else fields.push(this.#literal(octets, 4))
+      isFirst = false
     }
     return fields
   }
 
   #literal(octets: number[], bits: number): Field {
-    const index = integer(octets, bits)
-    const name = index === 0 ? text(octets) : this.#field(index)[0]
-    return [name, text(octets)]
+    const index = integer(octets, bits, this.#maxInteger)
+    const name = index === 0 ? text(octets, this.#maxInteger) : this.#field(index)[0]
+    return [name, text(octets, this.#maxInteger)]
   }
 
   #field(index: number): Field {
@@ -63,12 +79,11 @@ function next(octets: number[]): number {
   return byte
 }
 
-/** Numbers that nobody needs are refused: those of more than three bytes behind the first. */
-function integer(octets: number[], bits: number): number {
+function integer(octets: number[], bits: number, maxBytes: number): number {
   const max = 2 ** bits - 1
   let value = next(octets) & max
   if (value < max) return value
-  for (let i = 0; i < 3; i++) {
+  for (let i = 0; i < maxBytes; i++) {
     const byte = next(octets)
     value += (byte & 127) * 128 ** i
     if (byte < 128) return value
@@ -76,9 +91,9 @@ function integer(octets: number[], bits: number): number {
   throw new Error('integer')
 }
 
-function text(octets: number[]): string {
+function text(octets: number[], maxInteger: number): string {
   const isCoded = ((octets[0] ?? 0) & 0x80) !== 0
-  const length = integer(octets, 7)
+  const length = integer(octets, 7, maxInteger)
   if (length > octets.length) throw new Error('text')
   const own = octets.splice(0, length)
   return isCoded ? decoded(own) : own.map((byte) => String.fromCharCode(byte)).join('')

@@ -9,9 +9,16 @@ import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
 import { fieldName, fieldValue } from '../../src/wire/http1/fields.ts'
 import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
 import { ServerSession } from '../../src/wire/http2/server.ts'
-import { DATA, END_HEADERS, END_STREAM, frame, HEADERS } from '../proxy/http2-gateway.ts'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  frame,
+  HEADERS,
+  RST_STREAM,
+} from '../proxy/http2-gateway.ts'
 
-const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 8, 9]
+const [PRIORITY, SETTINGS, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION] = [2, 4, 6, 7, 8, 9]
 const [PADDED, HAS_PRIORITY] = [0x8, 0x20]
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
@@ -137,6 +144,8 @@ function textOf(text: string): Buffer {
 export interface Outcome {
   /** What requests were seen, in the order of their ends. */
   readonly seen: readonly string[]
+  /** RST_STREAM and GOAWAY frames that we sent, as `reset 1`. */
+  readonly said: readonly string[]
   readonly isClosed: boolean
   /** Whatever threw. */
   readonly broken: readonly unknown[]
@@ -160,8 +169,15 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
     },
   }
   const [client, server] = duplexPair()
+  const sent: Buffer[] = []
   client.on('error', () => {})
   client.resume()
+  const write = server.write.bind(server)
+  // A socket has its bytes when `write` returns, and their buffer is used again; this one has not.
+  server.write = (bytes: Buffer) => {
+    sent.push(Buffer.from(bytes))
+    return write(bytes)
+  }
   const deadlines = new Deadlines(10_000)
   const session = new ServerSession(server as Socket, HTTP2_LIMITS, deadlines, events)
   await feed(client, pieces)
@@ -169,7 +185,16 @@ export async function seenByUs(pieces: readonly Buffer[]): Promise<Outcome> {
   // It ends by itself: as soon as it has read all, there is nobody to speak with.
   for (let i = 0; i < 50 && !isClosed; i++) await turn()
   if (!isClosed) session.destroy()
-  return { seen: seen.toSorted(), isClosed, broken }
+  return { seen: seen.toSorted(), said: endsIn(Buffer.concat(sent)), isClosed, broken }
+}
+
+function endsIn(bytes: Buffer): readonly string[] {
+  const found: string[] = []
+  for (let at = 0; at + 9 <= bytes.length; at += 9 + bytes.readUIntBE(at, 3)) {
+    if (bytes[at + 3] === RST_STREAM) found.push(`reset ${bytes.readUInt32BE(at + 9)}`)
+    if (bytes[at + 3] === GOAWAY) found.push(`goaway ${bytes.readUInt32BE(at + 13)}`)
+  }
+  return found
 }
 
 function readWhole(downstream: Downstream, seen: string[]): void {

@@ -16,7 +16,11 @@ const first = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000_000)
 const rounds = Math.ceil(inAll / ROUND)
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const chosen = process.argv.slice(2)
-const files = globSync([`${folder}*.test.ts`, `${folder}../truth/truth.test.ts`]).filter(
+const others = ['../truth/truth', '../oracle/hpack-go', '../oracle/http2-go']
+const files = globSync([
+  `${folder}*.test.ts`,
+  ...others.map((name) => `${folder}${name}.test.ts`),
+]).filter(
   (file) => chosen.length === 0 || chosen.some((name) => basename(file).startsWith(name)),
 )
 if (files.length === 0) throw new RangeError(`no test begins with ${chosen.join(' or ')}`)

@@ -38,6 +38,8 @@ export abstract class ClientFrames
   readonly streamWindow: number
   protected readonly reader: FrameReader
   protected readonly reads: LentReads | undefined
+  /** Whether part of a response came since this was last set to false. */
+  protected hasHeardMessage = false
   /** The last stream that the upstream says it looked at, once it says so. */
   #lastSeen: number = LARGEST_STREAM
   #next = 1
@@ -157,7 +159,13 @@ export abstract class ClientFrames
     }
   }
 
+  override beginData(id: number, length: number, padding: number, ends: boolean): boolean {
+    this.hasHeardMessage = true
+    return super.beginData(id, length, padding, ends)
+  }
+
   protected onBlock(stream: ClientStream, fields: FieldBlock, endsStream: boolean): void {
+    this.hasHeardMessage = true
     if (stream.hasEnded) {
       this.failStream(stream.id, STREAM_CLOSED)
       return

@@ -15,8 +15,11 @@ export interface SessionOptions extends FloodLimits {
   readonly idleTimeout: number
   /** How long to wait for the upstream's first words. */
   readonly connectTimeout: number
+  /** Silence of the upstream, with requests under way, after which it is asked for a sign of life. */
   readonly pingInterval: number
   readonly pingTimeout: number
+  /** Milliseconds between two PING frames if the upstream sent no message in between. */
+  readonly minPingInterval: number
   /** After about so long a connection takes no more streams. */
   readonly maxAge: number
   /** For requests that name no host. */
@@ -39,6 +42,8 @@ export const SESSION_OPTIONS: SessionOptions = {
   connectTimeout: 10_000,
   pingInterval: 30_000,
   pingTimeout: 15_000,
+  // Servers of gRPC allow one in five minutes by default, and their clock is not ours.
+  minPingInterval: 310_000,
   maxAge: 3_600_000,
   authority: 'localhost',
   head: HEAD_LIMITS,

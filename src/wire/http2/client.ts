@@ -53,6 +53,8 @@ export class ClientSession extends ClientFrames implements Timed {
   #idleSince: number = this.#openedAt
   #heardAt: number = this.#openedAt
   #pingedAt = 0
+  /** When the last PING was sent, answered or not. */
+  #lastPingAt = Number.NEGATIVE_INFINITY
 
   constructor(
     socket: Socket,
@@ -215,13 +217,19 @@ export class ClientSession extends ClientFrames implements Timed {
     this.output.write()
   }
 
-  /** An upstream that is at work says nothing, and so does one that is no more: ask. */
+  /**
+   * An upstream that is at work says nothing, and so does one that is no more: ask. Servers of gRPC
+   * end connections on which PING frames come in quick succession while they send no message.
+   */
   #checkAlive(now: number): void {
-    const { pingInterval, pingTimeout } = this.#options
+    const { pingInterval, pingTimeout, minPingInterval } = this.#options
     if (this.#pingedAt > 0) {
       if (this.#heardAt > this.#pingedAt) this.#pingedAt = 0
       else if (now - this.#pingedAt > pingTimeout) this.destroy('ping-timeout')
     } else if (now - this.#heardAt > pingInterval) {
+      if (!this.hasHeardMessage && now - this.#lastPingAt < minPingInterval) return
+      this.hasHeardMessage = false
+      this.#lastPingAt = now
       this.#pingedAt = now
       this.output.frames.ping(ALIVE, 0, false)
       this.output.schedule()

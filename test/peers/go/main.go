@@ -28,6 +28,8 @@ func main() {
 		callGrpc(os.Args[2])
 	case "http":
 		callHTTP(os.Args[2])
+	case "wire":
+		readWire()
 	}
 }
 
