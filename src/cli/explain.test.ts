@@ -48,6 +48,11 @@ routes:
   policies:
     authorization: { rules: [{ deny: request.method == 'DELETE' }] }
   backends: [{ host: '127.0.0.1:9002' }]
+- name: lost
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /lost } }]
+  policies:
+    directResponse: { conditional: [{ condition: request.method == 'PUT', status: 200 }, { condition: request.method == 'POST', status: 503 }] }
 tcpRoutes:
 - name: stream
   gateways: [edge]
@@ -284,6 +289,7 @@ describe('portcullis effective', () => {
       ['orders', 'guarded'],
       ['open', 'open-by-default'],
       ['half', 'open-by-default'],
+      ['lost', 'open-by-default'],
       ['stream', 'open-by-default'],
     ])
     assert.equal(code, 1)
@@ -349,4 +355,19 @@ describe('explain of a request that another site has a browser send', () => {
     assert.deepEqual([cross.code, outcome, status, reason], [1, 'rejected', 403, 'csrf'])
     assert.equal(own.code, 0)
   })
+})
+
+describe('explain of what nothing serves', () => {
+  for (const [method, outcome, status] of [
+    ['GET', 'not-served', 500],
+    ['PUT', 'answered', 200],
+    ['POST', 'answered', 503],
+  ] as const) {
+    it(`${method}: ${outcome} with ${status}`, async () => {
+      const { code, out } = await run(['explain', '-f', file, '-r', `${method} /lost`, '--json'])
+      const explained = JSON.parse(out)
+      assert.deepEqual([explained.outcome, explained.status], [outcome, status])
+      assert.equal(code, status === 200 ? 0 : 1)
+    })
+  }
 })

@@ -74,8 +74,8 @@ backend decides by the model is not known.
       --decisions FILE   the file of decisions to look in instead; repeat it for more
       --json             for programs
 
-Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches or it
-cannot be told, 2 for a usage error.`,
+Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches, nothing
+serves it, the gateway's own response is an error or it cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
     const options = parse(args)
     if (options.file === undefined) throw new UsageError('name the configuration with -f')
@@ -99,7 +99,7 @@ cannot be told, 2 for a usage error.`,
     }
     if (options.json === true) terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
-    return PASSING.has(report.outcome) ? 0 : 1
+    return PASSING.has(report.outcome) && (report.status ?? 200) < 400 ? 0 : 1
   },
 })
 

@@ -82,6 +82,13 @@ export interface ExplainedRequest {
   readonly unknown?: string | undefined
 }
 
+/** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
+export function isOwnResponse({ reason }: Reply): boolean {
+  return OWN_RESPONSES.has(reason)
+}
+
+const OWN_RESPONSES: ReadonlySet<Reply['reason']> = new Set(['direct-response', 'redirect'])
+
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
 export function explainRequest(
   program: Program,
