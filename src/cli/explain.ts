@@ -12,10 +12,9 @@ import {
   isDenied,
   listenersCalled,
 } from '../program/explain.ts'
-import { tokenRefusal } from '../program/hypothetical-token.ts'
+import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { IDENTIFYING } from '../reach/kinds.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import {
@@ -153,12 +152,12 @@ function unseen(
   { identity }: HypotheticalRequest,
   { authentications }: ExplainedRequest,
 ): readonly string[] {
-  const found = authentications.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? [])
+  const found = authentications.flatMap((policy) => recognize(policy, identity).variables)
   const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
   const foreign = authentications.flatMap((policy) => {
-    const refusal = tokenRefusal(policy, identity.jwt)
+    const { refusal } = recognize(policy, identity)
     if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
       return []
     return [`${refusal} by ${policy.policy}, which is Permissive: it shows no rule its claims`]

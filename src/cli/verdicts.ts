@@ -14,10 +14,10 @@ import {
   type HypotheticalRequest,
   isOwnResponse,
 } from '../program/explain.ts'
-import { tokenRefusal } from '../program/hypothetical-token.ts'
+import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
+import { recordOf } from '../reach/kinds.ts'
 import { readSupposed } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
 import { RequestReader } from './wire-request.ts'
@@ -116,15 +116,14 @@ export function refusalBy(
 ): string | undefined {
   const { identity } = supposed
   if (policy.state !== 'valid') return 'an authentication is invalid'
-  const variables = IDENTIFYING.get(policy.kind) ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
+  const { variables, accepted, refusal } = recognize(policy, identity)
   const isThere = variables.some((variable) => identity[variable] !== undefined)
   if (recordOf(policy.kind)?.asksService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
     return `401: ${policy.kind} finds bad credentials`
   }
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
-  if (mode === 'Permissive') return undefined
-  const refusal = tokenRefusal(policy, identity.jwt)
+  if (mode === 'Permissive' || accepted.length > 0) return undefined
   return refusal === undefined ? undefined : `401: ${refusal}`
 }
