@@ -3,7 +3,7 @@ import { compile, STAGES } from '../cel/index.ts'
 import { clientsOf } from '../model/gateway.ts'
 import type { Model } from '../model/model.ts'
 import { learnEntry, refusals, takes } from './diff/admission.ts'
-import { type Entry, type Ways, waysThrough } from './diff/entries.ts'
+import { conditionsAt, type Entry, type Ways, waysThrough } from './diff/entries.ts'
 import { type ExampleRequest, exampleOf } from './diff/example.ts'
 import { rivalsOf } from './diff/precedence.ts'
 import { partsNotCovered } from './symbolic/covered.ts'
@@ -79,10 +79,10 @@ function guardOf(entry: Entry, ways: Ways, who: 'anyone' | 'anonymous'): Guard {
 
 /** All names by which rules on the way know who asks. */
 function identitiesOf({ points }: Entry): readonly string[] {
-  const names = points.flatMap(({ names: own, rules, required }) => [
-    ...own.values(),
-    ...rules.flatMap(({ condition }) => [...(condition.names?.values() ?? [])]),
-    ...required,
+  const names = points.flatMap((point) => [
+    ...point.names.values(),
+    ...conditionsAt(point).flatMap(({ condition }) => [...(condition.names?.values() ?? [])]),
+    ...point.required,
   ])
   // Others are those of where a request is, and where it comes from.
   return [...new Set(names)].filter((name) => name.includes('#'))
@@ -150,9 +150,11 @@ function conditionOf(text: string): Condition {
 /** The first condition on the way that is not looked into. */
 function reasonOf({ match, points }: Entry, isTooMuch: boolean): string {
   if (isTooMuch) return 'the rules are too many to be looked into together'
-  const rules = points.flatMap((point) => point.rules.filter(({ isEnforced }) => isEnforced))
+  const placed = points
+    .flatMap(conditionsAt)
+    .filter((one) => !('isEnforced' in one) || one.isEnforced === true)
   const conditions = [
-    ...rules.map(({ condition }) => condition),
+    ...placed.map(({ condition }) => condition),
     ...(match === undefined ? [] : [match.condition]),
   ]
   for (const { term, text, parts = [] } of conditions) {

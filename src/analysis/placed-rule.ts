@@ -6,19 +6,34 @@ import type { Authorization, AuthorizationRule } from '../policies/schema.ts'
 import type { RuleStage } from '../reach/points.ts'
 import type { Condition } from './symbolic/space.ts'
 
+/** A condition where it holds. */
+export interface PlacedCondition {
+  /** With the variables that say who asks named after the authentication that they come from. */
+  readonly condition: Condition
+  /** What the expression reads. */
+  readonly reads: readonly Read[]
+}
+
+/** Undefined where it does not compile, or comes out otherwise from one time to the next. */
+export function placedCondition(
+  text: string,
+  stage: RuleStage,
+  names: ReadonlyMap<string, string>,
+): PlacedCondition | undefined {
+  const { expression } = compile(text, STAGES[stage], { expect: BOOL, pure: true })
+  if (expression === undefined) return undefined
+  return { condition: { text, term: expression.term, names }, reads: expression.reads }
+}
+
 /** A rule where it holds. */
-export interface PlacedRule {
+export interface PlacedRule extends PlacedCondition {
   readonly stage: RuleStage
   readonly policy: ValidPolicy<Authorization>
   readonly rule: AuthorizationRule
   /** In its block, from 0. */
   readonly index: number
   readonly expression: Expression
-  /** With the variables that say who asks named after the authentication that they come from. */
-  readonly condition: Condition
   readonly isEnforced: boolean
-  /** What the expression reads. */
-  readonly reads: readonly Read[]
 }
 
 /** The rules of one policy; those that do not compile are left out, since they are told elsewhere. */

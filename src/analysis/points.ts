@@ -3,7 +3,7 @@ import { hashOf } from '../model/hash.ts'
 import type { Model } from '../model/model.ts'
 import type { InvalidPolicy, ValidPolicy } from '../model/policy.ts'
 import { type FrontendHttp, frontendHttp } from '../policies/frontend-http/schema.ts'
-import { appliesAlways } from '../policies/schema.ts'
+import { entriesIn } from '../policies/schema.ts'
 import type { Effective } from '../reach/effective.ts'
 import { kindsThat } from '../reach/kinds.ts'
 import {
@@ -14,7 +14,13 @@ import {
 } from '../reach/points.ts'
 import type { Where } from '../reach/where.ts'
 import { placeFacts } from './place-facts.ts'
-import { type PlacedRule, type RuleReader, ruleReader } from './placed-rule.ts'
+import {
+  type PlacedCondition,
+  type PlacedRule,
+  placedCondition,
+  type RuleReader,
+  ruleReader,
+} from './placed-rule.ts'
 import { type Scoping, scopesAt } from './scopes.ts'
 import type { Facts } from './symbolic/attribute-tree.ts'
 
@@ -38,8 +44,21 @@ export interface Point {
   readonly believes: Readonly<Record<string, string>>
   /** Of a connection: what becomes of its requests before routes and rules see them, by setting. */
   readonly reading: Reading
-  /** Whether the gateway itself responds to what the rules here admit, so that no backend is asked. */
-  readonly replies: 'always' | 'sometimes' | 'never'
+  /** To which of the requests that the rules here admit the gateway itself responds. */
+  readonly replies: Replies
+}
+
+/**
+ * The first applies whose condition is true, and no backend gets the request. `untold`: the
+ * request alone does not tell which.
+ */
+export type Replies = 'untold' | readonly OwnReply[]
+
+export interface OwnReply {
+  /** Undefined: it applies to all that is left. */
+  readonly when: PlacedCondition | undefined
+  /** Its status is that of an error. */
+  readonly isError: boolean
 }
 
 export type Reading = Pick<
@@ -65,6 +84,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     read(policy, stage, new Map([...scoping.namesFor(policy, depth), ...peer])),
   )
   const names = scoping.namesWithin()
+  const replies = stage === 'traffic' ? repliesAt(reached, scoping) : []
   return {
     stage,
     where,
@@ -79,7 +99,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     names,
     believes: stage === 'connection' ? beliefsOf(where, reached.effective) : {},
     reading: readingOf(reached.effective),
-    replies: stage === 'traffic' ? repliesOf(reached.effective) : 'never',
+    replies,
   }
 }
 
@@ -108,10 +128,21 @@ function beliefsOf({ listener }: Where, { byKind }: Effective): Point['believes'
   }
 }
 
-function repliesOf({ byKind }: Effective): Point['replies'] {
-  const own = [...REPLYING].flatMap((kind) => byKind.get(kind) ?? [])
-  if (own.some(({ value }) => appliesAlways(value))) return 'always'
-  return own.length === 0 ? 'never' : 'sometimes'
+function repliesAt({ effective, layers }: ReachedPoint, scoping: Scoping): Replies {
+  const found: OwnReply[] = []
+  for (const policy of [...REPLYING].flatMap((kind) => effective.byKind.get(kind) ?? [])) {
+    const depth = layers.findIndex(({ policies }) => policies.includes(policy))
+    const names = scoping.namesFor(policy, depth)
+    for (const { condition, value } of entriesIn(policy.value)) {
+      const { status } = value as { readonly status: number }
+      const when =
+        condition === undefined ? undefined : placedCondition(condition, 'traffic', names)
+      if (condition !== undefined && when === undefined) return 'untold'
+      found.push({ when, isError: status >= 400 })
+      if (when === undefined) return found
+    }
+  }
+  return found
 }
 
 const REPLYING = kindsThat(({ repliesTo }) => repliesTo === 'requests')

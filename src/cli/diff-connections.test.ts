@@ -253,10 +253,81 @@ routes:
     }
   })
 
-  it('does not call proven what depends on the condition of a response', async () => {
-    const own = `directResponse: { conditional: [{ condition: "request.method == 'PUT'", status: 200 }] }`
+  const onlyIf = (condition: string, status = 200) =>
+    `directResponse: { conditional: [{ condition: "${condition}", status: ${status} }] }`
+
+  it('asks rules of a backend about what the condition of a response leaves to it', async () => {
+    const own = onlyIf("request.method == 'PUT'")
+    const { out } = await diffOf(file(own, less), file(own, more))
+    assert.match(out, /newly admitted at .*\n +PUT \/a\n/)
+    assert.match(out, /newly refused at .*\n +PUT \/b\n/)
+    assert.match(out, /^1 newly admitted, 1 newly refused$/m)
+    const other = onlyIf("request.method == 'PUT' || request.method == 'PUT'")
+    assert.equal((await diffOf(file(own, less), file(other, less))).out, PROVEN)
+    const wider = onlyIf("request.method in ['PUT', 'POST']")
+    assert.match((await diffOf(file(own, less), file(wider, less))).out, /admitted .*\n +POST \//)
+  })
+
+  it('does not call a response that is an error admitted', async () => {
+    const [fine, error] = [
+      onlyIf("request.method == 'PUT'"),
+      onlyIf("request.method == 'PUT'", 503),
+    ]
+    const { out } = await diffOf(file(fine, less), file(error, less))
+    assert.match(out, /newly refused at .*\n +PUT \/[\s\S]* {2}after: {2}503: direct-response\n/)
+    assert.match(out, /^0 newly admitted, 1 newly refused$/m)
+  })
+
+  it('does not know what depends on chance', async () => {
+    const own = onlyIf('random() < 0.5')
     const { out } = await diffOf(file(own, less), file(own, more))
     assert.match(out, /not known whether something is newly admitted or newly refused/)
-    assert.match(out, /the conditions of `directResponse`/)
+    assert.match(out, /a condition of `directResponse`/)
+  })
+})
+
+const PROVEN = 'nothing changes: proven for every request\n'
+
+describe('what portcullis diff says of routes that nothing serves', () => {
+  const file = (backends: string, own = '') => `gateways: { default: { port: 8080 } }
+routes:
+- name: api
+  policies: { authorization: { rules: [{ deny: "request.path == '/a'" }] }${own} }
+  backends: [${backends}]
+`
+  const SERVED = "{ host: 'a:80' }"
+  for (const [what, backends] of [
+    ['no backend', ''],
+    ['no backend with a share', "{ host: 'a:80', weight: 0 }"],
+  ] as const) {
+    it(`admits nothing to a route with ${what}`, async () => {
+      const { out } = await diffOf(file(SERVED), file(backends))
+      assert.match(out, /newly refused at .*\n +GET \/[\s\S]* {2}after: {2}500: no-backend\n/)
+      const back = await diffOf(file(backends), file(SERVED), '--fail-on-newly-admitted')
+      assert.match(back.out, /newly admitted at .*\n +GET \/[\s\S]* {2}before: 500: no-backend\n/)
+      assert.equal(back.code, 1)
+      const open = file(backends).replace('/a', '/b')
+      assert.equal((await diffOf(file(backends), open)).out, PROVEN)
+    })
+
+    it(`admits to a route with ${what} what the gateway itself responds to`, async () => {
+      const own = (method: string) =>
+        `, directResponse: { conditional: [{ condition: "request.method == '${method}'", status: 200 }] }`
+      const { out } = await diffOf(file(backends, own('PUT')), file(backends, own('POST')))
+      assert.match(out, /newly admitted at .*\n +POST \/[\s\S]* {2}before: 500: no-backend\n/)
+      assert.match(out, /newly refused at .*\n +PUT \/[\s\S]* {2}after: {2}500: no-backend\n/)
+      assert.match(out, /^1 newly admitted, 1 newly refused$/m)
+    })
+  }
+
+  it('asks no rules of a backend without a share', async () => {
+    const idle = (rule: string) =>
+      file(
+        `${SERVED}, { host: 'b:80', weight: 0, policies: { authorization: { rules: [{ ${rule} }] } } }`,
+      )
+    const [one, other] = [`deny: "request.path == '/b'"`, `allow: "request.path == '/c'"`]
+    assert.equal((await diffOf(idle(one), idle(other))).out, PROVEN)
+    const busy = idle(other).replace('weight: 0', 'weight: 1')
+    assert.match((await diffOf(idle(other), busy)).out, /^newly refused at /)
   })
 })

@@ -48,6 +48,11 @@ routes:
   policies:
     authorization: { rules: [{ deny: request.method == 'DELETE' }] }
   backends: [{ host: '127.0.0.1:9002' }]
+- name: lost
+  gateways: [default]
+  matches: [{ path: { pathPrefix: /lost } }]
+  policies:
+    directResponse: { conditional: [{ condition: request.method == 'PUT', status: 200 }, { condition: request.method == 'POST', status: 503 }] }
 tcpRoutes:
 - name: stream
   gateways: [edge]
@@ -284,6 +289,7 @@ describe('portcullis effective', () => {
       ['orders', 'guarded'],
       ['open', 'open-by-default'],
       ['half', 'open-by-default'],
+      ['lost', 'open-by-default'],
       ['stream', 'open-by-default'],
     ])
     assert.equal(code, 1)
@@ -349,4 +355,66 @@ describe('explain of a request that another site has a browser send', () => {
     assert.deepEqual([cross.code, outcome, status, reason], [1, 'rejected', 403, 'csrf'])
     assert.equal(own.code, 0)
   })
+})
+
+describe('explain of what nothing serves', () => {
+  for (const [method, outcome, status] of [
+    ['GET', 'not-served', 500],
+    ['PUT', 'answered', 200],
+    ['POST', 'answered', 503],
+  ] as const) {
+    it(`${method}: ${outcome} with ${status}`, async () => {
+      const { code, out } = await run(['explain', '-f', file, '-r', `${method} /lost`, '--json'])
+      const explained = JSON.parse(out)
+      assert.deepEqual([explained.outcome, explained.status], [outcome, status])
+      assert.equal(code, status === 200 ? 0 : 1)
+    })
+  }
+})
+
+describe('explain where one of several credentials is enough', () => {
+  const several = join(folder, 'any-of.yaml')
+  before(() => {
+    writeFileSync(
+      several,
+      `gateways: { default: { port: 8080 } }
+routes:
+${['Strict', 'Permissive']
+  .map(
+    (mode) => `- name: ${mode}
+  matches: [{ path: { pathPrefix: /${mode} } }]
+  policies:
+    authentication:
+      mode: ${mode}
+      anyOf:
+      - jwtAuthentication: { issuer: https://issuer.test, jwks: { inline: '${JWKS}' } }
+      - basicAuth: { users: ['bob:{SHA}/vNB+F2HQ559kaLUZbmHHvZrXpg='] }
+    authorization:
+      rules:
+      - deny: has(jwt.sub) && has(basicAuth.username)
+      - deny: jwt.sub == 'carol'
+  backends: [{ host: '127.0.0.1:9001' }]
+`,
+  )
+  .join('')}`,
+    )
+  })
+  const TOKEN = ['--claims', '{"iss":"https://issuer.test","sub":"carol"}']
+  const FOREIGN = ['--claims', '{"iss":"https://other.test","sub":"carol"}']
+  for (const [mode, who, args, code] of [
+    ['Strict', 'nobody', [], 1],
+    ['Strict', 'a user', ['--user', 'bob'], 0],
+    ['Strict', 'a token', TOKEN, 1],
+    ['Strict', 'the token of another issuer', FOREIGN, 1],
+    ['Strict', 'the token of another issuer and a user', [...FOREIGN, '--user', 'bob'], 0],
+    ['Permissive', 'nobody', [], 0],
+    ['Permissive', 'the token of another issuer', FOREIGN, 0],
+    ['Permissive', 'a token', TOKEN, 1],
+    ['Permissive', 'an API key, which is none of them', ['--api-key', '{"user":"x"}'], 0],
+  ] as const) {
+    it(`${mode}, ${who}: ${code === 0 ? 'allowed' : 'not'}`, async () => {
+      const found = await run(['explain', '-f', several, '-r', `/${mode}`, ...args])
+      assert.equal(found.code, code, found.out)
+    })
+  }
 })

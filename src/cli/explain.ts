@@ -12,10 +12,9 @@ import {
   isDenied,
   listenersCalled,
 } from '../program/explain.ts'
-import { tokenRefusal } from '../program/hypothetical-token.ts'
+import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { IDENTIFYING } from '../reach/kinds.ts'
 import { DEFAULT_ADMIN } from './admin-client.ts'
 import { codePage, isCode } from './code-page.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
@@ -78,8 +77,8 @@ With the CODE of a message, as PC0203, it prints what the message means, with an
       --decisions FILE   the file of decisions to look in instead; repeat it for more
       --format json      for programs; --json for short
 
-Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches or it
-cannot be told, 2 for a usage error.`,
+Exit code: 0 if it is allowed, 1 if it is rejected or denied, no route matches, nothing
+serves it, the gateway's own response is an error or it cannot be told, 2 for a usage error.`,
   run: async (args, terminal) => {
     const { values, positionals } = parse(args)
     const [word] = positionals
@@ -110,7 +109,7 @@ cannot be told, 2 for a usage error.`,
     }
     if (format === 'json') terminal.out(`${JSON.stringify(report, undefined, 2)}\n`)
     else terminal.out(renderExplained(report, painter(terminal.colour)))
-    return PASSING.has(report.outcome) ? 0 : 1
+    return PASSING.has(report.outcome) && (report.status ?? 200) < 400 ? 0 : 1
   },
 })
 
@@ -164,12 +163,12 @@ function unseen(
   { identity }: HypotheticalRequest,
   { authentications }: ExplainedRequest,
 ): readonly string[] {
-  const found = authentications.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? [])
+  const found = authentications.flatMap((policy) => recognize(policy, identity).variables)
   const unset = Object.keys(identity)
     .filter((variable) => !found.some((own) => own === variable))
     .map((variable) => `nothing here sets ${variable}: what you gave is seen by no rule`)
   const foreign = authentications.flatMap((policy) => {
-    const refusal = tokenRefusal(policy, identity.jwt)
+    const { refusal } = recognize(policy, identity)
     if (refusal === undefined || refusalBy(policy, { identity, headers: [] }) !== undefined)
       return []
     return [`${refusal} by ${policy.policy}, which is Permissive: it shows no rule its claims`]

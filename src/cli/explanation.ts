@@ -7,6 +7,7 @@ import {
   type ExplainedRequest,
   type ExplainedStage,
   isDenied,
+  isOwnResponse,
 } from '../program/explain.ts'
 import { recordOf } from '../reach/kinds.ts'
 import { missingHint } from './missing.ts'
@@ -16,6 +17,7 @@ import type { Rejected } from './wire-request.ts'
 /**
  * `rejected`: it is not read, another site sent it, or no listener serves it. `closed`: the connection is closed.
  * `answered`: by the gateway itself, as a redirect or a preflight of CORS. `forwarded`: to a backend.
+ * `not-served`: no rule stands against it, and nothing is there that could serve it.
  * `not-known`: it depends on what nobody said.
  */
 type Outcome =
@@ -25,6 +27,7 @@ type Outcome =
   | 'no-route'
   | 'answered'
   | 'forwarded'
+  | 'not-served'
   | 'not-known'
 
 /** What `portcullis explain` says, as JSON. */
@@ -113,7 +116,8 @@ function outcomeOf(
   }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
-  return { outcome: late.reason === 'no-route' ? 'no-route' : 'answered', ...responseOf(late) }
+  if (late.reason === 'no-route') return { outcome: 'no-route', ...responseOf(late) }
+  return { outcome: isOwnResponse(late) ? 'answered' : 'not-served', ...responseOf(late) }
 }
 
 function responseOf({ status, reason }: Reply): Pick<Explained, 'status' | 'reason'> {
@@ -240,17 +244,20 @@ export function renderExplained(explained: Explained, paint: Paint): string {
     before.push('  below is what they would say to it all the same')
   }
   const lines = stages.flatMap((one) => ['', ...stageLines(one, paint)])
-  const outcome = isOwnResponse(explained) ? [outcomeLine(explained, paint)] : []
+  const outcome = isTold(explained) ? [outcomeLine(explained, paint)] : []
   return `${[paint('plain', where), ...outcome, ...before, ...said, ...lines].join('\n')}\n`
 }
 
 /** Neither a rule nor a backend responds. */
-function isOwnResponse({ outcome }: Explained): boolean {
-  return outcome === 'answered' || outcome === 'no-route' || outcome === 'not-known'
+function isTold({ outcome }: Explained): boolean {
+  return TOLD.has(outcome)
 }
+
+const TOLD: ReadonlySet<Outcome> = new Set(['answered', 'no-route', 'not-served', 'not-known'])
 
 const WORDS: ReadonlyMap<Outcome, string> = new Map([
   ['no-route', 'no route matches'],
+  ['not-served', 'not served'],
   ['not-known', 'not known'],
 ])
 

@@ -161,6 +161,8 @@ function certificateOf(
     issuer: '',
     fingerprint: '',
     ...rest,
+    // As in the gateway: an empty name is none.
+    ...(rest['subjectCn'] === '' ? { subjectCn: undefined } : {}),
     subjectAltNames: own,
     // As in the gateway: more than one id is none.
     identity: ids.length === 1 ? ids[0] : undefined,

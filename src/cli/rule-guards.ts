@@ -44,8 +44,13 @@ function keyOf({ listener, route, backend, provider }: Named): string {
 function guardBy(guard: Guard, { route }: GuardedWay, verdicts: Verdicts): Guard['kind'] {
   if (guard.kind !== 'something') return guard.kind
   const { example } = guard
-  const { isAdmitted, route: taken } = verdicts.decide(supposedOf(example), example.isConnection)
-  return !isAdmitted && taken === (route?.name ?? '') ? 'something' : 'unknown'
+  const {
+    isAdmitted,
+    isUnserved,
+    route: taken,
+  } = verdicts.decide(supposedOf(example), example.isConnection)
+  const isRefused = !isAdmitted && isUnserved !== true
+  return isRefused && taken === (route?.name ?? '') ? 'something' : 'unknown'
 }
 
 /** Of all matches and hostnames that lead there; one that no request takes says nothing. */
@@ -64,8 +69,8 @@ function isDenyingSome(way: GuardedWay, verdicts: Verdicts): boolean {
   return names.every((name) =>
     rule.matches.every((match) =>
       plainRequests(way, name, match).some((request) => {
-        const { isAdmitted, route: taken } = verdicts.decide(request)
-        return !isAdmitted && taken === route.name
+        const { isAdmitted, isUnserved, route: taken } = verdicts.decide(request)
+        return !isAdmitted && isUnserved !== true && taken === route.name
       }),
     ),
   )

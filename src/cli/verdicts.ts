@@ -1,6 +1,7 @@
 import type { Verdict } from '../analysis/diff/compare.ts'
 import { BAD_CREDENTIAL } from '../analysis/diff/credentials.ts'
 import type { Decision } from '../exchange/decision.ts'
+import type { Reply } from '../exchange/reply.ts'
 import type { Model } from '../model/model.ts'
 import type { Attached } from '../model/policy.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
@@ -11,11 +12,12 @@ import {
   type ExplainedRequest,
   explainRequest,
   type HypotheticalRequest,
+  isOwnResponse,
 } from '../program/explain.ts'
-import { tokenRefusal } from '../program/hypothetical-token.ts'
+import { recognize } from '../program/hypothetical-token.ts'
 import { closeKept, retiredKept } from '../program/kept.ts'
 import type { Program } from '../program/program.ts'
-import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
+import { recordOf } from '../reach/kinds.ts'
 import { readSupposed } from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
 import { RequestReader } from './wire-request.ts'
@@ -37,7 +39,7 @@ export function openVerdicts(model: Model): Verdicts {
       if ('word' in supposed) return refused('', `${supposed.status ?? 'closed'}: ${supposed.word}`)
       const explained = explainRequest(program, supposed, dice)
       if (typeof explained === 'string') return refused('', explained)
-      const { route, authentications, stages, closed, early } = explained
+      const { route, authentications, stages, closed, early, late } = explained
       const [connection, ...others] = stages
       const denied = connection && reasonOf(denialOf([connection]))
       if (denied !== undefined) return refused('', denied)
@@ -52,6 +54,10 @@ export function openVerdicts(model: Model): Verdicts {
       const denial = reasonOf(denialOf(others))
       if (denial !== undefined) return refused(route, denial)
       if (others.length > 0 && route === '') return refused('', 'no route takes it')
+      if (late?.reason === 'authorization') return refused(route, reasonIn(late))
+      if (late !== undefined && (!isOwnResponse(late) || late.status >= 400)) {
+        return { ...refused(route, reasonIn(late)), isUnserved: true }
+      }
       return { isAdmitted: true, route, reason: 'admitted' }
     },
     close: () => closeKept(retiredKept(program, undefined)),
@@ -69,6 +75,10 @@ function isUncertified(
     ({ gateway, listener }) => gateway === at.gateway && listener.name === at.listener,
   )
   return own !== undefined && clientCertificates(own) === 'Require'
+}
+
+function reasonIn({ status, reason }: Reply): string {
+  return `${status}: ${reason}`
 }
 
 function refused(route: string, reason: string): Verdict {
@@ -106,15 +116,14 @@ export function refusalBy(
 ): string | undefined {
   const { identity } = supposed
   if (policy.state !== 'valid') return 'an authentication is invalid'
-  const variables = IDENTIFYING.get(policy.kind) ?? []
   const { mode = 'Strict' } = policy.value as { readonly mode?: string }
+  const { variables, accepted, refusal } = recognize(policy, identity)
   const isThere = variables.some((variable) => identity[variable] !== undefined)
   if (recordOf(policy.kind)?.asksService === true) return undefined
   if (!isThere && mode !== 'Permissive' && isBad(policy.value, supposed)) {
     return `401: ${policy.kind} finds bad credentials`
   }
   if (!isThere) return mode === 'Strict' ? `401: ${policy.kind} finds no credentials` : undefined
-  if (mode === 'Permissive') return undefined
-  const refusal = tokenRefusal(policy, identity.jwt)
+  if (mode === 'Permissive' || accepted.length > 0) return undefined
   return refusal === undefined ? undefined : `401: ${refusal}`
 }

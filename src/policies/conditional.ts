@@ -23,6 +23,11 @@ export function valuesOf(value: unknown): readonly unknown[] {
   return isConditional(value) ? value.conditional.map((entry) => entry.value) : [value]
 }
 
+/** The same with the conditions on which they apply. */
+export function entriesIn(value: unknown): readonly Entry[] {
+  return isConditional(value) ? value.conditional : [{ value }]
+}
+
 /** Does it apply to every request, whichever of its values? */
 export function appliesAlways(value: unknown): boolean {
   return !isConditional(value) || value.conditional.at(-1)?.condition === undefined

@@ -162,7 +162,9 @@ function routeOf(surveyed: Surveyed, where: RulePlace, network: readonly Guard[]
     protectionOf([...before, ...behind], () => rulesGuard(wayTo(backend, provider)))
   const refs = [...reach.refsOf(where)]
   const backends = refs.map((ref) => backendOf(reach, ref, reach.behind(layers, ref), protect))
-  const behind = backends.map(({ backend, guards: own, providers }) =>
+  // One that gets no share of the requests guards none of them, and lets none in.
+  const sharing = backends.filter((_, index) => (refs[index]?.ref.weight ?? 0) > 0)
+  const behind = sharing.map(({ backend, guards: own, providers }) =>
     providers === undefined
       ? protect(own, backend)
       : weakest(providers.map(({ protection }) => protection)),

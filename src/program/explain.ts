@@ -16,7 +16,7 @@ import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
-import { tokenRefusal } from './hypothetical-token.ts'
+import { recognize } from './hypothetical-token.ts'
 import { ModelCall } from './model-call.ts'
 import {
   type BackendProgram,
@@ -81,6 +81,13 @@ export interface ExplainedRequest {
   /** Why it cannot be told what the backend's rules decide. */
   readonly unknown?: string | undefined
 }
+
+/** Whether a policy responds in place of a backend, rather than nothing being there to respond. */
+export function isOwnResponse({ reason }: Reply): boolean {
+  return OWN_RESPONSES.has(reason)
+}
+
+const OWN_RESPONSES: ReadonlySet<Reply['reason']> = new Set(['direct-response', 'redirect'])
 
 /** What would be decided about a request at each stage, and by what; a text where none serves it. */
 export function explainRequest(
@@ -281,8 +288,10 @@ function exchangeOf(
 
 /** As if the authentication had found out just this. */
 function identify(exchange: Exchange, policy: Attached, { identity }: HypotheticalRequest): void {
-  if (tokenRefusal(policy, identity.jwt) !== undefined && isPermissive(policy)) return
-  for (const variable of IDENTIFYING.get(policy.kind) ?? []) {
+  const { accepted, variables, refusal } = recognize(policy, identity)
+  // Rules that no request gets to say what they would all the same.
+  const isTurnedAway = refusal !== undefined && accepted.length === 0 && !isPermissive(policy)
+  for (const variable of isTurnedAway ? variables : accepted) {
     const value = identity[variable]
     if (value !== undefined) exchange.identify(policy, variable, value)
   }

@@ -1,15 +1,51 @@
 import type { JsonObject } from '../cel/values/value.ts'
+import type { IdentityVariable } from '../exchange/identity.ts'
 import type { Attached } from '../model/policy.ts'
+import type { Authentication } from '../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../policies/jwt-authentication/schema.ts'
+import { IDENTIFYING } from '../reach/kinds.ts'
+
+export type SupposedIdentity = Readonly<Partial<Record<IdentityVariable, JsonObject>>>
+
+/** What an authentication would make of who is supposed to ask. */
+export interface Recognized {
+  /** The variables that it can set. */
+  readonly variables: readonly IdentityVariable[]
+  /** Those that it sets: of several ways to sign in, what the first one that is believed finds. */
+  readonly accepted: readonly IdentityVariable[]
+  /** Why a token is not accepted. */
+  readonly refusal: string | undefined
+}
+
+export function recognize(policy: Attached, identity: SupposedIdentity): Recognized {
+  const members = membersOf(policy)
+  const variables = [...new Set(members.flatMap(({ kind }) => IDENTIFYING.get(kind) ?? []))]
+  let refusal: string | undefined
+  for (const { kind, value } of members) {
+    const given = (IDENTIFYING.get(kind) ?? []).filter((one) => identity[one] !== undefined)
+    if (given.length === 0) continue
+    const bad = kind === 'jwtAuthentication' ? tokenRefusal(value, identity.jwt) : undefined
+    if (bad === undefined) return { variables, accepted: given, refusal: undefined }
+    refusal ??= bad
+  }
+  return { variables, accepted: [], refusal }
+}
+
+function membersOf(
+  policy: Attached,
+): readonly { readonly kind: string; readonly value: unknown }[] {
+  if (policy.state !== 'valid') return []
+  if (policy.kind === 'authentication') return (policy.value as Authentication).anyOf
+  return [policy]
+}
 
 /**
- * Why a policy does not accept a token with these claims; undefined: it may. Claims that are not
+ * Why tokens with these claims are not accepted; undefined: they may be. Claims that are not
  * given are as the policy wants them, and only those that pick a provider are looked at.
  */
-export function tokenRefusal(policy: Attached, claims: JsonObject | undefined): string | undefined {
-  if (policy.kind !== 'jwtAuthentication' || policy.state !== 'valid') return undefined
+function tokenRefusal(value: unknown, claims: JsonObject | undefined): string | undefined {
   if (claims === undefined) return undefined
-  const { providers } = policy.value as JwtAuthentication
+  const { providers } = value as JwtAuthentication
   const { iss, aud } = claims
   const own = providers.filter(({ issuer }) => iss === undefined || issuer === iss)
   if (own.length === 0) return `tokens of ${String(iss)} are not taken`

@@ -65,6 +65,8 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** Several processes listen on the same ports. */
   readonly reusePort: boolean
+  /** What backends with shares are chosen by; from 0 to below 1. */
+  readonly random?: () => number
   /** Shared by those processes, so that TLS sessions go on with any of them. */
   readonly ticketSecret?: Uint8Array
   /** Where records of decisions go beside memory. */
@@ -134,7 +136,7 @@ export class Gateway {
       watchStep: (policy) => rateLimitCounter(metrics, policy),
       sampler: new MeteredSampler(metrics, settings.decisions.allowed, undefined, broke),
       now: () => performance.now(),
-      random: Math.random,
+      random: options.random ?? Math.random,
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
         ...authenticationWorld(metrics, log),

@@ -10,6 +10,7 @@ import {
   routesBy,
 } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
+import { sharesIn } from './shares.ts'
 import { isAdmitted, type Outcome, type Probe, type Transport } from './wire.ts'
 
 export interface Example {
@@ -33,6 +34,7 @@ interface Place {
 }
 
 interface Difference extends Place {
+  readonly backend?: string
   readonly example: Example
 }
 
@@ -104,13 +106,27 @@ async function checkExamples(
     if (isReading && hopsOf(old.tree) !== hopsOf(now.tree)) return []
     const probe = probeFor(difference, admitting, isReading)
     if (probe === undefined) count('diff examples that cannot be sent')
-    return probe === undefined ? [] : [{ difference, admitting, refusing, probe }]
+    if (probe === undefined) return []
+    const own = sharesIn(admitting.tree).find(({ name }) => name === difference.backend)
+    const made = own === undefined ? probe : { ...probe, share: own.host }
+    return [{ difference, admitting, refusing, probe: made }]
   })
   if (sent.length === 0) return []
   const got = new Map<Side, readonly Outcome[]>()
   for (const side of [old, now]) {
     await world.serve(side.file)
-    got.set(side, await world.send(sent.map(({ probe }) => probe)))
+    const shares = sharesIn(side.tree)
+    const outcomes: Outcome[] = []
+    for (const { probe, refusing } of sent) {
+      // Of backends by chance, it is one that refuses it.
+      const ways =
+        side === refusing && shares.length > 0
+          ? shares.map(({ host }) => ({ ...probe, share: host }))
+          : [probe]
+      const all = await world.send(ways)
+      outcomes.push(all.find((one) => !isAdmitted(one)) ?? (all[0] as Outcome))
+    }
+    got.set(side, outcomes)
   }
   const claims: FalseClaim[] = []
   for (const [index, { difference, admitting, refusing, probe }] of sent.entries()) {

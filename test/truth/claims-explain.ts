@@ -4,6 +4,7 @@ import { ISSUERS } from './generate.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { forwardedFor, gatewayAt, hopsOf, proxyProtocolOf } from './places.ts'
 import { describeProbe, portsOf } from './probes.ts'
+import { sharesIn } from './shares.ts'
 import { isAdmitted, isPreflight, type Outcome, type Probe, sentName } from './wire.ts'
 
 const ASKED = 2
@@ -53,7 +54,8 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   return !/source\.subject/.test(text)
 }
 
-function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] | undefined {
+function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
+  const { transport, request, share } = probe
   const { method, target, version, host, headers, claims, apiKey } = request
   const line = version === '1.1' ? `${method} ${target}` : `${method} ${target} HTTP/1.0`
   const args = ['explain', '-f', file, '-r', line]
@@ -81,6 +83,9 @@ function argsFor({ tree, file }: Side, { transport, request }: Probe): string[] 
     if (word !== 's3cret' || user === 'eve') return undefined
     args.push('--user', user)
   }
+  const shares = sharesIn(tree)
+  const chosen = shares.find(({ host }) => host === share) ?? shares[0]
+  if (chosen !== undefined) args.push('--backend', chosen.name)
   const { tls } = transport
   if (tls !== undefined) args.push('--sni', sentName(tls.sni) ?? '')
   if (typeof tls?.certificate === 'string') {

@@ -34,7 +34,7 @@ export const checkLint: Check = async (pair) => {
 export const checkFix: Check = async (pair) => {
   const { old: side, world, tools } = pair
   const before = readFileSync(side.file, 'utf8')
-  const copy = world.writeText('fixed.yaml', before)
+  const copy = world.writeText('fixed.yaml', before, side.tree)
   await tools(['lint', '--fix', copy])
   const after = readFileSync(copy, 'utf8')
   if (after === before) return []

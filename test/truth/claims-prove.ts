@@ -4,6 +4,7 @@ import { expression, nearby, type Scope } from './expressions.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { readsAddresses, routesBy } from './places.ts'
 import { describeProbe } from './probes.ts'
+import { sharesIn } from './shares.ts'
 import { isAdmitted, type Outcome } from './wire.ts'
 
 interface Answer {
@@ -102,7 +103,12 @@ function withRequirement(tree: Tree, route: string, condition: string): Tree | u
   return withValue(tree, [...holder, 'authorization', 'rules'], [...rules, rule])
 }
 
-const AUTHENTICATIONS: ReadonlySet<unknown> = new Set(['jwtAuthentication', 'apiKey', 'basicAuth'])
+const AUTHENTICATIONS: ReadonlySet<unknown> = new Set([
+  'jwtAuthentication',
+  'apiKey',
+  'basicAuth',
+  'authentication',
+])
 
 async function checkAnswer(
   { world, probes, count }: Pair,
@@ -113,7 +119,9 @@ async function checkAnswer(
   claim: string,
 ): Promise<readonly FalseClaim[]> {
   const isReading = readsAddresses(side.tree) || readsAddresses(required)
-  const sent = (answer.examples ?? []).flatMap((one) => probeFor(one, side, isReading) ?? [])
+  // Which backend an example means is not said.
+  const examples = sharesIn(side.tree).length > 0 ? [] : (answer.examples ?? [])
+  const sent = examples.flatMap((one) => probeFor(one, side, isReading) ?? [])
   if (answer.kind === 'not known' || (answer.kind === 'refuted' && sent.length === 0)) return []
   if ((await world.serve(world.write('required.yaml', required))) !== undefined) {
     count('variants that are not served')

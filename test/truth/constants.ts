@@ -92,6 +92,7 @@ export function constantsOf(trees: readonly Tree[]): Constants {
   function learnPlace(path: readonly (string | number)[], value: unknown): void {
     const last = path.at(-1)
     if (typeof value !== 'string') return
+    if (last === 'condition') learn(value)
     if (path.at(-2) === 'path' && path.includes('matches')) sets.paths.add(value)
     if (last === 'method' && path.includes('matches')) sets.methods.add(value)
     if (last === 'hostname' || path.at(-2) === 'hostnames') {

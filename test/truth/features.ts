@@ -1,5 +1,6 @@
 import { isTree, type Json, rulesOf, type Tree, withValue } from './document.ts'
 import { condition, type Scope } from './expressions.ts'
+import type { Place } from './generate.ts'
 import type { Random } from './random.ts'
 
 /**
@@ -10,19 +11,19 @@ export interface Feature {
   /** Of files that have it. */
   readonly share: number
   /** Undefined where it does not fit the file. */
-  add(random: Random, tree: Tree): Tree | undefined
+  add(random: Random, tree: Tree, place: Place): Tree | undefined
   /** The same file with the feature set otherwise, or without it. */
   change?(random: Random, tree: Tree): Tree | undefined
 }
 
 /** `TRUTH_FEATURES=cors,hops`: these alone, in every file. */
-export function withFeatures(random: Random, tree: Tree): Tree {
+export function withFeatures(random: Random, tree: Tree, place: Place): Tree {
   const forced = process.env['TRUTH_FEATURES']?.split(',')
   let own = tree
   for (const [name, feature] of Object.entries(FEATURES)) {
     const isDrawn = random.chance(feature.share)
     const isWanted = forced === undefined ? isDrawn : forced.includes(name)
-    if (isWanted) own = feature.add(random, own) ?? own
+    if (isWanted) own = feature.add(random, own, place) ?? own
   }
   return own
 }
@@ -146,15 +147,19 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     add: (random, tree) =>
       withPolicies(random, tree, 0.3, (route) => {
         const body = `direct ${route['name']}`
-        // Without a backend, what a condition leaves over is answered with 500.
-        switch (random.int(route['backends'] === undefined ? 2 : 3)) {
+        switch (random.int(4)) {
           case 0:
             return { requestRedirect: { scheme: 'https', status: random.pick([302, 307]) } }
           case 1:
             return { directResponse: { status: random.pick([200, 202]), body } }
           default: {
-            const one = { condition: condition(random, SCOPE), status: 202, body }
-            return { directResponse: { conditional: [one] } }
+            const conditional = Array.from({ length: 1 + random.int(2) }, () => ({
+              condition: condition(random, SCOPE),
+              status: random.pick([202, 202, 503]),
+              body,
+            }))
+            const rest = random.chance(0.2) ? [{ status: random.pick([200, 403]), body }] : []
+            return { directResponse: { conditional: [...conditional, ...rest] } }
           }
         }
       }),
@@ -225,4 +230,121 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return { ...tree, routes }
     },
   },
+  /** Routes that nothing is behind: what the rules admit gets 500. */
+  unserved: {
+    share: 0.02,
+    add: (random, tree) => {
+      const routes = routesIn(tree).map((route, index): Tree => {
+        const { backends, ...rest } = route
+        if (backends === undefined || (index > 0 && random.chance(0.5))) return route
+        if (random.chance(0.5)) return rest
+        return {
+          ...rest,
+          backends: (backends as readonly Tree[]).map((one) => ({ ...one, weight: 0 })),
+        }
+      })
+      return { ...tree, routes }
+    },
+    change: (_, tree) => {
+      const index = routesIn(tree).findIndex((route) => isTree(firstBackend(route)))
+      const first = routesIn(tree)[index] && firstBackend(routesIn(tree)[index] as Tree)
+      if (!isTree(first)) return undefined
+      const weight = first['weight'] === 0 ? 1 : 0
+      return withValue(tree, ['routes', index, 'backends', 0], { ...first, weight })
+    },
+  },
+  /** One route with two backends that chance chooses among, each with rules of its own. */
+  shares: {
+    share: 0.03,
+    add: (random, tree, place) => {
+      const index = routesIn(tree).findIndex((route) => isTree(firstBackend(route)))
+      if (index < 0) return undefined
+      const first = firstBackend(routesIn(tree)[index] as Tree) as Tree
+      const host = spareHost(tree, place)
+      if (host === undefined) return undefined
+      const rules = [{ [random.pick(['deny', 'allow'])]: condition(random, SCOPE) }]
+      const own = random.chance(0.7) ? { policies: { authorization: { rules } } } : {}
+      const backends = [
+        { ...first, weight: 1 + random.int(3) },
+        { host, weight: 1 + random.int(3), ...own },
+      ]
+      return withValue(tree, ['routes', index, 'backends'], backends)
+    },
+    change: (random, tree) => {
+      const index = routesIn(tree).findIndex(
+        (route) => ((route['backends'] ?? []) as readonly Tree[]).length > 1,
+      )
+      if (index < 0) return undefined
+      const all = routesIn(tree)[index]?.['backends'] as readonly Tree[]
+      const weighed = all.map((one) => ({ ...one, weight: random.int(3) }))
+      const kept = random.chance(0.5) ? weighed : all.slice(random.int(2)).slice(0, 1)
+      return withValue(tree, ['routes', index, 'backends'], kept)
+    },
+  },
+  /** What changes requests and responses, and decides nothing. */
+  changes: {
+    share: 0.04,
+    add: (random, tree) => withPolicies(random, tree, 0.4, () => harmless(random)),
+    change: (random, tree) => withPolicies(random, tree, 0.4, () => harmless(random)),
+  },
+  /** One of several credentials is enough. */
+  anyOf: {
+    share: 0.02,
+    add: (random, tree) => {
+      const jwks = { file: 'keys.json' }
+      const both: readonly Tree[] = [
+        { jwtAuthentication: { issuer: 'https://i.test', jwks } },
+        { basicAuth: { users: USERS } },
+      ]
+      const anyOf = random.chance(0.7) ? both : both.slice(0, 1)
+      const mode = random.pick(['Strict', 'Optional', 'Permissive'])
+      const own = withPolicies(random, tree, 0.4, () => ({ authentication: { mode, anyOf } }))
+      return withRules(random, own, 0.4, (text, isConnection) => {
+        if (isConnection) return undefined
+        const who = random.pick([
+          "basicAuth.username == 'bob'",
+          'has(basicAuth.username)',
+          "jwt.sub == 'alice'",
+          'has(jwt.sub)',
+        ])
+        return random.chance(0.5) ? who : `${text} ${random.pick(['&&', '||'])} ${who}`
+      })
+    },
+    change: (random, tree) => {
+      const index = routesIn(tree).findIndex((route) =>
+        isTree((route['policies'] as Tree | undefined)?.['authentication']),
+      )
+      if (index < 0) return undefined
+      const mode = random.pick(['Strict', 'Optional', 'Permissive'])
+      return withValue(tree, ['routes', index, 'policies', 'authentication', 'mode'], mode)
+    },
+  },
+}
+
+function firstBackend(route: Tree): Json | undefined {
+  return ((route['backends'] ?? []) as readonly Json[])[0]
+}
+
+/** The address of a backend that no route leads to. */
+function spareHost(tree: Tree, { backends }: Place): string | undefined {
+  const text = JSON.stringify(tree)
+  const hosts = backends.map((port) => `127.0.0.1:${port}`)
+  return hosts.find((host) => !text.includes(`"${host}"`))
+}
+
+function harmless(random: Random): Tree {
+  switch (random.int(6)) {
+    case 0:
+      return { responseHeaders: { set: { 'x-more': random.pick(['1', '2']) }, remove: ['server'] } }
+    case 1:
+      return { requestHeaders: { set: { 'x-a': random.pick(['1', '2']) }, remove: ['x-b'] } }
+    case 2:
+      return { transformations: { request: { set: { 'x-a': "'1'" }, remove: ['x-b'] } } }
+    case 3:
+      return { transformations: { response: { set: { 'x-more': 'request.path' } } } }
+    case 4:
+      return { urlRewrite: { path: { full: '/a' } } }
+    default:
+      return { timeout: { request: '60s' }, retry: { attempts: 1 + random.int(3) } }
+  }
 }

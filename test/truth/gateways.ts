@@ -13,6 +13,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { Credentials } from './credentials.ts'
 import { isTree, type Json, type Tree, writeYaml } from './document.ts'
 import type { Place } from './generate.ts'
+import { diceFor, type Share, sharesIn } from './shares.ts'
 import { bytesOf, CLOSED, Link, type Outcome, type Probe } from './wire.ts'
 
 const BACKENDS = 8
@@ -29,6 +30,10 @@ export class World {
   readonly #gateways = new Map<string, Gateway>()
   readonly records: DecisionRecord[] = []
   #serving: Gateway | undefined
+  /** By file: the backends that chance chooses among. */
+  readonly #shared = new Map<string, readonly Share[]>()
+  #shares: readonly Share[] = []
+  #dice = 0
 
   private constructor(backends: readonly Server[], ports: readonly number[]) {
     this.#backends = backends
@@ -82,11 +87,13 @@ export class World {
   }
 
   write(name: string, tree: Tree): string {
-    return this.writeText(name, writeYaml(tree).text)
+    return this.writeText(name, writeYaml(tree).text, tree)
   }
 
-  writeText(name: string, text: string): string {
+  /** `like`: of a file that has the same routes and backends. */
+  writeText(name: string, text: string, like?: Tree): string {
     const file = join(this.folder, name)
+    this.#shared.set(file, like === undefined ? [] : sharesIn(like))
     writeFileSync(file, text)
     return file
   }
@@ -109,10 +116,18 @@ export class World {
       const log = createLogger({ format: 'text', level: 'error', write: () => {} })
       const metrics = createMetrics({ histograms: 'classic', remove: [], customLabels: [] })
       const writeDecision = (record: DecisionRecord) => void this.records.push(record)
-      gateway = new Gateway({ settings, log, metrics, reusePort: false, writeDecision })
+      gateway = new Gateway({
+        settings,
+        log,
+        metrics,
+        reusePort: false,
+        writeDecision,
+        random: () => this.#dice,
+      })
       this.#gateways.set(key, gateway)
     }
     this.#serving = gateway
+    this.#shares = this.#shared.get(file) ?? []
     const applied = await gateway.apply(model)
     return applied.isApplied ? undefined : JSON.stringify(applied.diagnostics)
   }
@@ -121,7 +136,8 @@ export class World {
   async send(probes: readonly Probe[], each?: (index: number) => void): Promise<Outcome[]> {
     const outcomes: Outcome[] = []
     const links = new Map<string, Link>()
-    for (const [index, { transport, request }] of probes.entries()) {
+    for (const [index, { transport, request, share }] of probes.entries()) {
+      this.#dice = diceFor(this.#shares, share)
       const key = JSON.stringify(transport)
       const bytes = bytesOf(request, this.credentials)
       let outcome = CLOSED

@@ -9,7 +9,8 @@ import { runTools } from './tools.ts'
 /**
  * Looks for false claims by hand: `node test/truth/hunt.ts SEED PAIRS [CHECK…]`. The first of each
  * kind is made small and printed, and the exit code is 1; TRUTH_REPORT names a file to write them
- * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are passed over.
+ * to, TRUTH_LIKE is a regular expression for the JSON of a pair: others are passed over. With
+ * TRUTH_UNSERVED it is said why pairs are not served.
  */
 /** Settings are the same in all files. */
 function shown({ config: _, ...rest }: Tree): string {
@@ -36,6 +37,9 @@ for (let seed = Number(from); seed < Number(from) + Number(pairs) && !isStopped;
     ...(only.length === 0 ? {} : { only: only as CheckName[] }),
   })
   count(judged.unserved === undefined ? 'pairs' : 'pairs that are not served')
+  if (process.env['TRUTH_UNSERVED'] !== undefined && judged.unserved !== undefined) {
+    console.log(`seed ${seed} is not served: ${judged.unserved}`)
+  }
   for (const kind of new Set(judged.claims.map((one) => one.kind))) {
     count(`FALSE ${kind}`)
     const times = seen.get(kind) ?? 0

@@ -6,6 +6,7 @@ const GUARDS: ReadonlySet<string> = new Set([
   'jwtAuthentication',
   'apiKey',
   'basicAuth',
+  'authentication',
   // Client certificates are credentials, too.
   'root',
   'clientCertificates',

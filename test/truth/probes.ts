@@ -5,6 +5,7 @@ import { API_KEY } from './generate.ts'
 import { nearAddress, nearHost, nearPath, nearText, objectText } from './neighbours.ts'
 import { gatewayAt } from './places.ts'
 import { Random } from './random.ts'
+import { sharesIn } from './shares.ts'
 import type { Probe, Request, Transport } from './wire.ts'
 
 /** Requests that these files have something to say about. */
@@ -14,10 +15,16 @@ export function probesFor(random: Random, trees: readonly Tree[], count: number)
   const ways = transportsFor(random, trees, constants)
   const probes: Probe[] = []
   const other = new Random(text.length + count)
+  const shares = [...new Set(trees.flatMap((tree) => sharesIn(tree).map(({ host }) => host)))]
   for (let i = 0; i < count; i++) {
     const transport = i < ways.length ? (ways[i] as Transport) : random.pick(ways)
     const request = requestFor(random, trees, constants, text, i)
-    const probe = { transport, request: decorated(random, request, constants, text) }
+    const share = shares[i % Math.max(1, shares.length)]
+    const probe = {
+      transport,
+      request: decorated(random, request, constants, text),
+      ...(share === undefined ? {} : { share }),
+    }
     probes.push(spoken(other, probe, trees))
   }
   return probes
@@ -133,15 +140,15 @@ function requestFor(
 
 /** Now and then by HTTP/2, and now and then for a tunnel. */
 function spoken(random: Random, probe: Probe, trees: readonly Tree[]): Probe {
-  const { transport, request } = probe
+  const { transport, request, ...rest } = probe
   if (trees.some((tree) => gatewayAt(tree, transport.port) === 'stream')) return probe
   if (random.chance(0.02) && request.host !== undefined) {
     const target = 'a.test:443'
-    return { transport, request: { ...request, method: 'CONNECT', target, host: target } }
+    return { ...rest, transport, request: { ...request, method: 'CONNECT', target, host: target } }
   }
   const isFit = request.version === '1.1' && request.method !== 'CONNECT'
   if (!isFit || !random.chance(0.08)) return probe
-  return { transport: { ...transport, isHttp2: true }, request }
+  return { ...rest, transport: { ...transport, isHttp2: true }, request }
 }
 
 /** With what the features of these files look at. */
@@ -222,6 +229,6 @@ function withIssuer(claims: string): string {
 }
 
 /** In words that can be read, for reports. */
-export function describeProbe({ transport, request }: Probe): Json {
-  return JSON.parse(JSON.stringify({ ...transport, ...request }))
+export function describeProbe({ transport, request, share }: Probe): Json {
+  return JSON.parse(JSON.stringify({ ...transport, ...request, share }))
 }

@@ -32,6 +32,8 @@ export interface Request {
 export interface Probe {
   readonly transport: Transport
   readonly request: Request
+  /** The backend that it goes to, as `host:port`, where chance decides and this one has a share. */
+  readonly share?: string
 }
 
 /** What came of it. `by` is the port of the backend that it reached, 0 for an answer of our own. */

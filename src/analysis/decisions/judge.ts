@@ -11,18 +11,57 @@ import type { RecordedRequest } from './requests.ts'
 /** What becomes of a request on one way; `unknown` names what it depends on. */
 export type Judged =
   | { readonly kind: 'admitted' }
-  | { readonly kind: 'refused'; readonly reason: string }
+  | { readonly kind: 'refused'; readonly reason: string; readonly isUnserved?: true }
   | { readonly kind: 'unknown'; readonly on: readonly string[] }
 
 const ADMITTED: Judged = { kind: 'admitted' }
 
+const UNSERVED: Judged = { kind: 'refused', reason: 'nothing serves it', isUnserved: true }
+
 /** All stages on the way; one that surely refuses decides, whatever is not known of the others. */
 export function judgeWay(
-  { points }: Pick<Entry, 'points'>,
+  { points, isServed }: Pick<Entry, 'points' | 'isServed'>,
   recorded: RecordedRequest,
   credentials: KnownCredentials,
 ): Judged {
-  return together(points.map((point) => judgePoint(point, recorded, credentials)))
+  const judged = (which: (point: Point) => boolean) =>
+    together(points.filter(which).map((point) => judgePoint(point, recorded, credentials)))
+  const before = judged(({ stage }) => stage !== 'backend')
+  if (before.kind === 'refused') return before
+  const { possible, unknown } = repliesTo(points, recorded, credentials)
+  const behind = isServed ? judged(({ stage }) => stage === 'backend') : UNSERVED
+  const ends = possible.map((one) => (one === 'left' ? behind : one))
+  const [first = behind, ...others] = ends
+  if (others.every(({ kind }) => kind === first.kind)) return together([before, first])
+  return together([before, { kind: 'unknown', on: unknown }])
+}
+
+/** What the gateway itself may respond to what the rules before admit, or leave to the backends. */
+function repliesTo(
+  points: Entry['points'],
+  recorded: RecordedRequest,
+  credentials: KnownCredentials,
+): { readonly possible: readonly (Judged | 'left')[]; readonly unknown: readonly string[] } {
+  const possible: (Judged | 'left')[] = []
+  const open: string[] = []
+  for (const point of points) {
+    const { replies, stage } = point
+    if (replies === 'untold') {
+      return { possible: [ADMITTED, UNSERVED, 'left'], unknown: ['what `directResponse` answers'] }
+    }
+    const evaluate = evaluation(point, recorded, credentials)
+    for (const { when, isError } of replies) {
+      const { outcomes, unknown } =
+        when === undefined
+          ? { outcomes: TRUE, unknown: [] }
+          : evaluate({ condition: when.condition, stage })
+      if ((outcomes & TRUE) === 0) continue
+      possible.push(isError ? UNSERVED : ADMITTED)
+      open.push(...unknown)
+      if (outcomes === TRUE) return { possible, unknown: open }
+    }
+  }
+  return { possible: [...possible, 'left'], unknown: open }
 }
 
 function together(all: readonly Judged[]): Judged {
@@ -86,7 +125,7 @@ function evaluation(
   point: Point,
   recorded: RecordedRequest,
   credentials: KnownCredentials,
-): (rule: PlacedRule) => Evaluated {
+): (rule: Pick<PlacedRule, 'condition' | 'stage'>) => Evaluated {
   const seen = new Map<string, KnownValues>()
   return ({ condition, stage }) => {
     const names = [...(condition.names?.values() ?? [])]

@@ -3,13 +3,7 @@ import { clientsOf, type Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
 import { recordOf } from '../../reach/kinds.ts'
-import {
-  authenticationsOf,
-  type Entry,
-  isSameEntry,
-  repliesSometimes,
-  waysThrough,
-} from '../diff/entries.ts'
+import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
 import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
@@ -82,8 +76,9 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     }
     const credentials = credentialsIn(recorded, metIn(was, recorded))
     const before = judgeOn(was, recorded, credentials)
-    // Rules decide about connections that nothing serves as well: those get nowhere all the same.
-    const wasAdmitted = recorded.isAdmitted && !isUnserved(was, recorded)
+    // Rules decide about what nothing serves as well: that gets nowhere all the same.
+    const isLost = before.kind === 'refused' && before.isUnserved === true
+    const wasAdmitted = recorded.isAdmitted && !isLost && !isUnserved(was, recorded)
     const isOther = before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted
     if (isOther) disagreeing++
     const after = isOther
@@ -155,7 +150,7 @@ function connectionsIn(model: Model, entries: readonly Entry[]): ReadonlyMap<str
     const key = `${gateway.name}/${listener.name}`
     const nothing = { route: '', backend: undefined, provider: undefined, match: undefined }
     const own = { key, way: key, where: point.where, listener: key, ...nothing }
-    found.set(key, { ...own, names: '', points: [point] })
+    found.set(key, { ...own, names: '', isServed: true, points: [point] })
   }
   // Where there are no requests the names that are taken count as well.
   for (const entry of entries) if (entry.match === undefined) found.set(entry.listener, entry)
@@ -226,14 +221,12 @@ function judgeOn(
   const old = before && entriesFor(before, door(recorded), recorded.route, recorded)
   const known = knownRequest(recorded)
   const outcomes = (isConnection ? [''] : routed.routes).flatMap((route): readonly Outcome[] => {
-    const all = entriesFor(ways, routed.listener, route, recorded)
+    const all = entriesFor(ways, routed.listener, route, recorded, before)
     const own = all.filter((entry) => isConnection || mayTake(entry, known))
     if (own.length === 0) return [{ kind: 'refused', reason: 'no route takes it', route }]
     const odd =
       before && old && (oddity(own, old, recorded) ?? unseenCertificate(own, before, recorded))
     if (odd !== undefined) return [{ kind: 'unknown', on: [odd], route }]
-    if (own.some(repliesSometimes))
-      return [{ kind: 'unknown', on: ['what `directResponse` answers'], route }]
     const byWay = Map.groupBy(own, ({ way }) => way).values()
     return [...byWay].map((same) => ({
       ...anyOf(same.map((entry) => judgeWay(entry, recorded, credentials))),
@@ -332,16 +325,23 @@ function tlsOf(listener: Listener): unknown {
   return 'tls' in listener ? listener.tls : undefined
 }
 
+/** Those of the backend that it went to, unless others share its requests now than did `before`. */
 function entriesFor(
   { entries, connections }: SideWays,
   listener: string,
   route: string,
   { request, backend }: RecordedRequest,
+  before?: SideWays,
 ): readonly Entry[] {
   if (request.isConnection) return [connections.get(listener) ?? []].flat()
-  const own = entries.filter(
-    (one) => one.listener === listener && one.route === route && one.where.ref?.weight !== 0,
-  )
+  const isHere = (one: Entry) => one.listener === listener && one.route === route
+  const own = entries.filter(isHere)
+  const isShared = before === undefined || sharesOf(own) === sharesOf(before.entries.filter(isHere))
   const same = own.filter((one) => backend !== undefined && one.backend === backend)
-  return same.length > 0 ? same : own
+  return same.length > 0 && isShared ? same : own
+}
+
+/** Who gets how much of the requests of a route. */
+function sharesOf(entries: readonly Entry[]): string {
+  return JSON.stringify(entries.map(({ way, where }) => [way, where.ref?.weight]))
 }

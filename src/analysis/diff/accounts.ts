@@ -31,7 +31,7 @@ export interface Account {
 
 const isListed = (value: unknown) => Array.isArray(value) && value.length > 0
 const bothListed = (old: unknown, now: unknown) => isListed(old) && isListed(now)
-const isWeight = (value: unknown) => value === undefined || (value as number) > 0
+const areThere = (old: unknown, now: unknown) => old !== undefined && now !== undefined
 const isNotInvalid = (value: unknown) => value !== 'invalid'
 
 const OPENS = { by: 'routes', opens: true } as const
@@ -85,10 +85,8 @@ const MODEL: Readonly<Record<string, Account>> = {
   'routes[].rules[].action.backends.order': DECIDES_NOTHING,
   'routes[].rules[].action.backends[]': OPENS,
   'routes[].rules[].action.backends[].policies': OPENS,
-  'routes[].rules[].action.backends[].weight': {
-    by: 'nothing',
-    when: (old, now) => isWeight(old) && isWeight(now),
-  },
+  // A backend without a share is no way through.
+  'routes[].rules[].action.backends[].weight': ROUTES,
 
   'tcpRoutes[]': OPENS,
   'tcpRoutes.order': ROUTES,
@@ -223,6 +221,15 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   requestHeaders: nothing('add', 'set', 'remove'),
   responseHeaders: nothing('add', 'set', 'remove', 'compute'),
   urlRewrite: nothing('authority', 'path'),
+  // To whom the gateway itself responds, and whether with an error, is compared with the rules.
+  // That it does at all is a change of another kind than what is admitted.
+  requestRedirect: { status: { by: 'rules', when: areThere }, ...nothing('scheme', 'authority') },
+  directResponse: {
+    status: { by: 'rules', when: areThere },
+    ...nothing('body'),
+    conditional: { by: 'rules', when: (old, now) => areThere(old, now) && !areComputed(old, now) },
+    headers: { by: 'nothing', when: (old, now) => isEmpty(old) && isEmpty(now) },
+  },
   // Rules read the request as it came, but for metadata, which those of backends may read.
   transformations: {
     variants: { by: 'nothing', when: (old, now) => !setsMetadata(old) && !setsMetadata(now) },
@@ -265,6 +272,15 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
     'keyExchangeGroups',
   ),
   http: nothing('version', 'requestTimeout', 'maxResponseHeadSize', 'maxResponseHeaders'),
+}
+
+/** What is computed may fail, which is an error response. */
+function areComputed(...conditional: readonly unknown[]): boolean {
+  return /"bodyExpression":|"headers":\{"/.test(JSON.stringify(conditional))
+}
+
+function isEmpty(headers: unknown): boolean {
+  return Object.keys((headers ?? {}) as object).length === 0
 }
 
 function setsMetadata(variants: unknown): boolean {

@@ -1,17 +1,18 @@
 import type { ValidPolicy } from '../../model/policy.ts'
 import type { PlacedRule } from '../placed-rule.ts'
+import type { Point } from '../points.ts'
 import { isApart, isPermissive, isSamePlace, verifierOf } from '../scopes.ts'
 import { ALWAYS, all, any, type Formula, NEVER, negation } from '../symbolic/formula.ts'
 import { NOT_TRUE, TRUE } from '../symbolic/outcome.ts'
 import type { Space } from '../symbolic/space.ts'
 import { certificateMissing } from './certificates.ts'
-import type { Entry } from './entries.ts'
+import { conditionsAt, type Entry } from './entries.ts'
 
 export function learnEntry(space: Space, { match, points }: Entry): void {
   if (match !== undefined) space.learn(match.condition)
-  for (const { rules, required } of points) {
-    for (const name of required) space.learnVariable(name)
-    for (const { condition } of rules) space.learn(condition)
+  for (const point of points) {
+    for (const name of point.required) space.learnVariable(name)
+    for (const { condition } of conditionsAt(point)) space.learn(condition)
   }
 }
 
@@ -20,22 +21,47 @@ export function takes(space: Space, { match }: Entry): Formula {
   return match === undefined ? ALWAYS : space.formula(match.condition, TRUE)
 }
 
-/** All stages on the way let it pass. */
-export function admits(space: Space, { points }: Entry): Formula {
+/** All stages on the way let it pass, and something responds to it. */
+export function admits(space: Space, { points, isServed }: Entry): Formula {
+  const before = points.filter(({ stage }) => stage !== 'backend')
+  const behind = points.filter(({ stage }) => stage === 'backend')
+  const served = isServed ? all(behind.map((point) => passes(space, point))) : NEVER
+  const { welcome, left } = replied(space, points)
   return all([
-    ...points.map(({ rules, invalid, required }) => {
-      if (invalid.length > 0) return NEVER
-      const of = enforcedBy(rules)
-      const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
-      return all([
-        ...required.map((name) => space.isSet(name)),
-        ...of('Deny').map(({ condition }) => space.formula(condition, NOT_TRUE)),
-        ...of('Require').map(({ condition }) => space.formula(condition, TRUE)),
-        ...(allows.length === 0 ? [] : [any(allows)]),
-      ])
-    }),
+    ...before.map((point) => passes(space, point)),
+    any([welcome, all([left, served])]),
     ...oneToken(space, points),
   ])
+}
+
+function passes(space: Space, { rules, invalid, required }: Point): Formula {
+  if (invalid.length > 0) return NEVER
+  const of = enforcedBy(rules)
+  const allows = of('Allow').map(({ condition }) => space.formula(condition, TRUE))
+  return all([
+    ...required.map((name) => space.isSet(name)),
+    ...of('Deny').map(({ condition }) => space.formula(condition, NOT_TRUE)),
+    ...of('Require').map(({ condition }) => space.formula(condition, TRUE)),
+    ...(allows.length === 0 ? [] : [any(allows)]),
+  ])
+}
+
+/**
+ * What becomes of it by responses of the gateway's own: it gets one that is no error, one that is,
+ * or it is left to the backends.
+ */
+function replied(space: Space, points: Entry['points']) {
+  const [welcome, error, passed]: [Formula[], Formula[], Formula[]] = [[], [], []]
+  for (const { replies } of points) {
+    for (const { when, isError } of replies === 'untold' ? [] : replies) {
+      const isMet = when === undefined ? ALWAYS : space.formula(when.condition, TRUE)
+      const applies = all([...passed, isMet])
+      if (isError) error.push(applies)
+      else welcome.push(applies)
+      passed.push(when === undefined ? NEVER : space.formula(when.condition, NOT_TRUE))
+    }
+  }
+  return { welcome: any(welcome), error: any(error), left: all(passed) }
 }
 
 /** In one place there is one token: each that does not pass bad ones takes it, or it is refused. */
@@ -62,7 +88,8 @@ export function refusals(space: Space, entry: Entry): readonly Formula[] {
     passed.push(negation(way))
   }
   for (const missing of certificateMissing(space, entry)) refuse(missing)
-  for (const { rules, invalid, required } of entry.points) {
+  for (const { stage, rules, invalid, required } of entry.points) {
+    if (stage === 'backend') passed.push(replied(space, entry.points).left)
     if (invalid.length > 0) refuse(ALWAYS)
     for (const name of required) refuse(negation(space.isSet(name)))
     const of = enforcedBy(rules)
@@ -72,6 +99,14 @@ export function refusals(space: Space, entry: Entry): readonly Formula[] {
     if (allows.length > 0) refuse(all(allows))
   }
   return ways
+}
+
+/** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+export function unserved(space: Space, entry: Entry): readonly Formula[] {
+  const before = { ...entry, points: entry.points.filter(({ stage }) => stage !== 'backend') }
+  const passed = refusals(space, before).map(negation)
+  const { error, left } = replied(space, entry.points)
+  return [all([...passed, error]), ...(entry.isServed ? [] : [all([...passed, left])])]
 }
 
 function enforcedBy(rules: readonly PlacedRule[]) {

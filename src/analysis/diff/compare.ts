@@ -7,7 +7,7 @@ import { NOT_TRUE } from '../symbolic/outcome.ts'
 import { solve } from '../symbolic/solve.ts'
 import { type Mode, Space } from '../symbolic/space.ts'
 import { worldOf } from '../symbolic/world.ts'
-import { admits, learnEntry, refusals, takes } from './admission.ts'
+import { admits, learnEntry, refusals, takes, unserved } from './admission.ts'
 import {
   certificateAxioms,
   learnCertificate,
@@ -24,7 +24,7 @@ import {
   otherSources,
   placedApart,
   type RouteMatch,
-  repliesSometimes,
+  repliesUntold,
   type Ways,
   waysThrough,
 } from './entries.ts'
@@ -45,6 +45,8 @@ export interface Verdict {
   readonly isAdmitted: boolean
   readonly route: string
   readonly reason: string
+  /** No rule refuses it, but the response is an error, or nothing is there that could serve it. */
+  readonly isUnserved?: true
 }
 
 /** Undefined where it cannot be told. */
@@ -176,7 +178,10 @@ function counterparts(entry: Entry, from: Ways, to: Ways): readonly (Entry | 'no
   const here = from.entries.filter(({ listener }) => doors.includes(listener))
   const same = here.find(({ key }) => key === entry.key)
   if (matchesAt(from, entry.listener) === matchesAt(to, entry.listener) && same !== undefined) {
-    return isSameEntry(same, entry) ? [] : [same]
+    // Backends that only they have got a share of the same requests.
+    const own = new Set(to.entries.map(({ way }) => way))
+    const beside = here.filter(({ match, way }) => match?.id === entry.match?.id && !own.has(way))
+    return [...(isSameEntry(same, entry) ? [] : [same]), ...beside]
   }
   const rest = here.filter((other) => other !== same && !isSameEntry(other, entry))
   const first = same === undefined || isSameEntry(same, entry) ? [] : [same]
@@ -213,8 +218,8 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   const other = written === 'none' ? written : placedApart(aligned(written, entry), entry)
   const proof = ask(entry, other, sides, 'proof')
   const byRules = searchRules(entry, other, sides, proof)
-  const isShared = other !== 'none' && repliesSometimes(other)
-  if (repliesSometimes(entry) || isShared) return { ...byRules, untold: SPLIT_TEXT }
+  const isShared = other !== 'none' && repliesUntold(other)
+  if (repliesUntold(entry) || isShared) return { ...byRules, untold: SPLIT_TEXT }
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
@@ -277,7 +282,7 @@ function example(
     const made = disguise(exampleOf(worldOf(solution.assignment), entry, facts))
     const known = withKnownKey(made, other === 'none' ? [entry] : [entry, other])
     const request = known ?? made
-    const { refusing, admitting } = judge(request, entry, sides)
+    const { refusing, admitting } = judge(request, entry, other, sides)
     const isShown =
       known !== undefined &&
       refusing?.isAdmitted === false &&
@@ -300,7 +305,12 @@ function example(
 }
 
 /** Both sides by the listener that would take it, which the host decides on a shared port. */
-function judge(request: ExampleRequest, entry: Entry, { from, to, ...decide }: Sides) {
+function judge(
+  request: ExampleRequest,
+  entry: Entry,
+  other: Entry | 'none',
+  { from, to, ...decide }: Sides,
+) {
   const { port } = entry.where.listener
   const at = (ways: Ways): ExampleRequest => {
     if (entry.match === undefined || port === undefined) return request
@@ -308,7 +318,10 @@ function judge(request: ExampleRequest, entry: Entry, { from, to, ...decide }: S
     const listener = isThere ? doorFor(ways, port, nameIn(request.host)) : entry.listener
     return { ...request, listener: listener ?? entry.listener }
   }
-  return { refusing: decide.decideFrom(at(from)), admitting: decide.decideTo(at(to)) }
+  // Of several backends by chance, the one that refuses it.
+  const there = other === 'none' ? {} : { backend: other.backend, provider: other.provider }
+  const refusing = decide.decideFrom({ ...at(from), ...there })
+  return { refusing, admitting: decide.decideTo(at(to)) }
 }
 
 /** What became of the example, by name. */
@@ -341,7 +354,7 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
   const missed = ({ condition }: RouteMatch) => space.formula(condition, NOT_TRUE)
   const given = [takes(space, entry), ...rivals[0].map(missed), admits(space, entry)]
   if (other !== 'none') given.push(takes(space, other), ...rivals[1].map(missed))
-  const ways = other === 'none' ? [all(none.map(missed))] : refusals(space, other)
+  const ways = other === 'none' ? [all(none.map(missed))] : refusedBy(space, other)
   const conditions = [...none, ...rivals.flat(), ...entries.flatMap(({ match }) => match ?? [])]
   return {
     given: [...given, ...certificateAxioms(space, entries), ...space.axioms],
@@ -350,6 +363,10 @@ function ask(entry: Entry, other: Entry | 'none', { from, to }: Sides, mode: Mod
     isExact: space.isExact,
     conditions: conditions.map(({ condition }) => condition),
   }
+}
+
+function refusedBy(space: Space, other: Entry): readonly Formula[] {
+  return [...refusals(space, other), ...unserved(space, other)]
 }
 
 /** Of both sides only what both know: what one of them takes for granted is for it to ask. */

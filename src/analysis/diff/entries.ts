@@ -6,7 +6,8 @@ import { nameOf } from '../../reach/attachment.ts'
 import { Reach } from '../../reach/reach.ts'
 import { leadsToBackend } from '../../reach/streams.ts'
 import type { Where } from '../../reach/where.ts'
-import { type Point, pointsOf } from '../points.ts'
+import type { PlacedCondition } from '../placed-rule.ts'
+import { type Point, pointsOf, type Replies } from '../points.ts'
 import {
   acceptanceOf,
   credentialsOf,
@@ -37,6 +38,8 @@ export interface Entry {
   readonly match: RouteMatch | undefined
   /** On those: the names that their connections are taken for, in one text. */
   readonly names: string
+  /** Whether anything is behind the rules: a backend with a share, or a response for all. */
+  readonly isServed: boolean
   readonly points: readonly Point[]
 }
 
@@ -108,9 +111,14 @@ export function waysThrough(model: Model): Ways {
     if (point.stage === 'mcp') continue
     if (point.stage === 'traffic') traffic = point
     if (route === undefined || rule === undefined || connection === undefined) continue
-    const hasBackends = rule.action.kind === 'forward' && rule.action.backends.length > 0
-    const isLast = !hasBackends || traffic?.replies === 'always'
+    // A route that is invalid responds to nothing but with an error.
+    const isReplied =
+      traffic !== undefined && repliesToAll(traffic) && rule.action.kind === 'forward'
+    const hasBackends =
+      rule.action.kind === 'forward' && rule.action.backends.some(({ weight }) => weight > 0)
+    const isLast = !hasBackends || isReplied
     if ((point.stage === 'traffic') !== isLast) continue
+    if (point.where.ref?.weight === 0) continue
     const before = point.stage === 'traffic' ? [connection] : [connection, traffic as Point]
     const known = matches.get(door) as RouteMatch[]
     for (const own of matchesOf(point.where, door, known, nearerNames(model, listener))) {
@@ -126,6 +134,7 @@ export function waysThrough(model: Model): Ways {
         provider: provider?.name,
         match: own,
         names: '',
+        isServed: hasBackends || isReplied,
         points: [...before, point],
       })
     }
@@ -192,6 +201,7 @@ function streamEntries(reach: Reach, point: Point, door: string): readonly Entry
     provider: undefined,
     match: undefined,
     names: [...new Set(names)].sort().join(' '),
+    isServed: true,
     points: [point],
   }
   return [entry]
@@ -238,6 +248,7 @@ export function aligned(entry: Entry, other: Entry): Entry {
     required: point.required.map(renamed),
     facts: new Map([...point.facts].map(([name, fact]) => [renamed(name), fact])),
     rules: point.rules.map((rule) => ({ ...rule, condition: withNames(rule.condition, renamed) })),
+    replies: withReplies(point.replies, (condition) => withNames(condition, renamed)),
   }))
   return { ...entry, points }
 }
@@ -256,13 +267,26 @@ export function placedApart(entry: Entry, other: Entry): Entry {
       facts.set(own === undefined ? name : `${own}${name.slice(variable.length)}`, fact)
       if (own !== undefined && name !== variable) facts.set(own, { kind: 'set' })
     }
-    const rules = point.rules.map((rule) => {
-      const names = new Map([...(rule.condition.names ?? []), ...OWN_PLACES])
-      return { ...rule, condition: { ...rule.condition, names } }
+    const apart = (condition: Condition): Condition => ({
+      ...condition,
+      names: new Map([...(condition.names ?? []), ...OWN_PLACES]),
     })
-    return { ...point, facts, rules }
+    const rules = point.rules.map((rule) => ({ ...rule, condition: apart(rule.condition) }))
+    return { ...point, facts, rules, replies: withReplies(point.replies, apart) }
   })
   return { ...entry, points }
+}
+
+function withReplies(replies: Replies, change: (condition: Condition) => Condition): Replies {
+  if (replies === 'untold') return replies
+  return replies.map(({ when, isError }) => ({
+    when: when && { ...when, condition: change(when.condition) },
+    isError,
+  }))
+}
+
+function repliesToAll({ replies }: Point): boolean {
+  return replies !== 'untold' && replies.some(({ when }) => when === undefined)
 }
 
 const OWN_PLACES: ReadonlyMap<string, string> = new Map(
@@ -295,20 +319,25 @@ export function otherSources(one: Entry, other: Entry): readonly string[] {
 }
 
 function readsSource({ points }: Entry): boolean {
-  return points.some(({ rules }) =>
-    rules.some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
+  return points.some((point) =>
+    conditionsAt(point).some(({ reads }) => reads.some(({ variable }) => variable === 'source')),
   )
+}
+
+/** All that a point decides by: its rules, and the conditions of the gateway's own responses. */
+export function conditionsAt({ rules, replies }: Point): readonly PlacedCondition[] {
+  return replies === 'untold' ? rules : [...rules, ...replies.flatMap(({ when }) => when ?? [])]
 }
 
 function beliefsOf({ points }: Entry): Readonly<Record<string, string>> {
   return points[0]?.believes ?? {}
 }
 
-/** Whether rules of a backend decide about some requests, and the gateway responds to others. */
-export function repliesSometimes({ points }: Entry): boolean {
-  const isSometimes = points.some(({ replies }) => replies === 'sometimes')
+/** Whether it cannot be told to which requests the gateway itself responds, and that decides. */
+export function repliesUntold({ points, isServed }: Entry): boolean {
+  if (points.every(({ replies }) => replies !== 'untold')) return false
   const behind = points.filter(({ stage }) => stage === 'backend')
-  return isSometimes && behind.some(({ rules, invalid }) => rules.length + invalid.length > 0)
+  return !isServed || behind.some(({ rules, invalid }) => rules.length + invalid.length > 0)
 }
 
 /** Whether nothing that decides differs: then there is nothing to look for. */
@@ -317,19 +346,27 @@ export function isSameEntry(a: Entry, b: Entry): boolean {
 }
 
 function identityOf(entry: Entry): string {
-  const { match, names, points } = entry
+  const { match, names, points, isServed } = entry
   return JSON.stringify([
     match && routeText(match.condition),
     names,
+    isServed,
     authenticationsOf(entry).map(acceptanceOf),
     readsSource(entry) ? beliefsOf(entry) : '',
-    points.map(({ rules, invalid, required, facts }) => [
+    points.map(({ rules, replies, invalid, required, facts }) => [
       rules.map(({ rule, isEnforced, condition }) => [
         rule.action,
         rule.expression,
         isEnforced,
         ...(condition.names ?? []),
       ]),
+      replies === 'untold'
+        ? replies
+        : replies.map(({ when, isError }) => [
+            isError,
+            when?.condition.text,
+            ...(when?.condition.names ?? []),
+          ]),
       invalid.length,
       required,
       [...facts],

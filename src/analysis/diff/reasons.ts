@@ -2,7 +2,7 @@ import { canonicalJson } from '../../model/json.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { partsNotCovered } from '../symbolic/covered.ts'
 import type { Condition } from '../symbolic/space.ts'
-import { authenticationsBeyond, authenticationsOf, type Entry } from './entries.ts'
+import { authenticationsBeyond, authenticationsOf, conditionsAt, type Entry } from './entries.ts'
 
 /** Why it is not known, with the part that it is about. */
 
@@ -36,14 +36,16 @@ export function otherNamesText(one: Entry, other: Entry): string {
 
 /** A response of the gateway itself is not held back by rules of a backend. */
 export const SPLIT_TEXT =
-  'it depends on the conditions of `directResponse`, which are not looked into where backends have rules'
+  'it depends on a condition of `directResponse` that the request alone does not tell'
 
 /** The conditions on the way of either that are not of a covered form, a few of them. */
 export function uncoveredText(entries: readonly Entry[], more: readonly Condition[]): string {
   const conditions = [
     ...entries.flatMap(({ points }) =>
-      points.flatMap(({ rules }) =>
-        rules.filter(({ isEnforced }) => isEnforced).map(({ condition }) => condition),
+      points.flatMap((point) =>
+        conditionsAt(point)
+          .filter((one) => !('isEnforced' in one) || one.isEnforced === true)
+          .map(({ condition }) => condition),
       ),
     ),
     ...more,

@@ -71,6 +71,8 @@ describe('can all of these be true at once?', () => {
     [["request.path.startsWith('/a')", "request.path == '/b'"], false],
     [["request.path.startsWith('/a')", "!request.path.startsWith('/a/b')"], true],
     [["request.path.startsWith('/a/b')", "!request.path.startsWith('/a')"], false],
+    [["source.subjectCn == ''"], false],
+    [["source.subjectCn.startsWith('')"], true],
     [["request.path == 'a'"], false],
     [["request.path.startsWith('/a/../')"], false],
     [["request.path.startsWith('/%')"], true],

@@ -24,6 +24,7 @@ export function domainOf(steps: readonly string[]): TextDomain {
   }
   if (variable === 'destination' && field === 'hostname') return SERVER_NAME
   if (variable === 'source' && field === 'identity') return SPIFFE_ID
+  if (variable === 'source' && field === 'subjectCn') return COMMON_NAME
   return ANYTHING
 }
 
@@ -49,6 +50,13 @@ const ANYTHING: TextDomain = {
   characters: ['x', 'z', '0', '-'],
   samples: ['other', 'another', 'x'],
   tails: ['', '-7', 'z'],
+}
+
+/** A certificate with an empty one has none. */
+const COMMON_NAME: TextDomain = {
+  ...ANYTHING,
+  step: (_, character) => (character.isWellFormed() ? 'x' : undefined),
+  accepts: (state) => state !== '',
 }
 
 /** Any text of some characters. */

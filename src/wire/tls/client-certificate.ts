@@ -21,8 +21,8 @@ function distinguishedName(lines: string | undefined): string {
 
 function commonName(certificate: X509Certificate): string | undefined {
   const { CN } = certificate.toLegacyObject().subject as { CN?: string | string[] }
-  // Of several, none is the one that was meant.
-  return typeof CN === 'string' ? CN : undefined
+  // Of several, none is the one that was meant; RFC 5280 allows no empty one, so that is none either.
+  return typeof CN === 'string' && CN !== '' ? CN : undefined
 }
 
 const KINDS = ['DNS:', 'IP Address:', 'URI:', 'email:']
