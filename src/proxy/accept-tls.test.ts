@@ -102,6 +102,16 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.deepEqual(new Set(own.seen), new Set(['rejected no-route no-listener']))
   })
 
+  it('where nothing but streams is served, such a name is closed without a word', async () => {
+    const stream: Part = { protocol: 'TLS', hostname: 'a.test', name: 'a' }
+    for (const tls of [{ mode: 'Passthrough' } as const, terminated(a)]) {
+      const own = await start([{ ...stream, tls }])
+      const hello = inRecords(helloMessage({ extensions: [serverName('b.test')] }))
+      assert.equal(await exchange(own.port, hello), '')
+      assert.deepEqual(own.seen, ['rejected no-route no-listener'])
+    }
+  })
+
   it('requests for another listener are misdirected', async () => {
     const own = await start([https('a.test', a), https('*.b.test', b, authority.cert)])
     assert.match(await ask(own.port, { servername: 'a.test' }, 'a.test'), /200 OK/)
