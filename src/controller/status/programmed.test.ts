@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ProxyState } from '../delivery.ts'
+import type { Deployment, ProxyState } from '../delivery.ts'
 import type { Condition, ObjectStatus } from '../translate/conditions.ts'
 import { withLiveState } from './programmed.ts'
 
@@ -34,9 +34,10 @@ const rejecting: ProxyState = {
 function programmed(
   status: ObjectStatus,
   states: readonly ProxyState[],
-  { addresses = ADDRESS, isReady = false, failures = [] as readonly string[] } = {},
+  deployment: Partial<Deployment> = {},
 ): string {
-  const proxies = { version: 'v2', states, deployment: { isReady, addresses, failures } }
+  const usual = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
+  const proxies = { version: 'v2', states, deployment: { ...usual, ...deployment } }
   const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
   const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
@@ -69,6 +70,16 @@ describe('Programmed', () => {
       'there is no address',
       programmed(gateway, [done], { addresses: [] }),
       'False AddressNotAssigned: its Service has no address yet',
+    ],
+    [
+      'it has an address, but not one that it asks for',
+      programmed(gateway, [done], { missing: ['192.0.2.9', '192.0.2.10'] }),
+      'False AddressNotUsable: its Service is not given 192.0.2.9, 192.0.2.10',
+    ],
+    [
+      'it has no address, and asks for one',
+      programmed(gateway, [done], { addresses: [], missing: ['192.0.2.9'] }),
+      'False AddressNotUsable: its Service is not given 192.0.2.9',
     ],
     [
       'proxies cannot be deployed',

@@ -68,11 +68,15 @@ function served(proxies: Proxies | undefined): Verdict {
   if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
   const { states, version, deployment } = proxies
   const [failure] = deployment.failures
-  const isReachable = deployment.addresses.length > 0
+  const { addresses, missing } = deployment
+  const isReachable = addresses.length > 0 && missing.length === 0
   const isServed = states.some(({ outcome }) => outcome?.version === version)
   // Proxies of other replicas are not seen here, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
   if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
+  if (missing.length > 0) {
+    return refuse('AddressNotUsable', `its Service is not given ${missing.join(', ')}`)
+  }
   if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
   return refuse('Pending', countOf(proxies))
 }
