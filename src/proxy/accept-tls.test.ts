@@ -121,6 +121,22 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.equal(own.connections.at(-1)?.source.identity, 'spiffe://t/alice')
   })
 
+  it('an invalid certificate of a client counts as none, where a listener says so', async () => {
+    const stranger = makeAuthority('stranger').issue({ subject: 'CN=mallory' })
+    const clients = { ca: { text: authority.cert }, mode: 'Optional' } as const
+    const listener = (ignoresInvalid: boolean): Part => ({
+      ...https('a.test', a),
+      tls: { ...terminated(a), clients: { ...clients, ...(ignoresInvalid && { ignoresInvalid }) } },
+    })
+    const open = await start([listener(true)])
+    assert.match(await ask(open.port, { servername: 'a.test', ...stranger }, 'a.test'), /200 OK/)
+    assert.equal(open.connections.at(-1)?.source.certificate, undefined)
+    assert.match(await ask(open.port, { servername: 'a.test', ...client }, 'a.test'), /200 OK/)
+    assert.equal(open.connections.at(-1)?.source.identity, 'spiffe://t/alice')
+    const strict = await start([listener(false)])
+    assert.equal(await ask(strict.port, { servername: 'a.test', ...stranger }, 'a.test'), '')
+  })
+
   it('a listener that begins to ask for certificates does not serve those who came before', async () => {
     const own = await start([https('a.test', a)])
     const socket = connect({
