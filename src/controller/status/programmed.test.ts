@@ -115,6 +115,30 @@ describe('Programmed', () => {
     )
   })
 
+  it('a listener is programmed when its Gateway is', () => {
+    const own: Condition = { ...accepted, type: 'Programmed', reason: 'Programmed' }
+    const bad: Condition = { ...own, status: 'False', reason: 'Invalid', message: 'why' }
+    const listener = (name: string, condition: Condition) => ({
+      name,
+      supportedKinds: [],
+      attachedRoutes: 0,
+      conditions: [accepted, condition],
+    })
+    const status = { ...gateway, listeners: [listener('a', own), listener('b', bad)] }
+    const found = (states: readonly ProxyState[]) => {
+      const deployment = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
+      const proxiesOf = () => ({ version: 'v2', states, deployment })
+      const [made] = withLiveState([status], { findings: new Map(), proxiesOf })
+      return made?.listeners?.map(({ conditions }) => {
+        return conditions.map(({ status, reason }) => `${status} ${reason}`).join(', ')
+      })
+    }
+    const invalid = 'True Accepted, False Invalid'
+    assert.deepEqual(found([done]), ['True Accepted, True Programmed', invalid])
+    assert.deepEqual(found([behind]), ['True Accepted, False Pending', invalid])
+    assert.deepEqual(found([]), ['True Accepted, False Pending', invalid])
+  })
+
   it('a Gateway that is not accepted is not programmed', () => {
     const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const
     const status = { ...gateway, conditions: [bad] }
