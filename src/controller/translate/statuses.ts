@@ -188,7 +188,9 @@ function saidOfListener({ owner, index, accepted, resolved }: PlacedListener) {
 
 function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWithDiagnostics {
   const own = draft.listeners.filter(({ owner }) => owner === read)
-  const whole = accepted.ok ? acceptedOf(accepted, own, isServed) : conditionOf('Accepted', accepted)
+  const whole = accepted.ok
+    ? acceptedOf(accepted, own, isServed)
+    : conditionOf('Accepted', accepted)
   const conditions = [whole, conditionOf('Programmed', accepted)]
   const status = {
     ...identityOf(read),
