@@ -43,7 +43,7 @@ async function run(wanted: Wanted): Promise<void> {
   } finally {
     if (values.keep !== true) await cluster.close()
   }
-  tell(readFileSync(LOG, 'utf8'))
+  tell(readFileSync(LOG, 'utf8'), wanted)
 }
 
 function call(program: string, args: readonly string[]): void {
@@ -116,19 +116,32 @@ function ownVersion(): string {
   return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version
 }
 
-/** A test that is not of a claimed feature skips itself, and is not counted. */
-function tell(log: string): void {
-  const results = [...log.matchAll(/^ {4}--- (PASS|FAIL): TestConformance\/(\S+)/gm)]
-  const failed = results.filter(([, result]) => result === 'FAIL').map(([, , name]) => name)
-  const errors = log.split('\n').flatMap((line, index, all) => {
-    return line.includes('Error Trace:') ? [all.slice(index, index + 12).join('\n')] : []
-  })
-  if (failed.length > 0 || results.length === 0) {
-    console.log(errors.join('\n\n'))
-    console.log(`failed: ${failed.join(', ')}; all of it is in ${LOG}`)
+/** What is not claimed is not counted; what was to run and did not has failed. */
+function tell(log: string, wanted: Wanted): void {
+  const named = (result: string) =>
+    [...log.matchAll(new RegExp(`^ {4}--- ${result}: TestConformance/(\\S+)`, 'gm'))].map(
+      ([, name = '']) => name,
+    )
+  const [passed, failed, skipped] = [named('PASS'), named('FAIL'), named('SKIP')]
+  const unclaimed = Object.values(NOT_CLAIMED).flat()
+  const left = skipped.filter(
+    (name) =>
+      !unclaimed.some((one) => log.includes(`Skipping ${name}: suite does not support ${one}\n`)),
+  )
+  const lost = (wanted ?? []).filter((name) => ![...passed, ...failed, ...left].includes(name))
+  if (failed.length + lost.length > 0 || passed.length === 0) {
+    console.log(errorsIn(log))
+    console.log(`failed: ${[...failed, ...lost].join(', ')}; all of it is in ${LOG}`)
     process.exitCode = 1
   }
-  console.log(`${results.length - failed.length} passed, ${failed.length} failed`)
+  const counts = `${passed.length} passed, ${failed.length + lost.length} failed`
+  console.log(left.length === 0 ? counts : `${counts}, ${left.length} skipped`)
+}
+
+function errorsIn(log: string): string {
+  const lines = log.split('\n')
+  const first = lines.flatMap((line, at) => (line.includes('Error Trace:') ? [at] : []))
+  return first.map((at) => lines.slice(at, at + 12).join('\n')).join('\n\n')
 }
 
 const { values } = parseArgs({
