@@ -16,6 +16,7 @@ import { limitsPage } from './limits-page.ts'
 import { llmTranslationPage } from './llm-translation-page.ts'
 import { proofsPage } from './proofs-page.ts'
 import { protobufCode } from './protobuf-code.ts'
+import { supportedFeatures } from './supported-features.ts'
 import { telemetryPages } from './telemetry-pages.ts'
 import { testFileReference } from './test-file-reference.ts'
 
@@ -37,6 +38,7 @@ export const GENERATORS: readonly Generator[] = [
   llmTranslationPage,
   proofsPage,
   protobufCode,
+  supportedFeatures,
   telemetryPages,
   testFileReference,
 ]

@@ -27,6 +27,8 @@ export interface ProxyState {
 export interface Deployment {
   readonly isReady: boolean
   readonly addresses: readonly { readonly type: string; readonly value: string }[]
+  /** Those that the Gateway asks for and does not have. */
+  readonly missing: readonly string[]
   /** Why it is not all that it should be. */
   readonly failures: readonly string[]
 }

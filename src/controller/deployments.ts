@@ -20,7 +20,19 @@ export function deploymentOf(snapshot: Snapshot, gateway: string): Omit<Deployme
     }
     return readyReplicas + numberReady > 0
   })
-  return { isReady, addresses: own('Service').flatMap(addressesOf) }
+  const addresses = own('Service').flatMap(addressesOf)
+  const missing = addressesAskedFor(snapshot, gateway).filter(
+    (one) => !addresses.some(({ value }) => value === one),
+  )
+  return { isReady, addresses, missing }
+}
+
+/** One without a value leaves the choice to the load balancer. */
+function addressesAskedFor(snapshot: Snapshot, gateway: string): readonly string[] {
+  const { addresses = [] } = (objectsOf(snapshot, 'Gateway').get(gateway)?.spec ?? {}) as {
+    readonly addresses?: readonly { readonly value?: string }[]
+  }
+  return addresses.flatMap(({ value = '' }) => (value === '' ? [] : [value]))
 }
 
 /** Of a load balancer what it was given; of another Service the address within the cluster. */

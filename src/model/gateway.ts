@@ -70,6 +70,8 @@ export interface Certificate {
 export interface ClientCertificates {
   readonly ca: Material
   readonly mode: 'Require' | 'Optional'
+  /** With `Optional`: one that is not valid counts as none, and does not end the handshake. */
+  readonly ignoresInvalid?: true
 }
 
 export type TlsVersion = '1.2' | '1.3'

@@ -102,6 +102,16 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.deepEqual(new Set(own.seen), new Set(['rejected no-route no-listener']))
   })
 
+  it('where nothing but streams is served, such a name is closed without a word', async () => {
+    const stream: Part = { protocol: 'TLS', hostname: 'a.test', name: 'a' }
+    for (const tls of [{ mode: 'Passthrough' } as const, terminated(a)]) {
+      const own = await start([{ ...stream, tls }])
+      const hello = inRecords(helloMessage({ extensions: [serverName('b.test')] }))
+      assert.equal(await exchange(own.port, hello), '')
+      assert.deepEqual(own.seen, ['rejected no-route no-listener'])
+    }
+  })
+
   it('requests for another listener are misdirected', async () => {
     const own = await start([https('a.test', a), https('*.b.test', b, authority.cert)])
     assert.match(await ask(own.port, { servername: 'a.test' }, 'a.test'), /200 OK/)
@@ -109,6 +119,22 @@ describe('TLS listeners', { skip: WITHOUT_OPENSSL }, () => {
     assert.match(await ask(own.port, { servername: 'a.test' }, 'c.test'), /^HTTP\/1.1 404/)
     assert.match(await ask(own.port, { servername: 'x.b.test', ...client }, 'x.b.test'), /200 OK/)
     assert.equal(own.connections.at(-1)?.source.identity, 'spiffe://t/alice')
+  })
+
+  it('an invalid certificate of a client counts as none, where a listener says so', async () => {
+    const stranger = makeAuthority('stranger').issue({ subject: 'CN=mallory' })
+    const clients = { ca: { text: authority.cert }, mode: 'Optional' } as const
+    const listener = (ignoresInvalid: boolean): Part => ({
+      ...https('a.test', a),
+      tls: { ...terminated(a), clients: { ...clients, ...(ignoresInvalid && { ignoresInvalid }) } },
+    })
+    const open = await start([listener(true)])
+    assert.match(await ask(open.port, { servername: 'a.test', ...stranger }, 'a.test'), /200 OK/)
+    assert.equal(open.connections.at(-1)?.source.certificate, undefined)
+    assert.match(await ask(open.port, { servername: 'a.test', ...client }, 'a.test'), /200 OK/)
+    assert.equal(open.connections.at(-1)?.source.identity, 'spiffe://t/alice')
+    const strict = await start([listener(false)])
+    assert.equal(await ask(strict.port, { servername: 'a.test', ...stranger }, 'a.test'), '')
   })
 
   it('a listener that begins to ask for certificates does not serve those who came before', async () => {

@@ -7,13 +7,13 @@ import type { HandshakeFailure } from '../wire/tls/handshake-failure.ts'
 import type { Secured, Terminator } from '../wire/tls/terminate.ts'
 import type { DownstreamSocket } from './accept.ts'
 import { admit } from './admission.ts'
-import { admissionOf, isAlike } from './port-plan.ts'
+import { admissionOf, isAlike, type PortPlan } from './port-plan.ts'
 import { Prelude, type PreludeEnd } from './prelude.ts'
 import { SecuredPort } from './secured-port.ts'
 import type { StreamTarget } from './stream-types.ts'
 import { serveStream } from './tcp.ts'
 
-/** RFC 6066 §3: a fatal alert, so that the client can say what was wrong. */
+/** RFC 6066 §3: a fatal alert, so that a client of HTTPS can say what was wrong. */
 const UNRECOGNIZED_NAME = Buffer.from([0x15, 3, 3, 0, 2, 2, 112])
 
 const ADVICE = 'This port speaks TLS: ask with https://\n'
@@ -29,7 +29,12 @@ const SPEAKS_TLS = [
 /** Whether somebody who may come in began a request, where requests are what TLS is for. */
 function isPlainHttp({ plan, admittedBy }: DownstreamSocket, bytes: Buffer): boolean {
   if (admittedBy !== plan || !/^[A-Z]{3,16} \//.test(bytes.toString('latin1', 0, 18))) return false
-  return plan.listeners.some(({ listener }) => listener.protocol === 'HTTPS')
+  return servesHttps(plan)
+}
+
+/** Elsewhere TLS is between client and backend: the gateway says nothing in it of its own. */
+function servesHttps({ listeners }: PortPlan): boolean {
+  return listeners.some(({ listener }) => listener.protocol === 'HTTPS')
 }
 
 /** A socket on which a ClientHello comes first. */
@@ -68,7 +73,7 @@ function chooseListener(accepted: DownstreamSocket, { serverName }: ClientHello)
   if (listener === undefined) {
     // Whoever is denied is told from whoever asks for what is not there.
     if (accepted.admittedBy === plan || admit(accepted, connection, plan.listeners)) {
-      accepted.socket.write(UNRECOGNIZED_NAME)
+      if (servesHttps(plan)) accepted.socket.write(UNRECOGNIZED_NAME)
       accepted.reject('no-route', 'no-listener', connection)
     }
     return

@@ -241,7 +241,7 @@ function terminatorOptions(
   const wanted = tls.alpn ?? (isHttp ? (defaults.alpn ?? ['h2', 'http/1.1']) : [])
   return {
     certificates: tls.certificates.map(({ cert, key }) => ({ cert: cert.text, key: key.secret })),
-    clients: tls.clients && { ca: tls.clients.ca.text, mode: tls.clients.mode },
+    clients: tls.clients && { ...tls.clients, ca: tls.clients.ca.text },
     // The bytes of a TLS listener are the backend's: what they are in is not ours to promise.
     alpn: isHttp && !hasHttp2 ? wanted.filter((name) => name !== 'h2') : wanted,
     minVersion: tls.minVersion ?? defaults.minVersion,

@@ -19,13 +19,18 @@ async function assign(): Promise<void> {
   const addressOf = ({ status }: Service) => status?.loadBalancer?.ingress?.[0]?.ip
   const used = new Set(services.map(addressOf))
   for (const service of services) {
-    if (service.spec.type !== 'LoadBalancer' || addressOf(service) !== undefined) continue
+    if (service.spec.type !== 'LoadBalancer') continue
+    const [known, asked = ''] = [addressOf(service), service.spec.loadBalancerIP]
+    if (known !== undefined && (asked === '' || asked === known)) continue
+    // Whoever asks for an address gets that one, or none.
     const free = Array.from({ length: 240 }, (_, index) => `${prefix}.${index + 10}`)
-    const wanted = [service.spec.loadBalancerIP ?? '', ...free]
+    const wanted = asked === '' ? free : [asked]
     const ip = wanted.find((one) => one.startsWith(`${prefix}.`) && !used.has(one))
+    if (ip === known) continue
     used.add(ip)
     const { name, namespace } = service.metadata
-    const status = { loadBalancer: { ingress: [{ ip, ipMode: 'VIP' }] } }
+    const ingress = ip === undefined ? [] : [{ ip, ipMode: 'VIP' }]
+    const status = { loadBalancer: { ingress } }
     const path = `/api/v1/namespaces/${namespace}/services/${name}/status`
     const { status: code } = await cluster.ask('PUT', path, {
       ...service,

@@ -20,8 +20,9 @@ for name in balancer coredns kube-proxy kubelet; do stop $name; done
 if [ -d "$state/containerd" ]; then
   # Pods of this cluster are known by their cgroup, their shims by the socket they were given.
   for _ in 1 2 3; do
-    for file in $(find /sys/fs/cgroup -path '*portcullis-pods*' -name cgroup.procs 2>/dev/null); do
-      while read -r id; do kill -9 "$id" 2>/dev/null; done <"$file"
+    for file in $(find /sys/fs/cgroup -path "*/$control_group/*" -name cgroup.procs 2>/dev/null); do
+      # It may go with its last process while it is read.
+      { while read -r id; do kill -9 "$id"; done <"$file"; } 2>/dev/null
     done
     sleep 0.1
   done
@@ -38,7 +39,7 @@ for name in kube-scheduler kube-controller-manager kube-apiserver etcd; do stop 
 if [ -n "$NODE" ]; then
   ip link del "$link" 2>/dev/null
   ip netns del "$namespace" 2>/dev/null
-  find /sys/fs/cgroup -depth -type d -path '*portcullis-pods*' -exec rmdir {} + 2>/dev/null
+  find /sys/fs/cgroup -depth -type d \( -path "*/$control_group" -o -path "*/$control_group/*" \) -exec rmdir {} + 2>/dev/null
   # Places that the programs have no setting for; what others have in them stays.
   rmdir /var/log/containers /var/lib/cni/results /var/lib/cni /var/lib/kubelet/device-plugins \
     /var/lib/kubelet /run/containerd/{s,runc/k8s.io,runc} /run/containerd 2>/dev/null

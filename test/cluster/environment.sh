@@ -2,23 +2,27 @@
 #
 # With NODE=1 the cluster has a real node. Everything that changes the network then lives in one
 # network namespace, "the node": the machine itself only gets a link to it and three routes.
+# CLUSTER_NUMBER (0 to 9) keeps several such nodes of one machine apart.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=$(cd "${CLUSTER_CACHE:-$here/../../.cache/cluster}" && pwd)
 : "${NODE:=}"
-: "${CLUSTER:=$([ -n "$NODE" ] && echo node || echo plane)}"
+: "${CLUSTER_NUMBER:=0}"
+suffix=${CLUSTER_NUMBER#0}
+: "${CLUSTER:=$([ -n "$NODE" ] && echo "node$suffix" || echo plane)}"
 # State: keys, logs, process ids, the database. Removed when the cluster is stopped.
 : "${state:=${CLUSTER_STATE:-/tmp/portcullis-$CLUSTER}}"
 bin=$cache/bin
 export PATH="$bin:$PATH" KUBECONFIG="$state/admin.kubeconfig"
 
-namespace=portcullis-node
-link=portcullis0
-host_address=10.99.0.1
-node_address=10.99.0.2
-pods=10.244.0.0/24
-services=10.96.0.0/16
-balancers=10.98.0.0/24
-dns_address=10.96.0.10
+namespace=portcullis-node$suffix
+link=portcullis$CLUSTER_NUMBER
+control_group=portcullis$suffix-pods
+host_address=10.99.$CLUSTER_NUMBER.1
+node_address=10.99.$CLUSTER_NUMBER.2
+pods=10.244.$CLUSTER_NUMBER.0/24
+services=10.$((96 + CLUSTER_NUMBER * 16)).0.0/16
+balancers=10.98.$CLUSTER_NUMBER.0/24
+dns_address=${services%.0/16}.10
 node_name=node
 
 if [ -n "$NODE" ]; then

@@ -40,7 +40,7 @@ openssl req -x509 -new -key ca.key -days 30 -subj /CN=portcullis-test -out ca.cr
 openssl genrsa -out sa.key 2048
 openssl rsa -in sa.key -pubout -out sa.pub
 certificate apiserver /CN=kube-apiserver serverAuth \
-  "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:10.96.0.1,IP:$node_address"
+  "DNS:localhost,DNS:kubernetes,DNS:kubernetes.default,DNS:kubernetes.default.svc,IP:127.0.0.1,IP:${services%.0/16}.1,IP:$node_address"
 certificate apiserver-kubelet /O=system:masters/CN=apiserver-kubelet clientAuth
 certificate kubelet-serving "/CN=$node_name" serverAuth "DNS:$node_name,IP:$node_address,IP:127.0.0.1"
 client admin /O=system:masters/CN=admin

@@ -8,9 +8,9 @@ mkdir -p "$state"/{containerd,cni,kubelet,manifests,images}
 # A name that no other kubelet of the machine has, in every hierarchy of control groups.
 for hierarchy in /sys/fs/cgroup/*/; do
   case $hierarchy in */unified/) continue ;; esac
-  mkdir -p "$hierarchy/portcullis-pods" 2>/dev/null || continue
+  mkdir -p "$hierarchy/$control_group" 2>/dev/null || continue
   for file in cpuset.cpus cpuset.mems; do
-    [ ! -f "$hierarchy/$file" ] || cat "$hierarchy/$file" >"$hierarchy/portcullis-pods/$file"
+    [ ! -f "$hierarchy/$file" ] || cat "$hierarchy/$file" >"$hierarchy/$control_group/$file"
   done
 done
 
@@ -53,7 +53,7 @@ apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
 cgroupDriver: cgroupfs
-cgroupRoot: /portcullis-pods
+cgroupRoot: /$control_group
 enforceNodeAllocatable: [pods]
 containerRuntimeEndpoint: unix://$socket
 address: $node_address
@@ -77,7 +77,7 @@ nodeStatusUpdateFrequency: 5s
 syncFrequency: 5s
 configMapAndSecretChangeDetectionStrategy: Watch
 serializeImagePulls: false
-maxPods: 100
+maxPods: 200
 EOF
 cat >"$state/kube-proxy.yaml" <<EOF
 apiVersion: kubeproxy.config.k8s.io/v1alpha1

@@ -19,6 +19,7 @@ int main(void) {
 }
 `
 
+const [archive = '', name = 'localhost/pause:1'] = process.argv.slice(2)
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-pause-'))
 const [source, program] = [join(folder, 'pause.c'), join(folder, 'pause')]
 writeFileSync(source, SOURCE)
@@ -27,7 +28,7 @@ const { status, stderr } = spawnSync('cc', ['-static', '-Os', '-s', '-o', progra
 })
 if (status !== 0) throw new Error(`pause cannot be compiled: ${stderr}`)
 const image = writeImage({
-  name: 'localhost/pause:1',
+  name,
   labels: {},
   entrypoint: ['/pause'],
   command: [],
@@ -36,5 +37,5 @@ const image = writeImage({
   ports: [],
   layers: [[{ kind: 'file', path: 'pause', bytes: readFileSync(program), mode: 0o755 }]],
 })
-writeFileSync(process.argv[2] as string, image)
+writeFileSync(archive, image)
 rmSync(folder, { recursive: true })

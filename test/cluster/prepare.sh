@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Fetches and builds what the test cluster is made of, into .cache/cluster.
 #
-#   test/cluster/prepare.sh [helm] [debian] [kubernetes] [coredns]      all by default
+#   test/cluster/prepare.sh [helm] [debian] [kubernetes] [coredns]      all of these by default
+#   test/cluster/prepare.sh conformance                                the Gateway API's own suite
 #
 # Every part leaves a stamp with its version, so that a second run takes no time and one that was
 # interrupted goes on where it stopped. Go's own caches keep what was compiled before.
@@ -14,6 +15,7 @@ cache=$(cd "$cache" && pwd)
 helm_version=v4.3.1
 kubernetes_version=v1.36.3
 coredns_version=v1.15.0
+conformance_version=v1.6.3
 # Debian's next release has programs that are new enough, and that run on the current one.
 debian_new=forky
 debian_old=bookworm
@@ -40,6 +42,20 @@ prepare_kubernetes() {
 prepare_coredns() {
   (cd "$here/coredns" && go build -mod=readonly -ldflags '-s -w' -o "$cache/bin/coredns.new" .)
   mv "$cache/bin/coredns.new" "$cache/bin/coredns"
+}
+
+# The suite, and the backend of its tests; that is a module of its own, with its files hidden.
+prepare_conformance() {
+  local suite="$here/../gateway-conformance/suite" module=sigs.k8s.io/gateway-api/conformance work
+  (cd "$suite" && go test -mod=readonly -c -ldflags '-s -w' -o "$cache/bin/conformance.new" .)
+  work=$(mktemp -d)
+  cp -r "$(cd "$suite" && go list -m -f '{{.Dir}}' $module)/echo-basic/." "$work"
+  chmod -R u+w "$work"
+  mv "$work/.go.mod" "$work/go.mod"
+  mv "$work/.go.sum" "$work/go.sum"
+  (cd "$work" && go build -mod=readonly -ldflags '-s -w' -o "$cache/bin/echo-basic" .)
+  rm -rf "$work"
+  mv "$cache/bin/conformance.new" "$cache/bin/conformance"
 }
 
 # Nothing is installed on the machine: packages are unpacked, and what needs their libraries gets
@@ -103,6 +119,7 @@ for name; do
     helm) part helm "$helm_version" ;;
     kubernetes) part kubernetes "$kubernetes_version" ;;
     coredns) part coredns "$coredns_version" ;;
+    conformance) part conformance "$conformance_version" ;;
     debian) part debian "$debian_new" ;;
     *) echo "no such part: $name" >&2; exit 2 ;;
   esac

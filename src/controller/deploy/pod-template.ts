@@ -70,6 +70,8 @@ export function podTemplate(
           ],
           // Ready with a first configuration: the controller may take its time.
           readinessProbe: { ...probe('/healthz/ready'), periodSeconds: 1, failureThreshold: 2 },
+          // A node that is busy may take its time as well: to begin again would only make it busier.
+          startupProbe: { ...probe('/healthz/live'), periodSeconds: 1, failureThreshold: 600 },
           livenessProbe: {
             ...probe('/healthz/live'),
             periodSeconds: 10,

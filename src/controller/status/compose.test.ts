@@ -68,4 +68,21 @@ describe('composing a status', () => {
     const types = (made as { conditions: Condition[] }).conditions.map(({ type }) => type)
     assert.deepEqual(types, ['Accepted', 'example.com/Nice'])
   })
+
+  it('features of a class are replaced as a whole', () => {
+    const features = (...names: readonly string[]) => names.map((name) => ({ name }))
+    const wanted = {
+      ...route(),
+      parents: undefined,
+      supportedFeatures: features('A', 'C'),
+    } as never
+    const made = composeStatus(
+      object({ supportedFeatures: features('A', 'B') }),
+      wanted,
+      OURS,
+      LATE,
+    )
+    assert.deepEqual(made, { supportedFeatures: features('A', 'C') })
+    assert.equal(composeStatus(object(made), wanted, OURS, LATE), undefined)
+  })
 })

@@ -45,6 +45,9 @@ export function composeStatus(
   if (wanted.attachedListenerSets !== undefined) {
     made['attachedListenerSets'] = wanted.attachedListenerSets
   }
+  if (wanted.supportedFeatures !== undefined) {
+    made['supportedFeatures'] = wanted.supportedFeatures
+  }
   if (wanted.parents !== undefined) {
     made['parents'] = refs(wanted.parents, status['parents'], 'parentRef', controllerName, at)
   }

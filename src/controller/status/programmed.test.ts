@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ProxyState } from '../delivery.ts'
+import type { Deployment, ProxyState } from '../delivery.ts'
 import type { Condition, ObjectStatus } from '../translate/conditions.ts'
 import { withLiveState } from './programmed.ts'
 
@@ -34,9 +34,10 @@ const rejecting: ProxyState = {
 function programmed(
   status: ObjectStatus,
   states: readonly ProxyState[],
-  { addresses = ADDRESS, isReady = false, failures = [] as readonly string[] } = {},
+  deployment: Partial<Deployment> = {},
 ): string {
-  const proxies = { version: 'v2', states, deployment: { isReady, addresses, failures } }
+  const usual = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
+  const proxies = { version: 'v2', states, deployment: { ...usual, ...deployment } }
   const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
   const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
@@ -71,6 +72,16 @@ describe('Programmed', () => {
       'False AddressNotAssigned: its Service has no address yet',
     ],
     [
+      'it has an address, but not one that it asks for',
+      programmed(gateway, [done], { missing: ['192.0.2.9', '192.0.2.10'] }),
+      'False AddressNotUsable: its Service is not given 192.0.2.9, 192.0.2.10',
+    ],
+    [
+      'it has no address, and asks for one',
+      programmed(gateway, [done], { addresses: [], missing: ['192.0.2.9'] }),
+      'False AddressNotUsable: its Service is not given 192.0.2.9',
+    ],
+    [
       'proxies cannot be deployed',
       programmed(gateway, [], { addresses: [], failures: ['Service apps/edge: taken'] }),
       'False NoResources: its proxies: Service apps/edge: taken',
@@ -102,6 +113,30 @@ describe('Programmed', () => {
       'True Programmed: 2 of 2 connected proxies run the newest configuration; ' +
         'a proxy rejects HTTPRoute apps/r: spec.rules[0]: no (PC0701)',
     )
+  })
+
+  it('a listener is programmed when its Gateway is', () => {
+    const own: Condition = { ...accepted, type: 'Programmed', reason: 'Programmed' }
+    const bad: Condition = { ...own, status: 'False', reason: 'Invalid', message: 'why' }
+    const listener = (name: string, condition: Condition) => ({
+      name,
+      supportedKinds: [],
+      attachedRoutes: 0,
+      conditions: [accepted, condition],
+    })
+    const status = { ...gateway, listeners: [listener('a', own), listener('b', bad)] }
+    const found = (states: readonly ProxyState[]) => {
+      const deployment = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
+      const proxiesOf = () => ({ version: 'v2', states, deployment })
+      const [made] = withLiveState([status], { findings: new Map(), proxiesOf })
+      return made?.listeners?.map(({ conditions }) => {
+        return conditions.map(({ status, reason }) => `${status} ${reason}`).join(', ')
+      })
+    }
+    const invalid = 'True Accepted, False Invalid'
+    assert.deepEqual(found([done]), ['True Accepted, True Programmed', invalid])
+    assert.deepEqual(found([behind]), ['True Accepted, False Pending', invalid])
+    assert.deepEqual(found([]), ['True Accepted, False Pending', invalid])
   })
 
   it('a Gateway that is not accepted is not programmed', () => {

@@ -4,8 +4,10 @@ import type { Delivery, Deployment } from '../delivery.ts'
 import {
   type Condition,
   conditionOf,
+  type ListenerStatus,
   type ObjectStatus,
   OK,
+  type Refusal,
   refuse,
   type Verdict,
 } from '../translate/conditions.ts'
@@ -41,11 +43,23 @@ function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict = accepted?.status === 'True' ? served(proxies) : refuse('Invalid', 'not accepted')
   const message = proxies === undefined ? '' : [countOf(proxies), ...rejected(proxies)].join('; ')
+  const { listeners = [] } = status
   return {
     ...status,
     conditions: [...conditions, conditionOf('Programmed', verdict, 'Programmed', message)],
     addresses: proxies?.deployment.addresses ?? [],
+    listeners: verdict.ok ? listeners : listeners.map((one) => notYet(one, verdict)),
   }
+}
+
+/** No proxy, no listener; what is wrong with one anyway is still said. */
+function notYet(listener: ListenerStatus, { message }: Refusal): ListenerStatus {
+  const conditions = listener.conditions.map((condition) =>
+    condition.type === 'Programmed' && condition.status === 'True'
+      ? conditionOf('Programmed', refuse('Pending', message))
+      : condition,
+  )
+  return { ...listener, conditions }
 }
 
 /** What proxies reject and no policy says: other kinds have no condition for it. */
@@ -68,11 +82,15 @@ function served(proxies: Proxies | undefined): Verdict {
   if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
   const { states, version, deployment } = proxies
   const [failure] = deployment.failures
-  const isReachable = deployment.addresses.length > 0
+  const { addresses, missing } = deployment
+  const isReachable = addresses.length > 0 && missing.length === 0
   const isServed = states.some(({ outcome }) => outcome?.version === version)
   // Proxies of other replicas are not seen here, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
   if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
+  if (missing.length > 0) {
+    return refuse('AddressNotUsable', `its Service is not given ${missing.join(', ')}`)
+  }
   if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
   return refuse('Pending', countOf(proxies))
 }

@@ -51,6 +51,8 @@ export interface ObjectStatus {
   readonly listeners?: readonly ListenerStatus[]
   readonly addresses?: readonly { readonly type: string; readonly value: string }[]
   readonly attachedListenerSets?: number
+  /** Of classes. */
+  readonly supportedFeatures?: readonly { readonly name: string }[]
   /** Of routes, for each parentRef. */
   readonly parents?: readonly RefStatus[]
   /** Of policies, for each Gateway that they reach. */

@@ -51,7 +51,11 @@ function read(
     const message = 'none of the authorities that clients must be certified by can be read'
     return { clients: undefined, accepted: refuse('NoValidCACertificate', message), resolved }
   }
-  // A certificate that is shown must be valid in both modes: a broken one is no reason to trust.
-  const asked = mode === 'AllowValidOnly' ? 'Require' : 'Optional'
-  return { clients: { ca: { text: texts.join('\n') }, mode: asked }, accepted: OK, resolved }
+  const ca = { text: texts.join('\n') }
+  // What is not understood must be valid.
+  const isOpen = mode === 'AllowInsecureFallback'
+  const clients = isOpen
+    ? ({ ca, mode: 'Optional', ignoresInvalid: true } as const)
+    : ({ ca, mode: 'Require' } as const)
+  return { clients, accepted: OK, resolved }
 }

@@ -15,6 +15,7 @@ import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
 import {
   isNamespaceAllowed,
+  isServed,
   type PlacedListener,
   placeListeners,
   settleConflicts,
@@ -137,7 +138,7 @@ function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
 function setVerdict({ read, accepted }: SetDraft, listeners: readonly PlacedListener[]): Verdict {
   if (!accepted.ok) return accepted
   const own = listeners.filter(({ owner }) => owner === read)
-  return own.some((listener) => listener.accepted.ok)
+  return own.some(isServed)
     ? OK
     : refuse('ListenersNotValid', 'none of its listeners can be served')
 }

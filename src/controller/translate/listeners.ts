@@ -215,6 +215,12 @@ export function toListener(placed: PlacedListener): Listener | undefined {
   return { ...identity, protocol, port, tls }
 }
 
+/** Whether connections get further than to be closed. */
+export function isServed(placed: PlacedListener): boolean {
+  const listener = toListener(placed)
+  return listener !== undefined && listener.protocol !== 'Invalid'
+}
+
 /** Without these authorities nobody would be asked for a certificate. */
 const CLIENT_REASONS: ReadonlySet<string> = new Set([
   'InvalidCACertificateRef',

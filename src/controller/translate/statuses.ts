@@ -17,11 +17,12 @@ import {
   type Verdict,
 } from './conditions.ts'
 import type { GatewayDraft, SetDraft } from './gateways.ts'
-import { type PlacedListener, toListener } from './listeners.ts'
+import { isServed, type PlacedListener } from './listeners.ts'
 import type { Policies } from './policies.ts'
 import { policyStatus } from './policy-status.ts'
 import { unservedParts } from './proxy-backend.ts'
 import { Endpoints } from './services.ts'
+import { SUPPORTED_FEATURES } from './supported-features.ts'
 import type { RouteOutcome } from './translate.ts'
 import { type ClusterView, complaint, gatewayRef, identityOf, originOf, type Read } from './view.ts'
 
@@ -101,7 +102,9 @@ function classes({ view, controllerName }: StatusInput): readonly StatusWithDiag
       ? OK
       : refuse('InvalidParameters', `there is no ${ref?.kind} ${ref?.namespace}/${ref?.name}`)
     const conditions = [conditionOf('Accepted', verdict)]
-    return { status: { ...identityOf(read), conditions }, diagnostics: said(read, conditions) }
+    const supportedFeatures = SUPPORTED_FEATURES.map((name) => ({ name }))
+    const status = { ...identityOf(read), conditions, supportedFeatures }
+    return { status, diagnostics: said(read, conditions) }
   })
 }
 
@@ -135,8 +138,12 @@ function gatewayStatuses(draft: GatewayDraft): readonly StatusWithDiagnostics[] 
 }
 
 /** A Gateway without any listener that can be served is not accepted; with some it is. */
-function acceptedOf(verdict: Verdict, listeners: readonly PlacedListener[]): Condition {
-  const bad = listeners.filter(({ accepted }) => !accepted.ok)
+function acceptedOf(
+  verdict: Verdict,
+  listeners: readonly PlacedListener[],
+  isGood = ({ accepted }: PlacedListener) => accepted.ok,
+): Condition {
+  const bad = listeners.filter((listener) => !isGood(listener))
   if (!verdict.ok || bad.length === 0) return conditionOf('Accepted', verdict)
   const message = `listeners that cannot be served: ${bad.map(({ spec }) => spec.name).join(', ')}`
   return bad.length === listeners.length
@@ -170,7 +177,7 @@ function programmed(listener: PlacedListener): Verdict {
   const { accepted, resolved, conflict } = listener
   if (conflict !== undefined) return conflict
   if (!accepted.ok) return refuse('Invalid', accepted.message)
-  if (toListener(listener)?.protocol !== 'Invalid') return OK
+  if (isServed(listener)) return OK
   return refuse('Invalid', resolved.ok ? 'it cannot be served' : resolved.message)
 }
 
@@ -181,7 +188,9 @@ function saidOfListener({ owner, index, accepted, resolved }: PlacedListener) {
 
 function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWithDiagnostics {
   const own = draft.listeners.filter(({ owner }) => owner === read)
-  const whole = accepted.ok ? acceptedOf(accepted, own) : conditionOf('Accepted', accepted)
+  const whole = accepted.ok
+    ? acceptedOf(accepted, own, isServed)
+    : conditionOf('Accepted', accepted)
   const conditions = [whole, conditionOf('Programmed', accepted)]
   const status = {
     ...identityOf(read),

@@ -9,6 +9,7 @@ import { defaultSettings } from '../../sources/file/sections/config.ts'
 import { snapshotOf } from '../cluster/snapshot.ts'
 import { readManifests, withClasses } from '../manifests.ts'
 import type { Condition } from './conditions.ts'
+import { SUPPORTED_FEATURES } from './supported-features.ts'
 import { translate } from './translate.ts'
 
 const FOLDER = join(import.meta.dirname, 'cases')
@@ -29,6 +30,17 @@ describe('translation of manifests', () => {
       assert.equal(made, readFileSync(output, 'utf8'))
     })
   }
+
+  it('classes say what is supported, as the suite of the Gateway API found it', () => {
+    const text = readFileSync(join(FOLDER, 'listeners.yaml'), 'utf8')
+    const { objects } = readManifests([{ file: 'case.yaml', text }])
+    const options = { controllerName: CONTROLLER, settings: defaultSettings() }
+    const { statuses } = translate(snapshotOf(withClasses(objects, CONTROLLER)), options)
+    const found = statuses.find(({ kind }) => kind === 'GatewayClass')
+    const names = found?.supportedFeatures?.map(({ name }) => name)
+    assert.deepEqual(names, SUPPORTED_FEATURES)
+    assert.deepEqual(names, [...(names ?? [])].sort())
+  })
 })
 
 function outcomeOf(text: string): string {
@@ -56,6 +68,8 @@ function placeOf(origin: Origin): string {
 
 /** Origins and conditions on one line each, and nothing of what says nothing. */
 function brief(key: string, value: unknown): unknown {
+  // They are those of a file of their own, and the same everywhere.
+  if (key === 'supportedFeatures') return undefined
   if (key === 'origin') return placeOf(value as Origin)
   if (key === 'diagnostics' && Array.isArray(value) && typeof value[0] !== 'string') {
     return (value as readonly Diagnostic[]).map(({ code, message }) => `${code} ${message}`)

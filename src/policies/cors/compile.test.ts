@@ -101,6 +101,12 @@ describe('cors: preflights are answered without a backend', () => {
       { 'access-control-allow-origin': APP, 'access-control-allow-credentials': 'true' },
     ],
     [
+      'headers that may be read are named here as in other responses',
+      { allowOrigins: ['*'], exposeHeaders: ['x-a', 'x-b'] },
+      {},
+      { 'access-control-allow-origin': '*', 'access-control-expose-headers': 'x-a, x-b' },
+    ],
+    [
       'what is no list of names is not repeated',
       { allowOrigins: [APP], allowHeaders: ['*'], allowCredentials: true },
       { 'access-control-request-headers': 'x-a;y' },

@@ -85,7 +85,9 @@ function compilePreflight(
   isPublic: boolean,
   isAllowed: (origin: string) => boolean,
 ): (exchange: Exchange, origin: string, asked: string) => Reply {
-  const { allowCredentials, allowMethods, allowHeaders, maxAge } = value
+  const { allowCredentials, allowMethods, allowHeaders, exposeHeaders, maxAge } = value
+  // Browsers look for it in the response proper; the Gateway API has it here, too.
+  const exposed = listed(exposeHeaders, allowCredentials, undefined)
   // A browser takes a response without the headers as a refusal; there is nothing more to say.
   const refused = preflightReply([VARY_OF_PREFLIGHT])
   return ({ request }, origin, askedMethod) => {
@@ -99,6 +101,7 @@ function compilePreflight(
         'access-control-allow-headers',
         listed(allowHeaders, allowCredentials, askedHeaders),
       ),
+      ...field('access-control-expose-headers', exposed),
       ...field('access-control-max-age', maxAge === undefined ? '' : seconds(maxAge)),
       VARY_OF_PREFLIGHT,
     ])

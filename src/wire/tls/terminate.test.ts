@@ -214,6 +214,29 @@ describe('ending TLS', { skip: WITHOUT_OPENSSL }, () => {
       assert.equal(own.secured[1]?.certificate?.subjectCn, 'alice')
     })
 
+    for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
+      it(`Optional, and invalid ones ignored: they say nothing, ${maxVersion}`, async () => {
+        const { clients: optional, ...rest } = clients('Optional')
+        const own = await serve({ ...rest, clients: { ...optional, ignoresInvalid: true } })
+        const all = [bad, old, {}, client]
+        for (const pair of all) (await greet(own.port, { ...pair, maxVersion })).destroy()
+        const seen = own.secured.map(({ certificate }) => certificate?.subjectCn)
+        assert.deepEqual(seen, [undefined, undefined, undefined, 'alice'])
+        // Nor does a session that began with such a certificate.
+        const session = await sessionOf(own.port, { ...bad, maxVersion })
+        const resumed = await greet(own.port, { ...bad, maxVersion, session })
+        resumed.destroy()
+        assert.deepEqual(own.secured.at(-1)?.certificate, undefined)
+      })
+    }
+
+    it('Require: invalid ones are never ignored', async () => {
+      const { clients: required, ...rest } = clients('Require')
+      const own = await serve({ ...rest, clients: { ...required, ignoresInvalid: true } })
+      assert.equal(await refused(own, bad), 'client-certificate-invalid')
+      assert.equal(await refused(own, {}), 'client-certificate-missing')
+    })
+
     it('a resumed session is still that of its client', async () => {
       const own = await serve(clients('Require'))
       const session = await sessionOf(own.port, client)

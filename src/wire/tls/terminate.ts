@@ -21,7 +21,14 @@ export interface TerminatorOptions {
   /** PEM; the first one is for whoever asks for no name, or for one that none of them has. */
   readonly certificates: readonly { readonly cert: string; readonly key: string }[]
   /** Authorities of client certificates; undefined: clients are not asked for any. */
-  readonly clients: { readonly ca: string; readonly mode: 'Require' | 'Optional' } | undefined
+  readonly clients:
+    | {
+        readonly ca: string
+        readonly mode: 'Require' | 'Optional'
+        /** With `Optional`: one that is not valid is as good as none. */
+        readonly ignoresInvalid?: true
+      }
+    | undefined
   /** None: whatever the client offers, nothing is chosen. */
   readonly alpn: readonly string[]
   readonly minVersion: '1.2' | '1.3' | undefined
@@ -56,6 +63,7 @@ export class Terminator {
   readonly #tickets: TicketKeys
   readonly #scope: string
   readonly #isRequired: boolean
+  readonly #ignoresInvalid: boolean
   readonly #pending = new WeakMap<object, Handshake>()
   #epoch = Number.NaN
 
@@ -69,6 +77,7 @@ export class Terminator {
     this.#tickets = tickets
     this.#scope = scopeOf(options)
     this.#isRequired = clients?.mode === 'Require'
+    this.#ignoresInvalid = clients?.mode === 'Optional' && clients.ignoresInvalid === true
     this.#server = createServer({
       ...first,
       ...(alpn.length > 0 ? { ALPNProtocols: [...alpn] } : {}),
@@ -111,8 +120,9 @@ export class Terminator {
       return
     }
     socket.on('error', ignore)
-    const own = socket.getPeerX509Certificate()
-    // Where a certificate is optional, a bad one is still not as good as none.
+    const shown = socket.getPeerX509Certificate()
+    const own = this.#ignoresInvalid && !socket.authorized ? undefined : shown
+    // Where a certificate is optional, a bad one is still not as good as none, unless it is said so.
     if (own !== undefined && !socket.authorized)
       handshake.fail('client-certificate-invalid', socket)
     else if (own === undefined && this.#isRequired)
