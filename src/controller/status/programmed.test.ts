@@ -36,9 +36,11 @@ function programmed(
   states: readonly ProxyState[],
   { addresses = ADDRESS, isReady = false, failures = [] as readonly string[] } = {},
 ): string {
-  const proxies = { version: 'v2', states, deployment: { isReady, addresses, failures } }
-  const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
-  const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
+  const sequenceOf = (version: string) => Number(version.slice(1))
+  const proxies = { sequenceOf, states, deployment: { isReady, addresses, failures } }
+  const sinceAt = () => ({ generation: 7, sequence: 2 })
+  const made = withLiveState(status, { findings: [], proxiesOf: () => proxies, sinceAt })
+  const all = made.conditions ?? made.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
@@ -48,22 +50,37 @@ describe('Programmed', () => {
     [
       'a proxy has the newest configuration',
       programmed(gateway, [done, behind]),
-      'True Programmed: 1 of 2 connected proxies run the newest configuration',
+      'True Programmed: 1 of 2 connected proxies run generation 7',
     ],
     [
       'none has it yet',
       programmed(gateway, [behind], { isReady: true }),
-      'False Pending: 0 of 1 connected proxies run the newest configuration',
+      'False Pending: 0 of 1 connected proxies run generation 7',
     ],
     [
       'proxies are connected to other replicas only, and ready',
       programmed(gateway, [], { isReady: true }),
-      'True Programmed: 0 of 0 connected proxies run the newest configuration',
+      'True Programmed: 0 of 0 connected proxies run generation 7',
     ],
     [
       'there is no proxy at all',
       programmed(gateway, []),
-      'False Pending: 0 of 0 connected proxies run the newest configuration',
+      'False Pending: 0 of 0 connected proxies run generation 7',
+    ],
+    [
+      'all proxies have the policy, however many there are',
+      programmed(policy, [done, { ...done, node: 'd' }]),
+      'True Programmed: all connected proxies run generation 7',
+    ],
+    [
+      'not all proxies have the policy',
+      programmed(policy, [done, behind]),
+      'True Programmed: 1 of 2 connected proxies run generation 7',
+    ],
+    [
+      'a proxy that has just started does not count yet',
+      programmed(policy, [done, { node: 'new', outcome: undefined }]),
+      'True Programmed: all connected proxies run generation 7',
     ],
     [
       'there is no address',
@@ -78,7 +95,7 @@ describe('Programmed', () => {
     [
       'something of them cannot be deployed, but they serve',
       programmed(gateway, [done], { failures: ['Service apps/edge: taken'] }),
-      'True Programmed: 1 of 1 connected proxies run the newest configuration; Service apps/edge: taken',
+      'True Programmed: 1 of 1 connected proxies run generation 7; Service apps/edge: taken',
     ],
     [
       'a proxy rejects the policy',
@@ -99,7 +116,7 @@ describe('Programmed', () => {
     }))
     assert.equal(
       programmed(gateway, states),
-      'True Programmed: 2 of 2 connected proxies run the newest configuration; ' +
+      'True Programmed: 2 of 2 connected proxies run generation 7; ' +
         'a proxy rejects HTTPRoute apps/r: spec.rules[0]: no (PC0701)',
     )
   })
@@ -113,9 +130,9 @@ describe('Programmed', () => {
 
 describe('RulesHealthy', () => {
   it('is false with what was found, for the policy that it was found in', () => {
-    const findings = new Map([['ProxyPolicy apps/p', [said]]])
-    const [made] = withLiveState([policy], { findings, proxiesOf: () => undefined })
-    const found = made?.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
+    const none = () => undefined
+    const made = withLiveState(policy, { findings: [said], proxiesOf: none, sinceAt: none })
+    const found = made.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
     assert.deepEqual(
       [found?.status, found?.reason, found?.message],
       ['False', 'NeverMatches', 'spec.traffic.x: no (PC0701)'],
