@@ -1,7 +1,5 @@
 import type { Model } from '../model/model.ts'
-import { reconcile } from '../model/reconcile.ts'
 import type { Settings } from '../model/settings.ts'
-import { runCooperatively } from '../model/steps.ts'
 import {
   controllerConditions,
   controllerLeader,
@@ -28,11 +26,11 @@ import { deploymentOf } from './deployments.ts'
 import { applyClasses } from './gateway-class.ts'
 import type { ControllerOptions } from './options.ts'
 import { RuleHealth } from './status/health.ts'
-import { withLiveState } from './status/programmed.ts'
-import { staleStatuses } from './status/stale.ts'
+import { LiveStatuses } from './status/live-statuses.ts'
+import type { Proxies } from './status/programmed.ts'
+import { Rollouts } from './status/rollouts.ts'
 import { StatusWriter } from './status/write.ts'
-import type { ObjectStatus } from './translate/conditions.ts'
-import { type Translation, translate } from './translate/translate.ts'
+import { type TranslationStep, Translator } from './translate/translator.ts'
 
 export interface ControllerDeps {
   readonly client: KubeClient
@@ -63,7 +61,10 @@ export class Controller {
   readonly #translating: Debounce
   readonly #writing: Debounce
   readonly #published = new Map<string, { readonly model: Model; readonly version: string }>()
-  #last: { readonly snapshot: Snapshot; readonly translation: Translation } | undefined
+  readonly #translator: Translator
+  readonly #rollouts = new Rollouts()
+  readonly #statuses: LiveStatuses
+  #last: { readonly snapshot: Snapshot; readonly translation: TranslationStep } | undefined
   #gatewayOf: ReturnType<typeof gatewayOfAccount> = () => undefined
   #retry: NodeJS.Timeout | undefined
   /** Conditions that there are, or were. */
@@ -71,7 +72,18 @@ export class Controller {
 
   constructor(deps: ControllerDeps) {
     this.#deps = deps
-    const { client, options, log, metrics, backoff, leaseDuration } = deps
+    const { client, options, settings, log, metrics, backoff, leaseDuration } = deps
+    const { controllerName, discoverySelectors, gatewayNamespaces } = options
+    this.#translator = new Translator({
+      controllerName,
+      settings,
+      discoverySelectors,
+      ...(gatewayNamespaces === undefined ? {} : { gatewayNamespaces }),
+    })
+    this.#statuses = new LiveStatuses({
+      proxiesOf: (gateway) => this.#proxiesOf(gateway),
+      latest: (gateway) => this.#rollouts.latest(gateway),
+    })
     const restarts = metrics.counter(controllerWatchRestarts)
     this.#watch = new ClusterWatch({
       client,
@@ -150,19 +162,15 @@ export class Controller {
   }
 
   async #translate(): Promise<void> {
-    const { options, settings, log, metrics } = this.#deps
-    const { controllerName, discoverySelectors, gatewayNamespaces } = options
+    const { log, metrics } = this.#deps
     const reconciles = metrics.counter(controllerReconciles)
     const began = performance.now()
     const snapshot = this.#watch.take()
     try {
-      const translation = translate(snapshot, {
-        controllerName,
-        settings,
-        discoverySelectors,
-        ...(gatewayNamespaces === undefined ? {} : { gatewayNamespaces }),
-      })
-      const changed = await this.#publish(translation)
+      const translation = this.#translator.translate(snapshot)
+      const changed = this.#publish(translation)
+      this.#statuses.touch(translation.touched)
+      this.#statuses.forget(translation.removed)
       this.#last = { snapshot, translation }
       const milliseconds = performance.now() - began
       metrics
@@ -184,20 +192,20 @@ export class Controller {
   }
 
   /** The keys of the Gateways whose Model is another one now. */
-  async #publish({ models }: Translation): Promise<readonly string[]> {
+  #publish({ models }: TranslationStep): readonly string[] {
     const { delivery } = this.#deps
     const changed: string[] = []
-    for (const [gateway, next] of models) {
-      const known = this.#published.get(gateway)
-      // What did not change is the same object again, and whoever compares finds that at once.
-      const model = await runCooperatively(reconcile(known?.model, next), () => performance.now())
-      if (known?.model === model) continue
-      this.#published.set(gateway, { model, version: delivery.publish(gateway, model) })
+    for (const [gateway, model] of models) {
+      if (this.#published.get(gateway)?.model === model) continue
+      const version = delivery.publish(gateway, model)
+      this.#published.set(gateway, { model, version })
+      this.#rollouts.published(gateway, version)
       changed.push(gateway)
     }
     for (const gateway of [...this.#published.keys()]) {
       if (models.has(gateway)) continue
       this.#published.delete(gateway)
+      this.#rollouts.withdrawn(gateway)
       delivery.withdraw(gateway)
       changed.push(gateway)
     }
@@ -224,7 +232,8 @@ export class Controller {
       const isLeader = () => this.#leader.isLeader
       const isDeployed = await deployments?.deploy(snapshot, translation.models, isLeader)
       if (isDeployed === false) this.#later()
-      const failed = await this.#writer.write(snapshot, this.#statuses(snapshot, translation))
+      this.#statuses.useFindings(this.#health.findings())
+      const failed = await this.#writer.write(snapshot, this.#statuses.take())
       if (failed > 0) this.#later()
     } catch (error) {
       log.warn('status', { error: (error as Error).message })
@@ -238,24 +247,18 @@ export class Controller {
     this.#retry.unref()
   }
 
-  #statuses(snapshot: Snapshot, { statuses }: Translation): readonly ObjectStatus[] {
-    const { delivery, options, deployments } = this.#deps
-    const live = withLiveState(statuses, {
-      findings: this.#health.findings(),
-      proxiesOf: (gateway) => {
-        const published = this.#published.get(gateway)
-        if (published === undefined) return undefined
-        return {
-          version: published.version,
-          states: delivery.proxies(gateway),
-          deployment: {
-            ...deploymentOf(snapshot, gateway),
-            failures: deployments?.failuresOf(gateway) ?? [],
-          },
-        }
+  #proxiesOf(gateway: string): Proxies | undefined {
+    const { delivery, deployments } = this.#deps
+    const last = this.#last
+    if (last === undefined || !this.#published.has(gateway)) return undefined
+    return {
+      states: delivery.proxies(gateway),
+      sequenceOf: (version) => this.#rollouts.sequenceOf(gateway, version),
+      deployment: {
+        ...deploymentOf(last.snapshot, gateway),
+        failures: deployments?.failuresOf(gateway) ?? [],
       },
-    })
-    return [...live, ...staleStatuses(snapshot, statuses, options.controllerName)]
+    }
   }
 
   #measure(): void {
@@ -272,7 +275,7 @@ export class Controller {
     for (const { kind } of KINDS) objects.at({ kind }).set(this.#watch.count(kind))
     const counts = this.#counts
     for (const id of counts.keys()) counts.set(id, 0)
-    const { statuses = [] } = this.#last?.translation ?? {}
+    const statuses = this.#last?.translation.statuses() ?? []
     for (const { kind, conditions = [], parents = [], ancestors = [] } of statuses) {
       const all = [...conditions, ...[...parents, ...ancestors].flatMap((one) => one.conditions)]
       for (const { type, status } of all) {

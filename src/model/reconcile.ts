@@ -78,7 +78,7 @@ function isShallowlySame(a: Model, b: Model): boolean {
 }
 
 /** What is undefined is as good as absent. */
-function isSame(a: unknown, b: unknown): boolean {
+export function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true
   if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) {
     return Object.is(a, b)

@@ -43,30 +43,93 @@ export interface Part {
   readonly lanes: Lanes
 }
 
-/** The resources of a Model, by name; those of `previous` wherever they are the same. */
-export function partsOf(
-  model: Model,
-  previous: ReadonlyMap<string, Part> = NO_PARTS,
-): ReadonlyMap<string, Part> {
+/** The resources of a Model, by name. */
+export function partsOf(model: Model): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>()
-  const add = (section: Section, name: string, after: string, thing: object) => {
-    parts.set(name, partOf(section, name, after, thing, previous.get(name)))
-  }
   for (const section of SECTION_NAMES) {
     const value = model[section]
     if (value === undefined) continue
     if (SECTIONS[section] === 'whole') {
-      add(section, section, '', value)
+      parts.set(section, partOf(section, section, '', value, undefined))
       continue
     }
     let after = ''
-    for (const thing of value as readonly { readonly name: string }[]) {
+    for (const thing of value as readonly Thing[]) {
       const name = freeName(`${section}/${thing.name}`, parts)
-      add(section, name, after, thing)
+      parts.set(name, partOf(section, name, after, thing, undefined))
       after = name
     }
   }
   return parts
+}
+
+type Thing = { readonly name: string }
+
+/** Whether every resource is called after its thing, so that names tell what is what. */
+export function hasUniqueNames(model: Model): boolean {
+  return SECTION_NAMES.every((section) => {
+    if (SECTIONS[section] === 'whole') return true
+    const things = (model[section] ?? []) as readonly Thing[]
+    return new Set(things.map(({ name }) => name)).size === things.length
+  })
+}
+
+/**
+ * Resources of `next` that are different from those of `before`, at the cost of these where Models
+ * share what did not change; undefined removes one. Undefined where a name is not unique, so that
+ * all have to be named again.
+ */
+export function changedParts(
+  before: Model,
+  next: Model,
+  parts: ReadonlyMap<string, Part>,
+): ReadonlyMap<string, Part | undefined> | undefined {
+  const changed = new Map<string, Part | undefined>()
+  for (const section of SECTION_NAMES) {
+    const [old, young] = [before[section], next[section]]
+    if (old === young) continue
+    if (SECTIONS[section] === 'whole') {
+      const part = young && partOf(section, section, '', young, parts.get(section))
+      if (part !== parts.get(section)) changed.set(section, part)
+    } else {
+      const things = [(old ?? []) as readonly Thing[], (young ?? []) as readonly Thing[]] as const
+      if (!changeThings(section, ...things, parts, changed)) return undefined
+    }
+  }
+  return changed
+}
+
+function changeThings(
+  section: Section,
+  old: readonly Thing[],
+  young: readonly Thing[],
+  parts: ReadonlyMap<string, Part>,
+  changed: Map<string, Part | undefined>,
+): boolean {
+  const nameOf = (thing: Thing | undefined) => (thing === undefined ? '' : `${section}/${thing.name}`)
+  const max = Math.min(old.length, young.length)
+  let start = 0
+  while (start < max && old[start] === young[start]) start++
+  let same = 0
+  while (same < max - start && old[old.length - 1 - same] === young[young.length - 1 - same]) same++
+  const end = young.length - same
+  const gone = new Set<string>()
+  for (let i = start; i < old.length - same; i++) gone.add(nameOf(old[i]))
+  // The one after a change names another one before it.
+  for (let i = start; i < Math.min(end + 1, young.length); i++) {
+    const thing = young[i] as Thing
+    const isInPlace = old[i] === thing && old[i - 1]?.name === young[i - 1]?.name
+    const name = nameOf(thing)
+    if (i < end) {
+      const isNew = !gone.delete(name)
+      if (isNew && (parts.has(name) || changed.has(name))) return false
+    }
+    if (isInPlace) continue
+    const part = partOf(section, name, nameOf(young[i - 1]), thing, parts.get(name))
+    if (part !== parts.get(name)) changed.set(name, part)
+  }
+  for (const name of gone) changed.set(name, undefined)
+  return true
 }
 
 /** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
@@ -77,8 +140,6 @@ function freeName(wanted: string, taken: ReadonlyMap<string, unknown>): string {
     if (!taken.has(name)) return name
   }
 }
-
-const NO_PARTS: ReadonlyMap<string, Part> = new Map()
 
 /** What each part was made of: Models that follow each other share what did not change. */
 const origins = new WeakMap<Part, object>()

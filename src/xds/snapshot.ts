@@ -1,6 +1,7 @@
 import { type Lanes, textOf } from '../model/hash.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Model } from '../model/model.ts'
-import { type Part, partsOf } from './parts.ts'
+import { changedParts, hasUniqueNames, type Part, partsOf } from './parts.ts'
 
 /** All resources of one Gateway at one time. It never changes, so that streams share it. */
 export interface Snapshot {
@@ -15,12 +16,61 @@ export interface Delta {
 }
 
 export function snapshotOf(model: Model, previous?: Snapshot): Snapshot {
-  const parts = partsOf(model, previous?.parts)
-  return { parts, version: versionOfSet(parts.values()) }
+  const known = previous && MADE_OF.get(previous)
+  const changes = known && changedParts(known.model, model, previous.parts)
+  if (changes === undefined) return fromScratch(model, previous)
+  const parts = (known as MadeOf).parts
+  const delta: { changed: Part[]; removed: string[] } = { changed: [], removed: [] }
+  const sums = [...(known as MadeOf).sums] as [number, number, number, number]
+  const add = ({ lanes }: Part) => {
+    for (const lane of LANES) sums[lane] ^= lanes[lane]
+  }
+  for (const [name, part] of changes) {
+    const before = parts.get(name)
+    if (before !== undefined) add(before)
+    if (part !== undefined) add(part)
+    if (part === undefined) delta.removed.push(name)
+    else if (part.version !== before?.version) delta.changed.push(part)
+  }
+  const next = made(model, parts.with(changes), sums)
+  between.set(next, new WeakMap([[previous as Snapshot, delta]]))
+  return next
+}
+
+/** Resources that are the same are those of before. */
+function fromScratch(model: Model, previous: Snapshot | undefined): Snapshot {
+  const all = [...partsOf(model)].map(([name, part]) => {
+    const before = previous?.parts.get(name)
+    return [name, before?.version === part.version ? before : part] as const
+  })
+  const parts = LayeredMap.of(new Map(all))
+  return hasUniqueNames(model)
+    ? made(model, parts)
+    : { parts, version: versionOfSet(parts.values()) }
+}
+
+interface MadeOf {
+  readonly model: Model
+  readonly parts: LayeredMap<Part>
+  readonly sums: Lanes
+}
+
+/** What the next snapshot is made from. */
+const MADE_OF = new WeakMap<Snapshot, MadeOf>()
+const LANES = [0, 1, 2, 3] as const
+
+function made(model: Model, parts: LayeredMap<Part>, sums: Lanes = sumsOf(parts.values())): Snapshot {
+  const snapshot = { parts, version: textOfSums(sums) }
+  MADE_OF.set(snapshot, { model, parts, sums })
+  return snapshot
 }
 
 /** Independent of the order, in which resources come as they come. */
 export function versionOfSet(parts: Iterable<{ readonly lanes: Lanes }>): string {
+  return textOfSums(sumsOf(parts))
+}
+
+function sumsOf(parts: Iterable<{ readonly lanes: Lanes }>): Lanes {
   let [a, b, c, d] = [0, 0, 0, 0]
   for (const { lanes } of parts) {
     a ^= lanes[0]
@@ -28,6 +78,10 @@ export function versionOfSet(parts: Iterable<{ readonly lanes: Lanes }>): string
     c ^= lanes[2]
     d ^= lanes[3]
   }
+  return [a, b, c, d]
+}
+
+function textOfSums([a, b, c, d]: Lanes): string {
   return textOf([a >>> 0, b >>> 0, c >>> 0, d >>> 0])
 }
 

@@ -1,14 +1,17 @@
+import { type EntryChange, LayeredMap } from '../../model/layered-map.ts'
 import { type KubeObject, keyOf } from './object.ts'
 
 /** `namespace/name` → the object. */
-export type Objects = ReadonlyMap<string, KubeObject>
+export type Objects = LayeredMap<KubeObject>
 
 /** What was known of the cluster at one moment; it never changes. */
 export interface Snapshot {
   readonly kinds: ReadonlyMap<string, Objects>
 }
 
-const NO_OBJECTS: Objects = new Map()
+const NO_OBJECTS: Objects = LayeredMap.of(new Map())
+
+export const EMPTY_SNAPSHOT: Snapshot = { kinds: new Map() }
 
 export function objectsOf({ kinds }: Snapshot, kind: string): Objects {
   return kinds.get(kind) ?? NO_OBJECTS
@@ -21,22 +24,38 @@ export function snapshotOf(objects: Iterable<KubeObject>): Snapshot {
     const known = kinds.get(object.kind) ?? new Map<string, KubeObject>()
     kinds.set(object.kind, known.set(keyOf(object.metadata), object))
   }
-  return { kinds }
+  return { kinds: new Map([...kinds].map(([kind, known]) => [kind, LayeredMap.of(known)])) }
 }
 
-/** The objects that informers write, and Snapshots of them: kinds without a change are shared. */
+export interface ObjectChange extends EntryChange<KubeObject> {
+  readonly kind: string
+}
+
+/** The objects that are different, at the cost of those where one was taken after the other. */
+export function* changesBetween(before: Snapshot, after: Snapshot): Generator<ObjectChange> {
+  for (const kind of new Set([...before.kinds.keys(), ...after.kinds.keys()])) {
+    const changes = objectsOf(before, kind).changesTo(objectsOf(after, kind))
+    for (const change of changes) yield { kind, ...change }
+  }
+}
+
+/** The objects that informers write, and Snapshots of them, which share what did not change. */
 export class SnapshotStore {
   readonly #live = new Map<string, Map<string, KubeObject>>()
   readonly #taken = new Map<string, Objects>()
+  /** Kind → what changed since a Snapshot was taken. */
+  readonly #changed = new Map<string, Map<string, KubeObject | undefined>>()
 
   put(kind: string, object: KubeObject): void {
-    this.#of(kind).set(keyOf(object.metadata), object)
-    this.#taken.delete(kind)
+    const key = keyOf(object.metadata)
+    this.#of(kind).set(key, object)
+    this.#note(kind, key, object)
   }
 
   remove(kind: string, object: KubeObject): void {
-    this.#of(kind).delete(keyOf(object.metadata))
-    this.#taken.delete(kind)
+    const key = keyOf(object.metadata)
+    this.#of(kind).delete(key)
+    this.#note(kind, key, undefined)
   }
 
   /**
@@ -51,12 +70,13 @@ export class SnapshotStore {
       const key = keyOf(object.metadata)
       const known = before.get(key)
       const isSame = known !== undefined && versionOf(known) === versionOf(object)
+      if (!isSame) this.#note(kind, key, object)
       isChanged ||= !isSame
       after.set(key, isSame ? known : object)
     }
     if (!isChanged) return false
+    for (const key of before.keys()) if (!after.has(key)) this.#note(kind, key, undefined)
     this.#live.set(kind, after)
-    this.#taken.delete(kind)
     return true
   }
 
@@ -65,13 +85,18 @@ export class SnapshotStore {
   }
 
   take(): Snapshot {
-    const kinds = new Map<string, Objects>()
-    for (const [kind, objects] of this.#live) {
-      const taken = this.#taken.get(kind) ?? new Map(objects)
-      this.#taken.set(kind, taken)
-      kinds.set(kind, taken)
+    for (const kind of this.#live.keys()) {
+      const known = this.#taken.get(kind) ?? NO_OBJECTS
+      const changes = this.#changed.get(kind)
+      this.#taken.set(kind, changes === undefined ? known : known.with(changes))
     }
-    return { kinds }
+    this.#changed.clear()
+    return { kinds: new Map(this.#taken) }
+  }
+
+  #note(kind: string, key: string, object: KubeObject | undefined): void {
+    const known = this.#changed.get(kind) ?? new Map<string, KubeObject | undefined>()
+    this.#changed.set(kind, known.set(key, object))
   }
 
   #of(kind: string): Map<string, KubeObject> {

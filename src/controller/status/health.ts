@@ -24,7 +24,7 @@ export class RuleHealth {
     for (const [key, model] of models) {
       const known = this.#known.get(key)
       if (known?.model === model) continue
-      const steps = certainErrors(model)
+      const steps = certainErrors(model, known?.model)
       const findings = await runCooperatively(steps, () => performance.now())
       const found = findings.map(({ diagnostic }) => diagnostic)
       isChanged ||= JSON.stringify(known?.found ?? []) !== JSON.stringify(found)

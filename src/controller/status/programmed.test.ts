@@ -37,9 +37,11 @@ function programmed(
   deployment: Partial<Deployment> = {},
 ): string {
   const usual = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
-  const proxies = { version: 'v2', states, deployment: { ...usual, ...deployment } }
-  const [made] = withLiveState([status], { findings: new Map(), proxiesOf: () => proxies })
-  const all = made?.conditions ?? made?.ancestors?.[0]?.conditions ?? []
+  const sequenceOf = (version: string) => Number(version.slice(1))
+  const proxies = { sequenceOf, states, deployment: { ...usual, ...deployment } }
+  const sinceAt = () => ({ generation: 7, sequence: 2 })
+  const made = withLiveState(status, { findings: [], proxiesOf: () => proxies, sinceAt })
+  const all = made.conditions ?? made.ancestors?.[0]?.conditions ?? []
   const found = all.find(({ type }) => type === 'Programmed')
   return `${found?.status} ${found?.reason}: ${found?.message}`
 }
@@ -49,22 +51,37 @@ describe('Programmed', () => {
     [
       'a proxy has the newest configuration',
       programmed(gateway, [done, behind]),
-      'True Programmed: 1 of 2 connected proxies run the newest configuration',
+      'True Programmed: 1 of 2 connected proxies run generation 7',
     ],
     [
       'none has it yet',
       programmed(gateway, [behind], { isReady: true }),
-      'False Pending: 0 of 1 connected proxies run the newest configuration',
+      'False Pending: 0 of 1 connected proxies run generation 7',
     ],
     [
       'proxies are connected to other replicas only, and ready',
       programmed(gateway, [], { isReady: true }),
-      'True Programmed: 0 of 0 connected proxies run the newest configuration',
+      'True Programmed: 0 of 0 connected proxies run generation 7',
     ],
     [
       'there is no proxy at all',
       programmed(gateway, []),
-      'False Pending: 0 of 0 connected proxies run the newest configuration',
+      'False Pending: 0 of 0 connected proxies run generation 7',
+    ],
+    [
+      'all proxies have the policy, however many there are',
+      programmed(policy, [done, { ...done, node: 'd' }]),
+      'True Programmed: all connected proxies run generation 7',
+    ],
+    [
+      'not all proxies have the policy',
+      programmed(policy, [done, behind]),
+      'True Programmed: 1 of 2 connected proxies run generation 7',
+    ],
+    [
+      'a proxy that has just started does not count yet',
+      programmed(policy, [done, { node: 'new', outcome: undefined }]),
+      'True Programmed: all connected proxies run generation 7',
     ],
     [
       'there is no address',
@@ -89,7 +106,7 @@ describe('Programmed', () => {
     [
       'something of them cannot be deployed, but they serve',
       programmed(gateway, [done], { failures: ['Service apps/edge: taken'] }),
-      'True Programmed: 1 of 1 connected proxies run the newest configuration; Service apps/edge: taken',
+      'True Programmed: 1 of 1 connected proxies run generation 7; Service apps/edge: taken',
     ],
     [
       'a proxy rejects the policy',
@@ -110,7 +127,7 @@ describe('Programmed', () => {
     }))
     assert.equal(
       programmed(gateway, states),
-      'True Programmed: 2 of 2 connected proxies run the newest configuration; ' +
+      'True Programmed: 2 of 2 connected proxies run generation 7; ' +
         'a proxy rejects HTTPRoute apps/r: spec.rules[0]: no (PC0701)',
     )
   })
@@ -127,9 +144,11 @@ describe('Programmed', () => {
     const status = { ...gateway, listeners: [listener('a', own), listener('b', bad)] }
     const found = (states: readonly ProxyState[]) => {
       const deployment = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
-      const proxiesOf = () => ({ version: 'v2', states, deployment })
-      const [made] = withLiveState([status], { findings: new Map(), proxiesOf })
-      return made?.listeners?.map(({ conditions }) => {
+      const sequenceOf = (version: string) => Number(version.slice(1))
+      const proxiesOf = () => ({ sequenceOf, states, deployment })
+      const sinceAt = () => ({ generation: 7, sequence: 2 })
+      const made = withLiveState(status, { findings: [], proxiesOf, sinceAt })
+      return made.listeners?.map(({ conditions }) => {
         return conditions.map(({ status, reason }) => `${status} ${reason}`).join(', ')
       })
     }
@@ -148,9 +167,9 @@ describe('Programmed', () => {
 
 describe('RulesHealthy', () => {
   it('is false with what was found, for the policy that it was found in', () => {
-    const findings = new Map([['ProxyPolicy apps/p', [said]]])
-    const [made] = withLiveState([policy], { findings, proxiesOf: () => undefined })
-    const found = made?.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
+    const none = () => undefined
+    const made = withLiveState(policy, { findings: [said], proxiesOf: none, sinceAt: none })
+    const found = made.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
     assert.deepEqual(
       [found?.status, found?.reason, found?.message],
       ['False', 'NeverMatches', 'spec.traffic.x: no (PC0701)'],

@@ -14,35 +14,44 @@ import {
 
 /** What is known of the proxies of a Gateway. */
 export interface Proxies {
-  /** Published, and not necessarily applied. */
-  readonly version: string
   readonly states: ReturnType<Delivery['proxies']>
   readonly deployment: Deployment
+  /** Which publication the version is of; 0: one that is not known. */
+  readonly sequenceOf: (version: string) => number
+}
+
+/** A generation of an object, and the publication that proxies got it with. */
+export interface Since {
+  readonly generation: number
+  readonly sequence: number
 }
 
 export interface LiveState {
   readonly proxiesOf: (gateway: string) => Proxies | undefined
-  /** What is proven wrong with the rules of a policy, by its title. */
-  readonly findings: ReadonlyMap<string, readonly Diagnostic[]>
+  /** Undefined: the object is not published for the Gateway. */
+  readonly sinceAt: (gateway: string) => Since | undefined
+  /** What is proven wrong with the rules of a policy. */
+  readonly findings: readonly Diagnostic[]
 }
 
-/** Statuses with what only a running cluster tells: whether proxies serve it, and whether rules match. */
-export function withLiveState(
-  statuses: readonly ObjectStatus[],
-  live: LiveState,
-): readonly ObjectStatus[] {
-  return statuses.map((status) => {
-    if (status.kind === 'Gateway') return gateway(status, live)
-    return status.kind === 'ProxyPolicy' ? policy(status, live) : status
-  })
+/** A status with what only a running cluster tells: whether proxies serve it, and whether rules match. */
+export function withLiveState(status: ObjectStatus, live: LiveState): ObjectStatus {
+  if (status.kind === 'Gateway') return gateway(status, live)
+  return status.kind === 'ProxyPolicy' ? policy(status, live) : status
 }
 
-function gateway(status: ObjectStatus, { proxiesOf }: LiveState): ObjectStatus {
+function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): ObjectStatus {
   const { conditions = [], namespace, name } = status
-  const proxies = proxiesOf(`${namespace}/${name}`)
+  const key = `${namespace}/${name}`
+  const proxies = proxiesOf(key)
+  const since = sinceAt(key)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
-  const verdict = accepted?.status === 'True' ? served(proxies) : refuse('Invalid', 'not accepted')
-  const message = proxies === undefined ? '' : [countOf(proxies), ...rejected(proxies)].join('; ')
+  const verdict =
+    accepted?.status === 'True' ? served(proxies, since) : refuse('Invalid', 'not accepted')
+  const message =
+    proxies === undefined || since === undefined
+      ? ''
+      : [countOf(proxies, since), ...rejected(proxies)].join('; ')
   const { listeners = [] } = status
   return {
     ...status,
@@ -78,33 +87,55 @@ function rejected({ states }: Proxies): readonly string[] {
 /** A message is for people. */
 const MAX_REJECTIONS = 10
 
-function served(proxies: Proxies | undefined): Verdict {
-  if (proxies === undefined) return refuse('Pending', 'it is not translated yet')
-  const { states, version, deployment } = proxies
+function served(proxies: Proxies | undefined, since: Since | undefined): Verdict {
+  if (proxies === undefined || since === undefined) {
+    return refuse('Pending', 'it is not translated yet')
+  }
+  const { states, deployment } = proxies
   const [failure] = deployment.failures
   const { addresses, missing } = deployment
   const isReachable = addresses.length > 0 && missing.length === 0
-  const isServed = states.some(({ outcome }) => outcome?.version === version)
-  // Proxies of other replicas are not seen here, but none is ready without a configuration.
+  const isServed = doneOf(proxies, since) > 0
+  // Proxies of a replica that has not said so are not seen, but none is ready without a configuration.
   if (isReachable && (isServed || (states.length === 0 && deployment.isReady))) return OK
   if (failure !== undefined) return refuse('NoResources', `its proxies: ${failure}`)
   if (missing.length > 0) {
     return refuse('AddressNotUsable', `its Service is not given ${missing.join(', ')}`)
   }
   if (!isReachable) return refuse('AddressNotAssigned', 'its Service has no address yet')
-  return refuse('Pending', countOf(proxies))
+  return refuse('Pending', countOf(proxies, since))
 }
 
-function countOf({ states, version, deployment: { failures } }: Proxies): string {
-  const done = states.filter(({ outcome }) => outcome?.version === version).length
-  const count = `${done} of ${states.length} connected proxies run the newest configuration`
-  return [count, ...failures].join('; ')
+/** Those that have applied anything yet: the others serve nothing. */
+export function runningOf({ states }: Proxies): Proxies['states'] {
+  return states.filter(({ outcome }) => outcome !== undefined)
+}
+
+/** How many run the generation, or a later one. */
+export function doneOf({ states, sequenceOf }: Proxies, { sequence }: Since): number {
+  return states.filter(({ outcome }) => outcome && sequenceOf(outcome.version) >= sequence).length
+}
+
+function countOf(proxies: Proxies, since: Since): string {
+  const count = `${doneOf(proxies, since)} of ${runningOf(proxies).length} connected proxies`
+  const text = `${count} run generation ${since.generation}`
+  return [text, ...proxies.deployment.failures].join('; ')
+}
+
+/**
+ * Without a number where it is true of all: thousands of policies would be written again whenever a
+ * proxy comes or goes.
+ */
+function shareOf(proxies: Proxies, since: Since): string {
+  const running = runningOf(proxies).length
+  const isAll = running > 0 && doneOf(proxies, since) === running
+  if (!isAll) return countOf(proxies, since)
+  return `all connected proxies run generation ${since.generation}`
 }
 
 /** Of a policy, for each Gateway that it reaches. */
-function policy(status: ObjectStatus, { proxiesOf, findings }: LiveState): ObjectStatus {
+function policy(status: ObjectStatus, { proxiesOf, sinceAt, findings }: LiveState): ObjectStatus {
   const title = `ProxyPolicy ${status.namespace}/${status.name}`
-  const own = findings.get(title) ?? []
   const ancestors = (status.ancestors ?? []).map((ancestor) => {
     const attached = ancestor.conditions.find(({ type }) => type === 'Attached')
     if (attached?.status !== 'True') return ancestor
@@ -112,21 +143,28 @@ function policy(status: ObjectStatus, { proxiesOf, findings }: LiveState): Objec
       readonly namespace: string
       readonly name: string
     }
-    const proxies = proxiesOf(`${namespace}/${name}`)
+    const key = `${namespace}/${name}`
     const conditions: readonly Condition[] = [
       ...ancestor.conditions,
-      own.length === 0
+      findings.length === 0
         ? conditionOf('RulesHealthy', OK, 'Healthy')
-        : conditionOf('RulesHealthy', refuse('NeverMatches', renderStatus(own, { object: title }))),
-      programmed(title, proxies),
+        : conditionOf(
+            'RulesHealthy',
+            refuse('NeverMatches', renderStatus(findings, { object: title })),
+          ),
+      programmed(title, proxiesOf(key), sinceAt(key)),
     ]
     return { ...ancestor, conditions }
   })
   return { ...status, ancestors }
 }
 
-function programmed(title: string, proxies: Proxies | undefined): Condition {
-  if (proxies === undefined) {
+function programmed(
+  title: string,
+  proxies: Proxies | undefined,
+  since: Since | undefined,
+): Condition {
+  if (proxies === undefined || since === undefined) {
     return conditionOf('Programmed', refuse('Pending', 'it is not delivered yet'))
   }
   const rejected = proxies.states.flatMap(({ outcome }) => {
@@ -138,6 +176,5 @@ function programmed(title: string, proxies: Proxies | undefined): Condition {
     const message = renderStatus(first === undefined ? [] : [first], { object: title })
     return conditionOf('Programmed', refuse('Rejected', `a proxy rejects it: ${message}`))
   }
-  const verdict = served(proxies)
-  return conditionOf('Programmed', verdict, 'Programmed', countOf(proxies))
+  return conditionOf('Programmed', served(proxies, since), 'Programmed', shareOf(proxies, since))
 }

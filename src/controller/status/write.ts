@@ -1,7 +1,7 @@
 import type { KubeClient } from '../cluster/client.ts'
 import { MERGE_PATCH } from '../cluster/client.ts'
 import { kindNamed, pathOf } from '../cluster/kinds.ts'
-import { type KubeObject, keyOf } from '../cluster/object.ts'
+import { keyOf } from '../cluster/object.ts'
 import { objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import type { ObjectStatus } from '../translate/conditions.ts'
 import { composeStatus } from './compose.ts'
@@ -32,51 +32,64 @@ interface Write {
 /** Writes statuses that are not what they should be, and nothing else. */
 export class StatusWriter {
   readonly #deps: StatusWriterDeps
+  /** `kind namespace/name` → what is to be there, until it was seen to be. */
+  readonly #pending = new Map<string, ObjectStatus>()
   /** Object → the write that is on its way, or was done and is not seen in a watch yet. */
   readonly #done = new Map<string, string>()
-  /** Objects whose status is what it should be, and what that was. */
-  readonly #settled = new WeakMap<KubeObject, string>()
 
   constructor(deps: StatusWriterDeps) {
     this.#deps = deps
   }
 
-  /** Resolves when all are written, or not to be written. Returns how many failed. */
-  async write(snapshot: Snapshot, statuses: readonly ObjectStatus[]): Promise<number> {
-    const queue = statuses.flatMap((status) => this.#prepare(snapshot, status))
+  /**
+   * Writes those of these statuses, and of those that could not be written before, that differ from
+   * what the objects have. Resolves when all are written, or not to be written. Returns how many
+   * failed. Whoever calls it names a status again when its object changed.
+   */
+  async write(snapshot: Snapshot, statuses: Iterable<ObjectStatus>): Promise<number> {
+    for (const status of statuses) this.#pending.set(idOf(status), status)
+    const queue: Write[] = []
+    for (const [id, status] of this.#pending) {
+      const write = this.#prepare(snapshot, status)
+      if (write === undefined) this.#pending.delete(id)
+      else queue.push(write)
+    }
     let failed = 0
     const worker = async () => {
       for (let one = queue.shift(); one !== undefined; one = queue.shift()) {
-        if (!(await this.#send(one))) failed++
+        if (await this.#send(one)) this.#pending.delete(`${one.kind} ${one.key}`)
+        else failed++
       }
     }
     await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, queue.length) }, worker))
     return failed
   }
 
-  #prepare(snapshot: Snapshot, status: ObjectStatus): readonly Write[] {
+  /** Undefined: the object is gone, or has the status, or will have it. */
+  #prepare(snapshot: Snapshot, status: ObjectStatus): Write | undefined {
     const { controllerName, versionOf, now = () => new Date().toISOString() } = this.#deps
     const { kind, namespace, name } = status
     const key = keyOf({ namespace, name })
     const live = objectsOf(snapshot, kind).get(key)
     const resource = kindNamed(kind)
     const version = versionOf(kind)
-    if (live === undefined || resource === undefined || version === undefined) return []
-    const text = JSON.stringify(status)
-    if (this.#settled.get(live) === text) return []
+    if (live === undefined || resource === undefined || version === undefined) {
+      this.#done.delete(`${kind} ${key}`)
+      return undefined
+    }
     // Whole seconds, as the API has them: a fraction would come back without it.
     const time = now().replace(/\.\d+Z$/, 'Z')
     const body = composeStatus(live, status, controllerName, time)
     if (body === undefined) {
-      this.#settled.set(live, text)
-      return []
+      this.#done.delete(`${kind} ${key}`)
+      return undefined
     }
     const { resourceVersion } = live.metadata
-    const id = `${resourceVersion} ${text}`
-    if (this.#done.get(`${kind} ${key}`) === id) return []
+    const id = `${resourceVersion} ${JSON.stringify(status)}`
+    if (this.#done.get(`${kind} ${key}`) === id) return undefined
     const path = `${pathOf(resource, version, namespace, name)}/status`
     // With the version that was looked at: what another controller writes meanwhile is not lost.
-    return [{ kind, key, path, id, body: { metadata: { resourceVersion }, status: body } }]
+    return { kind, key, path, id, body: { metadata: { resourceVersion }, status: body } }
   }
 
   async #send({ kind, key, path, id, body }: Write): Promise<boolean> {
@@ -103,6 +116,10 @@ export class StatusWriter {
       return false
     }
   }
+}
+
+function idOf({ kind, namespace, name }: ObjectStatus): string {
+  return `${kind} ${keyOf({ namespace, name })}`
 }
 
 function messageOf(body: unknown): string {

@@ -14,6 +14,7 @@ import {
   refuse,
   type Verdict,
 } from './conditions.ts'
+import type { Effects } from './effects.ts'
 import type { ServicePort } from './services.ts'
 import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
 
@@ -26,17 +27,28 @@ interface Entry {
 /** All BackendTLSPolicies, and what is to be said of each. */
 export class BackendTlsPolicies {
   readonly #view: ClusterView
-  readonly #byService = new Map<string, Entry[]>()
-  readonly #losers = new Map<Read, string>()
-  /** Policy → keys of the Gateways that it reaches. */
-  readonly #reached = new Map<Read, Set<string>>()
-  readonly all: readonly Read<BackendTlsPolicyObject>[]
+  #byService = new Map<string, Entry[]>()
+  #losers = new Map<Read, string>()
+  #all: readonly Read<BackendTlsPolicyObject>[] = []
 
   constructor(view: ClusterView) {
     this.#view = view
-    this.all = view.all('BackendTLSPolicy', backendTlsPolicy)
+  }
+
+  get all(): readonly Read<BackendTlsPolicyObject>[] {
+    return this.#all
+  }
+
+  /** Looks at the policies that there are now. */
+  update(): void {
+    const all = this.#view.all('BackendTLSPolicy', backendTlsPolicy)
+    if (all === this.#all) return
+    const before = this.#byService
+    this.#all = all
+    this.#byService = new Map()
+    this.#losers = new Map()
     // The oldest comes first, so it keeps what a later one would also have.
-    for (const policy of this.all) {
+    for (const policy of all) {
       for (const { group, kind, name, sectionName } of policy.value.spec.targetRefs) {
         if (group !== '' || kind !== 'Service') continue
         const key = `${policy.namespace}/${name}`
@@ -47,24 +59,28 @@ export class BackendTlsPolicies {
         this.#byService.set(key, known)
       }
     }
+    for (const key of new Set([...before.keys(), ...this.#byService.keys()])) {
+      const [old = [], young = []] = [before.get(key), this.#byService.get(key)]
+      const isSame = old.length === young.length && old.every((one, at) => isSameEntry(one, young[at]))
+      if (!isSame) this.#view.cells.touch(`BackendTLSPolicy for ${key}`)
+    }
   }
 
   /** TLS towards a port of a Service: of the port, or else of the whole Service. */
   at(
     service: Read<ServiceObject>,
     port: ServicePort,
-    gateway: string,
     client: ClientMaterial | undefined,
+    effects: Effects,
   ): Attached | undefined {
+    this.#view.cells.read(`BackendTLSPolicy for ${service.key}`)
     const entries = this.#byService.get(service.key) ?? []
     const entry =
       entries.find(({ sectionName }) => sectionName !== undefined && sectionName === port.name) ??
       entries.find(({ sectionName }) => sectionName === undefined)
     if (entry === undefined) return undefined
     const { policy } = entry
-    if (gateway !== '') {
-      this.#reached.set(policy, (this.#reached.get(policy) ?? new Set()).add(gateway))
-    }
+    effects.tls.add(policy.key)
     const place = {
       kind: 'backendTLS',
       section: 'backend',
@@ -102,13 +118,19 @@ export class BackendTlsPolicies {
     ]
   }
 
-  /** Also those where it lost to another: these are told that it has no effect. */
-  reachedBy(policy: Read<BackendTlsPolicyObject>): ReadonlySet<string> {
-    const own = this.#reached.get(policy)
-    if (own !== undefined || !this.#losers.has(policy)) return own ?? new Set()
+  /**
+   * The Gateways that it reaches, also those where it lost to another: these are told that it has
+   * no effect. `reached`: the key of a policy → Gateways where it holds.
+   */
+  reachedBy(
+    policy: Read<BackendTlsPolicyObject>,
+    reached: (policy: string) => readonly string[],
+  ): readonly string[] {
+    const own = reached(policy.key)
+    if (own.length > 0 || !this.#losers.has(policy)) return own
     const keys = policy.value.spec.targetRefs.map(({ name }) => `${policy.namespace}/${name}`)
     const rivals = keys.flatMap((key) => this.#byService.get(key) ?? [])
-    return new Set(rivals.flatMap((rival) => [...(this.#reached.get(rival.policy) ?? [])]))
+    return [...new Set(rivals.flatMap((rival) => reached(rival.policy.key)))]
   }
 
   #authorities(policy: Read<BackendTlsPolicyObject>): {
@@ -131,6 +153,10 @@ export class BackendTlsPolicies {
     const message = resolved.ok ? '' : resolved.message
     return { verdict: refuse('NoValidCACertificate', message), resolved }
   }
+}
+
+function isSameEntry(a: Entry, b: Entry | undefined): boolean {
+  return a.policy === b?.policy && a.sectionName === b.sectionName
 }
 
 /** What the Gateway shows to backends that ask for a certificate. */

@@ -1,3 +1,4 @@
+import { isSame } from '../../model/reconcile.ts'
 import type { Settings } from '../../model/settings.ts'
 import {
   type GatewayObject,
@@ -8,8 +9,7 @@ import {
 } from '../resources/gateway.ts'
 import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { proxyParameters } from '../resources/proxy.ts'
-import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
-import { Backends } from './backends.ts'
+import type { ClientMaterial } from './backend-tls.ts'
 import { readCertificate } from './certificates.ts'
 import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
 import { type Frontend, frontendOf } from './frontend-tls.ts'
@@ -20,8 +20,6 @@ import {
   placeListeners,
   settleConflicts,
 } from './listeners.ts'
-import type { Policies } from './policies.ts'
-import type { Endpoints } from './services.ts'
 import type { ClusterView, Read } from './view.ts'
 
 /** A Gateway of ours while its Model is put together. */
@@ -33,9 +31,8 @@ export interface GatewayDraft {
   readonly frontend: Frontend
   readonly listeners: readonly PlacedListener[]
   readonly sets: readonly SetDraft[]
-  readonly backends: Backends
-  /** Listener of the Model → routes that are attached. */
-  readonly attached: Map<string, Set<string>>
+  /** What the proxies show to backends. */
+  readonly client: ClientMaterial | undefined
 }
 
 export interface SetDraft {
@@ -45,32 +42,46 @@ export interface SetDraft {
 
 export interface GatewayDeps {
   readonly view: ClusterView
-  readonly policies: Policies
-  readonly endpoints: Endpoints
-  readonly tls: BackendTlsPolicies
   readonly settings: Settings
   readonly controllerName: string
   /** Namespaces that proxies may be deployed in; undefined: all. */
   readonly gatewayNamespaces?: readonly string[]
 }
 
-/** All Gateways whose class is ours, the oldest first. */
-export function draftGateways(deps: GatewayDeps): readonly GatewayDraft[] {
-  const { view, controllerName } = deps
-  const classes = new Set(
+/** A Gateway by its key; undefined where there is none whose class is ours. */
+export function draftOf(deps: GatewayDeps, key: string): GatewayDraft | undefined {
+  const { view } = deps
+  const [namespace = '', name = ''] = key.split('/')
+  const read = view.get('Gateway', gateway, namespace, name)
+  if (read === undefined || !classesOf(deps).includes(read.value.spec.gatewayClassName)) {
+    return undefined
+  }
+  return draftGateway(deps, read, setsOf(view, key))
+}
+
+/** The names of the classes that are ours. */
+function classesOf({ view, controllerName }: GatewayDeps): readonly string[] {
+  const find = () =>
     view
       .all('GatewayClass', gatewayClass)
       .filter(({ value }) => value.spec.controllerName === controllerName)
-      .map(({ name }) => name),
-  )
-  const sets = Map.groupBy(view.all('ListenerSet', listenerSet), ({ value, namespace }) => {
-    const { group, kind, name, namespace: other = namespace } = value.spec.parentRef
-    return group === GATEWAY_API && kind === 'Gateway' ? `${other}/${name}` : ''
-  })
-  return view
-    .all('Gateway', gateway)
-    .filter(({ value }) => classes.has(value.spec.gatewayClassName))
-    .map((read) => draftGateway(deps, read, sets.get(read.key) ?? []))
+      .map(({ name }) => name)
+  return view.cells.shared('classes', find, isSame)
+}
+
+/** The ListenerSets of a Gateway, the oldest first. */
+function setsOf(view: ClusterView, key: string): readonly Read<ListenerSetObject>[] {
+  const find = () =>
+    view.all('ListenerSet', listenerSet).filter((set) => gatewayOfSet(set) === key)
+  const isUnchanged = (a: readonly Read[], b: readonly Read[]) =>
+    a.length === b.length && a.every((one, at) => one === b[at])
+  return view.cells.shared(`sets of ${key}`, find, isUnchanged)
+}
+
+/** The key of the Gateway that a ListenerSet is for. */
+export function gatewayOfSet({ value, namespace }: Read<ListenerSetObject>): string {
+  const { group, kind, name, namespace: other = namespace } = value.spec.parentRef
+  return group === GATEWAY_API && kind === 'Gateway' ? `${other}/${name}` : ''
 }
 
 function draftGateway(
@@ -78,7 +89,7 @@ function draftGateway(
   read: Read<GatewayObject>,
   sets: readonly Read<ListenerSetObject>[],
 ): GatewayDraft {
-  const { view, policies, endpoints, tls, settings } = deps
+  const { view, settings } = deps
   const frontend = frontendOf(view, read)
   const accepted = acceptance(deps, read)
   const client = clientOf(view, read)
@@ -98,22 +109,6 @@ function draftGateway(
     ...placeListeners(context, read),
     ...allowed.flatMap((draft) => placeListeners(context, draft.read)),
   ])
-  const backends: Backends = new Backends({
-    view,
-    endpoints,
-    tls,
-    client: client?.material,
-    gateway: read.key,
-    attached: (kind, key, section) =>
-      policies.at(
-        kind,
-        key,
-        section === undefined ? {} : { section },
-        kind === 'ProxyBackend' && section !== undefined ? partLevel(view, key) : 'backend',
-        read.key,
-        (from, ref, origin) => backends.resolve(from, ref, origin),
-      ),
-  })
   return {
     read,
     accepted,
@@ -121,13 +116,12 @@ function draftGateway(
     frontend,
     listeners,
     sets: drafts.map((draft) => ({ ...draft, accepted: setVerdict(draft, listeners) })),
-    backends,
-    attached: new Map(),
+    client: client?.material,
   }
 }
 
 /** A server of MCP has the level of its backend, as in a file. */
-function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
+export function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
   const [namespace = '', name = ''] = key.split('/')
   const found = view.get('ProxyBackend', proxyParameters, namespace, name)
   const { mcp } = (found?.value.spec ?? {}) as { readonly mcp?: unknown }

@@ -1,25 +1,41 @@
 import { reachable } from '../../model/hostnames.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
+import type { ListenerSpec } from '../resources/gateway.ts'
 import type { ParentRef } from '../resources/routes.ts'
 import { OK, refuse, type Verdict } from './conditions.ts'
-import type { GatewayDraft } from './gateways.ts'
 import { isNamespaceAllowed, type PlacedListener } from './listeners.ts'
 import type { ClusterView, Read } from './view.ts'
 
 /** What one parentRef of a route comes to. */
 export interface Attachment {
   readonly ref: ParentRef
-  readonly gateway: GatewayDraft
+  /** `namespace/name` */
+  readonly gateway: string
   readonly verdict: Verdict
   /** Where requests reach the route. */
-  readonly listeners: readonly PlacedListener[]
+  readonly listeners: readonly ListenerForRoutes[]
+}
+
+/** What routes depend on of a listener. */
+export interface ListenerForRoutes
+  extends Pick<PlacedListener, 'name' | 'hostname' | 'supportedKinds'> {
+  readonly owner: Pick<Read, 'kind' | 'key' | 'namespace'>
+  readonly spec: Pick<ListenerSpec, 'name' | 'port' | 'allowedRoutes'>
+  readonly isServed: boolean
+}
+
+/** What routes depend on of a Gateway. */
+export interface GatewayForRoutes {
+  readonly key: string
+  /** Each port is a gateway of its own in the Model. */
+  readonly isByPort: boolean
+  readonly listeners: readonly ListenerForRoutes[]
 }
 
 /** All parentRefs of a route that are ours to speak about. */
 export function attachmentsOf(
   view: ClusterView,
-  gateways: ReadonlyMap<string, GatewayDraft>,
-  sets: ReadonlyMap<string, GatewayDraft>,
+  gatewayOf: (kind: string, key: string) => GatewayForRoutes | undefined,
   route: Read,
   refs: readonly ParentRef[],
   hostnames: readonly string[],
@@ -27,25 +43,20 @@ export function attachmentsOf(
   return refs.flatMap((ref): readonly Attachment[] => {
     if (ref.group !== GATEWAY_API) return []
     const key = `${ref.namespace ?? route.namespace}/${ref.name}`
-    const gateway =
-      ref.kind === 'Gateway'
-        ? gateways.get(key)
-        : ref.kind === 'ListenerSet'
-          ? sets.get(key)
-          : undefined
+    const gateway = gatewayOf(ref.kind, key)
     if (gateway === undefined) return []
     const candidates = gateway.listeners.filter(
       ({ owner }) => owner.kind === ref.kind && owner.key === key,
     )
     const { verdict, listeners } = match(view, candidates, route, ref, hostnames)
-    return [{ ref, gateway, verdict, listeners }]
+    return [{ ref, gateway: gateway.key, verdict, listeners }]
   })
 }
 
 /** In the order in which the Gateway API asks: the part, who is allowed, the hostnames. */
 function match(
   view: ClusterView,
-  candidates: readonly PlacedListener[],
+  candidates: readonly ListenerForRoutes[],
   route: Read,
   { sectionName, port }: ParentRef,
   hostnames: readonly string[],

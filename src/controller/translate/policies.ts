@@ -1,35 +1,39 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Attached, Level, Section } from '../../model/policy.ts'
+import { isSame } from '../../model/reconcile.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
-import { GATEWAY_API, PORTCULLIS, selects } from '../resources/metadata.ts'
+import { byAge } from '../cluster/object.ts'
+import { GATEWAY_API, PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyPolicyObject, proxyPolicy } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
+import { Cell } from './cells.ts'
+import { type Effects, reachedAt } from './effects.ts'
 import { readPolicySection } from './policy-section.ts'
 import { TARGET_SCHEMAS, type TargetKind, targetProblem } from './policy-targets.ts'
-import type { ResolvedRef } from './resolved-ref.ts'
-import { type ClusterView, complaint, originOf, type Party, type Read, titleOf } from './view.ts'
+import { resolver } from './references.ts'
+import { type ClusterView, complaint, originOf, type Read, titleOf } from './view.ts'
 
 /** A policy at one of its targets. */
 interface Aimed {
-  readonly record: PolicyRecord
+  readonly read: Read<ProxyPolicyObject>
   readonly field: string
   readonly problem: Diagnostic | undefined
 }
 
-/** What one Gateway is to know of a policy that reaches it. */
-export interface Reached {
-  readonly overridden: Set<string>
-  readonly diagnostics: Set<Diagnostic>
-}
-
+/** What a policy is for, and what is wrong with it wherever it is attached. */
 export interface PolicyRecord {
   readonly read: Read<ProxyPolicyObject>
-  /** What is wrong with it wherever it is attached. */
-  readonly diagnostics: Set<Diagnostic>
+  readonly diagnostics: ReadonlySet<Diagnostic>
   /** Targets that are not there. */
+  readonly missing: readonly string[]
+  /** Name of a target → how it is aimed at. */
+  readonly aims: ReadonlyMap<string, Aimed>
+}
+
+interface PolicyDraft extends PolicyRecord {
+  readonly diagnostics: Set<Diagnostic>
   readonly missing: string[]
-  /** Gateway → what there is to know. */
-  readonly reached: Map<string, Reached>
+  readonly aims: Map<string, Aimed>
 }
 
 const SECTIONS: readonly Section[] = ['frontend', 'traffic', 'backend']
@@ -45,21 +49,73 @@ export interface TargetPart {
 
 /** All ProxyPolicies of a cluster, by what they are for. */
 export class Policies {
-  readonly records: readonly PolicyRecord[]
   readonly #view: ClusterView
-  readonly #aimed = new Map<string, Aimed[]>()
+  readonly #cells = new Map<string, Cell<PolicyRecord | undefined>>()
+  readonly #records = new Map<string, PolicyRecord>()
+  /** Name of a target → its policies, the oldest first. */
+  readonly #aimed = new Map<string, readonly Aimed[]>()
+  readonly #stale = new Set<string>()
 
   constructor(view: ClusterView) {
     this.#view = view
-    this.records = view.all('ProxyPolicy', proxyPolicy).map((read) => {
-      return { read, diagnostics: new Set<Diagnostic>(), missing: [], reached: new Map() }
-    })
-    for (const record of this.records) this.#aim(record)
+  }
+
+  record(key: string): PolicyRecord | undefined {
+    return this.#records.get(key)
+  }
+
+  /** Looks at the policies that are new or may be different. Returns the keys of these. */
+  update(changed: Iterable<string>): ReadonlySet<string> {
+    for (const key of changed) {
+      this.#stale.add(key)
+      if (this.#cells.has(key)) continue
+      const stale = () => void this.#stale.add(key)
+      this.#cells.set(key, new Cell(this.#view.cells, () => this.#read(key), isSameRecord, stale))
+    }
+    const looked = new Set(this.#stale)
+    this.#stale.clear()
+    for (const key of looked) this.#settle(key)
+    return looked
+  }
+
+  #settle(key: string): void {
+    const cell = this.#cells.get(key)
+    const before = this.#records.get(key)
+    const after = cell?.get()
+    if (after === undefined) {
+      this.#records.delete(key)
+      if (this.#view.live('ProxyPolicy', key) === undefined) {
+        cell?.drop()
+        this.#cells.delete(key)
+      }
+    } else this.#records.set(key, after)
+    if (before === after) return
+    const old = new Set(before?.aims.values())
+    for (const id of new Set([...(before?.aims.keys() ?? []), ...(after?.aims.keys() ?? [])])) {
+      const kept = (this.#aimed.get(id) ?? []).filter((one) => !old.has(one))
+      const aimed = after?.aims.get(id)
+      const all = aimed === undefined ? kept : [...kept, aimed]
+      if (all.length === 0) this.#aimed.delete(id)
+      else this.#aimed.set(id, all.sort((a, b) => byAge(a.read.object, b.read.object)))
+      this.#view.cells.touch(`policies for ${id}`)
+      const [gateway] = id.split(' :')
+      if (gateway !== id) this.#view.cells.touch(`policies for ports of ${gateway}`)
+    }
+  }
+
+  #read(key: string): PolicyRecord | undefined {
+    const [namespace = '', name = ''] = key.split('/')
+    const read = this.#view.get('ProxyPolicy', proxyPolicy, namespace, name)
+    if (read === undefined) return undefined
+    const record = { read, diagnostics: new Set<Diagnostic>(), missing: [], aims: new Map() }
+    this.#aim(record)
+    return record
   }
 
   /** Whether a policy is for one port of the Gateway. */
-  hasPorts(gateway: string): boolean {
-    return [...this.#aimed.keys()].some((id) => id.startsWith(`Gateway ${gateway} :`))
+  hasPorts(gateway: string, ports: readonly number[]): boolean {
+    this.#view.cells.read(`policies for ports of Gateway ${gateway}`)
+    return ports.some((port) => this.#aimed.has(idOf('Gateway', gateway, { port })))
   }
 
   /** The policies of a target, the older first; of what does not add up only the first. */
@@ -68,14 +124,15 @@ export class Policies {
     key: string,
     part: TargetPart,
     level: Level,
-    gateway: string,
-    resolve: (from: Party, ref: ObjectBackendRef, origin: Diagnostic['origin']) => ResolvedRef,
+    effects: Effects,
   ): readonly Attached[] {
     const kept: Attached[] = []
     const owners = new Map<string, string>()
-    for (const { record, field, problem } of this.#aimed.get(idOf(kind, key, part)) ?? []) {
-      const { read } = record
-      const reached = reachedAt(record, gateway)
+    const id = idOf(kind, key, part)
+    this.#view.cells.read(`policies for ${id}`)
+    const resolve = resolver(this.#view, effects)
+    for (const { read, field, problem } of this.#aimed.get(id) ?? []) {
+      const reached = reachedAt(effects, read.key)
       if (problem !== undefined) {
         kept.push(denying(read, field, level, problem))
         continue
@@ -107,7 +164,7 @@ export class Policies {
     return kept
   }
 
-  #aim(record: PolicyRecord): void {
+  #aim(record: PolicyDraft): void {
     const { read } = record
     const { targetRefs, targetSelectors } = read.value.spec
     if ((targetRefs === undefined) === (targetSelectors === undefined)) {
@@ -123,24 +180,17 @@ export class Policies {
       const names =
         kind === undefined
           ? []
-          : this.#view
-              .all(kind, TARGET_SCHEMAS[kind])
-              .filter(({ namespace, object }) => {
-                const { matchLabels } = target
-                const isSelected = selects(
-                  { matchLabels, matchExpressions: [] },
-                  object.metadata.labels,
-                )
-                return namespace === read.namespace && isSelected
-              })
-              .map(({ name }) => name)
+          : this.#view.labelled(kind, TARGET_SCHEMAS[kind], read.namespace, {
+              matchLabels: target.matchLabels,
+              matchExpressions: [],
+            })
       if (names.length === 0) record.missing.push(`no ${target.kind} has the labels of ${field}`)
       this.#aimAt(record, field, target, names)
     }
   }
 
   #aimAt(
-    record: PolicyRecord,
+    record: PolicyDraft,
     field: string,
     target: { readonly group: string; readonly kind: string } & {
       readonly sectionName?: string | undefined
@@ -160,7 +210,7 @@ export class Policies {
     if (problem !== undefined) record.diagnostics.add(problem)
     for (const name of names) {
       const key = `${read.namespace}/${name}`
-      const isThere = this.#view.get(kind, TARGET_SCHEMAS[kind], read.namespace, name) !== undefined
+      const isThere = this.#view.has(kind, TARGET_SCHEMAS[kind], read.namespace, name)
       if (!isThere && !(kind === 'Service' && this.#view.assumesMissing)) {
         record.missing.push(`there is no ${kind} ${key}`)
         continue
@@ -171,20 +221,23 @@ export class Policies {
         ...(port === undefined ? {} : { port }),
       }
       const id = idOf(kind, key, part)
-      const known = this.#aimed.get(id) ?? []
       // Two references to one thing are one.
-      if (known.some((one) => one.record === record)) continue
-      this.#aimed.set(id, [...known, { record, field, problem }])
+      if (!record.aims.has(id)) record.aims.set(id, { read, field, problem })
     }
   }
 }
 
-function reachedAt({ reached }: PolicyRecord, gateway: string): Reached {
-  const known = reached.get(gateway)
-  if (known !== undefined) return known
-  const made = { overridden: new Set<string>(), diagnostics: new Set<Diagnostic>() }
-  reached.set(gateway, made)
-  return made
+/** The status of a policy changes it, and nothing that it says. */
+function isSameRecord(a: PolicyRecord | undefined, b: PolicyRecord | undefined): boolean {
+  if (a === undefined || b === undefined) return a === b
+  return (
+    isSame(a.read.value.spec, b.read.value.spec) &&
+    byAge(a.read.object, b.read.object) === 0 &&
+    a.read.object.metadata.generation === b.read.object.metadata.generation &&
+    isSame([...a.aims.keys()], [...b.aims.keys()]) &&
+    isSame([...a.diagnostics], [...b.diagnostics]) &&
+    isSame(a.missing, b.missing)
+  )
 }
 
 function idOf(kind: string, key: string, { section, port }: TargetPart): string {

@@ -9,16 +9,19 @@ import {
   type StatusWithDiagnostics,
   type Verdict,
 } from './conditions.ts'
-import type { PolicyRecord, Reached } from './policies.ts'
+import type { PolicyRecord } from './policies.ts'
+import type { ReachedGateway } from './reached.ts'
 import { complaint, gatewayRef, identityOf, titleOf } from './view.ts'
 
 /** The most that the definition of ProxyPolicy has room for. */
 const MAX_ANCESTORS = 16
 
 /** Of a ProxyPolicy: for each Gateway that it reaches or, where it reaches none, for its target. */
-export function policyStatus(record: PolicyRecord): StatusWithDiagnostics {
-  const { read, reached, missing } = record
-  const gateways = [...reached].sort(([a], [b]) => (a < b ? -1 : 1))
+export function policyStatus(
+  record: PolicyRecord,
+  gateways: readonly ReachedGateway[],
+): StatusWithDiagnostics {
+  const { read, missing } = record
   const identity = identityOf(read)
   if (gateways.length === 0) {
     const message = missing.length > 0 ? missing.join('; ') : 'no Gateway leads to its target'
@@ -31,12 +34,12 @@ export function policyStatus(record: PolicyRecord): StatusWithDiagnostics {
     return { status: { ...identity, ancestors }, diagnostics }
   }
   const left = gateways.length - MAX_ANCESTORS
-  const ancestors = gateways.slice(0, MAX_ANCESTORS).map(([gateway, at], index) => {
+  const ancestors = gateways.slice(0, MAX_ANCESTORS).map((at, index) => {
     const isLast = index === MAX_ANCESTORS - 1 && left > 0
     const further = isLast ? `and ${left} further Gateways` : ''
     const message = [...missing, ...(further === '' ? [] : [further])].join('; ')
     return {
-      ref: gatewayRef(gateway),
+      ref: gatewayRef(at.gateway),
       conditions: [
         acceptance(record, at),
         conditionOf('Attached', OK, 'Attached', message),
@@ -46,8 +49,8 @@ export function policyStatus(record: PolicyRecord): StatusWithDiagnostics {
   })
   const diagnostics = [
     ...missing.map((text) => complaint(read, 'spec.targetRefs', 'PC0707', text)),
-    ...gateways.flatMap(([, at]) =>
-      [...at.overridden].map(
+    ...gateways.flatMap((at) =>
+      at.overridden.map(
         (text): Diagnostic => ({
           ...complaint(read, 'spec', 'PC0708', `overridden: ${text}`),
           severity: 'warning',
@@ -60,7 +63,7 @@ export function policyStatus(record: PolicyRecord): StatusWithDiagnostics {
 
 function acceptance(
   { read, diagnostics, missing }: PolicyRecord,
-  at: Reached | undefined,
+  at: ReachedGateway | undefined,
 ): Condition {
   const all = [...diagnostics, ...(at?.diagnostics ?? [])]
   const own = all.filter(({ severity }) => severity === 'error')
@@ -73,9 +76,9 @@ function acceptance(
   return conditionOf('Accepted', verdict)
 }
 
-function overridden({ overridden }: Reached): readonly Condition[] {
-  if (overridden.size === 0) return []
-  const message = `has no effect: ${[...overridden].join('; ')}, which is older`
+function overridden({ overridden }: ReachedGateway): readonly Condition[] {
+  if (overridden.length === 0) return []
+  const message = `has no effect: ${overridden.join('; ')}, which is older`
   return [conditionOf('Overridden', OK, 'Overridden', message)]
 }
 

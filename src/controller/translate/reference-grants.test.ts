@@ -51,7 +51,8 @@ describe('a ReferenceGrant', () => {
               spec: { from: one.from, to: one.to },
             }),
           )
-          const view = new ClusterView(snapshotOf(objects), [], () => assert.fail())
+          const view = new ClusterView(undefined)
+          view.update(snapshotOf(objects), [])
           // Each sentence of the API by itself: every pair that some grant spells out.
           const spelled = new Set<string>()
           for (const one of grants) {
@@ -68,6 +69,7 @@ describe('a ReferenceGrant', () => {
           const asked = JSON.stringify([who, what.group, what.kind, where, what.name])
           const expected = who.namespace === where || spelled.has(asked)
           assert.equal(view.isGranted(who, { ...what, namespace: where }), expected)
+          assert.deepEqual([...view.unreadable()], [])
         },
       ),
       { numRuns: 500, seed: 26 },

@@ -3,14 +3,14 @@ import type { Attached } from '../../model/policy.ts'
 import type { BackendRef, Match, Route, RouteRule } from '../../model/route.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { Filter, RouteBackendRef } from '../resources/routes.ts'
-import type { Backends } from './backends.ts'
 import { type Refusal, refuse, type Verdict } from './conditions.ts'
 import { type FilterContext, readFilters } from './filters.ts'
+import type { Resolve } from './references.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
 /** What a route of requests is translated with, for one Gateway. */
 export interface RouteContext {
-  readonly backends: Backends
+  readonly resolve: Resolve
   /** Policies for the route, or for the rule with this name. */
   readonly attached: (rule: string | undefined) => readonly Attached[]
 }
@@ -40,7 +40,7 @@ const AT_BACKENDS: readonly string[] = ['RequestHeaderModifier', 'ResponseHeader
 
 /** Name and rules of a route, with the backends that they lead to. */
 export function readRules(
-  { backends, attached }: RouteContext,
+  { resolve, attached }: RouteContext,
   read: Read,
   hostnames: readonly string[],
   rules: readonly RuleDraft[],
@@ -52,7 +52,7 @@ export function readRules(
   const diagnostics: Diagnostic[] = []
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
   const mirror: FilterContext['mirror'] = ({ backendRef }, field) =>
-    backends.resolve(from, backendRef, originOf(read, field))
+    resolve(from, backendRef, originOf(read, field))
   const made = rules.map((rule, index): RouteRule => {
     const field = `spec.rules[${index}]`
     const ruleName = rule.name ?? String(index)
@@ -68,7 +68,7 @@ export function readRules(
     let problem = rule.problem ?? own.problem
     const refs = rule.backendRefs.map((ref, at): BackendRef => {
       const refField = `${field}.backendRefs[${at}]`
-      const { backend, verdict } = backends.resolve(from, ref, originOf(read, refField))
+      const { backend, verdict } = resolve(from, ref, originOf(read, refField))
       resolved.push(verdict)
       const inner = readFilters(
         {

@@ -1,10 +1,9 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
-import type { Model } from '../../model/model.ts'
 import { gatewayClass } from '../resources/gateway.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend, proxyModel, proxyParameters } from '../resources/proxy.ts'
-import type { BackendTlsPolicies } from './backend-tls.ts'
-import { Backends, problemsOf } from './backends.ts'
+import { BackendTlsPolicies } from './backend-tls.ts'
+import { makeBackend, problemsOf } from './backends.ts'
 import {
   type Condition,
   conditionOf,
@@ -16,46 +15,13 @@ import {
   type StatusWithDiagnostics,
   type Verdict,
 } from './conditions.ts'
+import { noEffects } from './effects.ts'
 import type { GatewayDraft, SetDraft } from './gateways.ts'
 import { isServed, type PlacedListener } from './listeners.ts'
-import type { Policies } from './policies.ts'
-import { policyStatus } from './policy-status.ts'
 import { unservedParts } from './proxy-backend.ts'
-import { Endpoints } from './services.ts'
+import type { RouteOutcome } from './route-outcome.ts'
 import { SUPPORTED_FEATURES } from './supported-features.ts'
-import type { RouteOutcome } from './translate.ts'
-import { type ClusterView, complaint, gatewayRef, identityOf, originOf, type Read } from './view.ts'
-
-export interface StatusInput {
-  readonly view: ClusterView
-  readonly drafts: readonly GatewayDraft[]
-  readonly outcomes: readonly RouteOutcome[]
-  readonly policies: Policies
-  readonly tls: BackendTlsPolicies
-  readonly models: ReadonlyMap<string, Model>
-  readonly controllerName: string
-}
-
-/** What is to be said of every object that is ours to speak about. */
-export function statusesOf(input: StatusInput): readonly StatusWithDiagnostics[] {
-  const { drafts, outcomes, policies, tls } = input
-  return [
-    ...classes(input),
-    ...drafts.flatMap(gatewayStatuses),
-    ...outcomes.map(routeStatus),
-    ...tls.all.map((policy) => {
-      const conditions = tls.conditions(policy)
-      const ancestors = [...tls.reachedBy(policy)].sort().map((gateway) => ({
-        ref: gatewayRef(gateway),
-        conditions,
-      }))
-      return { status: { ...identityOf(policy), ancestors }, diagnostics: said(policy, conditions) }
-    }),
-    ...policies.records.map(policyStatus),
-    ...backendStatuses(input),
-    ...modelStatuses(input),
-  ]
-}
+import { type ClusterView, complaint, gatewayRef, identityOf, type Read } from './view.ts'
 
 /** What a refusal says, for people who have only manifests. */
 function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
@@ -87,7 +53,10 @@ const CODES: Readonly<Record<string, string>> = {
   InvalidRouteKinds: 'PC0704',
 }
 
-function classes({ view, controllerName }: StatusInput): readonly StatusWithDiagnostics[] {
+export function classStatuses(
+  view: ClusterView,
+  controllerName: string,
+): readonly StatusWithDiagnostics[] {
   const own = view
     .all('GatewayClass', gatewayClass)
     .filter(({ value }) => value.spec.controllerName === controllerName)
@@ -108,7 +77,11 @@ function classes({ view, controllerName }: StatusInput): readonly StatusWithDiag
   })
 }
 
-function gatewayStatuses(draft: GatewayDraft): readonly StatusWithDiagnostics[] {
+/** `attached`: listener of the Model → how many routes. */
+export function gatewayStatuses(
+  draft: GatewayDraft,
+  attached: ReadonlyMap<string, number>,
+): readonly StatusWithDiagnostics[] {
   const { read, accepted, clientCertificate, frontend, sets } = draft
   const own = draft.listeners.filter(({ owner }) => owner === read)
   const conditions = [
@@ -128,12 +101,12 @@ function gatewayStatuses(draft: GatewayDraft): readonly StatusWithDiagnostics[] 
   const status = {
     ...identityOf(read),
     conditions,
-    listeners: own.map((listener) => listenerStatus(draft, listener)),
+    listeners: own.map((listener) => listenerStatus(listener, attached)),
     attachedListenerSets: sets.filter((set) => set.accepted.ok).length,
   }
   return [
     { status, diagnostics: [...said(read, conditions), ...own.flatMap(saidOfListener)] },
-    ...sets.map((set) => setStatus(draft, set)),
+    ...sets.map((set) => setStatus(draft, set, attached)),
   ]
 }
 
@@ -151,12 +124,15 @@ function acceptedOf(
     : conditionOf('Accepted', OK, 'ListenersNotValid', message)
 }
 
-function listenerStatus({ attached }: GatewayDraft, listener: PlacedListener): ListenerStatus {
+function listenerStatus(
+  listener: PlacedListener,
+  attached: ReadonlyMap<string, number>,
+): ListenerStatus {
   const { spec, supportedKinds, accepted, resolved, conflict, name } = listener
   return {
     name: spec.name,
     supportedKinds,
-    attachedRoutes: attached.get(name)?.size ?? 0,
+    attachedRoutes: attached.get(name) ?? 0,
     conditions: [
       conditionOf('Accepted', accepted),
       conditionOf('Programmed', programmed(listener)),
@@ -186,7 +162,11 @@ function saidOfListener({ owner, index, accepted, resolved }: PlacedListener) {
   return said(owner, conditions, `spec.listeners[${index}]`)
 }
 
-function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWithDiagnostics {
+function setStatus(
+  draft: GatewayDraft,
+  { read, accepted }: SetDraft,
+  attached: ReadonlyMap<string, number>,
+): StatusWithDiagnostics {
   const own = draft.listeners.filter(({ owner }) => owner === read)
   const whole = accepted.ok
     ? acceptedOf(accepted, own, isServed)
@@ -195,12 +175,12 @@ function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWit
   const status = {
     ...identityOf(read),
     conditions,
-    listeners: own.map((listener) => listenerStatus(draft, listener)),
+    listeners: own.map((listener) => listenerStatus(listener, attached)),
   }
   return { status, diagnostics: [...said(read, conditions), ...own.flatMap(saidOfListener)] }
 }
 
-function routeStatus(outcome: RouteOutcome): StatusWithDiagnostics {
+export function routeStatus(outcome: Omit<RouteOutcome, 'status'>): StatusWithDiagnostics {
   const { read, attachments, resolved, problems, ruleCount } = outcome
   const refs = firstRefusal(resolved)
   const [problem] = problems
@@ -228,29 +208,37 @@ function partiallyInvalid({ reason, message }: Refusal): Condition {
   return { type: 'PartiallyInvalid', status: 'True', reason, message }
 }
 
-/** Also of those that no route leads to. */
-function backendStatuses({ view, tls }: StatusInput): readonly StatusWithDiagnostics[] {
-  const all = view.all('ProxyBackend', proxyBackend)
-  if (all.length === 0) return []
-  const endpoints = new Endpoints(view)
-  const backends = new Backends({
-    view,
-    endpoints,
-    tls,
-    client: undefined,
-    gateway: '',
-    attached: () => [],
+export function tlsStatuses(
+  tls: BackendTlsPolicies,
+  reached: (policy: string) => readonly string[],
+): readonly StatusWithDiagnostics[] {
+  return tls.all.map((policy) => {
+    const conditions = tls.conditions(policy)
+    const ancestors = [...tls.reachedBy(policy, reached)].sort().map((gateway) => ({
+      ref: gatewayRef(gateway),
+      conditions,
+    }))
+    return { status: { ...identityOf(policy), ancestors }, diagnostics: said(policy, conditions) }
   })
-  return all.map((read) => {
-    const from = { group: PORTCULLIS, kind: 'ProxyBackend', namespace: read.namespace }
-    const ref = { group: PORTCULLIS, kind: 'ProxyBackend', name: read.name }
-    const { backend } = backends.resolve(from, ref, originOf(read, 'spec'))
-    const made = backends.all().find(({ name }) => name === backend)
-    const own = made === undefined ? [] : problemsOf(read, made)
-    const invalid = made?.policies.flatMap((one) =>
+}
+
+/** Also of those that no route leads to. */
+export function backendStatuses(view: ClusterView): readonly StatusWithDiagnostics[] {
+  const deps = {
+    view,
+    tls: new BackendTlsPolicies(view),
+    client: undefined,
+    attached: () => [],
+    effects: noEffects(),
+  }
+  return view.all('ProxyBackend', proxyBackend).map((read) => {
+    const { namespace, name } = read
+    const made = makeBackend(deps, { kind: 'ProxyBackend', namespace, name })
+    const own = problemsOf(read, made)
+    const invalid = made.policies.flatMap((one) =>
       one.state === 'invalid' ? one.diagnostics : [],
     )
-    const wrong = [...own, ...(invalid ?? [])]
+    const wrong = [...own, ...invalid]
     const unserved = unservedParts(read)
     const textOf = (all: readonly Diagnostic[]) => all.map((one) => one.message).join('; ')
     const verdict = wrong.length === 0 ? OK : refuse('Invalid', textOf(wrong))
@@ -261,8 +249,11 @@ function backendStatuses({ view, tls }: StatusInput): readonly StatusWithDiagnos
 }
 
 /** Nothing serves models by these objects: they are told so, rather than left without a word. */
-function modelStatuses({ view, drafts }: StatusInput): readonly StatusWithDiagnostics[] {
-  const ours = new Set(drafts.map(({ read }) => read.key))
+export function modelStatuses(
+  view: ClusterView,
+  gateways: Iterable<string>,
+): readonly StatusWithDiagnostics[] {
+  const ours = new Set(gateways)
   return view.all('ProxyModel', proxyModel).map((read) => {
     const message = 'ProxyModel is not served by this version; use a ProxyBackend and a route'
     const conditions = [conditionOf('Accepted', refuse('UnsupportedValue', message))]

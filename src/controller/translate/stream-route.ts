@@ -2,14 +2,14 @@ import type { Attached } from '../../model/policy.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { GATEWAY_API } from '../resources/metadata.ts'
 import type { StreamRouteObject } from '../resources/routes.ts'
-import type { Backends } from './backends.ts'
 import type { Verdict } from './conditions.ts'
+import type { Resolve } from './references.ts'
 import { modelName } from './route-rules.ts'
 import { complaint, originOf, type Read } from './view.ts'
 
 /** A TLSRoute or a TCPRoute: what it has no backend for is closed. */
 export function readStreamRoute(
-  { backends, attached }: { readonly backends: Backends; readonly attached: readonly Attached[] },
+  { resolve, attached }: { readonly resolve: Resolve; readonly attached: readonly Attached[] },
   read: Read<StreamRouteObject>,
 ): { readonly route: Omit<TcpRoute, 'parents'>; readonly resolved: readonly Verdict[] } {
   const from = { group: GATEWAY_API, kind: read.kind, namespace: read.namespace }
@@ -17,7 +17,7 @@ export function readStreamRoute(
   // Rules have no matches, so that the first one takes every connection.
   const refs = (read.value.spec.rules[0]?.backendRefs ?? []).map((ref, index) => {
     const origin = originOf(read, `spec.rules[0].backendRefs[${index}]`)
-    const { backend, verdict } = backends.resolve(from, ref, origin)
+    const { backend, verdict } = resolve(from, ref, origin)
     resolved.push(verdict)
     return { backend, weight: ref.weight, policies: [] }
   })

@@ -1,20 +1,15 @@
 import * as z from 'zod'
 import type { Diagnostic, ObjectOrigin } from '../../diagnostics/diagnostic.ts'
-import { byAge, type KubeObject, keyOf } from '../cluster/object.ts'
-import { type Objects, objectsOf, type Snapshot } from '../cluster/snapshot.ts'
+import { canonicalJson } from '../../model/json.ts'
+import { type KubeObject, keyOf } from '../cluster/object.ts'
+import { EMPTY_SNAPSHOT, type ObjectChange, objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import { configMap, referenceGrant, secret } from '../resources/cluster-objects.ts'
 import { GATEWAY_API, type LabelSelector, selects } from '../resources/metadata.ts'
+import { Cells } from './cells.ts'
+import { LabelIndex } from './label-index.ts'
+import { ObjectList, type Outcome, type Read } from './object-list.ts'
 
-/** An object whose shape is known. */
-export interface Read<T = unknown> {
-  readonly object: KubeObject
-  readonly value: T
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  /** `namespace/name` */
-  readonly key: string
-}
+export type { Read }
 
 /** Who refers, or what is referred to. */
 export interface Party {
@@ -47,48 +42,101 @@ export function complaint(
 /** What schemas made of objects: most stay the same from one Snapshot to the next. */
 const READ = new WeakMap<z.ZodType, WeakMap<KubeObject, Outcome>>()
 
-type Outcome = { readonly read: Read } | { readonly diagnostics: readonly Diagnostic[] }
-
-/** The objects of a Snapshot that count, as their schemas have them. */
+/** The objects of a cluster that count, as their schemas have them, from one Snapshot to the next. */
 export class ClusterView {
-  readonly #snapshot: Snapshot
-  readonly #report: (diagnostic: Diagnostic) => void
-  readonly #visible: ReadonlySet<string> | undefined
+  readonly cells = new Cells()
   /** Manifests are a part of a cluster: what they refer to may be elsewhere in it. */
   readonly assumesMissing: boolean
-  readonly #lists = new Map<string, readonly Read[]>()
-  #grants: readonly Grant[] | undefined
+  readonly #visible: ReadonlySet<string> | undefined
+  readonly #lists = new Map<string, ObjectList>()
+  readonly #indexes = new Map<string, LabelIndex>()
+  readonly #assumed = new Map<string, Diagnostic>()
+  #snapshot: Snapshot = EMPTY_SNAPSHOT
 
-  /** Of several selectors one must select the namespace; without any, all namespaces count. */
-  constructor(
-    snapshot: Snapshot,
-    selectors: readonly LabelSelector[],
-    report: (diagnostic: Diagnostic) => void,
-    assumesMissing = false,
-  ) {
-    this.#snapshot = snapshot
-    this.#report = report
+  /** `visible`: the namespaces that count; undefined: all do. */
+  constructor(visible: ReadonlySet<string> | undefined, assumesMissing = false) {
+    this.#visible = visible
     this.assumesMissing = assumesMissing
-    if (selectors.length === 0) return
-    const names = [...objectsOf(snapshot, 'Namespace').values()]
-      .filter(({ metadata }) => selectors.some((one) => selects(one, metadata.labels)))
-      .map(({ metadata }) => metadata.name)
-    this.#visible = new Set(names)
   }
 
-  /** All objects of a kind, the oldest first. One that cannot be read is reported, not listed. */
+  /** From here on, the objects are those of this Snapshot. */
+  update(snapshot: Snapshot, changes: Iterable<ObjectChange>): void {
+    const { cells } = this
+    const byKind = Map.groupBy(changes, ({ kind }) => kind)
+    this.#snapshot = snapshot
+    for (const [kind, all] of byKind) {
+      this.#lists.get(kind)?.update(all.filter((one) => this.#counts(one.after ?? one.before)))
+      for (const index of this.#indexes.values()) if (index.kind === kind) index.update(all)
+      cells.touch(`${kind} *`)
+      for (const { key, before, after } of all) {
+        const { namespace = '' } = (after ?? before)?.metadata ?? {}
+        cells.touch(`${kind} ${key}`)
+        cells.touch(`${kind} in ${namespace}`)
+        if (!hasSameLabels(before, after)) cells.touch(`labels of ${kind} in ${namespace}`)
+      }
+    }
+  }
+
+  /** All objects of a kind, the oldest first. One that cannot be read is not listed. */
   all<S extends z.ZodType>(kind: string, schema: S): readonly Read<z.output<S>>[] {
-    const known = this.#lists.get(kind)
-    if (known !== undefined) return known as readonly Read<z.output<S>>[]
-    const list = sortedByAge(objectsOf(this.#snapshot, kind)).flatMap((object) => {
-      if (!this.#counts(object)) return []
-      const outcome = read(object, kind, schema)
-      if ('read' in outcome) return [outcome.read]
-      for (const diagnostic of outcome.diagnostics) this.#report(diagnostic)
-      return []
+    this.cells.read(`${kind} *`)
+    return this.#list(kind, schema).reads as readonly Read<z.output<S>>[]
+  }
+
+  /** Those of a namespace. */
+  within<S extends z.ZodType>(
+    kind: string,
+    schema: S,
+    namespace: string,
+  ): readonly Read<z.output<S>>[] {
+    this.cells.read(`${kind} in ${namespace}`)
+    const all = this.#list(kind, schema).reads as readonly Read<z.output<S>>[]
+    return all.filter((one) => one.namespace === namespace)
+  }
+
+  /** The names of those in a namespace that have labels. */
+  labelled(
+    kind: string,
+    schema: z.ZodType,
+    namespace: string,
+    selector: LabelSelector,
+  ): readonly string[] {
+    this.cells.read(`labels of ${kind} in ${namespace}`)
+    return this.#list(kind, schema)
+      .reads.filter((one) => one.namespace === namespace)
+      .filter(({ object }) => selects(selector, object.metadata.labels))
+      .map(({ name }) => name)
+  }
+
+  /** Those with a value of a label, which are found without a look at all others. */
+  byLabel<S extends z.ZodType>(
+    kind: string,
+    schema: S,
+    label: string,
+    namespace: string,
+    value: string,
+  ): readonly Read<z.output<S>>[] {
+    this.cells.read(`${kind} in ${namespace} by ${value}`)
+    const id = `${kind} ${label}`
+    let index = this.#indexes.get(id)
+    if (index === undefined) {
+      index = new LabelIndex(kind, label, this.cells)
+      const all = objectsOf(this.#snapshot, kind)
+      index.update([...all].map(([key, after]) => ({ kind, key, before: undefined, after })))
+      this.#indexes.set(id, index)
+    }
+    return index.get(namespace, value).flatMap((key) => {
+      const object = objectsOf(this.#snapshot, kind).get(key)
+      const outcome = object && this.#counts(object) ? read(object, kind, schema) : undefined
+      return outcome && 'read' in outcome ? [outcome.read as Read<z.output<S>>] : []
     })
-    this.#lists.set(kind, list)
-    return list as readonly Read<z.output<S>>[]
+  }
+
+  /** What is to be said of objects that cannot be read, of the kinds that were listed. */
+  *unreadable(): Generator<Diagnostic> {
+    for (const { failures } of this.#lists.values()) {
+      for (const diagnostics of failures.values()) yield* diagnostics
+    }
   }
 
   get<S extends z.ZodType>(
@@ -97,15 +145,29 @@ export class ClusterView {
     where: string,
     name: string,
   ): Read<z.output<S>> | undefined {
-    const object = objectsOf(this.#snapshot, kind).get(keyOf({ namespace: where, name }))
+    const key = keyOf({ namespace: where, name })
+    this.cells.read(`${kind} ${key}`)
+    const object = objectsOf(this.#snapshot, kind).get(key)
     if (object === undefined || !this.#counts(object)) return undefined
     const outcome = read(object, kind, schema)
     return 'read' in outcome ? (outcome.read as Read<z.output<S>>) : undefined
   }
 
+  /** Whether there is one that can be read. */
+  has(kind: string, schema: z.ZodType, where: string, name: string): boolean {
+    const find = () => this.get(kind, schema, where, name) !== undefined
+    return this.cells.shared(`is there ${kind} ${where}/${name}`, find, Object.is)
+  }
+
+  /** As it came, also where it does not count or cannot be read. */
+  live(kind: string, key: string): KubeObject | undefined {
+    this.cells.read(`${kind} ${key}`)
+    return objectsOf(this.#snapshot, kind).get(key)
+  }
+
   /** An object is not among the manifests, and taken to be in the cluster. */
   assume(kind: string, key: string): void {
-    this.#report({
+    this.#assumed.set(`${kind} ${key}`, {
       code: 'PC0711',
       severity: 'info',
       message: `${kind} ${key} is not among the manifests, and assumed to exist`,
@@ -113,7 +175,12 @@ export class ClusterView {
     })
   }
 
+  get assumed(): Iterable<Diagnostic> {
+    return this.#assumed.values()
+  }
+
   labelsOf(name: string): Readonly<Record<string, string>> {
+    this.cells.read(`Namespace ${name}`)
     const { metadata } = objectsOf(this.#snapshot, 'Namespace').get(name) ?? {}
     // Every namespace has this label; a manifest of it need not say so.
     return { 'kubernetes.io/metadata.name': name, ...metadata?.labels }
@@ -122,13 +189,8 @@ export class ClusterView {
   /** Whether a reference may cross into another namespace: only a ReferenceGrant there allows it. */
   isGranted(from: Party, to: Party & { readonly name: string }): boolean {
     if (from.namespace === to.namespace) return true
-    this.#grants ??= this.all('ReferenceGrant', referenceGrant).map(({ namespace, value }) => ({
-      namespace,
-      ...value.spec,
-    }))
-    return this.#grants.some(
-      (grant) =>
-        grant.namespace === to.namespace &&
+    return this.within('ReferenceGrant', referenceGrant, to.namespace).some(
+      ({ value: { spec: grant } }) =>
         grant.from.some((one) => isSame(one, from) && one.namespace === from.namespace) &&
         grant.to.some((one) => isSame(one, to) && (one.name === undefined || one.name === to.name)),
     )
@@ -154,31 +216,26 @@ export class ClusterView {
     return found && new Map(Object.entries(found.value.data ?? {}))
   }
 
-  #counts({ metadata }: KubeObject): boolean {
-    const { namespace: where } = metadata
+  #list(kind: string, schema: z.ZodType): ObjectList {
+    const known = this.#lists.get(kind)
+    if (known !== undefined) return known
+    const list = new ObjectList((object) => read(object, kind, schema))
+    const all = [...objectsOf(this.#snapshot, kind)].filter(([, object]) => this.#counts(object))
+    list.update(all.map(([key, after]) => ({ kind, key, before: undefined, after })))
+    this.#lists.set(kind, list)
+    return list
+  }
+
+  #counts(object: KubeObject | undefined): boolean {
+    const { namespace: where } = object?.metadata ?? {}
     return where === undefined || this.#visible === undefined || this.#visible.has(where)
   }
 }
 
-/** Kinds without a change are the same map in the next Snapshot, and need not be sorted again. */
-const SORTED = new WeakMap<Objects, readonly KubeObject[]>()
-
-function sortedByAge(objects: Objects): readonly KubeObject[] {
-  const known = SORTED.get(objects)
-  if (known !== undefined) return known
-  const sorted = [...objects.values()].sort(byAge)
-  SORTED.set(objects, sorted)
-  return sorted
-}
-
-interface Grant {
-  readonly namespace: string
-  readonly from: readonly Party[]
-  readonly to: readonly {
-    readonly group: string
-    readonly kind: string
-    readonly name?: string | undefined
-  }[]
+/** Whether both are there, with the same labels. */
+function hasSameLabels(before: KubeObject | undefined, after: KubeObject | undefined): boolean {
+  if (before === undefined || after === undefined) return false
+  return canonicalJson(before.metadata.labels ?? {}) === canonicalJson(after.metadata.labels ?? {})
 }
 
 function isSame(a: Omit<Party, 'namespace'>, b: Omit<Party, 'namespace'>): boolean {

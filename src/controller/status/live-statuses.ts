@@ -1,0 +1,179 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { canonicalJson } from '../../model/json.ts'
+import { keyOf } from '../cluster/object.ts'
+import type { ObjectStatus } from '../translate/conditions.ts'
+import { doneOf, type Proxies, runningOf, type Since, withLiveState } from './programmed.ts'
+
+interface Entry {
+  readonly status: ObjectStatus
+  /** Gateway → since when it has this generation of the object. */
+  readonly since: ReadonlyMap<string, Since>
+}
+
+/** What a Gateway's proxies were when its statuses were made. */
+interface Look {
+  /** What concerns all policies of the Gateway. */
+  readonly base: string
+  /** The oldest publication that a proxy runs. */
+  readonly floor: number
+  /** What concerns the Gateway itself. */
+  readonly whole: string
+  /** Objects that proxies reject something of. */
+  readonly rejected: ReadonlySet<string>
+}
+
+export interface LiveStatusDeps {
+  readonly proxiesOf: (gateway: string) => Proxies | undefined
+  /** The newest publication for a Gateway. */
+  readonly latest: (gateway: string) => number
+}
+
+/**
+ * What statuses are to be, with what the proxies say. An acknowledgement concerns the objects that
+ * were waiting for it, and not the thousands that proxies have had for long.
+ */
+export class LiveStatuses {
+  readonly #deps: LiveStatusDeps
+  /** `kind namespace/name` → what was translated. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #ofGateway = new Map<string, Set<string>>()
+  /** Gateway → objects that not all of its proxies have. */
+  readonly #waiting = new Map<string, Set<string>>()
+  readonly #looks = new Map<string, Look>()
+  readonly #stale = new Set<string>()
+  #findings: ReadonlyMap<string, readonly Diagnostic[]> = new Map()
+
+  constructor(deps: LiveStatusDeps) {
+    this.#deps = deps
+  }
+
+  /** Translated again, after the Models that belong to it were published. */
+  touch(statuses: Iterable<ObjectStatus>): void {
+    for (const status of statuses) {
+      const id = idOf(status)
+      const before = this.#entries.get(id)
+      const since = new Map<string, Since>()
+      for (const gateway of gatewaysOf(status)) {
+        const known = before?.since.get(gateway)
+        const isSame = known?.generation === status.generation
+        const sequence = isSame ? known.sequence : this.#deps.latest(gateway)
+        since.set(gateway, { generation: status.generation, sequence })
+        entryOf(this.#ofGateway, gateway).add(id)
+      }
+      for (const gateway of before?.since.keys() ?? []) {
+        if (!since.has(gateway)) this.#leave(gateway, id)
+      }
+      this.#entries.set(id, { status, since })
+      this.#stale.add(id)
+    }
+  }
+
+  /** Objects that are gone, as `kind namespace/name`. */
+  forget(ids: Iterable<string>): void {
+    for (const id of ids) {
+      for (const gateway of this.#entries.get(id)?.since.keys() ?? []) this.#leave(gateway, id)
+      this.#entries.delete(id)
+      this.#stale.delete(id)
+    }
+  }
+
+  /** By the title of the policy: `ProxyPolicy apps/allow-alice`. */
+  useFindings(findings: ReadonlyMap<string, readonly Diagnostic[]>): void {
+    for (const id of new Set([...this.#findings.keys(), ...findings.keys()])) {
+      const [before, after] = [this.#findings.get(id) ?? [], findings.get(id) ?? []]
+      if (canonicalJson(before) !== canonicalJson(after)) this.#stale.add(id)
+    }
+    this.#findings = findings
+  }
+
+  /** The statuses that may be different from what they were. */
+  take(): readonly ObjectStatus[] {
+    for (const gateway of this.#ofGateway.keys()) this.#look(gateway)
+    const made = [...this.#stale].flatMap((id) => {
+      const entry = this.#entries.get(id)
+      return entry === undefined ? [] : [this.#make(id, entry)]
+    })
+    this.#stale.clear()
+    return made
+  }
+
+  #make(id: string, { status, since }: Entry): ObjectStatus {
+    const { proxiesOf } = this.#deps
+    for (const [gateway, one] of since) {
+      const proxies = proxiesOf(gateway)
+      const isWaiting = proxies && doneOf(proxies, one) < runningOf(proxies).length
+      if (isWaiting) entryOf(this.#waiting, gateway).add(id)
+      else this.#waiting.get(gateway)?.delete(id)
+    }
+    return withLiveState(status, {
+      proxiesOf,
+      sinceAt: (gateway) => since.get(gateway),
+      findings: this.#findings.get(id) ?? [],
+    })
+  }
+
+  /** Finds what the proxies of a Gateway make different. */
+  #look(gateway: string): void {
+    const before = this.#looks.get(gateway)
+    const after = lookAt(this.#deps.proxiesOf(gateway))
+    this.#looks.set(gateway, after)
+    if (before?.whole === after.whole) return
+    this.#stale.add(`Gateway ${gateway}`)
+    for (const id of [...(before?.rejected ?? []), ...after.rejected]) this.#stale.add(id)
+    const isAll = before?.base !== after.base || after.floor < before.floor
+    const concerned = (isAll ? this.#ofGateway : this.#waiting).get(gateway)
+    for (const id of concerned ?? []) this.#stale.add(id)
+  }
+
+  #leave(gateway: string, id: string): void {
+    for (const map of [this.#ofGateway, this.#waiting]) {
+      const known = map.get(gateway)
+      known?.delete(id)
+      if (known?.size === 0) map.delete(gateway)
+    }
+    if (!this.#ofGateway.has(gateway)) this.#looks.delete(gateway)
+  }
+}
+
+function lookAt(proxies: Proxies | undefined): Look {
+  if (proxies === undefined) return { base: '', floor: 0, whole: '', rejected: new Set() }
+  const { states, deployment, sequenceOf } = proxies
+  const running = runningOf(proxies)
+  const sequences = running.map(({ outcome }) => sequenceOf(outcome?.version ?? ''))
+  const isReachable = deployment.addresses.length > 0
+  const { isReady, failures } = deployment
+  const base = canonicalJson([isReachable, isReady, failures, states.length > 0, running.length > 0])
+  const diagnostics = running.flatMap(({ outcome }) =>
+    (outcome?.rejections ?? []).flatMap((one) => one.diagnostics),
+  )
+  const rejected = diagnostics.flatMap(({ origin }) =>
+    origin.kind === 'object' ? [origin.object] : [],
+  )
+  const versions = running.map(({ node, outcome }) => [node, outcome?.version])
+  return {
+    base,
+    floor: Math.min(...sequences),
+    whole: canonicalJson([base, versions, deployment.addresses, diagnostics]),
+    rejected: new Set(rejected),
+  }
+}
+
+function idOf({ kind, namespace, name }: ObjectStatus): string {
+  return `${kind} ${keyOf({ namespace, name })}`
+}
+
+/** The Gateways whose proxies have a say in a status. */
+function gatewaysOf(status: ObjectStatus): readonly string[] {
+  const { kind, namespace, name, ancestors = [] } = status
+  if (kind === 'Gateway') return [`${namespace}/${name}`]
+  if (kind !== 'ProxyPolicy') return []
+  return ancestors.flatMap(({ ref }) =>
+    ref['kind'] === 'Gateway' ? [`${ref['namespace']}/${ref['name']}`] : [],
+  )
+}
+
+function entryOf<T>(map: Map<string, Set<T>>, key: string): Set<T> {
+  const known = map.get(key) ?? new Set<T>()
+  map.set(key, known)
+  return known
+}

@@ -1,0 +1,30 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import type { Recipe } from './references.ts'
+
+/** What one place that policies are attached at tells of one of them. */
+export interface Reached {
+  readonly overridden: Set<string>
+  readonly diagnostics: Set<Diagnostic>
+}
+
+/** What a part of a Gateway's Model needs or tells beyond itself, noted while it is made. */
+export interface Effects {
+  /** Backends that it refers to, by their names in the Model. */
+  readonly uses: Map<string, Recipe>
+  /** ProxyPolicies that reach the Gateway by it, by their keys. */
+  readonly reached: Map<string, Reached>
+  /** BackendTLSPolicies that reach the Gateway by it, by their keys. */
+  readonly tls: Set<string>
+}
+
+export function noEffects(): Effects {
+  return { uses: new Map(), reached: new Map(), tls: new Set() }
+}
+
+export function reachedAt({ reached }: Effects, policy: string): Reached {
+  const known = reached.get(policy)
+  if (known !== undefined) return known
+  const made = { overridden: new Set<string>(), diagnostics: new Set<Diagnostic>() }
+  reached.set(policy, made)
+  return made
+}

@@ -1,0 +1,216 @@
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { freeze } from '../../model/freeze.ts'
+import type { Gateway } from '../../model/gateway.ts'
+import type { Model } from '../../model/model.ts'
+import { isSame } from '../../model/reconcile.ts'
+import type { Route } from '../../model/route.ts'
+import type { TcpRoute } from '../../model/tcp-route.ts'
+import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
+import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part-policies.ts'
+import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
+import { Cell } from './cells.ts'
+import type { Effects } from './effects.ts'
+import { BackendSet, type GatewayModelDeps, gatewaysOf } from './gateway-model.ts'
+import { draftOf, type GatewayDeps, type GatewayDraft } from './gateways.ts'
+import type { GatewayForRoutes } from './parents.ts'
+import type { ReachedPolicies } from './reached.ts'
+import type { Recipe } from './references.ts'
+import type { RouteOutcome, RoutePart } from './route-outcome.ts'
+
+export interface GatewayStateDeps extends GatewayDeps, GatewayModelDeps {
+  readonly reached: ReachedPolicies
+}
+
+/** A Gateway as its object and what it refers to have it; undefined where it is not ours. */
+function draft(deps: GatewayStateDeps, key: string): GatewayDraft | undefined {
+  return deps.view.cells.shared(`Gateway draft ${key}`, () => draftOf(deps, key), Object.is)
+}
+
+/** What routes depend on: a Gateway changes with every status, and this rarely. */
+export function gatewayForRoutes(
+  deps: GatewayStateDeps,
+  key: string,
+): GatewayForRoutes | undefined {
+  const read = (): GatewayForRoutes | undefined => {
+    const found = draft(deps, key)
+    if (found === undefined) return undefined
+    const ports = found.listeners.map(({ spec }) => spec.port)
+    return {
+      key,
+      isByPort: deps.policies.hasPorts(key, ports),
+      listeners: found.listeners.map(({ name, hostname, supportedKinds, owner, spec, accepted }) => ({
+        name,
+        hostname,
+        supportedKinds,
+        owner: { kind: owner.kind, key: owner.key, namespace: owner.namespace },
+        spec: { name: spec.name, port: spec.port, allowedRoutes: spec.allowedRoutes },
+        isServed: accepted.ok,
+      })),
+    }
+  }
+  return deps.view.cells.shared(`Gateway for routes ${key}`, read, isSame)
+}
+
+interface Own {
+  readonly draft: GatewayDraft
+  readonly gateways: readonly Gateway[]
+  readonly effects: Effects
+}
+
+/** One Gateway of ours, and its Model, from one Snapshot to the next. */
+export class GatewayState {
+  readonly key: string
+  readonly #deps: GatewayStateDeps
+  readonly #cell: Cell<Own | undefined>
+  readonly #backends: BackendSet
+  /** Name of a backend → how many refer to it. */
+  readonly #uses = new Map<string, { count: number; readonly recipe: Recipe }>()
+  #own: Own | undefined
+  #areUsesStale = true
+  #areRoutesStale = true
+  #model: Model | undefined
+  /** What policies say where nothing would enforce it. */
+  problems: readonly Diagnostic[] = []
+  /** Listener of the Model → how many routes are attached. */
+  attached: ReadonlyMap<string, number> = new Map()
+
+  constructor(key: string, deps: GatewayStateDeps) {
+    this.key = key
+    this.#deps = deps
+    const { view } = deps
+    this.#cell = new Cell(view.cells, () => this.#read())
+    const client = () => draft(deps, key)?.client
+    this.#backends = new BackendSet({
+      ...deps,
+      client: () => view.cells.shared(`client certificate of ${key}`, client, isSame),
+      onEffects: (part, before, after) => deps.reached.change(key, part, before, after),
+    })
+  }
+
+  get draft(): GatewayDraft {
+    if (this.#own === undefined) throw new Error(`${this.key} is not a Gateway of ours`)
+    return this.#own.draft
+  }
+
+  /** Undefined where the Gateway is not accepted. */
+  get model(): Model | undefined {
+    return this.draft.accepted.ok ? this.#model : undefined
+  }
+
+  /** Whether it is there, and ours. */
+  look(): boolean {
+    const before = this.#own
+    const after = this.#cell.get()
+    if (before === after) return after !== undefined
+    this.#own = after
+    this.#deps.reached.change(this.key, this, before?.effects, after?.effects)
+    this.#use(before?.effects, after?.effects)
+    return after !== undefined
+  }
+
+  routeChanged(before: RoutePart | undefined, after: RoutePart | undefined): void {
+    this.#use(before?.effects, after?.effects)
+    const isPlaced =
+      before?.route === after?.route &&
+      before?.stream === after?.stream &&
+      isSame(before?.attached, after?.attached)
+    if (!isPlaced) this.#areRoutesStale = true
+  }
+
+  /** A route took another place. */
+  routesMoved(): void {
+    this.#areRoutesStale = true
+  }
+
+  update(ordered: readonly RouteOutcome[]): void {
+    if (this.#areUsesStale || this.#backends.isStale) {
+      this.#areUsesStale = false
+      this.#backends.update([...this.#uses].map(([name, { recipe }]) => [name, recipe]))
+    }
+    const { gateways = [] } = this.#own ?? {}
+    const { list: backends } = this.#backends
+    const known = this.#model
+    const isSettled = known?.gateways === gateways && known.backends === backends
+    if (isSettled && !this.#areRoutesStale) return
+    this.#areRoutesStale = false
+    const { routes, tcpRoutes, doubtful } = this.#placed(ordered)
+    if (isSettled && known.routes === routes && known.tcpRoutes === tcpRoutes) return
+    this.#model = freeze({ gateways, routes, tcpRoutes, backends, frontend: [] })
+    this.problems = [...checkModel({ ...this.#model, routes: doubtful })]
+    this.#deps.reached.blame(this.key, this.problems)
+  }
+
+  drop(): void {
+    this.#cell.drop()
+    this.#backends.drop()
+    this.#deps.reached.change(this.key, this, this.#own?.effects)
+    this.#deps.reached.blame(this.key, [])
+  }
+
+  /** The same lists as before, where the same routes are in them. */
+  #placed(ordered: readonly RouteOutcome[]) {
+    const routes: Route[] = []
+    const streams: TcpRoute[] = []
+    const doubtful: Route[] = []
+    const attached = new Map<string, number>()
+    for (const { parts } of ordered) {
+      const part = parts.get(this.key)
+      if (part === undefined) continue
+      const { route, stream } = part
+      for (const name of part.attached) attached.set(name, (attached.get(name) ?? 0) + 1)
+      if (stream !== undefined) streams.push(stream)
+      if (route === undefined) continue
+      routes.push(route)
+      if (part.isDoubtful) doubtful.push(route)
+    }
+    this.attached = attached
+    const before = this.#model
+    return {
+      routes: before !== undefined && isSameList(before.routes, routes) ? before.routes : routes,
+      tcpRoutes:
+        before !== undefined && isSameList(before.tcpRoutes, streams) ? before.tcpRoutes : streams,
+      doubtful,
+    }
+  }
+
+  #read(): Own | undefined {
+    const { policies } = this.#deps
+    const found = draft(this.#deps, this.key)
+    if (found === undefined) return undefined
+    const isByPort = policies.hasPorts(
+      this.key,
+      found.listeners.map(({ spec }) => spec.port),
+    )
+    const { gateways, effects } = gatewaysOf(this.#deps, found, isByPort)
+    const known = this.#own?.gateways
+    const isKept = known !== undefined && isSame(known, gateways)
+    return { draft: found, gateways: isKept ? known : freeze(gateways), effects }
+  }
+
+  #use(before: Effects | undefined, after: Effects | undefined): void {
+    for (const [name, recipe] of after?.uses ?? []) {
+      const known = this.#uses.get(name)
+      if (known === undefined || !isSame(known.recipe, recipe)) this.#areUsesStale = true
+      this.#uses.set(name, { count: (known?.count ?? 0) + 1, recipe })
+    }
+    for (const name of before?.uses.keys() ?? []) {
+      const known = this.#uses.get(name)
+      if (known === undefined || --known.count > 0) continue
+      this.#uses.delete(name)
+      this.#areUsesStale = true
+    }
+  }
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
+}
+
+function* checkModel(model: Model): Generator<Diagnostic> {
+  yield* unenforcedOnStreams(model)
+  yield* checkDynamicPolicies(model)
+  yield* withoutEffectOnProviders(model)
+  yield* checkMcpOnlyPolicies(model)
+}

@@ -1,0 +1,95 @@
+import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import type { Backend } from '../../model/backend.ts'
+import { isSame } from '../../model/reconcile.ts'
+import { service } from '../resources/cluster-objects.ts'
+import { PORTCULLIS } from '../resources/metadata.ts'
+import { proxyBackend } from '../resources/proxy.ts'
+import type { ObjectBackendRef } from '../resources/routes.ts'
+import { OK, type Refusal, refuse } from './conditions.ts'
+import type { Effects } from './effects.ts'
+import type { ResolvedRef } from './resolved-ref.ts'
+import type { ClusterView, Party } from './view.ts'
+
+/** What a backend of the Model is made of. */
+export type Recipe =
+  | { readonly kind: 'ProxyBackend'; readonly namespace: string; readonly name: string }
+  | {
+      readonly kind: 'Service'
+      readonly namespace: string
+      readonly name: string
+      readonly port: number
+      /** Not among the manifests. */
+      readonly isAssumed: boolean
+    }
+  | { readonly kind: 'invalid'; readonly backend: Backend }
+
+/** The name of the backend that is made so. */
+export function backendName(recipe: Recipe): string {
+  if (recipe.kind === 'invalid') return recipe.backend.name
+  const { kind, namespace, name } = recipe
+  const whole = `${kind}/${namespace}/${name}`
+  return recipe.kind === 'Service' ? `${whole}/${recipe.port}` : whole
+}
+
+export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
+
+/** What refers to nothing becomes a backend that answers 500 to its share. */
+export function resolver(view: ClusterView, effects?: Effects): Resolve {
+  return (from, ref, origin) => {
+    const found = targetOf(view, from, ref)
+    const recipe = 'ok' in found ? invalid(found, origin) : found
+    const backend = backendName(recipe)
+    effects?.uses.set(backend, recipe)
+    return { backend, verdict: 'ok' in found ? found : OK }
+  }
+}
+
+function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
+  const id = `invalid/${origin.kind === 'object' ? `${origin.object}/${origin.field}` : ''}`
+  const code = reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
+  const said: Diagnostic = { code, severity: 'error', message, origin }
+  const backend = { name: id, origin, policies: [], kind: 'invalid', diagnostics: [said] } as const
+  return { kind: 'invalid', backend }
+}
+
+/** The same for whoever refers from the same kind and namespace: that it is there, and its port. */
+function targetOf(view: ClusterView, from: Party, ref: ObjectBackendRef): Recipe | Refusal {
+  const { group, kind, name, port = '' } = ref
+  const { namespace = from.namespace } = ref
+  const parties = `${from.group}/${from.kind}/${from.namespace} ${group}/${kind}/${namespace}`
+  const id = `reference ${parties}/${name}:${port}`
+  return view.cells.shared(id, () => find(view, from, { ...ref, namespace }), isSame)
+}
+
+function find(
+  view: ClusterView,
+  from: Party,
+  ref: ObjectBackendRef & { readonly namespace: string },
+): Recipe | Refusal {
+  const { group, kind, namespace, name, port } = ref
+  const isService = group === '' && kind === 'Service'
+  if (!isService && (group !== PORTCULLIS || kind !== 'ProxyBackend')) {
+    return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
+  }
+  const what = `${kind} ${namespace}/${name}`
+  if (!view.isGranted(from, { group, kind, namespace, name })) {
+    return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
+  }
+  if (!isService) {
+    const found = view.get('ProxyBackend', proxyBackend, namespace, name)
+    if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+    return { kind: 'ProxyBackend', namespace, name }
+  }
+  const found = view.get('Service', service, namespace, name)
+  if (found === undefined && view.assumesMissing && port !== undefined) {
+    view.assume(kind, `${namespace}/${name}`)
+    return { kind: 'Service', namespace, name, port, isAssumed: true }
+  }
+  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+  if (port === undefined) return refuse('BackendNotFound', `the port of ${what} is not said`)
+  const isKnown = found.value.spec.ports.some((one) => one.port === port)
+  if (!isKnown && found.value.spec.type !== 'ExternalName') {
+    return refuse('BackendNotFound', `${what} has no port ${port}`)
+  }
+  return { kind: 'Service', namespace, name, port, isAssumed: false }
+}
