@@ -1,4 +1,5 @@
 import { readJson } from '../cel/values/json-read.ts'
+import { double } from '../cel/values/number.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
@@ -6,11 +7,12 @@ import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import { dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
+import { type Cost, dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
+import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
 import { TokenReservation } from './token-reservation.ts'
 
@@ -25,6 +27,9 @@ export interface CallTarget {
   readonly name: string
   readonly access: ProviderAccess
   readonly options: ProviderOptions
+  /** The names that a model catalog may have for the provider. */
+  readonly catalogNames: readonly string[]
+  readonly prices?: ModelPrices | undefined
 }
 
 /** Fields of requests that are no parameters but what is talked about. */
@@ -72,6 +77,12 @@ export class ModelCall {
   /** What metrics call the model: a name that the configuration knows. */
   modelLabel = 'other'
 
+  /** What it cost; undefined until it is over, or if no provider told its usage. */
+  priced: PricedCall | undefined = undefined
+  /** Who was asked last, and for which model. */
+  #target: CallTarget | undefined
+  #called = ''
+
   /** What the client asked for; empty if it named none. */
   get model(): string {
     return this.#summary?.model ?? this.endpoint.model ?? ''
@@ -111,6 +122,7 @@ export class ModelCall {
     const { response } = this
     response?.finish()
     const { model, usage } = response?.summary ?? {}
+    if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
     const isServed = response !== undefined && exchange.status >= 200 && exchange.status < 300
     this.#reservation?.settle(usage?.total ?? (isServed ? undefined : 0))
@@ -118,7 +130,13 @@ export class ModelCall {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
       ...(usage === undefined ? {} : tokensOf(usage)),
+      ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
+  }
+
+  #price(responded: string | undefined, usage: Usage): PricedCall | undefined {
+    const { catalogNames = [], prices } = this.#target ?? {}
+    return prices?.price(catalogNames, [responded ?? '', this.#called], usage)
   }
 
   /** `llm` in expressions, once this provider is chosen. */
@@ -127,7 +145,8 @@ export class ModelCall {
   }
 
   /** The request as this provider is sent it; a Reply if it cannot be. */
-  prepare(exchange: Exchange, { name, access, options }: CallTarget): ModelAttempt | Reply {
+  prepare(exchange: Exchange, target: CallTarget): ModelAttempt | Reply {
+    const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
     const model = typeof options.model === 'string' ? options.model : undefined
     const translator = chooseTranslator(client, access.dialects(options))
@@ -135,17 +154,21 @@ export class ModelCall {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
     const bytes = this.#changed(options)
+    const known = prices?.find(catalogNames, model ?? asked)
     const read = translator.translate(bytes, {
       described: bytes === this.#bytes ? this.#summary : undefined,
       model,
       maker: name,
+      maxOutputTokens: known?.maxOutputTokens,
       endpoint: this.endpoint,
     })
     if (!read.ok) return refused(read.error)
     const call = read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
     this.providerName = access.telemetryName(options)
-    this.modelLabel = model ?? 'other'
+    this.modelLabel = model ?? known?.name ?? 'other'
+    this.#target = target
+    this.#called = model ?? asked
     this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
     return { body: call.request.body, response: this.response }
   }
@@ -244,6 +267,20 @@ function estimateOf({ inputTokens, params }: JsonObject): number {
 
 function tokensOf({ input, output, total }: Usage): JsonObject {
   return { inputTokens: input, outputTokens: output, totalTokens: total }
+}
+
+/** `llm.cost` in expressions: US dollars. */
+function costOf(cost: Cost): JsonObject {
+  const { total, input, output, cacheRead, cacheWrite, reasoning } = cost
+  const dollars = (amount: bigint) => double(Number(amount) / 1e12)
+  return {
+    total: dollars(total),
+    input: dollars(input),
+    output: dollars(output),
+    cacheRead: dollars(cacheRead),
+    cacheWrite: dollars(cacheWrite),
+    reasoning: dollars(reasoning),
+  }
 }
 
 const TOO_COSTLY = {

@@ -63,19 +63,16 @@ export const llmCost = defineCounter({
   help: 'Cost of tokens by the rates of the model catalog; what has no rate adds nothing.',
   labels: [ROUTE, PROVIDER, MODEL, DIRECTION],
   unit: 'usd',
-  takesCustomLabels: true,
-  isPlanned: true,
 })
 
 export const llmCostLookups = defineCounter({
   name: 'portcullis_llm_cost_lookups_total',
-  help: 'Answers whose cost was looked for in the model catalog.',
+  help: 'Responses whose cost was looked up in the model catalog.',
   labels: [
     PROVIDER,
     MODEL,
     label('outcome', 'what was found', ['priced', 'unpriced', 'unknown-model', 'no-catalog']),
   ],
-  isPlanned: true,
 })
 
 export const llmRequestDuration = defineHistogram({
