@@ -5,6 +5,7 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
+import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import { type Cost, dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
@@ -12,9 +13,10 @@ import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
+import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
-import { TokenReservation } from './token-reservation.ts'
+import { type BudgetDecision, UsageReservation } from './usage-reservation.ts'
 
 /** What is sent to one provider, and how its response is read. */
 export interface ModelAttempt {
@@ -63,7 +65,10 @@ export class ModelCall {
   readonly #dialect: Dialect
   #bytes: Uint8Array = new Uint8Array()
   #summary: RequestSummary | undefined
-  #reservation: TokenReservation | undefined
+  #reservation: UsageReservation | undefined
+  #estimate: ((limit: UsageLimit) => number) | undefined
+  /** It counts for a budget in dollars. */
+  #needsPrice = false
   /** `llm` in expressions, but for the provider. */
   attributes: JsonObject = {}
 
@@ -110,11 +115,24 @@ export class ModelCall {
     return undefined
   }
 
-  /** Takes what it will probably cost from the limits that it counts for. */
-  reserve({ tokenLimits }: Exchange): Outcome | Promise<Outcome> {
-    if (tokenLimits.length === 0) return undefined
-    this.#reservation = new TokenReservation(tokenLimits, estimateOf(this.attributes))
+  /** Takes what it may use from the limits that it counts for, whoever of these serves it. */
+  reserve({ usageLimits }: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
+    const { model, attributes } = this
+    const limits = usageLimits.filter((limit) => limit.isFor(model))
+    if (limits.length === 0) return undefined
+    this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
+    const isCounted = targets.some((target) => isPriced(entryOf(target, model)))
+    if (this.#needsPrice && !isCounted) return UNPRICED
+    const call = { model, operation: this.endpoint.operation, attributes }
+    const estimate = (limit: UsageLimit) => estimateOf(limit, call, targets)
+    this.#reservation = new UsageReservation(limits, estimate)
+    this.#estimate = estimate
     return this.#reservation.take()
+  }
+
+  /** What budgets said of it. */
+  get budgetDecisions(): readonly BudgetDecision[] {
+    return this.#reservation?.decisions ?? []
   }
 
   /** All of it is over: `llm` in expressions of the log. */
@@ -125,13 +143,28 @@ export class ModelCall {
     if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
     const isServed = response !== undefined && exchange.status >= 200 && exchange.status < 300
-    this.#reservation?.settle(usage?.total ?? (isServed ? undefined : 0))
+    this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
       ...(usage === undefined ? {} : tokensOf(usage)),
       ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
+  }
+
+  /** Undefined: as much as was reserved. Who breaks off a stream gets no usage, and no discount. */
+  #used(limit: UsageLimit, usage: Usage | undefined): number | undefined {
+    if (limit.measure === 'requests') return 1
+    if (this.endpoint.operation === 'countTokens') return 0
+    const cost = this.priced?.cost
+    const known =
+      limit.measure === 'tokens'
+        ? usage?.total
+        : cost === undefined
+          ? undefined
+          : budgetUnits(cost.total)
+    if (known === undefined || this.response?.isCut !== true) return known
+    return Math.max(known, this.#estimate?.(limit) ?? 0)
   }
 
   #price(responded: string | undefined, usage: Usage): PricedCall | undefined {
@@ -155,6 +188,7 @@ export class ModelCall {
     }
     const bytes = this.#changed(options)
     const known = prices?.find(catalogNames, model ?? asked)
+    if (this.#needsPrice && !isPriced(known)) return UNPRICED
     const read = translator.translate(bytes, {
       described: bytes === this.#bytes ? this.#summary : undefined,
       model,
@@ -256,13 +290,6 @@ function attributesOf(summary: RequestSummary, body: JsonObject, size: number): 
     ...(tools === undefined ? {} : { tools }),
     inputTokens: Math.ceil(size / BYTES_PER_TOKEN),
   }
-}
-
-/** With what the model may write, as far as the client says it. */
-function estimateOf({ inputTokens, params }: JsonObject): number {
-  const said = params as JsonObject | undefined
-  const max = said?.max_completion_tokens ?? said?.max_tokens ?? said?.max_output_tokens
-  return Number(inputTokens ?? 0) + (typeof max === 'number' && max > 0 ? max : 0)
 }
 
 function tokensOf({ input, output, total }: Usage): JsonObject {

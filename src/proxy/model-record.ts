@@ -1,6 +1,7 @@
 import type { ModelCall } from '../program/model-call.ts'
 import { formatDollars } from '../program/model-prices.ts'
 import {
+  llmBudgetDecisions,
   llmCost,
   llmCostLookups,
   llmRequestDuration,
@@ -27,6 +28,9 @@ const OPERATIONS = {
 export function countCall(metrics: Metrics, state: RequestState, now: number): void {
   const { call, selection, route, sentAt } = state
   const response = call?.response
+  for (const { policy, measure, outcome } of call?.budgetDecisions ?? []) {
+    metrics.counter(llmBudgetDecisions).of({ policy }).at(measure, outcome).inc()
+  }
   if (call === undefined || response === undefined || sentAt === 0) return
   const provider = selection?.chosen?.provider ?? 'none'
   const labels = { route: route?.name || 'none', provider, model: call.modelLabel }

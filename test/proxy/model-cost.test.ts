@@ -11,6 +11,9 @@ import { until } from './whole-gateway.ts'
 
 let openai: ModelProvider
 let anthropic: ModelProvider
+/** Connections that clients keep open are not waited for. */
+const QUICK_STOP = '  connectionTerminationDeadline: 1s\n  connectionMinTerminationDeadline: 0s\n'
+
 let port = 0
 let running: Deciding | undefined
 
@@ -142,7 +145,7 @@ describe('cost of calls to models', () => {
       Object.entries(rest)
         .map(([key, value]) => `${key}: ${JSON.stringify(value)}\n`)
         .join(''),
-      { workers: 2, config: `  modelCatalog: [{ file: ${file} }]\n` },
+      { workers: 2, config: `  modelCatalog: [{ file: ${file} }]\n${QUICK_STOP}` },
     )
     const ask = async () => {
       const response = await fetch(`http://127.0.0.1:${at}/v1/chat/completions`, {

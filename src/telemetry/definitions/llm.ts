@@ -122,13 +122,12 @@ export const llmFailovers = defineCounter({
 
 export const llmBudgetDecisions = defineCounter({
   name: 'portcullis_llm_budget_decisions_total',
-  help: 'Requests that a budget looked at.',
+  help: 'Calls to models that a budget was checked for.',
   labels: [
     POLICY,
     label('measure', 'what the budget is counted in', ['requests', 'tokens', 'usd']),
     label('outcome', 'what it said', ['allowed', 'exhausted', 'error']),
   ],
-  isPlanned: true,
 })
 
 export const llmGuardChecks = defineCounter({
