@@ -145,11 +145,23 @@ const MODEL_CALL = {
   ],
 } as const satisfies Fields
 
+const PRICED = 'with `llm.cost`'
+
+const cost = struct('cost', {
+  total: [T.DOUBLE, PRICED, 'all of it'],
+  input: [T.DOUBLE, PRICED, 'tokens of the prompt that were in no cache'],
+  output: [T.DOUBLE, PRICED, 'tokens of the response, without reasoning'],
+  cacheRead: [T.DOUBLE, PRICED, 'tokens read from the prompt cache'],
+  cacheWrite: [T.DOUBLE, PRICED, 'tokens written to the prompt cache'],
+  reasoning: [T.DOUBLE, PRICED, 'reasoning'],
+})
+
 const llm = struct('llm', {
   ...MODEL_CALL,
   responseModel: [T.STRING, 'in responses', 'the model that responded'],
   outputTokens: [T.INT, 'in responses', 'tokens of the response'],
   totalTokens: [T.INT, 'in responses', 'tokens in all'],
+  cost: [cost, 'in responses of models with a price', 'what it cost, in US dollars'],
 })
 
 const chosen = struct('llm', MODEL_CALL)

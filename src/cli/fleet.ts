@@ -21,7 +21,7 @@ export interface Fleet {
   /** How many processes serve now. */
   serving(): number
   /** If it is not strict, part by part: see Gateway.apply. */
-  apply(model: Model, isStrict?: boolean): Promise<Applied>
+  apply(model: Model, isStrict?: boolean, written?: Settings): Promise<Applied>
   drain(): Promise<void>
   readMetrics(): Promise<Iterable<MetricView>>
   decisions(query: DecisionQuery): Promise<readonly DecisionRecord[]>
@@ -56,7 +56,11 @@ export function openFleet(
     return {
       size: 1,
       serving: () => 1,
-      apply: (model, isStrict) => gateway.apply(model, isStrict),
+      apply: async (model, isStrict, written = settings) => {
+        const applied = await gateway.apply(model, isStrict)
+        if (applied.isApplied) gateway.updateCatalog(written)
+        return applied
+      },
       drain: async () => {
         await gateway.drain()
         stop()
@@ -78,7 +82,7 @@ export function openFleet(
   return {
     size,
     serving: () => workers.serving,
-    apply: (model, isStrict) => workers.apply(model, isStrict),
+    apply: (model, isStrict, written) => workers.apply(model, isStrict, written),
     drain: async () => {
       await workers.drain()
       stop()

@@ -52,7 +52,7 @@ async function take(
     settled?.({ isApplied: false, diagnostics, rejected: [] })
     return
   }
-  const { isApplied, diagnostics: further } = await apply(model, isStrict)
+  const { isApplied, diagnostics: further } = await apply(model, isStrict, settings)
   const all = [...diagnostics, ...further]
   if (isApplied) await applied(model, all, { digest, settings })
   else rejected(all, digest)

@@ -192,8 +192,8 @@ async function serveUntilStopped(
     findings: undefined,
   }
 
-  const apply = async (model: Model, isStrict?: boolean) => {
-    const { isApplied, diagnostics } = await fleet.apply(model, isStrict)
+  const apply = async (model: Model, isStrict?: boolean, written?: Settings) => {
+    const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
   }
   const applied = await apply(first, isStrict)

@@ -55,6 +55,7 @@ export function runWorker(number: string): Promise<number> {
         serving ??= begin(order.settings, number, order.ticketSecret, quotas)
         const { gateway } = serving
         const applied = await gateway.apply(order.model, order.isStrict)
+        if (applied.isApplied) gateway.updateCatalog(order.settings)
         report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         return
       }

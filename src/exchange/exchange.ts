@@ -20,7 +20,7 @@ import {
 } from './identity.ts'
 import type { Refusal } from './refusal.ts'
 import type { DraftAttributes } from './response-draft.ts'
-import { NO_TOKEN_LIMITS, type TokenLimit } from './token-limit.ts'
+import { NO_USAGE_LIMITS, type UsageLimit } from './usage-limit.ts'
 
 export type { StageVariables } from '../cel/stages.ts'
 
@@ -134,8 +134,8 @@ export class Exchange implements StageVariables {
   responseHeaders: HeaderView | undefined = undefined
   /** -1: the response had none. */
   grpcStatus = -1
-  /** Limits on the tokens of models that it counts for; they are taken once its tokens are known. */
-  tokenLimits: readonly TokenLimit[] = NO_TOKEN_LIMITS
+  /** Limits on what calls to models use that it counts for; taken from once the call is known. */
+  usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

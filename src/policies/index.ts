@@ -5,6 +5,7 @@ import { authorization } from './authorization/index.ts'
 import { backendAuth } from './backend-auth/index.ts'
 import { openBasic } from './basic-auth/authenticator.ts'
 import { basicAuth } from './basic-auth/index.ts'
+import { budgets } from './budgets/index.ts'
 import { buffer } from './buffer/index.ts'
 import { compression } from './compression/index.ts'
 import { conditionally } from './conditional-policy.ts'
@@ -51,6 +52,7 @@ export const POLICIES: readonly Policy[] = [
   conditionally(extAuthz, 'unless-false'),
   authorization,
   conditionally(localRateLimit, 'unless-false'),
+  budgets,
   backendAuth,
   transformations,
   buffer,

@@ -9,6 +9,7 @@ import { authorization } from './authorization/schema.ts'
 import { backendAuth } from './backend-auth/schema.ts'
 import { backendTLS } from './backend-tls/schema.ts'
 import { basicAuth } from './basic-auth/schema.ts'
+import { budgets } from './budgets/schema.ts'
 import { buffer } from './buffer/schema.ts'
 import { compression } from './compression/schema.ts'
 import { connect } from './connect/schema.ts'
@@ -152,6 +153,7 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     plain: plainRateLimit,
     countsRequests: true,
   }),
+  define('budgets', TRAFFIC, budgets, { composes: true, countsRequests: true }),
   define('backendAuth', BACKEND, backendAuth, { aliases: ['auth'] }),
   define('transformations', BOTH, transformations, { aliases: ['transformation'] }),
   define('buffer', TRAFFIC, buffer),

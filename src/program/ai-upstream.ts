@@ -29,7 +29,7 @@ export function aiUpstream(
     }
     if (endpoint !== undefined) return new ModelCall(endpoint)
     if (router !== undefined) return NOT_SERVED
-    const isCounted = exchange.tokenLimits.length > 0
+    const isCounted = exchange.usageLimits.length > 0
     const isGuarded = readsModel || isCounted || allowedModels(exchange) !== undefined
     return isGuarded && !allowed.some((one) => isBelow(path, one)) ? UNREAD_MODEL : undefined
   }

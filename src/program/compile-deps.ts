@@ -5,6 +5,7 @@ import type { Backend } from '../model/backend.ts'
 import type { ValidPolicy } from '../model/policy.ts'
 import type { PolicyDeps } from '../policies/define.ts'
 import type { Cluster } from '../upstream/cluster.ts'
+import type { ModelPrices } from './model-prices.ts'
 
 /** What a Program is given of the world. */
 export interface CompileDeps {
@@ -24,6 +25,8 @@ export interface CompileDeps {
   random(): number
   /** How the process tells of requests; without a word, with nothing added and nothing hidden. */
   readonly telemetry?: TelemetryOptions
+  /** What calls to models cost; without it, nobody knows. */
+  readonly prices?: ModelPrices
   /** Of policies that look outside; without a word, the real one. */
   readonly world?: PolicyDeps
 }

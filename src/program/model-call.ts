@@ -1,18 +1,22 @@
 import { readJson } from '../cel/values/json-read.ts'
+import { double } from '../cel/values/number.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
+import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import { dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
+import { type Cost, dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
+import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
+import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
-import { TokenReservation } from './token-reservation.ts'
+import { type BudgetDecision, UsageReservation } from './usage-reservation.ts'
 
 /** What is sent to one provider, and how its response is read. */
 export interface ModelAttempt {
@@ -25,6 +29,9 @@ export interface CallTarget {
   readonly name: string
   readonly access: ProviderAccess
   readonly options: ProviderOptions
+  /** The names that a model catalog may have for the provider. */
+  readonly catalogNames: readonly string[]
+  readonly prices?: ModelPrices | undefined
 }
 
 /** Fields of requests that are no parameters but what is talked about. */
@@ -58,7 +65,10 @@ export class ModelCall {
   readonly #dialect: Dialect
   #bytes: Uint8Array = new Uint8Array()
   #summary: RequestSummary | undefined
-  #reservation: TokenReservation | undefined
+  #reservation: UsageReservation | undefined
+  #estimate: ((limit: UsageLimit) => number) | undefined
+  /** It counts for a budget in dollars. */
+  #needsPrice = false
   /** `llm` in expressions, but for the provider. */
   attributes: JsonObject = {}
 
@@ -71,6 +81,12 @@ export class ModelCall {
   providerName = ''
   /** What metrics call the model: a name that the configuration knows. */
   modelLabel = 'other'
+
+  /** What it cost; undefined until it is over, or if no provider told its usage. */
+  priced: PricedCall | undefined = undefined
+  /** Who was asked last, and for which model. */
+  #target: CallTarget | undefined
+  #called = ''
 
   /** What the client asked for; empty if it named none. */
   get model(): string {
@@ -99,11 +115,24 @@ export class ModelCall {
     return undefined
   }
 
-  /** Takes what it will probably cost from the limits that it counts for. */
-  reserve({ tokenLimits }: Exchange): Outcome | Promise<Outcome> {
-    if (tokenLimits.length === 0) return undefined
-    this.#reservation = new TokenReservation(tokenLimits, estimateOf(this.attributes))
+  /** Takes what it may use from the limits that it counts for, whoever of these serves it. */
+  reserve({ usageLimits }: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
+    const { model, attributes } = this
+    const limits = usageLimits.filter((limit) => limit.isFor(model))
+    if (limits.length === 0) return undefined
+    this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
+    const isCounted = targets.some((target) => isPriced(entryOf(target, model)))
+    if (this.#needsPrice && !isCounted) return UNPRICED
+    const call = { model, operation: this.endpoint.operation, attributes }
+    const estimate = (limit: UsageLimit) => estimateOf(limit, call, targets)
+    this.#reservation = new UsageReservation(limits, estimate)
+    this.#estimate = estimate
     return this.#reservation.take()
+  }
+
+  /** What budgets said of it. */
+  get budgetDecisions(): readonly BudgetDecision[] {
+    return this.#reservation?.decisions ?? []
   }
 
   /** All of it is over: `llm` in expressions of the log. */
@@ -111,14 +140,36 @@ export class ModelCall {
     const { response } = this
     response?.finish()
     const { model, usage } = response?.summary ?? {}
+    if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
     const isServed = response !== undefined && exchange.status >= 200 && exchange.status < 300
-    this.#reservation?.settle(usage?.total ?? (isServed ? undefined : 0))
+    this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
       ...(model === undefined ? {} : { responseModel: model }),
       ...(usage === undefined ? {} : tokensOf(usage)),
+      ...(this.priced?.cost === undefined ? {} : { cost: costOf(this.priced.cost) }),
     }
+  }
+
+  /** Undefined: as much as was reserved. Who breaks off a stream gets no usage, and no discount. */
+  #used(limit: UsageLimit, usage: Usage | undefined): number | undefined {
+    if (limit.measure === 'requests') return 1
+    if (this.endpoint.operation === 'countTokens') return 0
+    const cost = this.priced?.cost
+    const known =
+      limit.measure === 'tokens'
+        ? usage?.total
+        : cost === undefined
+          ? undefined
+          : budgetUnits(cost.total)
+    if (known === undefined || this.response?.isCut !== true) return known
+    return Math.max(known, this.#estimate?.(limit) ?? 0)
+  }
+
+  #price(responded: string | undefined, usage: Usage): PricedCall | undefined {
+    const { catalogNames = [], prices } = this.#target ?? {}
+    return prices?.price(catalogNames, [responded ?? '', this.#called], usage)
   }
 
   /** `llm` in expressions, once this provider is chosen. */
@@ -127,7 +178,8 @@ export class ModelCall {
   }
 
   /** The request as this provider is sent it; a Reply if it cannot be. */
-  prepare(exchange: Exchange, { name, access, options }: CallTarget): ModelAttempt | Reply {
+  prepare(exchange: Exchange, target: CallTarget): ModelAttempt | Reply {
+    const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
     const model = typeof options.model === 'string' ? options.model : undefined
     const translator = chooseTranslator(client, access.dialects(options))
@@ -135,17 +187,22 @@ export class ModelCall {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
     const bytes = this.#changed(options)
+    const known = prices?.find(catalogNames, model ?? asked)
+    if (this.#needsPrice && !isPriced(known)) return UNPRICED
     const read = translator.translate(bytes, {
       described: bytes === this.#bytes ? this.#summary : undefined,
       model,
       maker: name,
+      maxOutputTokens: known?.maxOutputTokens,
       endpoint: this.endpoint,
     })
     if (!read.ok) return refused(read.error)
     const call = read.value
     this.#address(exchange, call, translator, { model: model ?? asked, access, options })
     this.providerName = access.telemetryName(options)
-    this.modelLabel = model ?? 'other'
+    this.modelLabel = model ?? known?.name ?? 'other'
+    this.#target = target
+    this.#called = model ?? asked
     this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
     return { body: call.request.body, response: this.response }
   }
@@ -235,15 +292,22 @@ function attributesOf(summary: RequestSummary, body: JsonObject, size: number): 
   }
 }
 
-/** With what the model may write, as far as the client says it. */
-function estimateOf({ inputTokens, params }: JsonObject): number {
-  const said = params as JsonObject | undefined
-  const max = said?.max_completion_tokens ?? said?.max_tokens ?? said?.max_output_tokens
-  return Number(inputTokens ?? 0) + (typeof max === 'number' && max > 0 ? max : 0)
-}
-
 function tokensOf({ input, output, total }: Usage): JsonObject {
   return { inputTokens: input, outputTokens: output, totalTokens: total }
+}
+
+/** `llm.cost` in expressions: US dollars. */
+function costOf(cost: Cost): JsonObject {
+  const { total, input, output, cacheRead, cacheWrite, reasoning } = cost
+  const dollars = (amount: bigint) => double(Number(amount) / 1e12)
+  return {
+    total: dollars(total),
+    input: dollars(input),
+    output: dollars(output),
+    cacheRead: dollars(cacheRead),
+    cacheWrite: dollars(cacheWrite),
+    reasoning: dollars(reasoning),
+  }
 }
 
 const TOO_COSTLY = {

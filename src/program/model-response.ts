@@ -25,6 +25,7 @@ export class ModelResponse {
   isStream = false
   /** All providers were tried: clients should not try again by themselves. */
   isFinal = false
+  #hasEnded = false
   readonly #call: TranslatedCall
   readonly #dialect: Dialect
   readonly #isPassThrough: boolean
@@ -46,6 +47,11 @@ export class ModelResponse {
   /** What the provider said of itself and its work, as far as it came. */
   get summary(): ResponseSummary {
     return this.#stream ?? this.#summary
+  }
+
+  /** A stream that ended before its provider was done. */
+  get isCut(): boolean {
+    return this.isStream && !this.#hasEnded
   }
 
   /** Of the request and of the response. */
@@ -121,6 +127,7 @@ export class ModelResponse {
         return out.length === 0 ? true : flow.write(out)
       },
       end: () => {
+        this.#hasEnded = true
         const rest = stream.end()
         if (rest.length > 0) flow.write(rest)
         flow.end()

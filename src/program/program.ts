@@ -193,6 +193,8 @@ export interface Selection {
   readonly chosen: ProviderProgram | undefined
   /** What it is sent, if the request is a call to a model. */
   readonly attempt: ModelAttempt | undefined
+  /** All that may be asked, denied or not. */
+  readonly targets: readonly CallTarget[]
   /** There is one that was neither asked nor denied yet. */
   readonly hasOther: boolean
   /**

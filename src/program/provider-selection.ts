@@ -105,6 +105,10 @@ export class ProviderSelection implements Selection {
     }
   }
 
+  get targets(): readonly CallTarget[] {
+    return this.#plan.groups.flatMap((members) => members.map(({ target }) => target))
+  }
+
   get hasOther(): boolean {
     const { groups } = this.#plan
     return groups.some((members) => members.some(({ name }) => this.#isNew(name)))

@@ -112,7 +112,13 @@ function compileProvider(
     requestBodies: section.requestBodies,
     attributes: attributesOf(backend.name, provider.name),
     llm: { provider: provider.name },
-    target: { name: `${backend.name}/${provider.name}`, access, options: provider.options },
+    target: {
+      name: `${backend.name}/${provider.name}`,
+      access,
+      options: provider.options,
+      catalogNames: catalogNames(provider),
+      prices: compilation.services.prices,
+    },
     keepsCredentials: auth?.kind === 'passthrough',
     keyHeader:
       hasUsualPlace(auth) && access.credential.name !== 'authorization'
@@ -121,6 +127,12 @@ function compileProvider(
     readsModel: section.readsModel,
   }
   return new ProviderMember(program)
+}
+
+/** What a model catalog may call the provider. */
+function catalogNames({ provider, options }: AiProvider): readonly string[] {
+  const own = accessOf(provider).telemetryName(options)
+  return [...new Set([own, provider, provider.toLowerCase()])]
 }
 
 /** Nothing was said about where the key goes. */

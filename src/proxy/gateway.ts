@@ -6,6 +6,7 @@ import { runCooperatively } from '../model/steps.ts'
 import { compileProgramInSlices, retiredClusters } from '../program/compile.ts'
 import type { CompileDeps } from '../program/compile-deps.ts'
 import { closeKept, quotasOf, retiredKept } from '../program/kept.ts'
+import { ModelPrices } from '../program/model-prices.ts'
 import type { Program } from '../program/program.ts'
 import { Streams } from '../program/streams.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
@@ -97,6 +98,7 @@ export class Gateway {
   #program: Program | undefined
   #streams: Streams | undefined
   #applying: Promise<unknown> = Promise.resolve()
+  readonly #prices = new ModelPrices()
 
   constructor(options: GatewayOptions) {
     const { settings, log, metrics, reusePort, ticketSecret, version = '' } = options
@@ -119,6 +121,7 @@ export class Gateway {
       this.#listeners.tellMoved()
     })
     this.#settings = settings
+    this.#prices.update(settings.modelCatalog)
     this.#services = {
       openCluster: (backend, policies, { target, hashKey, isFailure }) => {
         const opened = openCluster(backend, policies, clusterDeps, {
@@ -137,6 +140,7 @@ export class Gateway {
       sampler: new MeteredSampler(metrics, settings.decisions.allowed, undefined, broke),
       now: () => performance.now(),
       random: options.random ?? Math.random,
+      prices: this.#prices,
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
         ...authenticationWorld(metrics, log),
@@ -185,6 +189,11 @@ export class Gateway {
   /** Limits of the Program that runs which are shared with other processes. */
   get quotas(): readonly string[] {
     return quotasOf(this.#program)
+  }
+
+  /** The one part of the settings that a running process follows. */
+  updateCatalog({ modelCatalog }: Pick<Settings, 'modelCatalog'>): void {
+    this.#prices.update(modelCatalog)
   }
 
   get connections(): number {

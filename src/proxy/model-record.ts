@@ -1,4 +1,9 @@
+import type { ModelCall } from '../program/model-call.ts'
+import { formatDollars } from '../program/model-prices.ts'
 import {
+  llmBudgetDecisions,
+  llmCost,
+  llmCostLookups,
   llmRequestDuration,
   llmRequests,
   llmTimePerOutputToken,
@@ -23,6 +28,9 @@ const OPERATIONS = {
 export function countCall(metrics: Metrics, state: RequestState, now: number): void {
   const { call, selection, route, sentAt } = state
   const response = call?.response
+  for (const { policy, measure, outcome } of call?.budgetDecisions ?? []) {
+    metrics.counter(llmBudgetDecisions).of({ policy }).at(measure, outcome).inc()
+  }
   if (call === undefined || response === undefined || sentAt === 0) return
   const provider = selection?.chosen?.provider ?? 'none'
   const labels = { route: route?.name || 'none', provider, model: call.modelLabel }
@@ -52,6 +60,22 @@ export function countCall(metrics: Metrics, state: RequestState, now: number): v
   if (cacheRead > 0) tokens.at('input', 'read').inc(cacheRead)
   if (cacheWrite > 0) tokens.at('input', 'write').inc(cacheWrite)
   tokens.at('output', 'none').inc(output)
+  countCost(metrics, labels, call)
+}
+
+function countCost(
+  metrics: Metrics,
+  { route, provider, model }: Readonly<Record<'route' | 'provider' | 'model', string>>,
+  { priced }: ModelCall,
+): void {
+  if (priced === undefined) return
+  metrics.counter(llmCostLookups).of({ provider, model }).at(priced.outcome).inc()
+  const { cost } = priced
+  if (cost === undefined) return
+  const spent = metrics.counter(llmCost).of({ route, provider, model })
+  const output = cost.output + cost.reasoning
+  spent.at('input').inc(Number(cost.total - output) / 1e12)
+  spent.at('output').inc(Number(output) / 1e12)
 }
 
 function outcomeOf({ exchange }: RequestState) {
@@ -68,7 +92,7 @@ function outcomeOf({ exchange }: RequestState) {
 /** Of the access log. */
 export function modelFields({ call, sentAt }: RequestState): AccessRecord {
   if (call === undefined) return NO_FIELDS
-  const { response, providerName, endpoint, model } = call
+  const { response, providerName, endpoint, model, priced } = call
   const { usage, model: responseModel } = response?.summary ?? {}
   const first = response?.firstTokenAt ?? 0
   const dropped = response?.dropped ?? []
@@ -81,6 +105,7 @@ export function modelFields({ call, sentAt }: RequestState): AccessRecord {
     'gen_ai.usage.output_tokens': usage?.output,
     'gen_ai.usage.cache_read.input_tokens': usage?.cacheRead || undefined,
     'gen_ai.usage.reasoning.output_tokens': usage?.reasoning || undefined,
+    'llm.cost': priced?.cost && formatDollars(priced.cost.total),
     'llm.time_to_first_token': first > 0 ? new Milliseconds(first - sentAt) : undefined,
     'llm.dropped': dropped.length > 0 ? dropped.join(', ') : undefined,
   }

@@ -211,10 +211,8 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       this.#provide(state, upstream, permit)
       return
     }
-    const ready = () => {
-      const outcome = call.read(exchange.request.body) ?? call.reserve(exchange)
-      this.#when(state, outcome, () => this.#provide(state, upstream, permit))
-    }
+    const provide = () => this.#provide(state, upstream, permit)
+    const ready = () => this.#when(state, call.read(exchange.request.body), provide)
     if (state.body !== undefined || downstream.head.framing === 'none') ready()
     else this.#readFirst(state, { whole: true, decoded: true }, ready)
   }
@@ -229,7 +227,10 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     state.selection = selection
-    this.select(state, selection, permit, (provided) => this.#deliver(state, permit, provided))
+    const reserved = state.call?.reserve(state.exchange, selection.targets)
+    this.#when(state, reserved, () =>
+      this.select(state, selection, permit, (provided) => this.#deliver(state, permit, provided)),
+    )
   }
 
   #deliver(state: RequestState, permit: Permit<'backend'>, first: ForwardPermit): void {

@@ -12,7 +12,7 @@ export type Order =
   | {
       readonly kind: 'apply'
       readonly id: number
-      /** Read when it begins. */
+      /** Read when it begins, but for the model catalog, which is followed. */
       readonly settings: Settings
       readonly model: Model
       readonly isStrict: boolean

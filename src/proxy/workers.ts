@@ -35,7 +35,7 @@ export type WorkerEnd = 'stopped' | 'crashed' | 'not-applied'
  */
 export class Workers {
   readonly #entry: readonly [string, ...string[]]
-  readonly #settings: Settings
+  #settings: Settings
   readonly #count: number
   readonly #log: Logger
   readonly #whenDecided: (decided: Decided) => void
@@ -86,12 +86,19 @@ export class Workers {
    * All of them, or none: what the first one refuses the others are not told. One of the others that
    * does not apply it after all is replaced: it would go on by rules that do not hold any more.
    */
-  async apply(model: Model, isStrict = true): Promise<Applied> {
+  async apply(model: Model, isStrict = true, written?: Settings): Promise<Applied> {
     while (this.#workers.size < this.#count) this.#start(this.#freeNumber())
     const [first, ...others] = [...this.#workers.values()]
     if (first === undefined) return { isApplied: false, diagnostics: [] }
+    const before = this.#settings
+    // All else that was written takes effect after a restart.
+    const { modelCatalog } = written ?? before
+    this.#settings = { ...before, modelCatalog }
     const applied = await this.#apply(first, model, isStrict)
-    if (!applied.isApplied) return applied
+    if (!applied.isApplied) {
+      this.#settings = before
+      return applied
+    }
     this.#model = model
     this.#isStrict = isStrict
     const all = await Promise.all(others.map((worker) => this.#applyOrEnd(worker, model)))

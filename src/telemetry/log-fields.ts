@@ -82,6 +82,11 @@ export const LOG_FIELDS = [
     example: '128',
   },
   {
+    name: 'llm.cost',
+    meaning: 'what the call cost by the model catalog, in US dollars',
+    example: '0.00525',
+  },
+  {
     name: 'llm.time_to_first_token',
     meaning: 'of a stream, from sending the call to the first token; in JSON milliseconds',
     example: '412ms',

@@ -57,7 +57,10 @@ export async function startDeciding(
       const line = all.find((own) => own.startsWith(`${series} `))
       return line === undefined ? undefined : Number(line.split(' ').at(-1))
     },
-    apply: (next) => apply(modelOf(next)),
+    apply: async (next) => {
+      await apply(modelOf(next))
+      gateway.updateCatalog(settingsOf(next))
+    },
     stop: () => gateway.drain(),
   }
 }

@@ -8,6 +8,8 @@ export interface Behaviour {
   headers?: Readonly<Record<string, string>>
   /** Breaks the connection: before anything was sent, or in the middle of a stream. */
   dies?: 'at-once' | 'in-stream'
+  /** Responds when this is over. */
+  waits?: Promise<unknown>
   /** Never responds. */
   hangs?: boolean
   /** Pieces of a stream, as they go over the wire. */
@@ -45,8 +47,13 @@ export async function startModelProvider(
       return
     }
     const body = JSON.parse(arrived.body) as Readonly<Record<string, unknown>>
-    if (body.stream === true) stream(vendor, body, response, provider.behaviour)
-    else sendJson(response, 200, whole(vendor, body), headers)
+    const { behaviour } = provider
+    const respond = () => {
+      if (body.stream === true) stream(vendor, body, response, behaviour)
+      else sendJson(response, 200, whole(vendor, body), headers)
+    }
+    if (behaviour.waits === undefined) respond()
+    else void behaviour.waits.then(respond)
   }
   provider.answer = serve
   return provider

@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
-import type { Variables } from '../../cel/index.ts'
 import type { QuotaRefusal, Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
-import { textOf } from '../value-text.ts'
+import { compileLimitKey, type KeyOf } from '../limit-key.ts'
 import { type Bucket, type Buckets, PolicyBuckets } from './buckets.ts'
 import { AWAY, tooMany } from './rejections.ts'
 import type { RateLimit } from './schema.ts'
@@ -22,9 +20,7 @@ export function compileLocalRateLimit(
     (key) => new PolicyBuckets(policy.policy, policy.value, key, quotas),
   )
   const known = all.limits.map((buckets, index) => {
-    const { key } = buckets.limit
-    const field = `[${index}].key`
-    const keyOf = key === undefined ? allTogether : compileKey(key, field, policy, context)
+    const keyOf = compileLimitKey(buckets.limit.key, `[${index}].key`, policy, context)
     return { buckets, keyOf, quota: all.quotas[index] ?? '' }
   })
   const { now } = context
@@ -41,7 +37,7 @@ export function compileLocalRateLimit(
           ? ownTokens(buckets, key, now)
           : sharedTokens(buckets.limit, quota, key, quotas)
       })
-      exchange.tokenLimits = [...exchange.tokenLimits, ...own]
+      exchange.usageLimits = [...exchange.usageLimits, ...own]
       return counted.length === 0 ? undefined : step(exchange)
     },
   }
@@ -93,29 +89,5 @@ function sharedStep(counted: readonly Counted[], quotas: Quotas): Step {
     }))
     const taken = quotas.take(asked)
     return taken instanceof Promise ? taken.then(answer) : answer(taken)
-  }
-}
-
-type KeyOf = (variables: Variables) => string
-
-const allTogether: KeyOf = () => ''
-
-/** Requests for which there is no value are one client, so that to send none is no way around. */
-const WITHOUT_VALUE = '-'
-const LONGEST_KEY = 128
-
-function compileKey(
-  text: string,
-  field: string,
-  policy: Attachments<Limits>[0],
-  context: CompileContext,
-): KeyOf {
-  const evaluate = context.compile(text, { policy, field, result: 'any' })?.evaluate()
-  return (variables) => {
-    const value = textOf(evaluate?.(variables))
-    if (value === undefined) return WITHOUT_VALUE
-    if (value.length <= LONGEST_KEY) return `=${value}`
-    // Clients choose keys: what is remembered of each is bounded, and must not collide.
-    return `#${createHash('sha256').update(value).digest('base64')}`
   }
 }

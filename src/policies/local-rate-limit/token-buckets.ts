@@ -1,6 +1,6 @@
 import type { Quotas } from '../../exchange/quota.ts'
 import type { Reply } from '../../exchange/reply.ts'
-import type { TokenLimit } from '../../exchange/token-limit.ts'
+import type { UsageLimit } from '../../exchange/usage-limit.ts'
 import type { Buckets } from './buckets.ts'
 import { AWAY, tooMany } from './rejections.ts'
 import type { RateLimit } from './schema.ts'
@@ -17,10 +17,12 @@ function amountOf(estimate: number, { capacity }: RateLimit): number {
 }
 
 /** Of a process that serves alone. */
-export function ownTokens(buckets: Buckets, key: string, now: () => number): TokenLimit {
+export function ownTokens(buckets: Buckets, key: string, now: () => number): UsageLimit {
   const { limit } = buckets
   let taken = 0
   return {
+    measure: 'tokens',
+    isFor: () => true,
     take(estimate) {
       const time = now()
       const bucket = buckets.at(key, time)
@@ -57,9 +59,11 @@ export function sharedTokens(
   quota: string,
   key: string,
   quotas: Quotas,
-): TokenLimit {
+): UsageLimit {
   let taken = 0
   return {
+    measure: 'tokens',
+    isFor: () => true,
     take(estimate) {
       const amount = amountOf(estimate, limit)
       const outcome = quotas.take([{ quota, limit, key, amount }])

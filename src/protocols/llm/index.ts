@@ -1,6 +1,12 @@
 /** The face of this folder: dialects, translation, usage and its cost, guards, signatures. */
-export { type Catalog, type Cost, compileCatalog, formatCost } from './catalog/catalog.ts'
-export { type ModelCatalog, modelCatalog } from './catalog/schema.ts'
+export {
+  type Catalog,
+  type CatalogEntry,
+  type Cost,
+  compileCatalog,
+  formatCost,
+} from './catalog/catalog.ts'
+export type { ModelCatalog } from './catalog/schema.ts'
 export type {
   Dialect,
   DialectName,

@@ -63,19 +63,16 @@ export const llmCost = defineCounter({
   help: 'Cost of tokens by the rates of the model catalog; what has no rate adds nothing.',
   labels: [ROUTE, PROVIDER, MODEL, DIRECTION],
   unit: 'usd',
-  takesCustomLabels: true,
-  isPlanned: true,
 })
 
 export const llmCostLookups = defineCounter({
   name: 'portcullis_llm_cost_lookups_total',
-  help: 'Answers whose cost was looked for in the model catalog.',
+  help: 'Responses whose cost was looked up in the model catalog.',
   labels: [
     PROVIDER,
     MODEL,
     label('outcome', 'what was found', ['priced', 'unpriced', 'unknown-model', 'no-catalog']),
   ],
-  isPlanned: true,
 })
 
 export const llmRequestDuration = defineHistogram({
@@ -125,13 +122,12 @@ export const llmFailovers = defineCounter({
 
 export const llmBudgetDecisions = defineCounter({
   name: 'portcullis_llm_budget_decisions_total',
-  help: 'Requests that a budget looked at.',
+  help: 'Calls to models that a budget was checked for.',
   labels: [
     POLICY,
     label('measure', 'what the budget is counted in', ['requests', 'tokens', 'usd']),
     label('outcome', 'what it said', ['allowed', 'exhausted', 'error']),
   ],
-  isPlanned: true,
 })
 
 export const llmGuardChecks = defineCounter({

@@ -41,6 +41,23 @@ export const modelCatalog = z.strictObject({
   ),
 })
 
+/** What is wrong with the text of a catalog, if anything. */
+export function checkCatalog(text: string): { message: string; hint: string } | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { message: 'the model catalog is not valid JSON', hint: 'write it as one JSON object' }
+  }
+  const [issue] = modelCatalog.safeParse(value).error?.issues ?? []
+  if (issue === undefined) return undefined
+  const place = issue.path.length === 0 ? '' : ` at \`${issue.path.join('.')}\``
+  return {
+    message: `the model catalog is invalid${place}: ${issue.message}`,
+    hint: 'rates are decimal strings: US dollars for a million tokens',
+  }
+}
+
 export type ModelCatalog = z.infer<typeof modelCatalog>
 export type CatalogModel = z.infer<typeof model>
 export type Rates = z.infer<typeof rates>

@@ -2,7 +2,6 @@ import * as z from 'zod'
 import type { Address, CatalogSource, Settings } from '../../../model/settings.ts'
 import {
   aliased,
-  anything,
   byteSize,
   choice,
   duration,
@@ -16,6 +15,7 @@ import {
   scalar,
   secret,
 } from '../../../policies/schema.ts'
+import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
@@ -61,13 +61,22 @@ const hexKey = () =>
     issues.push(issue(value, 'this is not 64 hexadecimal digits', { rule: 'malformed', hint }))
   })
 
+const catalogText = z
+  .string()
+  .min(1)
+  .check(({ value, issues }) => {
+    const problem = checkCatalog(value)
+    if (problem === undefined) return
+    issues.push(issue(value, problem.message, { rule: 'malformed', hint: problem.hint }))
+  })
+
 const catalogSource = oneOfKeys(
   z.strictObject({
-    file: file().optional().describe('The path of a file with the catalog.'),
+    file: file(checkCatalog).optional().describe('The path of a JSON file with the catalog.'),
     inline: z
-      .union([z.string().min(1), z.record(z.string(), anything)])
+      .union([catalogText, modelCatalog])
       .optional()
-      .describe('The catalog itself.'),
+      .describe('The catalog itself, or JSON text with it.'),
   }),
   ['file', 'inline'],
 ).transform(({ file, inline }): CatalogSource => {
@@ -303,7 +312,8 @@ const shape = {
     .max(64)
     .prefault([])
     .describe(
-      'Prices of models: files or the catalog itself, later ones win. Takes effect at once.',
+      'Prices of models: files or the catalog itself; of a model that several name, the last one ' +
+        'counts. A change takes effect at once.',
     ),
   sensitiveHeaders: z
     .array(headerName())

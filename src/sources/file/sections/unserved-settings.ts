@@ -23,7 +23,6 @@ export const SETTINGS_WITHOUT_EFFECT = [
 export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
   ['database'],
   ['mcp'],
-  ['modelCatalog'],
   ['standardAttributes'],
 ]
 

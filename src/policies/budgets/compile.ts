@@ -1,0 +1,98 @@
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import type { UsageLimit } from '../../exchange/usage-limit.ts'
+import { matchesModel } from '../../model/model-names.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import { compileLimitKey, type KeyOf } from '../limit-key.ts'
+import { type Ledger, Ledgers, unitsOf } from './ledger.ts'
+import { periodAt } from './period.ts'
+import type { Budget } from './schema.ts'
+
+interface Compiled {
+  readonly policy: string
+  readonly budget: Budget
+  readonly ledger: Ledger
+  readonly keyOf: KeyOf
+}
+
+/** What is taken of them is for whoever makes the call to say: nobody knows the model yet. */
+export function compileBudgets(
+  policies: Attachments<readonly Budget[]>,
+  context: CompileContext,
+): Part {
+  const { quotas, date = Date.now } = context.world
+  const all = policies.flatMap((policy): readonly Compiled[] => {
+    const { ledgers } = context.kept(policy, (key) => new Ledgers(policy.value, key, quotas))
+    return policy.value.map((budget, index) => ({
+      policy: policy.policy,
+      budget,
+      ledger: ledgers[index] as Ledger,
+      keyOf: compileLimitKey(budget.key, `[${index}].key`, policy, context),
+    }))
+  })
+  return {
+    step: (exchange) => {
+      const variables = variablesOf(exchange)
+      const own = all.map((one) => limitOf(one, one.keyOf(variables), date))
+      exchange.usageLimits = [...exchange.usageLimits, ...own]
+      return undefined
+    },
+  }
+}
+
+function limitOf(
+  { policy, budget, ledger }: Compiled,
+  key: string,
+  date: () => number,
+): UsageLimit {
+  const { measure, models, per } = budget
+  const capacity = unitsOf(budget)
+  let taken = 0
+  let place = ''
+  return {
+    measure,
+    budget: policy,
+    isFor: (model) => models === undefined || models.some((one) => matchesModel(one, model)),
+    take(estimate) {
+      const now = date()
+      const { start, end } = periodAt(now, per)
+      // A call that may use more than there is needs all of it.
+      const amount = Math.min(Math.max(1, Math.ceil(estimate)), capacity)
+      const settle = (shortage: Awaited<ReturnType<Ledger['take']>>): Reply | undefined => {
+        if (shortage === 'owner-away') return AWAY
+        if (shortage !== undefined) return usedUp(end - now)
+        taken = amount
+        return undefined
+      }
+      // What it used belongs to the period in which it began.
+      place = `${start} ${key}`
+      const outcome = ledger.take(place, amount)
+      return outcome instanceof Promise ? outcome.then(settle) : settle(outcome)
+    },
+    settle(used) {
+      const exact = Math.ceil(used)
+      if (exact !== taken) ledger.charge(place, exact - taken)
+      taken = exact
+    },
+  }
+}
+
+const AWAY: Reply = {
+  ...reply(503, 'rate-limit', '', headerEdit({ set: [{ name: 'retry-after', value: '1' }] })),
+  detail: 'owner-away',
+}
+
+/** SDKs that retry by themselves wait for seconds, not for tomorrow. */
+const WORTH_WAITING = 60_000
+
+function usedUp(wait: number): Reply {
+  const seconds = String(Math.max(1, Math.ceil(wait / 1000)))
+  const set = [{ name: 'retry-after', value: seconds }]
+  return {
+    ...reply(429, 'rate-limit', '', headerEdit({ set })),
+    detail: 'budget',
+    message: 'The budget for calls to models is used up.',
+    code: 'budget_exhausted',
+    ...(wait > WORTH_WAITING ? { isFinal: true } : {}),
+  }
+}

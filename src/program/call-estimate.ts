@@ -1,0 +1,101 @@
+import type { JsonObject, Value } from '../cel/values/value.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { UsageLimit } from '../exchange/usage-limit.ts'
+import type { CatalogEntry, Operation } from '../protocols/llm/index.ts'
+import { usageFrom } from '../protocols/llm/usage.ts'
+import type { CallTarget } from './model-call.ts'
+
+/* What a call may use before anybody knows: limits and budgets reserve it. */
+
+/** Tokens that a model may write if neither the client nor the catalog says. */
+const ASSUMED_OUTPUT = 4_096
+
+/** Costs are in units of 10⁻¹² dollars, budgets in billionths. */
+const COST_PER_UNIT = 1_000n
+
+/** Billionths of a dollar, rounded up. */
+export function budgetUnits(cost: bigint): number {
+  return Number((cost + COST_PER_UNIT - 1n) / COST_PER_UNIT)
+}
+
+export const UNPRICED: Reply = {
+  ...reply(403, 'authorization'),
+  detail: 'unpriced-model',
+  message: 'The model has no price, so its cost cannot be counted against a budget.',
+  code: 'model_not_priced',
+}
+
+/** Whether a price is known for all that a call to the model may be billed for. */
+export function isPriced(entry: CatalogEntry | undefined): entry is CatalogEntry {
+  return entry?.costOf(usageFrom({ input: 1, output: 1 })) !== undefined
+}
+
+export function entryOf(
+  { prices, catalogNames, options }: CallTarget,
+  asked: string,
+): CatalogEntry | undefined {
+  const model = typeof options.model === 'string' ? options.model : asked
+  return prices?.find(catalogNames, model)
+}
+
+interface EstimatedCall {
+  readonly model: string
+  readonly operation: Operation
+  readonly attributes: JsonObject
+}
+
+/** Of a limit. Whichever of the providers serves it, it uses no more than this. */
+export function estimateOf(
+  { measure, budget }: UsageLimit,
+  { model, operation, attributes }: EstimatedCall,
+  targets: readonly CallTarget[],
+): number {
+  if (measure === 'requests') return 1
+  const input = Number(attributes.inputTokens ?? 0)
+  const params = (attributes.params ?? {}) as JsonObject
+  // A rate limit is filled again soon: it goes by what the client says alone.
+  if (budget === undefined) return input + (saidOutput(params) ?? 0)
+  const writes = operation === 'generate'
+  const all = targets.map((target) => {
+    const entry = entryOf(target, model)
+    const output = writes ? outputOf(params, target, entry) : 0
+    if (measure === 'tokens') return input + output
+    const cost = entry?.costOf(usageFrom({ input, output }))
+    return cost === undefined ? 0 : budgetUnits(cost.total)
+  })
+  return Math.max(0, ...all)
+}
+
+function outputOf(
+  params: JsonObject,
+  { options }: CallTarget,
+  entry: CatalogEntry | undefined,
+): number {
+  const { defaults = {}, overrides = {} } = options
+  const sent = { ...(defaults as JsonObject), ...params, ...(overrides as JsonObject) }
+  const max = entry?.maxOutputTokens ?? Number.POSITIVE_INFINITY
+  const assumed = Number.isFinite(max) ? max : ASSUMED_OUTPUT
+  const choices = positive(sent.n) ?? 1
+  return Math.min(saidOutput(sent) ?? assumed, max) * choices
+}
+
+/** The limit that the request sets itself, in any of the languages. */
+function saidOutput(params: JsonObject): number | undefined {
+  const { generationConfig, generation_config, inferenceConfig } = params
+  return (
+    positive(params.max_completion_tokens) ??
+    positive(params.max_tokens) ??
+    positive(params.max_output_tokens) ??
+    positive(memberOf(generationConfig ?? generation_config, 'maxOutputTokens')) ??
+    positive(memberOf(generationConfig ?? generation_config, 'max_output_tokens')) ??
+    positive(memberOf(inferenceConfig, 'maxTokens'))
+  )
+}
+
+function memberOf(value: Value | undefined, name: string): Value | undefined {
+  return typeof value === 'object' && value !== null ? (value as JsonObject)[name] : undefined
+}
+
+function positive(value: Value | undefined): number | undefined {
+  return typeof value === 'number' && value > 0 ? value : undefined
+}
