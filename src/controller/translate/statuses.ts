@@ -194,6 +194,7 @@ function setStatus(draft: GatewayDraft, { read, accepted }: SetDraft): StatusWit
   const conditions = [whole, conditionOf('Programmed', accepted)]
   const status = {
     ...identityOf(read),
+    gateway: draft.read.key,
     conditions,
     listeners: own.map((listener) => listenerStatus(draft, listener)),
   }
