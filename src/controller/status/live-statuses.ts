@@ -140,9 +140,15 @@ function lookAt(proxies: Proxies | undefined): Look {
   const { states, deployment, sequenceOf } = proxies
   const running = runningOf(proxies)
   const sequences = running.map(({ outcome }) => sequenceOf(outcome?.version ?? ''))
-  const isReachable = deployment.addresses.length > 0
+  const isReachable = deployment.addresses.length > 0 && deployment.missing.length === 0
   const { isReady, failures } = deployment
-  const base = canonicalJson([isReachable, isReady, failures, states.length > 0, running.length > 0])
+  const base = canonicalJson([
+    isReachable,
+    isReady,
+    failures,
+    states.length > 0,
+    running.length > 0,
+  ])
   const diagnostics = running.flatMap(({ outcome }) =>
     (outcome?.rejections ?? []).flatMap((one) => one.diagnostics),
   )
@@ -166,6 +172,7 @@ function idOf({ kind, namespace, name }: ObjectStatus): string {
 function gatewaysOf(status: ObjectStatus): readonly string[] {
   const { kind, namespace, name, ancestors = [] } = status
   if (kind === 'Gateway') return [`${namespace}/${name}`]
+  if (kind === 'ListenerSet') return status.gateway === undefined ? [] : [status.gateway]
   if (kind !== 'ProxyPolicy') return []
   return ancestors.flatMap(({ ref }) =>
     ref['kind'] === 'Gateway' ? [`${ref['namespace']}/${ref['name']}`] : [],

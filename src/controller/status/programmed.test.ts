@@ -141,21 +141,38 @@ describe('Programmed', () => {
       attachedRoutes: 0,
       conditions: [accepted, condition],
     })
-    const status = { ...gateway, listeners: [listener('a', own), listener('b', bad)] }
-    const found = (states: readonly ProxyState[]) => {
+    const listeners = [listener('a', own), listener('b', bad)]
+    const found = (status: ObjectStatus, states: readonly ProxyState[]) => {
       const deployment = { isReady: false, addresses: ADDRESS, missing: [], failures: [] }
       const sequenceOf = (version: string) => Number(version.slice(1))
-      const proxiesOf = () => ({ sequenceOf, states, deployment })
+      const proxiesOf = (key: string) =>
+        key === 'apps/edge' ? { sequenceOf, states, deployment } : undefined
       const sinceAt = () => ({ generation: 7, sequence: 2 })
       const made = withLiveState(status, { findings: [], proxiesOf, sinceAt })
-      return made.listeners?.map(({ conditions }) => {
-        return conditions.map(({ status, reason }) => `${status} ${reason}`).join(', ')
-      })
+      return [made.conditions ?? [], ...(made.listeners ?? []).map((one) => one.conditions)].map(
+        (conditions) => conditions.map(({ status, reason }) => `${status} ${reason}`).join(', '),
+      )
     }
+    const served = 'True Accepted, True Programmed'
+    const waiting = 'True Accepted, False Pending'
     const invalid = 'True Accepted, False Invalid'
-    assert.deepEqual(found([done]), ['True Accepted, True Programmed', invalid])
-    assert.deepEqual(found([behind]), ['True Accepted, False Pending', invalid])
-    assert.deepEqual(found([]), ['True Accepted, False Pending', invalid])
+    const set: ObjectStatus = {
+      ...gateway,
+      kind: 'ListenerSet',
+      name: 'set',
+      gateway: 'apps/edge',
+      conditions: [accepted, own],
+      listeners,
+    }
+    for (const status of [{ ...gateway, listeners }, set]) {
+      assert.deepEqual(found(status, [done]), [served, served, invalid])
+      assert.deepEqual(found(status, [behind]), [waiting, waiting, invalid])
+      assert.deepEqual(found(status, []), [waiting, waiting, invalid])
+    }
+    const refused: Condition = { ...own, status: 'False', reason: 'ParentNotAccepted' }
+    const orphan = { ...set, conditions: [accepted, refused] }
+    const parentless = 'True Accepted, False ParentNotAccepted'
+    assert.deepEqual(found(orphan, [done]), [parentless, waiting, invalid])
   })
 
   it('a Gateway that is not accepted is not programmed', () => {

@@ -37,6 +37,7 @@ export interface LiveState {
 /** A status with what only a running cluster tells: whether proxies serve it, and whether rules match. */
 export function withLiveState(status: ObjectStatus, live: LiveState): ObjectStatus {
   if (status.kind === 'Gateway') return gateway(status, live)
+  if (status.kind === 'ListenerSet') return listenerSet(status, live)
   return status.kind === 'ProxyPolicy' ? policy(status, live) : status
 }
 
@@ -61,14 +62,31 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
   }
 }
 
+/** It is served by the proxies of its Gateway. */
+function listenerSet(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): ObjectStatus {
+  const { gateway: key = '', conditions = [], listeners = [] } = status
+  const own = conditions.find(({ type }) => type === 'Programmed')
+  const verdict =
+    own?.status === 'True'
+      ? served(proxiesOf(key), sinceAt(key))
+      : refuse('Pending', own?.message ?? '')
+  if (verdict.ok) return status
+  return {
+    ...status,
+    conditions: conditions.map((one) => pending(one, verdict)),
+    listeners: listeners.map((one) => notYet(one, verdict)),
+  }
+}
+
 /** No proxy, no listener; what is wrong with one anyway is still said. */
-function notYet(listener: ListenerStatus, { message }: Refusal): ListenerStatus {
-  const conditions = listener.conditions.map((condition) =>
-    condition.type === 'Programmed' && condition.status === 'True'
-      ? conditionOf('Programmed', refuse('Pending', message))
-      : condition,
-  )
-  return { ...listener, conditions }
+function notYet(listener: ListenerStatus, why: Refusal): ListenerStatus {
+  return { ...listener, conditions: listener.conditions.map((one) => pending(one, why)) }
+}
+
+function pending(condition: Condition, { message }: Refusal): Condition {
+  return condition.type === 'Programmed' && condition.status === 'True'
+    ? conditionOf('Programmed', refuse('Pending', message))
+    : condition
 }
 
 /** What proxies reject and no policy says: other kinds have no condition for it. */

@@ -49,6 +49,8 @@ export interface ObjectStatus {
   /** Of objects with conditions of their own. */
   readonly conditions?: readonly Condition[]
   readonly listeners?: readonly ListenerStatus[]
+  /** Of a ListenerSet: the Gateway that it belongs to, by its key. */
+  readonly gateway?: string
   readonly addresses?: readonly { readonly type: string; readonly value: string }[]
   readonly attachedListenerSets?: number
   /** Of classes. */

@@ -38,14 +38,16 @@ export function gatewayForRoutes(
     return {
       key,
       isByPort: deps.policies.hasPorts(key, ports),
-      listeners: found.listeners.map(({ name, hostname, supportedKinds, owner, spec, accepted }) => ({
-        name,
-        hostname,
-        supportedKinds,
-        owner: { kind: owner.kind, key: owner.key, namespace: owner.namespace },
-        spec: { name: spec.name, port: spec.port, allowedRoutes: spec.allowedRoutes },
-        isServed: accepted.ok,
-      })),
+      listeners: found.listeners.map(
+        ({ name, hostname, supportedKinds, owner, spec, accepted }) => ({
+          name,
+          hostname,
+          supportedKinds,
+          owner: { kind: owner.kind, key: owner.key, namespace: owner.namespace },
+          spec: { name: spec.name, port: spec.port, allowedRoutes: spec.allowedRoutes },
+          isServed: accepted.ok,
+        }),
+      ),
     }
   }
   return deps.view.cells.shared(`Gateway for routes ${key}`, read, isSame)
