@@ -26,7 +26,13 @@ import {
   reportUncertified,
 } from './explanation.ts'
 import { findDecision } from './find-decision.ts'
-import { readSupposed, supposedFrom, supposedFromRecord } from './hypothetical-request.ts'
+import {
+  bodyFrom,
+  readSupposed,
+  supposedFrom,
+  supposedFromRecord,
+  withBody,
+} from './hypothetical-request.ts'
 import { idleServices } from './idle-deps.ts'
 import { loadConfiguration, prepareFor } from './load-configuration.ts'
 import { painter } from './paint.ts'
@@ -49,8 +55,8 @@ request. Only \`iss\` and \`aud\` are compared, if they are given: a token of an
 or for another audience is rejected, and Permissive policies show its claims to no rule.
 Without a certificate a listener that requires one closes the connection. The source is taken as given, for the connection and the request alike:
 X-Forwarded-For, trustedHops and the PROXY protocol are not applied. Rate limits and
-external authorization are not evaluated, and bodies are not given: what a rule of an AI
-backend decides by the model is not known.
+external authorization are not evaluated. Without a body it is a request that has none, and
+what a rule of an AI backend decides by the model is not known.
 
 With the CODE of a message, as PC0203, it prints what the message means, with an example.
 
@@ -58,6 +64,9 @@ With the CODE of a message, as PC0203, it prints what the message means, with an
   -r, --request REQUEST  method and path, or a URL, sent as written: methods are
                          case-sensitive; HTTP/1.0 may follow (default 'GET /')
   -H, --header HEADER    'name: value'; repeat it for more
+      --body TEXT        the body, read as the gateway reads it for rules; with a
+                         Content-Encoding as those bytes
+      --body-file FILE   the same from a file
       --claims JSON      the claims of the token, as {"sub":"alice"}
       --api-key JSON     the metadata of the API key
       --user NAME        who signed in by basic authentication
@@ -99,7 +108,7 @@ serves it, the gateway's own response is an error or it cannot be told, 2 for a 
     if (hasErrors(program.diagnostics)) return refuse(program.diagnostics, terminal)
     let report: Explained | string
     try {
-      report = reportOn(program, given, dice)
+      report = await reportOn(program, given, dice)
     } finally {
       closeKept(retiredKept(program, undefined))
     }
@@ -116,11 +125,17 @@ serves it, the gateway's own response is an error or it cannot be told, 2 for a 
 const PASSING: ReadonlySet<Explained['outcome']> = new Set(['forwarded', 'answered'])
 
 /** A text where there is nothing to explain. */
-function reportOn(program: Program, given: Given, dice: { value: number }): Explained | string {
-  const { supposed: written, hasPassed, isRecorded } = given
+async function reportOn(
+  program: Program,
+  given: Given,
+  dice: { value: number },
+): Promise<Explained | string> {
+  const { supposed: written, hasPassed, isRecorded, body } = given
   checkName(program, written)
-  const supposed = readSupposed(program, new RequestReader(program), written)
-  if ('word' in supposed) return reportRejected(supposed)
+  const reader = new RequestReader(program)
+  const read = readSupposed(program, reader, written)
+  if ('word' in read) return reportRejected(read)
+  const supposed = body === undefined ? read : await withBody(program, reader, read, body)
   const explained = explainRequest(program, supposed, dice)
   if (typeof explained === 'string') return explained
   const asked = certificatesAt(program, explained)
@@ -195,6 +210,7 @@ function refuse(
 
 interface Given {
   readonly supposed: HypotheticalRequest
+  readonly body?: Uint8Array | undefined
   /** Its credentials were accepted then, though the record may not show them. */
   readonly hasPassed: boolean
   /** Not all of what it had is in the record. */
@@ -207,7 +223,8 @@ async function supposedBy(
 ): Promise<Given | undefined> {
   const { decision, decisions } = options
   if (decision === undefined) {
-    return { supposed: supposedFrom(options), hasPassed: false, isRecorded: false }
+    const body = bodyFrom(options)
+    return { supposed: supposedFrom(options), body, hasPassed: false, isRecorded: false }
   }
   const found = await findDecision(decision, options.admin, decisions)
   const [record] = typeof found === 'string' ? [] : found
@@ -238,6 +255,8 @@ function parse(args: readonly string[]) {
       ...FILES,
       request: { type: 'string', short: 'r' },
       header: { type: 'string', short: 'H', multiple: true },
+      body: { type: 'string' },
+      'body-file': { type: 'string' },
       claims: { type: 'string' },
       'api-key': { type: 'string' },
       user: { type: 'string' },

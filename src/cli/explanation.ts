@@ -107,7 +107,7 @@ function outcomeOf(
   if (connection !== undefined && isDenied(connection)) return { outcome: 'closed' }
   if (closed !== undefined) return { outcome: 'closed', reason: closed }
   if (early !== undefined) {
-    return { outcome: early.reason === 'csrf' ? 'rejected' : 'answered', ...responseOf(early) }
+    return { outcome: REJECTING.has(early.reason) ? 'rejected' : 'answered', ...responseOf(early) }
   }
   if (refused !== undefined) return { outcome: 'denied', status: 401, reason: 'authentication' }
   const certain = others.filter(({ provider }) => unknown === undefined || provider === undefined)
@@ -116,9 +116,12 @@ function outcomeOf(
   }
   if (unknown !== undefined) return { outcome: 'not-known', reason: unknown }
   if (late === undefined) return { outcome: 'forwarded' }
+  if (REJECTING.has(late.reason)) return { outcome: 'rejected', ...responseOf(late) }
   if (late.reason === 'no-route') return { outcome: 'no-route', ...responseOf(late) }
   return { outcome: isOwnResponse(late) ? 'answered' : 'not-served', ...responseOf(late) }
 }
+
+const REJECTING: ReadonlySet<Reply['reason']> = new Set(['csrf', 'bad-request', 'too-large'])
 
 function responseOf({ status, reason }: Reply): Pick<Explained, 'status' | 'reason'> {
   return { status, reason }
@@ -253,7 +256,13 @@ function isTold({ outcome }: Explained): boolean {
   return TOLD.has(outcome)
 }
 
-const TOLD: ReadonlySet<Outcome> = new Set(['answered', 'no-route', 'not-served', 'not-known'])
+const TOLD: ReadonlySet<Outcome> = new Set([
+  'answered',
+  'rejected',
+  'no-route',
+  'not-served',
+  'not-known',
+])
 
 const WORDS: ReadonlyMap<Outcome, string> = new Map([
   ['no-route', 'no route matches'],

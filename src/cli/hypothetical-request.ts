@@ -1,9 +1,11 @@
+import { readFileSync } from 'node:fs'
 import { readJson } from '../cel/values/json-read.ts'
 import type { JsonObject } from '../cel/values/value.ts'
 import type { ClientCertificate } from '../exchange/connection.ts'
 import { servesRequests } from '../model/gateway.ts'
-import { type HypotheticalRequest, listenersCalled } from '../program/explain.ts'
+import { bodyReaderOf, type HypotheticalRequest, listenersCalled } from '../program/explain.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
+import { takeBody } from '../proxy/read-body.ts'
 import { IDENTITY_VARIABLES } from '../reach/kinds.ts'
 import type { AttributeRecord, DecisionRecord } from '../telemetry/decision-record.ts'
 import { UsageError } from './define.ts'
@@ -22,12 +24,38 @@ export interface HypotheticalOptions {
   readonly listener?: string
   readonly backend?: string
   readonly provider?: string
+  readonly body?: string
+  readonly 'body-file'?: string
 }
+
+/** The body that the options give; undefined: none. */
+export function bodyFrom({ body, 'body-file': file }: HypotheticalOptions): Uint8Array | undefined {
+  if (body !== undefined && file !== undefined) {
+    throw new UsageError('--body and --body-file exclude each other')
+  }
+  if (file === undefined) return body === undefined ? undefined : Buffer.from(body)
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw new UsageError(`--body-file ${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Clients say how long a body is. */
+function withLength(headers: readonly Header[], body: Uint8Array | undefined): readonly Header[] {
+  if (body === undefined) return headers
+  if (headers.some(([name]) => /^(?:content-length|transfer-encoding)$/i.test(name))) {
+    throw new UsageError('the body says how long it is: leave out that header')
+  }
+  return [...headers, ['content-length', String(body.length)]]
+}
+
+type Header = readonly [name: string, value: string]
 
 /** The request that the options describe, before anybody read it. */
 export function supposedFrom(options: HypotheticalOptions): HypotheticalRequest {
   const { method, target, version } = requestLine(options.request ?? 'GET /')
-  const headers = (options.header ?? []).map(headerOf)
+  const headers = withLength((options.header ?? []).map(headerOf), bodyFrom(options))
   const hasHost = headers.some(([name]) => name.toLowerCase() === 'host')
   const host = hasHost || version === 'HTTP/1.0' ? undefined : hostIn(method, target)
   const query = target.indexOf('?')
@@ -105,6 +133,25 @@ export function readSupposed(
   if (!('listener' in placed)) return placed
   const { gateway, listener } = placed.listener
   return { ...supposed, ...placed.request, listener: `${gateway}/${listener.name}` }
+}
+
+/** The same with a body, as the gateway's own reader leaves it to the rules. */
+export async function withBody(
+  program: Program,
+  reader: RequestReader,
+  supposed: HypotheticalRequest,
+  bytes: Uint8Array,
+): Promise<HypotheticalRequest> {
+  const reading = bodyReaderOf(program, supposed)
+  const limits = reader.limitsAt(supposed.listener ?? '')
+  if (reading === undefined || limits === undefined) return supposed
+  const { exchange, needs } = reading
+  const kept = bytes.length > limits.body ? undefined : bytes
+  const coding = exchange.request.headers.get('content-encoding')
+  const options = { ...needs, isLogged: false, max: limits.body }
+  const body = { bytes: kept, beginning: bytes.subarray(0, limits.body) }
+  const rejected = await takeBody(exchange, body, coding, options)
+  return { ...supposed, body: { content: exchange.request.body, rejected, limits } }
 }
 
 function writtenBy({

@@ -38,6 +38,12 @@ export interface PlacedRequest {
   readonly request: ReadRequest
 }
 
+/** Bytes of a body that expressions may read. */
+interface BodyLimits {
+  readonly body: number
+  readonly json: number
+}
+
 /** Reads what clients would write, as the ports of a Program do. */
 export class RequestReader {
   readonly #ports: readonly PortPlan[]
@@ -46,6 +52,14 @@ export class RequestReader {
     // No certificate is needed to tell which listener a name belongs to.
     const plans = planPorts(program, () => 'not served here', false)
     this.#ports = [...plans.values()].filter(({ listeners }) => listeners.some(isHttp))
+  }
+
+  /** What expressions may read of a body at this listener, by `gateway/listener`. */
+  limitsAt(name: string): BodyLimits | undefined {
+    const isNamed = ({ gateway, listener }: ListenerProgram) =>
+      `${gateway}/${listener.name}` === name
+    const plan = this.#ports.find(({ listeners }) => listeners.some(isNamed))
+    return plan && { body: plan.maxBody, json: plan.maxJson }
   }
 
   /**
@@ -115,6 +129,9 @@ function readAt(
     host: head.host,
     version: `HTTP/1.${head.minor}`,
     headers: [...view.keys()].map((name) => [name, view.get(name) ?? ''] as const),
+  }
+  if (head.framing === 'length' && head.length > plan.http.body) {
+    return { status: 413, word: 'body-too-large' }
   }
   return { listener, request }
 }

@@ -34,15 +34,24 @@ export function aiUpstream(
     return isGuarded && !allowed.some((one) => isBelow(path, one)) ? UNREAD_MODEL : undefined
   }
 
-  const select = (exchange: Exchange, call?: ModelCall): Selection | Reply => {
-    if (call === undefined) return new ProviderSelection(exchange, plan)
+  const planFor = (exchange: Exchange, call: ModelCall): SelectionPlan | Reply => {
     if (!mayUse(allowedModels(exchange), call.model)) return MODEL_NOT_ALLOWED
     exchange.llm = call.attributes
-    const own = router === undefined ? plan : router.plan(exchange, call)
+    return router === undefined ? plan : router.plan(exchange, call)
+  }
+
+  const select = (exchange: Exchange, call?: ModelCall): Selection | Reply => {
+    if (call === undefined) return new ProviderSelection(exchange, plan)
+    const own = planFor(exchange, call)
     return 'status' in own ? own : new ProviderSelection(exchange, own, call)
   }
 
-  return { kind: 'ai', providers, choosesByModel: router !== undefined, open, select }
+  const candidates = (exchange: Exchange, call: ModelCall) => {
+    const own = planFor(exchange, call)
+    return 'status' in own ? own : own.groups.flat()
+  }
+
+  return { kind: 'ai', providers, choosesByModel: router !== undefined, open, select, candidates }
 }
 
 /**

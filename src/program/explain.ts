@@ -16,8 +16,8 @@ import { IDENTIFYING, recordOf } from '../reach/kinds.ts'
 import { RULE_KINDS } from '../reach/points.ts'
 import { Reach } from '../reach/reach.ts'
 import { leadsToBackend, streamFor } from '../reach/streams.ts'
+import { type Called, calledAt, type SupposedBody, unprepared } from './explain-call.ts'
 import { recognize } from './hypothetical-token.ts'
-import { ModelCall } from './model-call.ts'
 import {
   type BackendProgram,
   isReply,
@@ -37,6 +37,8 @@ export interface HypotheticalRequest {
   /** 'HTTP/1.1' unless it says otherwise. */
   readonly version?: string
   readonly headers: readonly (readonly [name: string, value: string])[]
+  /** Undefined: it has none, or nobody said what is in it. */
+  readonly body?: SupposedBody | undefined
   readonly source: string
   readonly sourcePort: number
   /** Empty: the client sends none. Undefined: it is not known, and none stands against it. */
@@ -120,30 +122,33 @@ export function explainRequest(
   const exchange = exchangeOf(connection, listener, supposed)
   const route = listener.match(exchange)
   const authentications = route.authentications ?? []
-  const early = answerOf(route, EARLY, exchange)
+  const { body } = supposed
+  if (body !== undefined && readsBodyFirst(route)) exchange.request.body = body.content
+  const unread = readsBodyFirst(route) ? body?.rejected : undefined
+  const early = unread ?? answerOf(route, EARLY, exchange)
   for (const policy of authentications) identify(exchange, policy, supposed)
   const traffic = stageOf('traffic', '', route.decider, exchange)
   const response = isDenied(traffic) ? undefined : answerOf(route, LATE, exchange)
   const chosen = response ?? backendOf(() => route.choose(exchange), supposed.backend, dice)
-  const last = isReply(chosen) ? [] : backendStages(chosen, exchange, supposed.provider)
-  const stages = [first, traffic, ...last]
-  const called = isReply(chosen) ? {} : calledAt(chosen, exchange)
-  const late = isReply(chosen) ? chosen : called.late
+  const found = { ...place, route: route.name, authentications, early }
+  if (isReply(chosen)) return { ...found, stages: [first, traffic], late: chosen }
+  const called = calledAt(chosen, exchange, supposed.body)
+  // Before a provider is chosen there is nothing that its rules could say.
+  const isOver = called.late !== undefined
+  const last = isOver ? [] : backendStages(chosen, exchange, supposed.provider, called)
   const { unknown } = called
-  return { ...place, route: route.name, authentications, stages, early, late, unknown }
+  const late = called.late ?? unprepared(called, allowedIn(last), exchange)
+  return { ...found, stages: [first, traffic, ...last], late, unknown }
 }
 
-/** A call to a model names it in its body, which nobody gave. */
-function calledAt(
-  { upstream }: BackendProgram,
-  exchange: Exchange,
-): Pick<ExplainedRequest, 'late' | 'unknown'> {
-  if (upstream.kind !== 'ai') return {}
-  const call = upstream.open(exchange)
-  if (call === undefined) return {}
-  if (!(call instanceof ModelCall)) return { late: call }
-  const isTold = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
-  return isTold ? {} : { unknown: 'the body is not given, and it names the model' }
+/** Of AI backends. */
+function allowedIn(stages: readonly ExplainedStage[]): ReadonlySet<string> {
+  return new Set(stages.flatMap((one) => (isDenied(one) ? [] : (one.provider ?? []))))
+}
+
+/** Whether the body is read before any policy runs. */
+export function readsBodyFirst({ readsBody, readsBeginning }: RouteProgram): boolean {
+  return readsBody || readsBeginning === true
 }
 
 function streamOf(
@@ -193,13 +198,14 @@ function backendStages(
   { name, decider, upstream }: BackendProgram,
   exchange: Exchange,
   wanted: string | undefined,
+  { call, candidates }: Called,
 ): readonly ExplainedStage[] {
   if (upstream.kind !== 'ai') return [stageOf('backend', name, decider, exchange)]
-  const { providers } = upstream
+  const providers = candidates?.map(({ program }) => program) ?? upstream.providers
   const named = providers.filter(({ provider }) => provider === wanted)
-  return (named.length === 0 ? providers : named).map((one) => {
+  return [...new Set(named.length === 0 ? providers : named)].map((one) => {
     exchange.backend = one.attributes
-    exchange.llm = one.llm
+    exchange.llm = call?.attributesFor(one.provider) ?? one.llm
     return { ...stageOf('backend', name, one.decider, exchange), provider: one.provider }
   })
 }
@@ -277,13 +283,38 @@ function connectionOf(
 function exchangeOf(
   connection: Connection,
   { listener }: ListenerProgram,
-  { method, path, search, host, headers, version = 'HTTP/1.1' }: HypotheticalRequest,
+  { method, path, search, host, headers, body, version = 'HTTP/1.1' }: HypotheticalRequest,
 ): Exchange {
   const scheme = listener.protocol === 'HTTPS' ? 'https' : 'http'
   const view = new PlainHeaders(headers)
   const at = Date.now()
   const request = new RequestAttributes(method, path, search, host, scheme, version, view, at)
-  return new Exchange(connection, request)
+  const exchange = new Exchange(connection, request)
+  exchange.readingLimits = body?.limits
+  return exchange
+}
+
+/** The route that takes it, and what it needs of the body; undefined where no route is asked. */
+export function bodyReaderOf(
+  program: Program,
+  supposed: HypotheticalRequest,
+): { readonly exchange: Exchange; readonly needs: BodyNeeds } | undefined {
+  const listener = listenerFor(program, supposed)
+  const connection = listener && connectionOf(listener, supposed)
+  if (listener === undefined || connection === undefined) return undefined
+  if (!servesRequests(listener.listener)) return undefined
+  const exchange = exchangeOf(connection, listener, supposed)
+  const route = listener.match(exchange)
+  if (readsBodyFirst(route)) {
+    return { exchange, needs: { whole: route.readsBody, decoded: route.decodesBody === true } }
+  }
+  // Nobody reads it but a call to a model, whole and decoded.
+  return { exchange, needs: { whole: true, decoded: true } }
+}
+
+interface BodyNeeds {
+  readonly whole: boolean
+  readonly decoded: boolean
 }
 
 /** As if the authentication had found out just this. */

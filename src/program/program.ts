@@ -161,6 +161,14 @@ export interface AiUpstream {
   open(exchange: Exchange): ModelCall | Reply | undefined
   /** After `run` of the backend, a provider is chosen for each attempt. */
   select(exchange: Exchange, call?: ModelCall): Selection | Reply
+  /** Who may serve the call, in the order of their groups; nobody is chosen. */
+  candidates(exchange: Exchange, call: ModelCall): readonly Candidate[] | Reply
+}
+
+/** A provider that may serve a call, and how the call reaches it. */
+export interface Candidate {
+  readonly program: ProviderProgram
+  readonly target: CallTarget
 }
 
 export interface McpUpstream {

@@ -1,3 +1,4 @@
+import type { Exchange } from '../exchange/exchange.ts'
 import type { Reply } from '../exchange/reply.ts'
 import { reply } from '../exchange/reply.ts'
 import { joinedValue } from '../wire/http1/fields.ts'
@@ -15,7 +16,33 @@ export interface BodyNeeds {
   readonly decoded: boolean
 }
 
+/** As far as it was kept. */
+interface TakenBody {
+  /** Undefined: it did not fit. */
+  readonly bytes: Uint8Array | undefined
+  readonly beginning: Uint8Array | undefined
+}
+
 const TOO_LARGE = { ...reply(413, 'too-large'), detail: 'buffer' }
+
+/**
+ * Gives a body that was read to the expressions of the request; without bytes it did not fit. A
+ * Reply says why it is not taken.
+ */
+export function takeBody(
+  exchange: Exchange,
+  { bytes, beginning }: TakenBody,
+  coding: string | undefined,
+  needs: BodyNeeds & { readonly isLogged: boolean; readonly max: number },
+): Reply | undefined | Promise<Reply | undefined> {
+  if (bytes === undefined && needs.whole) return TOO_LARGE
+  if (bytes !== undefined && isCoded(coding) && (needs.decoded || needs.isLogged)) {
+    return decodeBody(exchange, bytes, coding, needs.max, needs.decoded)
+  }
+  exchange.request.body = bytes
+  exchange.bodyBeginning = beginning
+  return undefined
+}
 
 /**
  * Has the body read before any rule asks for it. One that does not fit is refused: a rule that
@@ -36,18 +63,10 @@ export function readBody(
       return { ...OVERLOADED, detail: 'buffers' }
     }
     const { bytes } = body
-    if (bytes === undefined && needs.whole) {
-      // Closes behind it: nobody wants what is still to come.
-      state.downstream.head.keepAlive = false
-      return TOO_LARGE
-    }
+    // Closes behind it: nobody wants what is still to come.
+    if (bytes === undefined && needs.whole) state.downstream.head.keepAlive = false
     const coding = joinedValue(state.downstream.head.fields, 'content-encoding')
-    if (bytes !== undefined && isCoded(coding) && (needs.decoded || isLogged)) {
-      return decodeBody(state.exchange, bytes, coding, maxBody, needs.decoded)
-    }
-    state.exchange.request.body = bytes
-    state.exchange.bodyBeginning = body.beginning
-    return undefined
+    return takeBody(state.exchange, body, coding, { ...needs, isLogged, max: maxBody })
   }
   state.exchange.readingLimits = { body: maxBody, json: port.maxJson ?? maxBody }
   const body = new KeptBody(maxBody, () => done(take), roomFor(port.load, maxBody))

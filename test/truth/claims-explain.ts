@@ -48,7 +48,6 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
   if (tls?.certificate === 'stranger') return false
   const text = JSON.stringify(tree)
   if (transport.isHttp2 && text.includes('request.version')) return false
-  if (request.body !== undefined && text.includes('request.body')) return false
   // Another certificate than the one of the name that was asked for: nothing to do with rules.
   if (status === 421) return false
   return !/source\.subject/.test(text)
@@ -56,11 +55,12 @@ function isExplainable(pair: Pair, { tree, outcomes }: Side, index: number): boo
 
 function argsFor({ tree, file }: Side, probe: Probe): string[] | undefined {
   const { transport, request, share } = probe
-  const { method, target, version, host, headers, claims, apiKey } = request
+  const { method, target, version, host, headers, claims, apiKey, body } = request
   const line = version === '1.1' ? `${method} ${target}` : `${method} ${target} HTTP/1.0`
   const args = ['explain', '-f', file, '-r', line]
   if (host !== undefined) args.push('-H', `host: ${host}`)
   for (const [name, value] of headers) args.push('-H', `${name}: ${value}`)
+  if (body !== undefined) args.push('--body', body)
   if (claims !== undefined) {
     const inner = claims.slice(1, -1)
     const issuer = /"iss":/.test(claims) ? '' : `"iss":"${ISSUERS[0]}",`

@@ -129,7 +129,8 @@ function requestFor(
   const query = random.chance(0.7) && match?.['query'] === undefined ? '' : wantedQuery
   const method = (match?.['method'] as string | undefined) ?? random.pick(constants.methods)
   return {
-    method: random.chance(0.9) ? method : 'GET',
+    // One that no file names is among them.
+    method: random.chance(0.9) ? method : random.pick(['GET', 'PURGE']),
     target: `${target}${query === '' ? '' : `?${query}`}`.replaceAll(' ', '%20'),
     version: host === undefined ? '1.0' : '1.1',
     host: host?.includes(' ') ? 'other.test' : host,
