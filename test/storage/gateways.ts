@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort, until } from '../cli/running.ts'
 
-const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
+const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
 
 /** A gateway with a database, as a process of its own. */
 export interface StoredGateway {

@@ -266,6 +266,17 @@ describe('a store', { skip: SKIPPED }, () => {
     assert.equal(first, 'waiting')
   })
 
+  it('tries again after a pause that grows, wherever the database is missing', async () => {
+    const nowhere = openReplica('postgres://a:b@127.0.0.1:1/x')
+    open.push(nowhere)
+    await wait(1_500)
+    // At least 100, 200, 400 and 800 ms lie between them.
+    assert.ok(nowhere.errors.length >= 1 && nowhere.errors.length <= 5, `${nowhere.errors.length}`)
+    const started = performance.now()
+    await nowhere.close()
+    assert.ok(performance.now() - started < 5_000)
+  })
+
   it('treats every text of a caller as data', async () => {
     const a = await opened(await server.database())
     const id = `x'); drop table portcullis_resources; --`

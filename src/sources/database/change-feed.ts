@@ -27,6 +27,7 @@ const RETRY = { min: 200, max: 10_000 } as const
 export class ChangeFeed {
   readonly #options: FeedOptions
   #wake = () => {}
+  #stopSleeping = () => {}
   #isAwake = false
   #isClosed = false
   #client: Client | undefined
@@ -52,6 +53,7 @@ export class ChangeFeed {
   async close(): Promise<void> {
     this.#isClosed = true
     this.wake()
+    this.#stopSleeping()
     await this.#running
   }
 
@@ -72,7 +74,7 @@ export class ChangeFeed {
       const pause = jittered(patience)
       this.#options.events.lost(this.problem ?? 'the connection ended', pause)
       patience = Math.min(patience * 2, RETRY.max)
-      await this.#pause(pause)
+      await this.#sleep(pause)
     }
   }
 
@@ -80,6 +82,7 @@ export class ChangeFeed {
     const { connect, events } = this.#options
     const client = connect()
     this.#client = client
+    this.#isAwake = false
     let broken: Error | undefined
     const end = (error?: Error) => {
       broken ??= error ?? new Error('the database closed the connection')
@@ -110,6 +113,18 @@ export class ChangeFeed {
     const snapshot = await readRows(client)
     await client.query('commit')
     this.#options.take(snapshot)
+  }
+
+  /** Until it is closed, whatever else happens: a database that fails at once is not asked at once. */
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.#stopSleeping = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#isClosed) this.#stopSleeping()
+    })
   }
 
   async #pause(milliseconds: number): Promise<void> {
