@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { adminApiPage } from './admin-api-page.ts'
 import { chartFiles } from './charts/chart-files.ts'
 import { dashboard } from './charts/dashboard.ts'
 import { commandPage } from './command-page.ts'
@@ -22,6 +23,7 @@ import { testFileReference } from './test-file-reference.ts'
 
 /** Everything that is generated and kept in the repository. */
 export const GENERATORS: readonly Generator[] = [
+  adminApiPage,
   chartFiles,
   commandPage,
   configCases,

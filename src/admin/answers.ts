@@ -11,7 +11,7 @@ import {
   type MetricView,
   rendererOf,
 } from '../telemetry/exposition.ts'
-import { decisionResponses, type FindDecisions } from './decisions.ts'
+import { type Authenticate, isForeign } from './callers.ts'
 import { type Answer, json, text } from './servers.ts'
 
 /** How things stand, for probes and people. */
@@ -77,27 +77,22 @@ export function readinessResponses(
 /** `secrets`: texts that are shown to nobody, wherever they came to stand. */
 export function adminResponses(
   status: () => Status,
-  find: FindDecisions,
   secrets: readonly string[],
+  authenticate: Authenticate,
 ): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
-    ...decisionResponses(find),
     ['/', (_, response: ServerResponse) => text(response, 200, OVERVIEW)],
     [
       '/config_dump',
-      (_, response) => {
+      (request, response) => {
+        if (isForeign(request) || authenticate(request) === undefined) {
+          text(response, 401, 'send the token that the gateway printed: Authorization: Bearer …\n')
+          return
+        }
         const { model, settings, diagnostics } = status()
         const dump = { settings, model: model ?? null, diagnostics }
         const hiding = { headers: settings.sensitiveHeaders, texts: secrets }
         json(response, 200, redact(dump, hiding))
-      },
-    ],
-    [
-      '/api/lint',
-      (_, response) => {
-        const { findings } = status()
-        if (findings === undefined) text(response, 503, 'the policies are still being looked at\n')
-        else json(response, 200, redact({ findings }, { texts: secrets }))
       },
     ],
   ])
@@ -106,7 +101,9 @@ export function adminResponses(
 const OVERVIEW = `portcullis admin
 
 /config_dump        what runs, without secrets
+/api/openapi.json   what the admin API can do
+/api/health         whether the gateway serves, and how it stands with its storage
+/api/config         the configuration: baseline, effective, resources, history
 /api/decisions      what was decided, the newest first: ?policy= &verdict= &stage= &since= &limit=
-/api/decisions/ID   one of them
 /api/lint           what is wrong with the policies, as portcullis lint says it
 `

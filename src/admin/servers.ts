@@ -11,7 +11,8 @@ export type Answer = (request: IncomingMessage, response: ServerResponse) => voi
 /**
  * A small server of our own, for operators: metrics, readiness, the admin API. Undefined where it
  * is off; a Diagnostic where it cannot listen. `broke`: told what a response threw. `isPrivate`: what
- * it shows is for operators alone, so that names are checked wherever it listens.
+ * it shows is for operators alone, so that names are checked wherever it listens. `api`: all that is
+ * below `/api/`, with whatever method.
  */
 export async function serve(
   address: Address,
@@ -19,6 +20,7 @@ export async function serve(
   origin: Origin,
   broke: (error: unknown) => void = () => {},
   isPrivate = false,
+  api?: Answer,
 ): Promise<Server | Diagnostic | undefined> {
   if (address.kind === 'off') return undefined
   const checksHost = address.kind !== 'unix' && (isPrivate || isLoopback(address.host))
@@ -28,6 +30,10 @@ export async function serve(
       return
     }
     const path = (request.url ?? '/').split('?', 1)[0] as string
+    if (api !== undefined && path.startsWith('/api/')) {
+      void run(api, request, response, broke)
+      return
+    }
     const answer = responses.get(path) ?? responses.get(folderOf(path))
     if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {

@@ -17,9 +17,11 @@ export async function askDecisions(
     const answer = await fetch(url, { signal: AbortSignal.timeout(PATIENCE) })
     const body = (await answer.json()) as {
       readonly decisions?: readonly DecisionRecord[]
-      readonly error?: string
+      readonly detail?: string
     }
-    return answer.ok ? (body.decisions ?? []) : (body.error ?? `${admin} answered ${answer.status}`)
+    return answer.ok
+      ? (body.decisions ?? [])
+      : (body.detail ?? `${admin} answered ${answer.status}`)
   } catch (error) {
     const { cause, message } = error as Error
     const why = cause instanceof Error ? sentenceOf(cause) : message

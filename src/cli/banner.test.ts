@@ -16,7 +16,13 @@ gateways:
       { environment: {} },
     )
     assert.ok(result.value && settings)
-    const serving = { file: 'gateway.yaml', model: result.value, settings, workers: 2, version: '1' }
+    const serving = {
+      file: 'gateway.yaml',
+      model: result.value,
+      settings,
+      workers: 2,
+      version: '1',
+    }
     assert.equal(
       banner(serving, painter(false)),
       `portcullis 1

@@ -24,23 +24,9 @@ function call(command: string, config: object, environment: Readonly<Record<stri
   })
 }
 
-const DATABASE = { url: 'postgres://app:secret@db:5432/app' }
-
 describe('what no part of the gateway does yet', () => {
   for (const command of ['run', 'validate']) {
     for (const [what, config, environment, message] of [
-      [
-        'database mode',
-        { storage: { mode: 'database' }, database: DATABASE },
-        {},
-        /config\.storage\.mode: database/,
-      ],
-      [
-        'its other name',
-        { storage: { mode: 'hybrid' }, database: DATABASE },
-        {},
-        /config\.storage\.mode: hybrid/,
-      ],
       ['a session key', { session: { key: KEY } }, {}, /config\.session/],
       ['OIDC', {}, { OIDC_COOKIE_SECRET: KEY }, /OIDC_COOKIE_SECRET/],
     ] as const) {

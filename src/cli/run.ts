@@ -8,9 +8,9 @@ import {
   readinessResponses,
   type Status,
 } from '../admin/answers.ts'
-import { isListening, serve } from '../admin/servers.ts'
+import { type Answer, isListening, serve } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import { renderCount, renderOrigin, renderTerminal } from '../diagnostics/render.ts'
+import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
 import { freezeModel } from '../model/freeze.ts'
 import type { Model } from '../model/model.ts'
@@ -36,8 +36,8 @@ import {
 } from '../telemetry/definitions/configuration.ts'
 import { buildInfo, workers } from '../telemetry/definitions/process.ts'
 import { logDrops } from '../telemetry/definitions/telemetry.ts'
-import type { Logger } from '../telemetry/log.ts'
 import { openLog } from '../telemetry/open-log.ts'
+import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
 import { loadServable, servable } from './check-model.ts'
 import {
@@ -49,7 +49,7 @@ import {
 import { openDecisionFile } from './decision-file.ts'
 import { defineCommand, type Terminal, UsageError } from './define.ts'
 import { startExampleBackend } from './example-backend.ts'
-import { type Fleet, openFleet, openMetrics } from './fleet.ts'
+import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
@@ -57,7 +57,11 @@ import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
+import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
+import { stopAsked } from './stop-asked.ts'
+import { loadStored, openStorage, withStorage } from './storage.ts'
+import { openTools } from './tool-runs.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -111,9 +115,11 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const example =
       path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
+    // Without the edits it would be another configuration: nothing is served until they are known.
+    const isBaseline = controller === undefined && settings.storage.mode === 'database'
     const code = await serveUntilStopped(
       { path, stamp },
-      { model, settings, diagnostics, isStrict, controller },
+      { model: isBaseline ? NO_MODEL : model, settings, diagnostics, isStrict, controller },
       loaded,
       terminal,
     )
@@ -122,6 +128,8 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     return code
   },
 })
+
+const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
 
 function optionsOf(args: readonly string[], environment: Environment) {
   const { values, positionals } = readArgs({
@@ -171,6 +179,8 @@ async function serveUntilStopped(
   terminal: Terminal,
 ): Promise<number> {
   const { path: file } = main
+  const { environment } = terminal
+  let reload = () => {}
   const metrics = openMetrics(settings)
   const { log, sink } = openLog({ ...settings.logging, drops: metrics.counter(logDrops).at({}) })
   metrics.gauge(buildInfo).at({ version: VERSION, commit: 'unknown', node: process.version }).set(1)
@@ -196,6 +206,23 @@ async function serveUntilStopped(
     const { isApplied, diagnostics } = await fleet.apply(model, isStrict, written)
     return { isApplied, diagnostics: withExcerpts(file, diagnostics) }
   }
+  const storage = await openStorage({
+    file,
+    environment: terminal.environment,
+    settings,
+    log,
+    metrics,
+    changed: () => reload(),
+  })
+  const authenticate = openAdmin(settings, terminal)
+  if ('code' in storage || 'code' in authenticate) {
+    await fleet.drain()
+    await records?.close()
+    sink.close()
+    const wrong = [storage, authenticate].flatMap((one) => ('code' in one ? [one] : []))
+    return refuse([...warnings, ...wrong], terminal)
+  }
+  const { store } = storage
   const applied = await apply(first, isStrict)
   if (!applied.isApplied) {
     await fleet.drain()
@@ -237,25 +264,46 @@ async function serveUntilStopped(
     metrics.gauge(configInfo).clear()
     metrics.gauge(configInfo).at({ hash }).set(1)
   }
-  if (controller === undefined) report(first, [...warnings, ...applied.diagnostics])
-  else status = { ...status, detail: `waiting for the controller at ${controller.address}` }
+  if (controller !== undefined) {
+    status = { ...status, detail: `waiting for the controller at ${controller.address}` }
+  } else if (store !== undefined) status = { ...status, detail: 'waiting for the database' }
+  else report(first, [...warnings, ...applied.diagnostics])
   const digests: Digests = { served: firstDigest, rejected: undefined }
   // Whoever sees that it is ready may also ask it to stop.
-  let reload = () => {}
   const stopped = stopAsked(() => reload())
   const at = (field: string) => ({ kind: 'object', object: file, field }) as const
+  const secrets = secretsOf(terminal.environment)
+  // Loaded with the first call: a gateway that is never asked needs none of it.
+  let api: Answer | undefined
+  const lazyApi: Answer = async (request, response) => {
+    api ??= (await import('../admin/api/index.ts')).apiAnswer(
+      {
+        version: VERSION,
+        status: () => withStorage(withWorkers(status, fleet), storage),
+        find: fleet.decisions,
+        readMetrics: fleet.readMetrics,
+        configuration: storage.configuration,
+        runTool: openTools(terminal),
+        log,
+        secrets,
+      },
+      authenticate,
+    )
+    return api(request, response)
+  }
   const opened = await Promise.all([
     serve(
       settings.admin,
-      adminResponses(() => status, fleet.decisions, secretsOf(terminal.environment)),
+      adminResponses(() => status, secrets, authenticate),
       at('config.adminAddr'),
       broke,
       true,
+      lazyApi,
     ),
     serve(settings.stats, metricsResponses(fleet.readMetrics), at('config.statsAddr'), broke),
     serve(
       settings.readiness,
-      readinessResponses(() => withWorkers(status, fleet), digests),
+      readinessResponses(() => withStorage(withWorkers(status, fleet), storage), digests),
       at('config.readinessAddr'),
       broke,
     ),
@@ -277,9 +325,11 @@ async function serveUntilStopped(
       files: named,
       load: () =>
         withoutOptimization(() =>
-          loadServable(file, terminal.environment, { before: status.model, isStrict }),
+          store === undefined
+            ? loadServable(file, environment, { before: status.model, isStrict })
+            : loadStored(storage, file, environment, status.model),
         ),
-      isStrict,
+      isStrict: isStrict && store === undefined,
     })
   const source: Source =
     controller === undefined ? followed() : await openController(controller, log)
@@ -306,6 +356,7 @@ async function serveUntilStopped(
     broke: (error, digest) => following.rejected([brokenOff(file, error)], digest),
   }
   reload = () => source.refresh()
+  store?.start()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
   void logHash(first).then(resumeOptimization)
@@ -328,6 +379,7 @@ async function serveUntilStopped(
   await fleet.drain()
   await records?.close()
   stopping.abort()
+  await store?.close()
   linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()
@@ -335,63 +387,4 @@ async function serveUntilStopped(
   await new Promise<void>((done) => sink.flush(done))
   sink.close()
   return 0
-}
-
-/** Ready is who serves: without a worker nobody does, and with fewer than all it is said. */
-function withWorkers(status: Status, { size, serving }: Fleet): Status {
-  const count = serving()
-  if (!status.isReady || count === size) return status
-  if (count === 0) return { ...status, isReady: false, detail: 'no worker is serving' }
-  return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
-}
-
-/** What fails closed while the rest is served. */
-function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void {
-  for (const { code, severity, message, origin } of diagnostics) {
-    if (severity !== 'error') continue
-    log.error('config', {
-      code,
-      at: renderOrigin(origin),
-      outcome: 'part-rejected',
-      error: message,
-    })
-  }
-}
-
-/** What is wrong with the policies, in the log too; what the reader said was printed already. */
-function logFindings(findings: readonly Diagnostic[], log: Logger): void {
-  for (const { code, severity, message, origin } of findings) {
-    if (!code.startsWith('AZ')) continue
-    const level = severity === 'info' ? 'info' : 'warn'
-    log[level]('lint', { code, severity, at: renderOrigin(origin), message })
-  }
-}
-
-/** Milliseconds in which a signal is the same one again: npm passes on what the terminal sent to all. */
-const ECHO = 300
-
-/** Resolves at SIGTERM or SIGINT; a second one ends the process at once. */
-function stopAsked(reload: () => void): Promise<void> {
-  process.on('SIGHUP', reload)
-  return new Promise((resolve) => {
-    const stop = () => {
-      process.off('SIGHUP', reload)
-      const askedAt = performance.now()
-      for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-        process.off(signal, stop)
-        process.on(signal, () => {
-          if (performance.now() - askedAt > ECHO) process.exit(1)
-        })
-      }
-      resolve()
-    }
-    process.on('SIGTERM', stop)
-    process.on('SIGINT', stop)
-  })
-}
-
-/** Several listeners may share one. */
-function portsOf({ gateways }: Model): readonly number[] {
-  const listeners = gateways.flatMap((gateway) => gateway.listeners)
-  return [...new Set(listeners.flatMap(({ port }) => port ?? []))]
 }

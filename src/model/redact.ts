@@ -4,6 +4,11 @@ export const HIDDEN = '(secret)'
 /** Headers, and parameters of a query, that carry credentials by what they are called. */
 const CREDENTIAL = /auth|cookie|credential|key|passw|secret|session|signature|token/i
 
+/** Whether a header, a parameter or a variable carries a credential by what it is called. */
+export function isCredentialName(name: string): boolean {
+  return CREDENTIAL.test(name)
+}
+
 /** Mappings from the names of headers to their values. */
 const HEADER_RECORDS: ReadonlySet<string> = new Set(['headers', 'addRequestHeaders'])
 

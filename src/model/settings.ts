@@ -20,7 +20,7 @@ export interface Settings {
   readonly decisions: DecisionSettings
   readonly upstream: UpstreamSettings
   readonly storage: { readonly mode: 'readonly' | 'database' }
-  readonly database?: { readonly url: Secret; readonly maxConnections: number }
+  readonly database?: DatabaseSettings
   readonly session?: { readonly key: Secret }
   readonly mcp: { readonly sessionTtl: number }
   readonly modelCatalog: readonly CatalogSource[]
@@ -85,6 +85,13 @@ export interface DecisionFileSettings {
   readonly path: string
   readonly maxSize: number
   readonly maxFiles: number
+}
+
+export interface DatabaseSettings {
+  readonly url: Secret
+  readonly maxConnections: number
+  /** Where what is stored is kept over a restart without the database. */
+  readonly stateFile?: string
 }
 
 export interface UpstreamSettings {

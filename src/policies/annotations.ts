@@ -13,6 +13,8 @@ export type Annotation =
   | { readonly is: 'path'; readonly check?: CheckText }
   /** Worth something to whoever reads the file, unless it comes from the environment. */
   | { readonly is: 'credential'; readonly hint: string }
+  /** Never shown, and encrypted where it is stored. */
+  | { readonly is: 'secret' }
   /** The name of a backend. */
   | { readonly is: 'backend' }
 

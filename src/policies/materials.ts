@@ -14,6 +14,11 @@ const path = (check?: CheckText) =>
   )
 const inFile = () => z.strictObject({ file: path().describe('The path of a file with the text.') })
 const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The text itself.') })
+const secretText = () => annotate(z.string().min(1), { is: 'secret' })
+const secretInPlace = () =>
+  z.strictObject({
+    inline: annotate(z.string().min(1).describe('The text itself.'), { is: 'secret' }),
+  })
 
 /** The path of a file, whose text must stand the check. */
 export const file = (check?: CheckText) =>
@@ -29,12 +34,12 @@ export const fileOrText = () =>
     .transform((value) => toMaterial(typeof value === 'string' ? { file: value } : value.inline))
 
 /** The text, or `{file: path}`; never shown. */
-export const secret = () => z.union([z.string().min(1), inFile()]).transform(toSecret)
+export const secret = () => z.union([secretText(), inFile()]).transform(toSecret)
 
 /** The path of a file, or `{inline: text}`; never shown. */
 export const fileOrSecret = () =>
   z
-    .union([path(), inPlace()])
+    .union([path(), secretInPlace()])
     .transform((value) => toSecret(typeof value === 'string' ? { file: value } : value.inline))
 
 function toMaterial(value: string | { readonly file: string }): Material {

@@ -8,6 +8,7 @@ import { LLM } from './definitions/llm.ts'
 import { MCP } from './definitions/mcp.ts'
 import { PROCESS } from './definitions/process.ts'
 import { REQUESTS } from './definitions/requests.ts'
+import { STORAGE } from './definitions/storage.ts'
 import { TELEMETRY } from './definitions/telemetry.ts'
 import { UPSTREAM } from './definitions/upstream.ts'
 
@@ -21,6 +22,7 @@ export const CATALOGUE: readonly MetricGroup[] = [
   LLM,
   MCP,
   CONFIGURATION,
+  STORAGE,
   CONTROLLER,
   PROCESS,
   TELEMETRY,

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import type { Server } from 'node:http'
 import { after, before, describe, it } from 'node:test'
-import { decisionResponses } from '../../src/admin/decisions.ts'
+import { DECISION_ENDPOINTS } from '../../src/admin/api/decisions.ts'
+import type { ApiDeps } from '../../src/admin/api/deps.ts'
+import { routeApi } from '../../src/admin/api/router.ts'
+import { authenticateBy } from '../../src/admin/callers.ts'
 import { isListening, serve } from '../../src/admin/servers.ts'
 import { runWith } from '../../src/cli/fixtures/run.ts'
 import { type Deciding, freePort, startBackend, startDeciding } from './gateway.ts'
@@ -82,8 +85,10 @@ routes:
     await answer.text()
     const id = answer.headers.get('x-request-id') ?? ''
     const admin = { kind: 'tcp', host: '127.0.0.1', port: await freePort() } as const
-    const answers = decisionResponses(async (query) => own.decisions(query))
-    const server = await serve(admin, answers, { kind: 'object', object: 'admin', field: '' })
+    const deps = { find: async (query) => own.decisions(query) } as Partial<ApiDeps> as ApiDeps
+    const api = routeApi(DECISION_ENDPOINTS, deps, authenticateBy(undefined))
+    const origin = { kind: 'object', object: 'admin', field: '' } as const
+    const server = await serve(admin, new Map(), origin, undefined, true, api)
     assert.ok(isListening(server))
     const { code, out, err } = await runWith([
       'why',

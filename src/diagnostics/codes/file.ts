@@ -294,16 +294,15 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     title: 'not implemented in this version',
     explanation:
       'The setting is part of the configuration, but this version cannot do what it asks for, and ' +
-      'a gateway that started without it would not be the one that was asked for: edits would be ' +
-      'lost, sessions would end with the process, or nobody could sign in. So the gateway does not ' +
-      'start, and a running one keeps the previous configuration. This concerns ' +
-      '`config.storage.mode: database`, `config.session`, and the variable `OIDC_COOKIE_SECRET`. ' +
-      'With the Helm chart these are the values `mode: database`, `session.secretName` and ' +
+      'a gateway that started without it would not be the one that was asked for: sessions would ' +
+      'end with the process, or nobody could sign in. So the gateway does not start, and a running ' +
+      'one keeps the previous configuration. This concerns `config.session` and the variable ' +
+      '`OIDC_COOKIE_SECRET`. With the Helm chart these are the values `session.secretName` and ' +
       '`oidc.enabled`. Remove the setting.',
     example: {
       language: 'yaml',
-      wrong: 'config:\n  storage: { mode: database }\ngateways:\n  default: { port: 8080 }',
-      right: 'config:\n  storage: { mode: readonly }\ngateways:\n  default: { port: 8080 }',
+      wrong: `config:\n  session: { key: ${'0f'.repeat(32)} }\ngateways:\n  default: { port: 8080 }`,
+      right: 'gateways:\n  default: { port: 8080 }',
     },
   },
 ])

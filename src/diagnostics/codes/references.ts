@@ -271,9 +271,9 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     severity: 'error',
     title: 'the admin API would be open to other machines',
     explanation:
-      'Whoever can reach the admin API reads the configuration that runs (`/config_dump`) and the ' +
-      'records of decisions, without signing in. So it listens on this machine alone, unless ' +
-      '`config.adminAllowRemote: true` says that it is meant. Metrics and readiness have addresses ' +
+      'The admin API shows the configuration that runs and the records of decisions, and in ' +
+      'database mode it changes the configuration. What is sent is not encrypted. So it listens on ' +
+      'this machine alone, unless `config.adminAllowRemote: true` says that it is meant. Metrics and readiness have addresses ' +
       'of their own, `statsAddr` and `readinessAddr`, which other machines may reach.',
     example: {
       language: 'yaml',
@@ -287,10 +287,11 @@ export const REFERENCE_CODES = defineCodes('PC03', 'References and conflicts', [
     title: 'the admin API is open to other machines',
     explanation:
       '`config.adminAllowRemote` lets the admin API listen where other machines can reach it. ' +
-      'Anyone who can connect reads the configuration and the records of decisions, without ' +
-      'signing in; let a firewall or a network policy decide who can. Requests must name an IP ' +
-      'address, localhost or the name of the machine as their host, so that no page in a browser ' +
-      'reads it under a name of its own.',
+      'Callers need a token: that of the variable `PORTCULLIS_ADMIN_TOKEN`, or one that the ' +
+      'gateway prints at its start. What they send and get is not encrypted; let a firewall or a ' +
+      'network policy decide who can connect. Requests must name an IP address, localhost or the ' +
+      'name of the machine as their host, so that no page in a browser reads it under a name of ' +
+      'its own.',
     example: {
       language: 'yaml',
       wrong: `config:\n  adminAddr: 0.0.0.0:15000\n  adminAllowRemote: true\n${GATEWAY}routes:\n- backends: [{ host: "api:80" }]`,

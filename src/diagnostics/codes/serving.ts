@@ -98,4 +98,38 @@ export const SERVING_CODES = defineCodes('PC04', 'Serving', [
       sketch: true,
     },
   },
+  {
+    code: 'PC0407',
+    severity: 'error',
+    title: 'a secret of the environment is malformed',
+    explanation:
+      'A variable holds a key or a token of the gateway itself, and is not one: ' +
+      '`PORTCULLIS_STORAGE_KEY` is one key of 64 hexadecimal digits, or several separated by ' +
+      'commas, of which the first encrypts what is stored and all decrypt it; ' +
+      '`PORTCULLIS_ADMIN_TOKEN` has at least 16 printable characters. The gateway does not start, ' +
+      'since it would be less safe than it looks.',
+    example: {
+      language: 'text',
+      wrong: 'PORTCULLIS_STORAGE_KEY=secret portcullis run -f gateway.yaml',
+      right: 'PORTCULLIS_STORAGE_KEY=$(openssl rand -hex 32) portcullis run -f gateway.yaml',
+      sketch: true,
+    },
+  },
+  {
+    code: 'PC0408',
+    severity: 'error',
+    title: 'database mode without a database',
+    explanation:
+      '`config.storage.mode: database` stores changes in PostgreSQL, and `config.database.url` ' +
+      'says where that is: `postgres://user:password@host:5432/database`. It is missing, or is not ' +
+      'such a URL. Whether the database can be reached is another matter: the gateway starts, ' +
+      'serves what it knows, and connects again and again.',
+    example: {
+      language: 'yaml',
+      wrong: 'config:\n  storage: { mode: database }\ngateways:\n  default: { port: 8080 }',
+      right:
+        'config:\n  storage: { mode: database }\n  database: { url: "postgres://portcullis@db/portcullis" }\n' +
+        'gateways:\n  default: { port: 8080 }',
+    },
+  },
 ])

@@ -97,7 +97,7 @@ function* loadOnce(
   return yield* toModel(document, { resolve: (name) => resolve(folder, name), readText })
 }
 
-const readText: ReadText = (path) => {
+export const readText: ReadText = (path) => {
   const stamp = stampOf(path)
   try {
     const bytes = readFileSync(path)

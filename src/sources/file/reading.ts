@@ -174,6 +174,7 @@ function checkPart(
     references.push({ backend: value, place, isRouted: isRouted(at) })
     return []
   }
+  if (annotation.is === 'secret') return []
   if (annotation.is === 'credential') return checkCredential(document, at, annotation.hint)
   const problem = files.read(value, at) ?? annotation.check?.(files.textOf(value) ?? '')
   if (problem === undefined) return []

@@ -184,12 +184,14 @@ function readSettings(reading: Reading): Settings {
   }
   checkAdmin(reading, value?.admin)
   const refused = notImplemented(config)
+  if (value?.database !== undefined && value.storage.mode === 'readonly') {
+    reportUseless(reading, ['database'], 'set `config.storage.mode: database` to store changes')
+  }
+  if (value?.storage.mode === 'database') checkDatabase(reading, value)
   for (const { key, ...said } of refused) {
     complain(reading, ['config', ...key], { code: 'PC0224', ...said }, 'key')
   }
   for (const key of SETTINGS_THAT_WAIT) {
-    // The database is part of the mode that was refused already.
-    if (key[0] === 'database' && refused.some((one) => one.key[0] === 'storage')) continue
     if (valueAt(reading.document, ['config', ...key]) === undefined) continue
     const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`
     complain(reading, ['config', ...key], { code: 'PC0220', severity: 'warning', message }, 'key')
@@ -197,13 +199,22 @@ function readSettings(reading: Reading): Settings {
   return value ?? defaultSettings()
 }
 
-/** The admin API shows the configuration and decisions to anyone who reaches it. */
+function checkDatabase(reading: Reading, { database }: Settings): void {
+  const url = database?.url.secret.trim() ?? ''
+  if (/^postgres(?:ql)?:\/\//.test(url) && URL.canParse(url)) return
+  const message = '`config.storage.mode: database` needs `config.database.url`, postgres://…'
+  const hint =
+    'write postgres://user:password@host:5432/database; with the Helm chart, set `database.postgres.url`'
+  complain(reading, ['config', 'storage', 'mode'], { code: 'PC0408', message, hint }, 'key')
+}
+
+/** The admin API shows the configuration and decisions, and may change them. */
 function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): void {
   if (admin?.kind !== 'tcp' || isLoopback(admin.host)) return
   const isAllowed = valueAt(reading.document, ['config', 'adminAllowRemote']) === true
-  const message = `the admin API at ${admin.host} shows the configuration and decisions to anyone who can reach it`
+  const message = `other machines can reach the admin API at ${admin.host}, without encryption`
   const hint = isAllowed
-    ? 'let a firewall or a network policy decide who can'
+    ? 'callers need the token of PORTCULLIS_ADMIN_TOKEN, or the one that is printed at the start'
     : 'listen on localhost, or set `config.adminAllowRemote: true`'
   const said = isAllowed
     ? ({ code: 'PC0319', severity: 'warning', message, hint } as const)
@@ -211,10 +222,9 @@ function checkAdmin(reading: Reading, admin: Settings['admin'] | undefined): voi
   complain(reading, ['config', 'adminAddr'], said)
 }
 
-function reportUseless(reading: Reading, key: readonly string[]): void {
+function reportUseless(reading: Reading, key: readonly string[], how?: string): void {
   const message = `\`config.${key.join('.')}\` has no effect`
-  const hint =
-    key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : undefined
+  const hint = key[0] === 'tracing' ? 'traces are asked for by `frontendPolicies.tracing`' : how
   const said = { code: 'PC0221', severity: 'warning', message, hint } as const
   complain(reading, ['config', ...key], said, 'key')
 }

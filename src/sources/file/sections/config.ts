@@ -282,19 +282,28 @@ const shape = {
       mode: choice('readonly', 'database', 'file', 'hybrid')
         .prefault('readonly')
         .describe(
-          'readonly: this file and nothing else. database: edits are kept there; not implemented ' +
-            'yet, so that the gateway does not start.',
+          'readonly: this file and nothing else. database: this file is a baseline, and changes ' +
+            'made by the admin API are stored in `config.database`.',
         ),
     })
     .prefault({})
-    .describe('Where edits of the Admin UI go.'),
+    .describe('Where changes made by the admin API go.'),
   database: z
     .strictObject({
       url: secret().describe('postgres://…'),
       maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
+      stateFile: z
+        .string()
+        .min(1)
+        .max(4096)
+        .optional()
+        .describe(
+          'A file with what was stored last, for a start while the database is away; a relative ' +
+            'path starts at the folder of this one. Secrets in it are encrypted.',
+        ),
     })
     .optional()
-    .describe('The PostgreSQL database; has no effect yet.'),
+    .describe('The PostgreSQL database of `storage.mode: database`.'),
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
@@ -382,7 +391,7 @@ function toSettings(value: z.output<z.ZodObject<typeof shape>>): Settings {
     },
     // Names of the same two that other files use.
     storage: { mode: isDatabase(storage.mode) ? 'database' : 'readonly' },
-    ...(value.database === undefined ? {} : { database: value.database }),
+    ...(value.database === undefined ? {} : { database: omitUndefined(value.database) }),
     ...(value.session === undefined ? {} : { session: value.session }),
     mcp: value.mcp,
     modelCatalog: value.modelCatalog,

@@ -20,11 +20,7 @@ export const SETTINGS_WITHOUT_EFFECT = [
 ]
 
 /** Settings of parts that this version does not have; whoever sets one is told so. */
-export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
-  ['database'],
-  ['mcp'],
-  ['standardAttributes'],
-]
+export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [['mcp'], ['standardAttributes']]
 
 /**
  * Settings that whoever sets them relies on, and that this version does not implement: a gateway
@@ -32,17 +28,8 @@ export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
  */
 export function notImplemented(config: unknown): readonly NotImplemented[] {
   if (typeof config !== 'object' || config === null) return []
-  const { storage, session } = config as RefusedSettings
+  const { session } = config as RefusedSettings
   return [
-    ...(isDatabase(storage?.mode)
-      ? [
-          {
-            key: ['storage', 'mode'],
-            message: `\`config.storage.mode: ${storage?.mode}\` is not implemented in this version: edits would not be stored`,
-            hint: 'set `readonly`; with the Helm chart, set `mode: readonly`',
-          },
-        ]
-      : []),
     ...(session !== undefined
       ? [
           {
@@ -57,7 +44,6 @@ export function notImplemented(config: unknown): readonly NotImplemented[] {
 }
 
 interface RefusedSettings {
-  readonly storage?: { readonly mode?: unknown } | null
   readonly session?: unknown
 }
 

@@ -1,0 +1,68 @@
+import { renderOrigin } from '../../diagnostics/render.ts'
+import { redact } from '../../model/redact.ts'
+import { type ChangeFailure, etagOf } from '../../sources/database/configuration.ts'
+import type { MergedResource } from '../../sources/database/merge.ts'
+import { type ApiReply, problem } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+
+export function readOnly(): ApiReply {
+  return problem(
+    403,
+    'this gateway is read-only: change its file, or set `config.storage.mode: database`',
+  )
+}
+
+/** Why a change was not stored, and what to do about it. */
+export function renderFailure(failure: ChangeFailure, deps: ApiDeps): ApiReply {
+  const { references } = deps.configuration
+  const versionOf = (one: MergedResource) => ({
+    etag: etagOf(one),
+    value: references.hide(one.kind, one.value),
+    author: one.stored?.author ?? null,
+    time: one.stored?.time ?? null,
+  })
+  switch (failure.why) {
+    case 'unreadable':
+      return problem(503, 'the configuration file cannot be read: see the log of the gateway')
+    case 'not-found':
+      return problem(404, `there is no ${failure.key}`)
+    case 'unconditional':
+      return problem(
+        428,
+        `${failure.key} exists: send If-Match with the ETag that you know, so that no other edit is lost`,
+        { current: versionOf(failure.now) },
+      )
+    case 'conflict': {
+      const { key, now, wanted } = failure
+      const detail =
+        now === undefined
+          ? `${key} does not exist any more`
+          : `${key} is not what you know: somebody changed it since`
+      const current = now === undefined ? null : versionOf(now)
+      return problem(412, detail, { current, yours: wanted })
+    }
+    case 'unknown-secret':
+      return problem(
+        422,
+        `${failure.key} refers to a secret that it does not have now: read it again, or write the secret`,
+      )
+    case 'other-name': {
+      const { key, name = '' } = failure
+      return problem(422, `the name in the value, \`${name}\`, is not that of ${key}`)
+    }
+    case 'unnamed':
+      return problem(
+        409,
+        `${failure.key} has no name in the file, so that an edit could not find it again: name it there first`,
+      )
+    case 'no-revision':
+      return problem(404, `there is no revision ${failure.revision}`)
+    case 'invalid': {
+      const { diagnostics } = redact({ diagnostics: failure.diagnostics }, { texts: deps.secrets })
+      const [first] = diagnostics
+      const where = first === undefined ? '' : ` (${renderOrigin(first.origin)})`
+      const detail = `the configuration would be invalid: ${first?.message ?? ''}${where}`
+      return problem(422, detail, { diagnostics })
+    }
+  }
+}

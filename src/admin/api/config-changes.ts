@@ -1,0 +1,356 @@
+import { parse } from 'yaml'
+import * as z from 'zod'
+import type { JsonValue } from '../../model/json.ts'
+import { redact } from '../../model/redact.ts'
+import {
+  type Change,
+  type ChangeFailure,
+  type ConfigurationView,
+  etagOf,
+} from '../../sources/database/configuration.ts'
+import type { MergedResource } from '../../sources/database/merge.ts'
+import {
+  isResourceKind,
+  RESOURCE_KINDS,
+  type ResourceKind,
+} from '../../sources/database/resource-kinds.ts'
+import { nameIn, resourcesOf } from '../../sources/database/resources.ts'
+import type { ChangeBy, ChangeOutcome, Store } from '../../sources/database/store.ts'
+import { readOnly, renderFailure } from './change-failures.ts'
+import { findResource, formattedAs, resourceOf, resourceSchema, withView } from './config.ts'
+import { type ApiReply, anyJson, type Call, type Endpoint, ok, problem } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+import { diagnosticSchema } from './process.ts'
+
+const change = z
+  .discriminatedUnion('action', [
+    z.strictObject({
+      action: z.literal('set'),
+      kind: z.enum(RESOURCE_KINDS),
+      id: z.string().min(1).max(512),
+      value: anyJson,
+      ifMatch: z.string().optional().describe('The ETag of what is changed; `none`: it is new.'),
+    }),
+    z.strictObject({
+      action: z.enum(['delete', 'revert']).describe('revert: what the baseline says holds again.'),
+      kind: z.enum(RESOURCE_KINDS),
+      id: z.string().min(1).max(512),
+      ifMatch: z.string().optional().describe('The ETag of what is changed.'),
+    }),
+  ])
+  .meta({ id: 'Change' })
+
+export const changesSchema = z.array(change).min(1).max(10_000)
+
+const stored = z.object({ revision: z.int() }).meta({ id: 'Stored' })
+const comment = z.string().max(1_000).default('').describe('For the history.')
+
+const PRECONDITIONS = {
+  'if-match': 'The ETag of the resource as you know it, or *; needed if it exists.',
+  'if-none-match': '*: only if there is no such resource yet.',
+}
+
+export const CHANGE_ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'PUT',
+    path: '/api/config/resources/{kind}/{id}',
+    summary: 'Stores a resource, if the configuration as a whole stays valid with it.',
+    role: 'editor',
+    query: z.object({ comment: comment }),
+    headers: PRECONDITIONS,
+    body: anyJson,
+    responses: { 200: { description: 'As it is now.', schema: resourceSchema } },
+    run: (call, deps) =>
+      changeOne(call, deps, (own) => ({ ...own, action: 'set', value: call.body as JsonValue })),
+  },
+  {
+    method: 'DELETE',
+    path: '/api/config/resources/{kind}/{id}',
+    summary: 'Deletes a resource, also one of the baseline, or reverts it to the baseline.',
+    role: 'editor',
+    query: z.object({
+      comment: comment,
+      to: z.enum(['nothing', 'baseline']).default('nothing').describe('What is left of it.'),
+    }),
+    headers: PRECONDITIONS,
+    responses: { 200: { description: 'It is done.', schema: stored } },
+    run: (call, deps) =>
+      changeOne(call, deps, (own) => ({
+        ...own,
+        action: call.query['to'] === 'baseline' ? 'revert' : 'delete',
+      })),
+  },
+  {
+    method: 'POST',
+    path: '/api/config/changes',
+    summary: 'Several changes at once: all of them are stored, or none.',
+    role: 'editor',
+    body: z.strictObject({ changes: changesSchema, comment }),
+    responses: { 200: { description: 'They are stored.', schema: stored } },
+    run: async (call, deps) => {
+      const { changes, comment: text } = call.body as {
+        readonly changes: readonly Change[]
+        readonly comment: string
+      }
+      return writing(deps, async (store) => {
+        const by = { author: call.caller.name, action: 'change', comment: text }
+        const outcome = await deps.configuration.write(store, changes, by)
+        return replyTo(outcome, deps, ({ revision }) => ok({ revision }))
+      })
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/config/validate',
+    summary: 'What there would be to say of the configuration with these changes; stores nothing.',
+    role: 'viewer',
+    body: z.strictObject({ changes: changesSchema }),
+    responses: {
+      200: {
+        description: 'Messages.',
+        schema: z.object({ isValid: z.boolean(), diagnostics: z.array(diagnosticSchema) }),
+      },
+    },
+    run: async (call, deps) => {
+      const { changes } = call.body as { readonly changes: readonly Change[] }
+      const view = deps.configuration.preview(changes)
+      if ('why' in view) return renderFailure(view, deps)
+      const diagnostics = await deps.configuration.validate(view)
+      const isValid = !diagnostics.some(({ severity }) => severity === 'error')
+      return ok(redact({ isValid, diagnostics }, { texts: deps.secrets }))
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/config/history',
+    summary: 'Who changed what, the newest first, with what it was before and after.',
+    role: 'viewer',
+    query: z.object({
+      kind: z.enum(RESOURCE_KINDS).optional().describe('Of this kind alone.'),
+      id: z.string().optional().describe('Of this resource alone.'),
+      before: z.coerce.number().int().min(0).optional().describe('Revisions before this one.'),
+      limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Max number.'),
+    }),
+    responses: {
+      200: {
+        description: 'One entry for each resource of a change.',
+        schema: z.object({
+          entries: z.array(
+            z
+              .object({
+                revision: z.int(),
+                kind: z.enum(RESOURCE_KINDS),
+                id: z.string(),
+                action: z.string(),
+                author: z.string(),
+                comment: z.string(),
+                time: z.string(),
+                state: z.enum(['set', 'hidden', 'reset']),
+                before: z.unknown(),
+                after: z.unknown(),
+              })
+              .meta({ id: 'HistoryEntry' }),
+          ),
+        }),
+      },
+    },
+    run: async ({ query }, { configuration }) => {
+      const { store, references } = configuration
+      if (store === undefined) return ok({ entries: [] })
+      try {
+        const found = await store.history(query as unknown as Parameters<Store['history']>[0])
+        const entries = found.map((one) => ({
+          ...one,
+          before: references.hide(one.kind, one.before),
+          after: references.hide(one.kind, one.after),
+        }))
+        return ok({ entries })
+      } catch (error) {
+        return problem(503, `the database cannot be read: ${(error as Error).message}`)
+      }
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/config/rollback',
+    summary: 'Makes what is stored what it was at a revision, as a change of its own.',
+    role: 'editor',
+    body: z.strictObject({
+      revision: z.int().min(0).describe('0: nothing was stored then.'),
+      comment,
+    }),
+    responses: { 200: { description: 'It is stored.', schema: stored } },
+    run: ({ body, caller }, deps) => {
+      const { revision, comment: text } = body as { revision: number; comment: string }
+      return writing(deps, async (store) => {
+        const by = { author: caller.name, action: `rollback to ${revision}`, comment: text }
+        const outcome = await deps.configuration.rollback(store, revision, by)
+        return replyTo(outcome, deps, (done) => ok({ revision: done.revision }))
+      })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/config/edits',
+    summary: 'What is stored, as a part of a file that can be imported; without secrets.',
+    role: 'viewer',
+    query: z.object({ format: z.enum(['json', 'yaml']).default('yaml').describe('Its form.') }),
+    responses: {
+      200: { description: 'The edits.', schema: z.string(), type: 'application/yaml' },
+    },
+    run: ({ query }, deps) =>
+      withView(deps.configuration, (view) => formattedAs(query['format'], editsOf(view, deps))),
+  },
+  {
+    method: 'POST',
+    path: '/api/config/import',
+    summary: 'Stores every resource of a file that differs from what there is.',
+    role: 'editor',
+    query: z.object({ comment: comment }),
+    body: z.string().min(1),
+    bodyType: 'application/yaml',
+    responses: {
+      200: {
+        description: 'How many resources were stored.',
+        schema: z.object({ revision: z.int(), stored: z.int() }),
+      },
+    },
+    run: (call, deps) => importFile(call, deps),
+  },
+  {
+    method: 'POST',
+    path: '/api/config/rotate',
+    summary: 'Encrypts stored secrets by the newest key, the history included.',
+    role: 'admin',
+    body: z.strictObject({}),
+    responses: { 200: { description: 'How many.', schema: z.object({ rotated: z.int() }) } },
+    run: (_, deps) =>
+      writing(deps, async (store) => {
+        try {
+          return ok({ rotated: await store.rotate() })
+        } catch (error) {
+          return problem(503, `the database cannot be written: ${(error as Error).message}`)
+        }
+      }),
+  },
+]
+
+async function writing(
+  { configuration: { store } }: ApiDeps,
+  use: (store: Store) => Promise<ApiReply>,
+): Promise<ApiReply> {
+  return store === undefined ? readOnly() : use(store)
+}
+
+type Own = { readonly kind: ResourceKind; readonly id: string; readonly ifMatch?: string }
+
+function changeOne(
+  call: Call,
+  deps: ApiDeps,
+  changeOf: (own: Own) => Change,
+): Promise<ApiReply> | ApiReply {
+  const { parts, query, request, caller } = call
+  const { kind = '', id = '' } = parts
+  if (!isResourceKind(kind)) {
+    return problem(404, `unknown kind \`${kind}\`; available: ${RESOURCE_KINDS.join(', ')}`)
+  }
+  const { 'if-match': match, 'if-none-match': none } = request.headers
+  if (none !== undefined && none.trim() !== '*') return problem(400, 'If-None-Match can only be *')
+  const ifMatch = none === undefined ? match : 'none'
+  const wanted = changeOf({ kind, id, ...(ifMatch === undefined ? {} : { ifMatch }) })
+  return writing(deps, async (store) => {
+    const by: ChangeBy = {
+      author: caller.name,
+      action: wanted.action,
+      comment: String(query['comment'] ?? ''),
+    }
+    const outcome = await deps.configuration.write(store, [wanted], by)
+    return replyTo(outcome, deps, ({ revision }) => {
+      if (wanted.action !== 'set') return ok({ revision })
+      const view = deps.configuration.view()
+      const now = view && findResource(view, kind, id)
+      if (view === undefined || now === undefined) return ok({ revision })
+      return ok(resourceOf(view, now, deps), { etag: etagOf(now) })
+    })
+  })
+}
+
+function replyTo(
+  outcome: ChangeOutcome<ChangeFailure>,
+  deps: ApiDeps,
+  done: (stored: { readonly revision: number }) => ApiReply,
+): ApiReply {
+  switch (outcome.kind) {
+    case 'stored':
+      return done(outcome)
+    case 'failed':
+      return renderFailure(outcome.failure, deps)
+    case 'no-key':
+      return problem(
+        422,
+        'the value has a secret, and there is no key to encrypt it: set PORTCULLIS_STORAGE_KEY',
+      )
+    case 'unavailable': {
+      const detail = outcome.isUnknown
+        ? 'the database was lost while it stored this: read again to see whether it did'
+        : 'nothing was stored, because the database cannot be reached'
+      return problem(503, `${detail}: ${outcome.detail}`, {}, { 'retry-after': '5' })
+    }
+  }
+}
+
+/** Only what differs, so that to import what was exported stores nothing. */
+function importFile(call: Call, deps: ApiDeps): Promise<ApiReply> | ApiReply {
+  let imported: unknown
+  try {
+    imported = parse(call.body as string, { maxAliasCount: 100, uniqueKeys: true })
+  } catch (error) {
+    return problem(400, `the body is not YAML: ${(error as Error).message}`)
+  }
+  return withView(deps.configuration, (view) => {
+    const there = new Map<string, MergedResource>(
+      view.merged.resources.map((one) => [`${one.kind}/${one.id}`, one]),
+    )
+    const changes: Change[] = []
+    for (const { kind, id, value } of resourcesOf(imported).values()) {
+      if (Array.isArray((imported as Record<string, unknown>)[kind]) && nameIn(value) !== id) {
+        return problem(422, `every item of \`${kind}\` needs a name of its own: ${id}`)
+      }
+      const now = there.get(`${kind}/${id}`)
+      const shown = now && deps.configuration.references.hide(kind, now.value)
+      const isSame = [now?.value, shown].some(
+        (one) => JSON.stringify(one) === JSON.stringify(value),
+      )
+      if (isSame) continue
+      changes.push({
+        action: 'set',
+        kind,
+        id,
+        value,
+        ifMatch: now === undefined ? 'none' : etagOf(now),
+      })
+    }
+    if (changes.length === 0) {
+      return ok({ revision: deps.configuration.store?.state.revision ?? 0, stored: 0 })
+    }
+    return writing(deps, async (store) => {
+      const comment = String(call.query['comment'] ?? '')
+      const by = { author: call.caller.name, action: 'import', comment }
+      const outcome = await deps.configuration.write(store, changes, by)
+      return replyTo(outcome, deps, ({ revision }) => ok({ revision, stored: changes.length }))
+    })
+  })
+}
+
+function editsOf(view: ConfigurationView, deps: ApiDeps): Record<string, unknown> {
+  const edits: Record<string, unknown> = {}
+  for (const kind of RESOURCE_KINDS) {
+    const own = view.merged.resources.filter((one) => one.kind === kind && one.stored !== undefined)
+    if (own.length === 0) continue
+    const values = own.map((one) => [one.id, resourceOf(view, one, deps).value] as const)
+    if (kind === 'gateways') edits[kind] = Object.fromEntries(values)
+    else if (['frontendPolicies', 'llm', 'mcp', 'ui'].includes(kind)) edits[kind] = values[0]?.[1]
+    else edits[kind] = values.map(([, value]) => value)
+  }
+  return edits
+}

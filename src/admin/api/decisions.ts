@@ -1,0 +1,122 @@
+import * as z from 'zod'
+import type { DecisionQuery } from '../../telemetry/decision-ring.ts'
+import { type Endpoint, GUARDING, ok, problem } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+
+const LIMIT = 100
+const MAX = 10_000
+const VERDICTS = ['allowed', 'denied', 'skipped', 'would-deny'] as const
+
+const record = z
+  .looseObject({ id: z.string(), time: z.string(), stage: z.string(), verdict: z.string() })
+  .meta({ id: 'Decision', description: 'A record of a decision: see docs/reference/decisions.md.' })
+
+const filters = {
+  policy: z.string().optional().describe('Decisions in which this policy had a say.'),
+  verdict: z.enum(VERDICTS).optional().describe('What was decided.'),
+  stage: z.string().optional().describe('Where it was decided.'),
+}
+
+const search = z.object({
+  ...filters,
+  since: z
+    .string()
+    .refine((text) => !Number.isNaN(Date.parse(text)), 'write a time of RFC 3339')
+    .optional()
+    .describe('Not before this time, RFC 3339.'),
+  limit: z.coerce.number().int().min(1).max(MAX).default(LIMIT).describe('Max number of records.'),
+})
+
+const ofId = z.object({ id: z.string(), decisions: z.array(record) })
+
+export const DECISION_ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/decisions',
+    summary: 'What was decided, the newest first, by all workers.',
+    role: 'viewer',
+    query: search,
+    responses: {
+      200: { description: 'The records.', schema: z.object({ decisions: z.array(record) }) },
+    },
+    run: async ({ query }, { find }) => ok({ decisions: await find(wanted(query)) }),
+  },
+  {
+    method: 'GET',
+    path: '/api/decisions/tail',
+    summary: 'Decisions as they are made, as server-sent events of JSON records.',
+    role: 'viewer',
+    query: z.object(filters),
+    responses: { 200: { description: 'Events, until one side ends.', type: 'text/event-stream' } },
+    run: (call, deps) => tail(call, deps),
+  },
+  {
+    method: 'GET',
+    path: '/api/decisions/{id}',
+    summary: 'The records of one request or connection.',
+    role: 'viewer',
+    responses: { 200: { description: 'Its records.', schema: ofId } },
+    run: async ({ parts }, { find }) => {
+      const { id = '' } = parts
+      const decisions = await find({ id, limit: MAX })
+      return decisions.length === 0
+        ? problem(404, `there is no record of ${id}`)
+        : ok({ id, decisions })
+    },
+  },
+]
+
+function wanted(query: Readonly<Record<string, unknown>>): DecisionQuery {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(given) as unknown as DecisionQuery
+}
+
+/** Milliseconds. Records of workers have to be asked for, so that there is nothing to wait on. */
+const PACE = 500
+const MAX_TAILS = 16
+/** Of two looks that overlap: clocks of workers may be so far apart. */
+const OVERLAP = 2_000
+let tails = 0
+
+async function tail(
+  { query, response }: Parameters<Endpoint['run']>[0],
+  { find }: ApiDeps,
+): Promise<{ readonly status: number; readonly isWritten: true } | ReturnType<typeof problem>> {
+  if (tails >= MAX_TAILS) return problem(503, `${MAX_TAILS} clients follow the decisions already`)
+  tails++
+  let isOpen = true
+  response.on('close', () => {
+    isOpen = false
+  })
+  const headers = { ...GUARDING, 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' }
+  response.writeHead(200, headers)
+  response.write(': decisions\n\n')
+  let since = Date.now()
+  let seen = new Set<string>()
+  try {
+    while (isOpen) {
+      await new Promise((resolve) => setTimeout(resolve, PACE).unref())
+      if (!isOpen) break
+      const from = new Date(since - OVERLAP).toISOString()
+      since = Date.now()
+      const found = await find({ ...wanted(query), since: from, limit: MAX })
+      const texts = found.map((one) => JSON.stringify(one))
+      const fresh = texts.filter((text) => !seen.has(text)).reverse()
+      seen = new Set(texts)
+      const events = fresh.map((text) => `event: decision\ndata: ${text}\n\n`).join('')
+      const isTaken = response.write(events === '' ? ': \n\n' : events)
+      // A client that does not read gets later what it missed, as far as it is still known.
+      if (!isTaken && isOpen) await drained(response)
+    }
+  } finally {
+    tails--
+  }
+  return { status: 200, isWritten: true }
+}
+
+function drained(response: Parameters<Endpoint['run']>[0]['response']): Promise<void> {
+  return new Promise((resolve) => {
+    response.once('drain', resolve)
+    response.once('close', resolve)
+  })
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import * as z from 'zod'
+import type { Caller, Role } from '../callers.ts'
+import type { ApiDeps } from './deps.ts'
+
+export type Method = 'GET' | 'PUT' | 'POST' | 'DELETE'
+
+/** One operation of the API; the OpenAPI document is made of these. */
+export interface Endpoint {
+  readonly method: Method
+  /** `/api/config/resources/{kind}/{id}`. */
+  readonly path: string
+  readonly summary: string
+  readonly role: Role
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  /** The content type of the body, JSON if it is absent; the body is a string otherwise. */
+  readonly bodyType?: string
+  /** Headers of the request that the operation looks at. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** What it responds, by status; any other is a problem. */
+  readonly responses: Readonly<Record<number, ResponseShape>>
+  readonly run: (call: Call, deps: ApiDeps) => Promise<ApiReply> | ApiReply
+}
+
+export interface ResponseShape {
+  readonly description: string
+  readonly schema?: z.ZodType
+  /** JSON if it is absent. */
+  readonly type?: string
+}
+
+export interface Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly caller: Caller
+  /** The parts of the path that are in braces. */
+  readonly parts: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+}
+
+export interface ApiReply {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** Written as JSON; a string, with a content type of its own, as it is. */
+  readonly body?: unknown
+  /** The response was written already. */
+  readonly isWritten?: true
+}
+
+/** An error in the form of RFC 9457. */
+export function problem(
+  status: number,
+  detail: string,
+  more: Readonly<Record<string, unknown>> = {},
+  headers: Readonly<Record<string, string>> = {},
+): ApiReply {
+  return {
+    status,
+    headers: { 'content-type': 'application/problem+json', ...headers },
+    body: { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail, ...more },
+  }
+}
+
+/** Anything that JSON can say, under one name in the OpenAPI document. */
+export const anyJson = z.json().meta({ id: 'Json' })
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().describe('What is wrong, and what to do about it.'),
+  })
+  .meta({ id: 'Problem' })
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  409: 'Conflict',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  415: 'Unsupported Media Type',
+  422: 'Unprocessable Content',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+}
+
+export function ok(body: unknown, headers: Readonly<Record<string, string>> = {}): ApiReply {
+  return { status: 200, headers, body }
+}
+
+/** No page, sniffed type or cache makes anything else of a response. */
+export const GUARDING = {
+  'cache-control': 'no-store',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const

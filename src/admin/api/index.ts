@@ -1,0 +1,35 @@
+import * as z from 'zod'
+import type { Authenticate } from '../callers.ts'
+import type { Answer } from '../servers.ts'
+import { CONFIG_ENDPOINTS } from './config.ts'
+import { CHANGE_ENDPOINTS } from './config-changes.ts'
+import { DECISION_ENDPOINTS } from './decisions.ts'
+import { type Endpoint, ok } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+import { openApiOf } from './openapi.ts'
+import { POLICY_ENDPOINTS } from './policies.ts'
+import { PROCESS_ENDPOINTS } from './process.ts'
+import { routeApi } from './router.ts'
+
+const openApi: Endpoint = {
+  method: 'GET',
+  path: '/api/openapi.json',
+  summary: 'This description.',
+  role: 'viewer',
+  responses: { 200: { description: 'OpenAPI 3.1.', schema: z.looseObject({}) } },
+  run: (_, { version }) => ok(openApiOf(ENDPOINTS, version)),
+}
+
+/** Everything that the admin API can do. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  openApi,
+  ...PROCESS_ENDPOINTS,
+  ...CONFIG_ENDPOINTS,
+  ...CHANGE_ENDPOINTS,
+  ...DECISION_ENDPOINTS,
+  ...POLICY_ENDPOINTS,
+]
+
+export function apiAnswer(deps: ApiDeps, authenticate: Authenticate): Answer {
+  return routeApi(ENDPOINTS, deps, authenticate)
+}

@@ -1,0 +1,203 @@
+import * as z from 'zod'
+import type { Change } from '../../sources/database/configuration.ts'
+import { textForTools } from '../../sources/database/tool-text.ts'
+import { renderFailure } from './change-failures.ts'
+import { changesSchema } from './config-changes.ts'
+import { type ApiReply, anyJson, type Endpoint, ok, problem } from './define.ts'
+import type { ApiDeps, ToolResult } from './deps.ts'
+import { keepEffective } from './effective-filter.ts'
+
+const report = z.looseObject({}).describe('As the command says it with --json.')
+
+const proposed = {
+  changes: changesSchema
+    .optional()
+    .describe('What is tried on top of what runs; nothing is stored.'),
+}
+
+const hypothetical = z.strictObject({
+  ...proposed,
+  request: z.string().max(8_192).default('GET /').describe('Method and path, or a URL.'),
+  headers: z.array(z.string().max(8_192)).max(256).default([]).describe('`name: value`.'),
+  claims: z.record(z.string(), anyJson).optional().describe('Of the token.'),
+  apiKey: z.record(z.string(), anyJson).optional().describe('Metadata of the API key.'),
+  user: z.string().optional().describe('Of basic authentication.'),
+  source: z.string().optional().describe('The address of the client.'),
+  sni: z.string().optional().describe('The server name.'),
+  identity: z.string().optional().describe('The SPIFFE id of the certificate.'),
+  listener: z.string().optional().describe('gateway/listener.'),
+  backend: z.string().optional().describe('One of several.'),
+  provider: z.string().optional().describe('Of an AI backend.'),
+})
+
+export const POLICY_ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/policies/effective',
+    summary: 'What guards each listener, route and backend; or what one policy guards.',
+    role: 'viewer',
+    query: z.object({
+      policy: z.string().optional().describe('Only what this policy guards.'),
+      gateway: z.string().optional().describe('Only this gateway.'),
+      route: z.string().optional().describe('Only this route.'),
+      backend: z.string().optional().describe('Only ways to this backend.'),
+    }),
+    responses: {
+      200: { description: 'As `portcullis effective --json` says it.', schema: report },
+    },
+    run: async ({ query }, deps) =>
+      tool(deps, 'effective', ['-f', 'FILES/config.json', '--json'], [], {}, (found) =>
+        keepEffective(found, query),
+      ),
+  },
+  {
+    method: 'POST',
+    path: '/api/policies/lint',
+    summary: 'What would be wrong with the policies.',
+    role: 'viewer',
+    body: z.strictObject(proposed),
+    responses: { 200: { description: 'As `portcullis lint` says it.', schema: report } },
+    run: ({ body }, deps) =>
+      tool(deps, 'lint', ['--format', 'json', 'FILES/config.json'], changesOf(body)),
+  },
+  {
+    method: 'POST',
+    path: '/api/policies/diff',
+    summary: 'Which requests the changes newly admit or reject, with examples.',
+    role: 'viewer',
+    body: z.strictObject({ changes: changesSchema }),
+    responses: { 200: { description: 'As `portcullis diff --json` says it.', schema: report } },
+    run: ({ body }, deps) =>
+      tool(deps, 'diff', ['FILES/before.json', 'FILES/config.json', '--json'], changesOf(body)),
+  },
+  {
+    method: 'POST',
+    path: '/api/policies/replay',
+    summary: 'Which of the recorded requests the changes would decide otherwise.',
+    role: 'viewer',
+    body: z.strictObject({ changes: changesSchema }),
+    responses: { 200: { description: 'As `portcullis replay --json` says it.', schema: report } },
+    run: async ({ body }, deps) => {
+      const records = await deps.find({ limit: 10_000 })
+      if (records.length === 0) return problem(409, 'there are no recorded decisions yet')
+      const lines = records.toReversed().map((one) => `${JSON.stringify(one)}\n`)
+      const args = ['--decisions', 'FILES/decisions.jsonl', '--old', 'FILES/before.json']
+      const files = { 'decisions.jsonl': lines.join('') }
+      const all = [...args, '--new', 'FILES/config.json', '--json']
+      return tool(deps, 'replay', all, changesOf(body), files)
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/policies/test',
+    summary:
+      'Runs cases of a test file, whose `config` is what runs, with changes if there are any.',
+    role: 'editor',
+    body: z.strictObject({
+      ...proposed,
+      suite: z.record(z.string(), anyJson).describe('As in a test file, without `config`.'),
+    }),
+    responses: { 200: { description: 'As `portcullis test --json` says it.', schema: report } },
+    run: ({ body }, deps) => {
+      const { suite } = body as { readonly suite: object }
+      const files = { 'suite.json': JSON.stringify({ ...suite, config: 'config.json' }) }
+      return tool(deps, 'test', ['--json', 'FILES/suite.json'], changesOf(body), files)
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/policies/explain',
+    summary: 'What would be decided about a request, rule by rule.',
+    role: 'viewer',
+    body: hypothetical,
+    responses: { 200: { description: 'As `portcullis explain --json` says it.', schema: report } },
+    run: ({ body }, deps) =>
+      tool(deps, 'explain', explainArgs(body as z.output<typeof hypothetical>), changesOf(body)),
+  },
+  {
+    method: 'GET',
+    path: '/api/decisions/{id}/explain',
+    summary: 'What would be decided now about the request of a recorded decision.',
+    role: 'viewer',
+    responses: { 200: { description: 'As `portcullis explain --json` says it.', schema: report } },
+    run: async ({ parts }, deps) => {
+      const { id = '' } = parts
+      const records = await deps.find({ id, limit: 100 })
+      if (records.length === 0) return problem(404, `there is no record of ${id}`)
+      const files = { 'one.jsonl': records.map((one) => `${JSON.stringify(one)}\n`).join('') }
+      const args = ['-f', 'FILES/config.json', `--decision=${id}`, '--decisions', 'FILES/one.jsonl']
+      return tool(deps, 'explain', [...args, '--json'], [], files)
+    },
+  },
+]
+
+function changesOf(body: unknown): readonly Change[] {
+  return (body as { readonly changes?: readonly Change[] }).changes ?? []
+}
+
+/** With `=`, so that no value is taken for an option. */
+function explainArgs(given: z.output<typeof hypothetical>): readonly string[] {
+  const { request, headers, claims, apiKey } = given
+  const json = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value))
+  const options: readonly (readonly [string, string | undefined])[] = [
+    ['request', request],
+    ...headers.map((header) => ['header', header] as const),
+    ['claims', json(claims)],
+    ['api-key', json(apiKey)],
+    ...(['user', 'source', 'sni', 'identity', 'listener', 'backend', 'provider'] as const).map(
+      (name) => [name, given[name]] as const,
+    ),
+  ]
+  return [
+    '-f',
+    'FILES/config.json',
+    '--json',
+    ...options.flatMap(([name, value]) => (value === undefined ? [] : `--${name}=${value}`)),
+  ]
+}
+
+/** `before.json` is what runs, `config.json` the same with the changes. */
+async function tool(
+  deps: ApiDeps,
+  command: Parameters<ApiDeps['runTool']>[0],
+  args: readonly string[],
+  changes: readonly Change[],
+  more: Readonly<Record<string, string>> = {},
+  keep: (found: unknown) => unknown = (found) => found,
+): Promise<ApiReply> {
+  const { configuration, runTool } = deps
+  const before = configuration.view()
+  if (before === undefined) return problem(503, 'the configuration file cannot be read')
+  const after = changes.length === 0 ? before : configuration.preview(changes)
+  if ('why' in after) return renderFailure(after, deps)
+  const files: Record<string, string> = { ...more, 'config.json': textForTools(after) }
+  if (args.some((arg) => arg.includes('before.json'))) files['before.json'] = textForTools(before)
+  // What is served as it is written is looked at where it is written: its places are known then.
+  const isFile = changes.length === 0 && configuration.store === undefined
+  const own = isFile
+    ? args.map((arg) => (arg === 'FILES/config.json' ? configuration.file : arg))
+    : args
+  const result = await runTool(command, own, files)
+  if (result === 'busy') {
+    return problem(429, 'other analyses are running: try again soon', {}, { 'retry-after': '5' })
+  }
+  return replyOf(command, result, deps, keep)
+}
+
+function replyOf(
+  command: string,
+  { code, out, err }: ToolResult,
+  { secrets }: ApiDeps,
+  keep: (found: unknown) => unknown,
+): ApiReply {
+  const clean = (text: string) =>
+    secrets.reduce((rest, secret) => rest.replaceAll(secret, '(secret)'), text)
+  let found: unknown
+  try {
+    found = JSON.parse(clean(out))
+  } catch {
+    const detail = clean(err).trim() || `portcullis ${command} ended with ${code}`
+    return problem(422, detail)
+  }
+  return ok(keep(found))
+}

@@ -1,0 +1,203 @@
+import * as z from 'zod'
+import { redact } from '../../model/redact.ts'
+import { LEVELS } from '../../telemetry/log.ts'
+import { type Endpoint, ok, problem } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+import { summariseMetrics } from './metrics-summary.ts'
+
+const storage = z.object({
+  mode: z.enum(['readonly', 'database']),
+  isWritable: z.boolean(),
+  revision: z.int().describe('Of what is stored; 0: nothing is.'),
+  isConnected: z.boolean().nullable().describe('To the database; null: there is none.'),
+  problem: z.string().nullable(),
+})
+
+const health = z
+  .object({
+    version: z.string(),
+    isReady: z.boolean(),
+    detail: z.string(),
+    storage,
+    diagnostics: z.object({ errors: z.int(), warnings: z.int() }),
+  })
+  .meta({ id: 'Health' })
+
+const level = z.object({ level: z.enum([...LEVELS, 'off']) }).meta({ id: 'LogLevel' })
+
+const diagnostic = z
+  .looseObject({ code: z.string(), severity: z.string(), message: z.string() })
+  .meta({ id: 'Diagnostic' })
+
+export const diagnosticSchema = diagnostic
+
+const catalogue = z.object({
+  backends: z.array(
+    z.object({
+      backend: z.string(),
+      models: z.array(z.object({ name: z.string(), provider: z.string() })),
+      virtualModels: z.array(z.object({ name: z.string(), routing: z.string() })),
+      providers: z.array(
+        z.object({ name: z.string(), provider: z.string(), group: z.int(), address: z.string() }),
+      ),
+    }),
+  ),
+})
+
+const servers = z.object({
+  backends: z.array(
+    z.object({
+      backend: z.string(),
+      servers: z.array(z.object({ name: z.string(), transport: z.string() })),
+    }),
+  ),
+})
+
+export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: 'GET',
+    path: '/api/health',
+    summary: 'Whether the gateway serves, and how it stands with its storage.',
+    role: 'viewer',
+    responses: { 200: { description: 'How it is.', schema: health } },
+    run: (_, deps) => ok(healthOf(deps)),
+  },
+  {
+    method: 'GET',
+    path: '/api/diagnostics',
+    summary: 'What there is to say of the configuration that runs.',
+    role: 'viewer',
+    responses: {
+      200: { description: 'Messages.', schema: z.object({ diagnostics: z.array(diagnostic) }) },
+    },
+    run: (_, { status, secrets }) =>
+      ok(redact({ diagnostics: status().diagnostics }, { texts: secrets })),
+  },
+  {
+    method: 'GET',
+    path: '/api/lint',
+    summary: 'What is wrong with the policies that run, as `portcullis lint` says it.',
+    role: 'viewer',
+    responses: {
+      200: { description: 'Findings.', schema: z.object({ findings: z.array(diagnostic) }) },
+    },
+    run: (_, { status, secrets }) => {
+      const { findings } = status()
+      if (findings !== undefined) return ok(redact({ findings }, { texts: secrets }))
+      return problem(503, 'the policies are still being looked at', {}, { 'retry-after': '2' })
+    },
+  },
+  {
+    method: 'GET',
+    path: '/api/metrics/summary',
+    summary: 'Requests and denials since the start, in a few numbers.',
+    role: 'viewer',
+    responses: {
+      200: {
+        description: 'The numbers.',
+        schema: z.object({
+          requests: z.object({
+            total: z.number(),
+            active: z.number(),
+            byStatus: z.record(z.string(), z.number()),
+            byRoute: z.record(z.string(), z.number()),
+            byReason: z.record(z.string(), z.number()),
+          }),
+          decisions: z.object({
+            byVerdict: z.record(z.string(), z.number()),
+            deniedByPolicy: z.record(z.string(), z.number()),
+          }),
+          authenticationFailures: z.number(),
+        }),
+      },
+    },
+    run: async (_, { readMetrics }) => ok(summariseMetrics(await readMetrics())),
+  },
+  {
+    method: 'GET',
+    path: '/api/llm/catalogue',
+    summary: 'Models that can be asked for, and the providers that serve them.',
+    role: 'viewer',
+    responses: { 200: { description: 'By backend.', schema: catalogue } },
+    run: (_, deps) => ok(modelsOf(deps)),
+  },
+  {
+    method: 'GET',
+    path: '/api/mcp/servers',
+    summary: 'MCP servers by backend.',
+    role: 'viewer',
+    responses: { 200: { description: 'By backend.', schema: servers } },
+    run: (_, deps) => ok(serversOf(deps)),
+  },
+  {
+    method: 'GET',
+    path: '/api/logging',
+    summary: 'What the log says beside accesses.',
+    role: 'viewer',
+    responses: { 200: { description: 'The level.', schema: level } },
+    run: (_, { log }) => ok({ level: log.level() }),
+  },
+  {
+    method: 'PUT',
+    path: '/api/logging',
+    summary: 'Sets the level of the log of this process until it stops; workers keep theirs.',
+    role: 'admin',
+    body: level,
+    responses: { 200: { description: 'The level.', schema: level } },
+    run: ({ body }, { log }) => {
+      log.setLevel((body as z.output<typeof level>).level)
+      return ok({ level: log.level() })
+    },
+  },
+]
+
+function healthOf({ version, status, configuration }: ApiDeps): z.output<typeof health> {
+  const { isReady, detail, diagnostics } = status()
+  const count = (severity: string) => diagnostics.filter((one) => one.severity === severity).length
+  return {
+    version,
+    isReady,
+    detail,
+    storage: storageOf(configuration),
+    diagnostics: { errors: count('error'), warnings: count('warning') },
+  }
+}
+
+function storageOf({ store }: ApiDeps['configuration']): z.output<typeof storage> {
+  if (store === undefined) {
+    return { mode: 'readonly', isWritable: false, revision: 0, isConnected: null, problem: null }
+  }
+  const { revision, isConnected, problem: wrong = null } = store.state
+  return { mode: 'database', isWritable: isConnected, revision, isConnected, problem: wrong }
+}
+
+function modelsOf({ status }: ApiDeps): z.output<typeof catalogue> {
+  const all = (status().model?.backends ?? []).filter((one) => one.kind === 'ai')
+  return {
+    backends: all.map(({ name, models = [], virtualModels = [], groups }) => ({
+      backend: name,
+      models: models
+        .filter(({ isInternal }) => !isInternal)
+        .map((model) => ({ name: model.name, provider: model.provider })),
+      virtualModels: virtualModels.map((model) => ({ name: model.name, routing: model.routing })),
+      providers: groups.flatMap(({ providers }, group) =>
+        providers.map(({ name, provider, endpoint }) => ({
+          name,
+          provider,
+          group,
+          address: `${endpoint.host}:${endpoint.port}`,
+        })),
+      ),
+    })),
+  }
+}
+
+function serversOf({ status }: ApiDeps): z.output<typeof servers> {
+  const all = (status().model?.backends ?? []).filter((one) => one.kind === 'mcp')
+  return {
+    backends: all.map(({ name, targets }) => ({
+      backend: name,
+      servers: targets.map((target) => ({ name: target.name, transport: target.transport })),
+    })),
+  }
+}

@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http'
+import { type ApiReply, problem } from './define.ts'
+
+const MAX_BODY = 8 * 1024 * 1024
+const MAX_DEPTH = 64
+
+type ReadBody = { readonly value: unknown } | ApiReply
+
+/** The body as JSON, within bounds that hold for all that works on it later. */
+export async function readJsonBody(request: IncomingMessage): Promise<ReadBody> {
+  const read = await readTextBody(request, 'application/json')
+  if ('status' in read) return read
+  let value: unknown
+  try {
+    value = JSON.parse(read.value as string)
+  } catch (error) {
+    return problem(400, `the body is not JSON: ${(error as Error).message}`)
+  }
+  const wrong = shapeProblem(value)
+  return wrong === undefined ? { value } : problem(400, wrong)
+}
+
+export async function readTextBody(request: IncomingMessage, type: string): Promise<ReadBody> {
+  const [given = ''] = (request.headers['content-type'] ?? '').split(';')
+  // A form of another page can send neither: a browser would have to ask first, and is denied.
+  if (given.trim().toLowerCase() !== type) {
+    return problem(415, `send the body as ${type}`, {}, { accept: type })
+  }
+  const pieces: Buffer[] = []
+  let length = 0
+  try {
+    for await (const piece of request as AsyncIterable<Buffer>) {
+      length += piece.length
+      if (length > MAX_BODY) return problem(413, `a body has at most ${MAX_BODY} bytes`)
+      pieces.push(piece)
+    }
+  } catch {
+    return problem(400, 'the body ended too early')
+  }
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(pieces))
+    return { value: text }
+  } catch {
+    return problem(400, 'the body is not UTF-8')
+  }
+}
+
+/** Without recursion, which a deep value would exhaust. */
+function shapeProblem(value: unknown): string | undefined {
+  const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next.value !== 'object' || next.value === null) continue
+    if (next.depth >= MAX_DEPTH) return `the body is nested deeper than ${MAX_DEPTH}`
+    if (Object.hasOwn(next.value, '__proto__')) return '`__proto__` is no key of a configuration'
+    for (const inner of Object.values(next.value))
+      open.push({ value: inner, depth: next.depth + 1 })
+  }
+  return undefined
+}

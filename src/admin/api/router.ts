@@ -1,0 +1,146 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import * as z from 'zod'
+import { type Authenticate, hasRole, isForeign } from '../callers.ts'
+import type { Answer } from '../servers.ts'
+import { type ApiReply, type Call, type Endpoint, GUARDING, problem } from './define.ts'
+import type { ApiDeps } from './deps.ts'
+import { readJsonBody, readTextBody } from './read-body.ts'
+
+/** Serves the endpoints, and says what is wrong with every other request. */
+export function routeApi(
+  endpoints: readonly Endpoint[],
+  deps: ApiDeps,
+  authenticate: Authenticate,
+): Answer {
+  return async (request, response) => {
+    const reply = await respond(endpoints, deps, authenticate, request, response)
+    if (reply.isWritten !== true) write(request, response, reply)
+  }
+}
+
+async function respond(
+  endpoints: readonly Endpoint[],
+  deps: ApiDeps,
+  authenticate: Authenticate,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<ApiReply> {
+  if (isForeign(request)) {
+    return problem(403, 'a page of another origin sent this: use the API from its own address')
+  }
+  const caller = authenticate(request)
+  if (caller === undefined) {
+    const detail = 'send the token that the gateway printed at its start: Authorization: Bearer …'
+    return problem(401, detail, {}, { 'www-authenticate': 'Bearer realm="portcullis"' })
+  }
+  const [path = '', search = ''] = splitOnce(request.url ?? '/')
+  const found = endpoints.flatMap((endpoint) => {
+    const parts = partsOf(endpoint.path, path)
+    return parts === undefined ? [] : [{ endpoint, parts }]
+  })
+  if (found.length === 0) {
+    return problem(404, `there is nothing at ${path}; /api/openapi.json lists what there is`)
+  }
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  // Of two that match, the one with fewer braces is meant: /tail is no id.
+  const [first] = found
+    .filter(({ endpoint }) => endpoint.method === method)
+    .sort((a, b) => Object.keys(a.parts).length - Object.keys(b.parts).length)
+  if (first === undefined) {
+    const allow = [...new Set(found.map(({ endpoint }) => endpoint.method))].join(', ')
+    return problem(405, `only ${allow} is possible here`, {}, { allow })
+  }
+  const { endpoint, parts } = first
+  if (!hasRole(caller, endpoint.role)) {
+    return problem(403, `this needs the role ${endpoint.role}; ${caller.name} is ${caller.role}`)
+  }
+  const query = queryOf(endpoint, search)
+  if ('status' in query) return query
+  const body = await bodyOf(endpoint, request)
+  if ('status' in body) return body
+  const call: Call = { request, response, caller, parts, query: query.value, body: body.value }
+  return endpoint.run(call, deps)
+}
+
+function splitOnce(url: string): readonly string[] {
+  const at = url.indexOf('?')
+  return at === -1 ? [url] : [url.slice(0, at), url.slice(at + 1)]
+}
+
+function partsOf(template: string, path: string): Readonly<Record<string, string>> | undefined {
+  const [wanted, given] = [template.split('/'), path.split('/')]
+  if (wanted.length !== given.length) return undefined
+  const parts: Record<string, string> = {}
+  for (const [index, step] of wanted.entries()) {
+    const text = given[index] as string
+    if (!step.startsWith('{')) {
+      if (step !== text) return undefined
+      continue
+    }
+    try {
+      parts[step.slice(1, -1)] = decodeURIComponent(text)
+    } catch {
+      return undefined
+    }
+    if (text === '') return undefined
+  }
+  return parts
+}
+
+type Read = { readonly value: Readonly<Record<string, unknown>> } | ApiReply
+
+function queryOf({ query: schema }: Endpoint, search: string): Read {
+  const given: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (Object.hasOwn(given, name)) return problem(400, `\`${name}\` is given twice`)
+    if (schema === undefined || !Object.hasOwn(schema.shape, name)) {
+      const names = Object.keys(schema?.shape ?? {}).join(', ')
+      const available = names === '' ? 'there are none here' : `available: ${names}`
+      return problem(400, `unknown parameter \`${name}\`; ${available}`)
+    }
+    given[name] = value
+  }
+  if (schema === undefined) return { value: {} }
+  const parsed = schema.safeParse(given)
+  return parsed.success ? { value: parsed.data } : problem(400, wordsOf(parsed.error))
+}
+
+async function bodyOf(
+  { body: schema, bodyType }: Endpoint,
+  request: IncomingMessage,
+): Promise<{ readonly value: unknown } | ApiReply> {
+  if (schema === undefined) return { value: undefined }
+  const read =
+    bodyType === undefined ? await readJsonBody(request) : await readTextBody(request, bodyType)
+  if ('status' in read) return read
+  const parsed = schema.safeParse(read.value)
+  return parsed.success ? { value: parsed.data } : problem(400, wordsOf(parsed.error))
+}
+
+function wordsOf({ issues }: z.ZodError): string {
+  const words = issues.slice(0, 8).map(({ path, message }) => {
+    const at = z.core.toDotPath(path)
+    return at === '' ? message : `${at}: ${message}`
+  })
+  return words.join('; ')
+}
+
+function write(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, headers = {}, body }: ApiReply,
+): void {
+  const text =
+    body === undefined || typeof body === 'string'
+      ? (body ?? '')
+      : `${JSON.stringify(body, undefined, 2)}\n`
+  response.writeHead(status, {
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...GUARDING,
+    ...headers,
+    'content-length': Buffer.byteLength(text),
+    // What was not read of a body would be taken for the next request.
+    ...(request.complete ? {} : { connection: 'close' }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+}

@@ -1,0 +1,42 @@
+import type { Status } from '../admin/answers.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { renderOrigin } from '../diagnostics/render.ts'
+import type { Model } from '../model/model.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Fleet } from './fleet.ts'
+
+/** Ready is who serves: without a worker nobody does, and with fewer than all it is said. */
+export function withWorkers(status: Status, { size, serving }: Fleet): Status {
+  const count = serving()
+  if (!status.isReady || count === size) return status
+  if (count === 0) return { ...status, isReady: false, detail: 'no worker is serving' }
+  return { ...status, detail: `${status.detail}, ${count} of ${size} workers are serving` }
+}
+
+/** What fails closed while the rest is served. */
+export function logErrors(diagnostics: readonly Diagnostic[], log: Logger): void {
+  for (const { code, severity, message, origin } of diagnostics) {
+    if (severity !== 'error') continue
+    log.error('config', {
+      code,
+      at: renderOrigin(origin),
+      outcome: 'part-rejected',
+      error: message,
+    })
+  }
+}
+
+/** What is wrong with the policies, in the log too; what the reader said was printed already. */
+export function logFindings(findings: readonly Diagnostic[], log: Logger): void {
+  for (const { code, severity, message, origin } of findings) {
+    if (!code.startsWith('AZ')) continue
+    const level = severity === 'info' ? 'info' : 'warn'
+    log[level]('lint', { code, severity, at: renderOrigin(origin), message })
+  }
+}
+
+/** Several listeners may share one. */
+export function portsOf({ gateways }: Model): readonly number[] {
+  const listeners = gateways.flatMap((gateway) => gateway.listeners)
+  return [...new Set(listeners.flatMap(({ port }) => port ?? []))]
+}

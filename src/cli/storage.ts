@@ -1,0 +1,144 @@
+import { dirname, resolve } from 'node:path'
+import type { Status } from '../admin/answers.ts'
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { hasErrors, success } from '../diagnostics/result.ts'
+import type { Model } from '../model/model.ts'
+import { reconcile } from '../model/reconcile.ts'
+import type { Settings } from '../model/settings.ts'
+import { runCooperatively } from '../model/steps.ts'
+import { Configuration } from '../sources/database/configuration.ts'
+import { loadMerged, loadOver } from '../sources/database/load.ts'
+import { createSealing, readKeys } from '../sources/database/sealing.ts'
+import { SecretReferences } from '../sources/database/secrets.ts'
+import type { Store } from '../sources/database/store.ts'
+import type { Environment } from '../sources/file/expand.ts'
+import type { Loaded } from '../sources/file/load.ts'
+import {
+  storageConnected,
+  storageReconnects,
+  storageRevision,
+} from '../telemetry/definitions/storage.ts'
+import type { Logger } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { checkModel, servable } from './check-model.ts'
+
+const now = () => performance.now()
+const KEY = 'PORTCULLIS_STORAGE_KEY'
+
+/** Where edits of the configuration are. */
+export interface Storage {
+  readonly configuration: Configuration
+  readonly store: Store | undefined
+}
+
+export interface StorageOptions {
+  readonly file: string
+  readonly environment: Environment
+  readonly settings: Settings
+  readonly log: Logger
+  readonly metrics: Metrics
+  /** What is stored changed. */
+  readonly changed: () => void
+}
+
+/** A store is opened where the file asks for one; a Diagnostic says why it cannot be. */
+export async function openStorage(options: StorageOptions): Promise<Storage | Diagnostic> {
+  const { file, environment, settings } = options
+  const keys = environment[KEY] === undefined ? [] : readKeys(environment[KEY])
+  if (keys === undefined) {
+    return {
+      code: 'PC0407',
+      severity: 'error',
+      message: `\`${KEY}\` is not a list of keys of 64 hexadecimal digits`,
+      origin: { kind: 'object', object: 'environment', field: KEY },
+      hint: 'make one with `openssl rand -hex 32`; the newest comes first, separated by commas',
+    }
+  }
+  const [first] = keys
+  const references = first === undefined ? new SecretReferences() : new SecretReferences(first)
+  const store =
+    settings.storage.mode === 'database' ? await openStore(options, settings, keys) : undefined
+  return {
+    store,
+    configuration: new Configuration({ file, environment, store, references, validate }),
+  }
+}
+
+async function openStore(
+  { file, log, metrics, changed }: StorageOptions,
+  { database }: Settings,
+  keys: readonly Buffer[],
+): Promise<Store> {
+  const url = database?.url.secret.trim() ?? ''
+  // Loaded for gateways that have a database, and for no other.
+  const { Store } = await import('../sources/database/store.ts')
+  const { StateFile } = await import('../sources/database/state-file.ts')
+  const stateFile = database?.stateFile && resolve(dirname(file), database.stateFile)
+  const connected = metrics.gauge(storageConnected).at({})
+  const revision = metrics.gauge(storageRevision).at({})
+  const reconnects = metrics.counter(storageReconnects).at({})
+  const failed = (error: string) => log.warn('storage', { file: stateFile, error })
+  const store: Store = new Store({
+    url,
+    maxConnections: database?.maxConnections ?? 5,
+    sealing: keys.length === 0 ? undefined : createSealing(keys),
+    stateFile: stateFile === undefined ? undefined : new StateFile(stateFile, failed),
+    events: {
+      changed: () => {
+        revision.set(store.state.revision)
+        changed()
+      },
+      connected: () => {
+        connected.set(1)
+        log.info('storage', { message: 'connected', revision: store.state.revision })
+      },
+      lost: (error, retryIn) => {
+        connected.set(0)
+        reconnects.inc()
+        log.warn('storage', { error, retryIn: Math.round(retryIn) })
+      },
+    },
+  })
+  return store
+}
+
+/** The file with what is stored, as it is served: part by part, as from a cluster. */
+export async function loadStored(
+  { store }: Storage,
+  file: string,
+  environment: Environment,
+  before: Model | undefined,
+): Promise<Loaded> {
+  // Without the edits it would be another configuration: nothing is served until they are known.
+  await store?.known
+  const loaded = await runCooperatively(loadMerged(file, environment, store?.stored ?? []), now)
+  const { value, diagnostics } = loaded.result
+  if (value === undefined) return loaded
+  const model = await runCooperatively(reconcile(before, value), now)
+  const options = { before, isStrict: false }
+  const steps = servable(file, success(model, diagnostics), options)
+  return { ...loaded, result: await runCooperatively(steps, now) }
+}
+
+const validate: ConstructorParameters<typeof Configuration>[0]['validate'] = async (
+  baseline,
+  merged,
+) => {
+  const { file } = baseline
+  const { result } = await runCooperatively(loadOver(baseline, merged), now)
+  if (result.value === undefined) return result.diagnostics
+  const read = await runCooperatively(servable(file, result, { isStrict: true }), now)
+  if (hasErrors(read.diagnostics)) return read.diagnostics
+  return [...read.diagnostics, ...checkModel(file, result.value)]
+}
+
+/** Ready is also who serves what was stored last; that it may be out of date is said. */
+export function withStorage(status: Status, { store }: Storage): Status {
+  if (store === undefined) return status
+  const { isConnected, revision, problem = '' } = store.state
+  if (isConnected && problem === '') return status
+  const detail = status.isReady
+    ? `${status.detail}, revision ${revision} is served while the database cannot be read: ${problem}`
+    : `${status.detail}: ${problem}`
+  return { ...status, detail }
+}

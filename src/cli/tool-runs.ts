@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process'
+import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { setPriority, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { RunTool, ToolResult } from '../admin/api/deps.ts'
+import type { Environment } from '../sources/file/expand.ts'
+
+const MAX_RUNNING = 2
+const MAX_WAITING = 8
+const PATIENCE = 120_000
+const MAX_TEXT = 64 * 1024 * 1024
+const LOW_PRIORITY = 10
+
+export interface ToolRunsOptions {
+  readonly environment: Environment
+  /** The program that is run: this one. */
+  readonly entry?: string
+}
+
+/**
+ * Commands in processes of their own. What they read has secrets in it, so it is kept in memory
+ * where the machine has a place for that, and is gone with the process.
+ */
+export function openTools({
+  environment,
+  entry = process.argv[1] as string,
+}: ToolRunsOptions): RunTool {
+  let running = 0
+  const waiting: (() => void)[] = []
+  return async (command, args, files) => {
+    if (running >= MAX_RUNNING) {
+      if (waiting.length >= MAX_WAITING) return 'busy'
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    }
+    running++
+    const folder = mkdtempSync(join(memoryFolder(), 'portcullis-'))
+    try {
+      for (const [name, text] of Object.entries(files)) {
+        writeFileSync(join(folder, name), text, { mode: 0o600 })
+      }
+      const own = args.map((arg) => arg.replace(/^FILES\//, `${folder}/`))
+      const result = await runApart([entry, command, ...own], environment)
+      // Where it was is of no use to anybody.
+      const clean = (text: string) => text.replaceAll(`${folder}/`, '')
+      return { ...result, out: clean(result.out), err: clean(result.err) }
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+      running--
+      waiting.shift()?.()
+    }
+  }
+}
+
+function runApart(args: readonly string[], environment: Environment): Promise<ToolResult> {
+  return new Promise((resolve) => {
+    const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
+    const all = [...process.execArgv, ...args]
+    const child = execFile(process.execPath, all, settings, (error, out, err) => {
+      const code = typeof error?.code === 'number' ? error.code : error === null ? 0 : 1
+      const killed = error?.killed === true ? 'it took too long, and was stopped' : ''
+      resolve({ code, out, err: err === '' ? killed : err })
+    })
+    try {
+      if (child.pid !== undefined) setPriority(child.pid, LOW_PRIORITY)
+    } catch {
+      // It is over already, or may not be slowed.
+    }
+  })
+}
+
+function memoryFolder(): string {
+  try {
+    accessSync('/dev/shm', constants.W_OK | constants.X_OK)
+    return '/dev/shm'
+  } catch {
+    return tmpdir()
+  }
+}

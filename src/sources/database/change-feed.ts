@@ -1,0 +1,146 @@
+import type { Client, Notification } from 'pg'
+import { migrate } from './migrations.ts'
+import { readRevision, readRows, type Snapshot } from './rows.ts'
+
+export interface FeedEvents {
+  readonly connected: () => void
+  /** `retryIn`: milliseconds. */
+  readonly lost: (error: string, retryIn: number) => void
+}
+
+export interface FeedOptions {
+  readonly connect: () => Client
+  /** The one that is known; -1: none. */
+  readonly revision: () => number
+  readonly take: (snapshot: Snapshot) => void
+  readonly events: FeedEvents
+}
+
+/** Milliseconds between looks at the database, though nothing was heard of it. */
+const POLL = 5_000
+const RETRY = { min: 200, max: 10_000 } as const
+
+/**
+ * What is stored, as soon as it changes: by notifications, and by a look now and then in case one
+ * was lost. Replicas that lose the database together come back one by one.
+ */
+export class ChangeFeed {
+  readonly #options: FeedOptions
+  #wake = () => {}
+  #stopSleeping = () => {}
+  #isAwake = false
+  #isClosed = false
+  #client: Client | undefined
+  #running: Promise<void> = Promise.resolve()
+  isConnected = false
+  problem: string | undefined = 'not connected yet'
+
+  constructor(options: FeedOptions) {
+    this.#options = options
+  }
+
+  run(): Promise<void> {
+    this.#running = this.#follow()
+    return this.#running
+  }
+
+  /** Looks at the database at once. */
+  wake(): void {
+    this.#isAwake = true
+    this.#wake()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.wake()
+    this.#stopSleeping()
+    await this.#running
+  }
+
+  async #follow(): Promise<void> {
+    let patience: number = RETRY.min
+    while (!this.#isClosed) {
+      try {
+        await this.#connected(() => {
+          patience = RETRY.min
+        })
+      } catch (error) {
+        this.problem =
+          error instanceof Error && error.message !== '' ? error.message : String(error)
+      }
+      this.isConnected = false
+      await this.#client?.end().catch(() => {})
+      if (this.#isClosed) return
+      const pause = jittered(patience)
+      this.#options.events.lost(this.problem ?? 'the connection ended', pause)
+      patience = Math.min(patience * 2, RETRY.max)
+      await this.#sleep(pause)
+    }
+  }
+
+  async #connected(opened: () => void): Promise<void> {
+    const { connect, events } = this.#options
+    const client = connect()
+    this.#client = client
+    this.#isAwake = false
+    let broken: Error | undefined
+    const end = (error?: Error) => {
+      broken ??= error ?? new Error('the database closed the connection')
+      this.wake()
+    }
+    client.on('error', end)
+    client.on('end', () => end())
+    client.on('notification', (_: Notification) => this.wake())
+    await client.connect()
+    await migrate(client)
+    // First listen, then read: what is stored in between is heard of.
+    await client.query('listen portcullis_changes')
+    await this.#read(client)
+    opened()
+    this.isConnected = true
+    this.problem = undefined
+    events.connected()
+    while (!this.#isClosed && broken === undefined) {
+      await this.#pause(jittered(POLL))
+      if (this.#isClosed || broken !== undefined) break
+      if ((await readRevision(client)) !== this.#options.revision()) await this.#read(client)
+    }
+    if (broken !== undefined) throw broken
+  }
+
+  async #read(client: Client): Promise<void> {
+    await client.query('begin isolation level repeatable read read only')
+    const snapshot = await readRows(client)
+    await client.query('commit')
+    this.#options.take(snapshot)
+  }
+
+  /** Until it is closed, whatever else happens: a database that fails at once is not asked at once. */
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.#stopSleeping = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      if (this.#isClosed) this.#stopSleeping()
+    })
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    if (!this.#isAwake) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    }
+    this.#isAwake = false
+  }
+}
+
+function jittered(milliseconds: number): number {
+  return milliseconds * (0.5 + Math.random())
+}

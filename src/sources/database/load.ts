@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto'
+import { dirname, resolve } from 'node:path'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
+import { refusal, success } from '../../diagnostics/result.ts'
+import type { Document } from '../file/document.ts'
+import type { Environment } from '../file/expand.ts'
+import { stampOf } from '../file/file-version.ts'
+import type { ReadText } from '../file/files.ts'
+import { type Loaded, loadFileStepwise, readText } from '../file/load.ts'
+import { readDocument } from '../file/read.ts'
+import { toModel } from '../file/to-model.ts'
+import { type Merged, mergeResources, type StoredResource } from './merge.ts'
+import { overlayDocument } from './overlay.ts'
+import { type Resource, type ResourceKey, resourcesOf } from './resources.ts'
+
+/** What a file says, before anything is stored. */
+export interface Baseline {
+  readonly file: string
+  readonly document: Document
+  readonly resources: ReadonlyMap<ResourceKey, Resource>
+  /** SHA-256 of the text, in hexadecimal. */
+  readonly digest: string
+}
+
+/** Undefined where it cannot be read: whoever loads the file is told why. */
+export function readBaseline(file: string, environment: Environment): Baseline | undefined {
+  const found = readText(file)
+  if ('problem' in found) return undefined
+  const { text } = found
+  const { value: document } = readDocument(text, { file, environment, how: 'whole' })
+  if (document === undefined || document.unfilled().length > 0) return undefined
+  const digest = createHash('sha256').update(text).digest('hex')
+  return { file, document, resources: resourcesOf(document.value), digest }
+}
+
+/** The baseline with what is stored, as the Model, in small steps; it is not frozen yet. */
+export function* loadMerged(
+  file: string,
+  environment: Environment,
+  stored: readonly StoredResource[],
+): Generator<void, Loaded> {
+  const stamp = stampOf(file)
+  const baseline = readBaseline(file, environment)
+  yield
+  if (baseline === undefined || stored.length === 0) {
+    // What is wrong with the file is told by its own reader. If nothing is, the file changed since.
+    const loaded = yield* loadFileStepwise(file, { environment })
+    const isSame = stored.length === 0 || loaded.result.value === undefined
+    return isSame ? loaded : yield* loadMerged(file, environment, stored)
+  }
+  const loaded = yield* loadOver(baseline, mergeResources(baseline.resources, stored))
+  return stampOf(file) === stamp ? loaded : yield* loadMerged(file, environment, stored)
+}
+
+export function* loadOver(baseline: Baseline, merged: Merged): Generator<void, Loaded> {
+  const { document, placed } = overlayDocument(baseline.document, merged)
+  yield
+  const folder = dirname(resolve(baseline.file))
+  const { result, settings, files } = yield* toModel(document, {
+    resolve: (name) => resolve(folder, name),
+    readText: readingOnly(namesIn(baseline.document.value), folder),
+  })
+  const { value, diagnostics } = placed(result)
+  const told = diagnostics.filter((one) => !isSealed(one))
+  const digest = baseline.digest
+  if (value === undefined) return { result: refusal(told), settings, files, digest }
+  return { result: success(value, told), settings, files, digest }
+}
+
+/** A credential that is stored is encrypted: it can not be read where it is. */
+function isSealed({ code, origin }: Diagnostic): boolean {
+  return code === 'PC0504' && origin.kind === 'object'
+}
+
+/**
+ * Only files that the baseline names: whoever may edit resources may not thereby read what is on
+ * the disk of the gateway.
+ */
+function readingOnly(names: ReadonlySet<string>, folder: string): ReadText {
+  const paths = new Set([...names].map((name) => resolve(folder, name)))
+  return (path) => {
+    if (paths.has(path)) return readText(path)
+    return { stamp: '', problem: 'stored resources can name only files that the baseline names' }
+  }
+}
+
+/** Every text in the value: whatever may be a name of a file. */
+function namesIn(value: unknown, found = new Set<string>()): ReadonlySet<string> {
+  if (typeof value === 'string') found.add(value)
+  else if (typeof value === 'object' && value !== null) {
+    for (const member of Object.values(value)) namesIn(member, found)
+  }
+  return found
+}

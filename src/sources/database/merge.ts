@@ -1,0 +1,140 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { JsonObject, JsonValue } from '../../model/json.ts'
+import { isObject, keyOf, type Resource, type ResourceKey } from './resources.ts'
+
+/** An edit of a resource, as it is stored. */
+export interface StoredResource {
+  readonly kind: Resource['kind']
+  readonly id: string
+  /** `hidden`: the resource of the baseline is deleted. */
+  readonly state: 'set' | 'hidden'
+  /** What it was set to, as a whole; null if it is hidden. */
+  readonly value: JsonValue
+  /** What the baseline had when it was edited; null if it had none. */
+  readonly base: JsonValue
+  /** The change that stored it. */
+  readonly revision: number
+  /** The change that stored it first: resources of the database are in this order. */
+  readonly created: number
+  readonly author: string
+  readonly time: string
+}
+
+export type Provenance = 'baseline' | 'database'
+
+export interface MergedResource extends Resource {
+  /** `merged`: the baseline has it, and it was edited. */
+  readonly origin: 'baseline' | 'database' | 'merged'
+  readonly stored: StoredResource | undefined
+  /** Of a merged one: where the value of each field comes from, by its JSON pointer. */
+  readonly provenance: Readonly<Record<string, Provenance>>
+  /** Fields that were edited and that the baseline has changed since: the edit holds. */
+  readonly drift: readonly string[]
+}
+
+export interface Merged {
+  readonly resources: readonly MergedResource[]
+  /** Resources of the baseline that are deleted by an edit. */
+  readonly hidden: readonly MergedResource[]
+}
+
+/**
+ * The baseline with the edits. A field that was not edited follows the baseline, also when that
+ * changes later; lists are edited as a whole.
+ */
+export function mergeResources(
+  baseline: ReadonlyMap<ResourceKey, Resource>,
+  stored: readonly StoredResource[],
+): Merged {
+  const edits = new Map(stored.map((one) => [keyOf(one), one]))
+  const resources: MergedResource[] = []
+  const hidden: MergedResource[] = []
+  for (const [key, own] of baseline) {
+    const edit = edits.get(key)
+    if (edit === undefined) resources.push({ ...own, ...UNTOUCHED })
+    else if (edit.state === 'hidden') {
+      const drift = isDeepStrictEqual(edit.base, own.value) ? [] : ['']
+      hidden.push({ ...own, origin: 'merged', stored: edit, provenance: {}, drift })
+    } else resources.push(mergeEdit(own, edit))
+  }
+  const added = stored
+    .filter((one) => one.state === 'set' && !baseline.has(keyOf(one)))
+    .toSorted((a, b) => a.created - b.created || (keyOf(a) < keyOf(b) ? -1 : 1))
+  for (const edit of added) {
+    const { kind, id, value } = edit
+    // The baseline had it once, and has it no longer.
+    const drift = edit.base === null ? [] : ['']
+    resources.push({ kind, id, value, origin: 'database', stored: edit, provenance: {}, drift })
+  }
+  return { resources, hidden }
+}
+
+const UNTOUCHED = { origin: 'baseline', stored: undefined, provenance: {}, drift: [] } as const
+
+function mergeEdit(own: Resource, edit: StoredResource): MergedResource {
+  const provenance: Record<string, Provenance> = {}
+  const drift: string[] = []
+  const value = mergeField({ base: edit.base, edited: edit.value, now: own.value }, '')
+  return { ...own, value, origin: 'merged', stored: edit, provenance, drift }
+
+  function mergeField(field: Field, pointer: string): JsonValue {
+    const { base, edited, now } = field
+    if (isObject(base) && isObject(edited) && isObject(now)) {
+      return mergeMembers(base, edited, now, pointer)
+    }
+    const isEdited = !isDeepStrictEqual(base, edited)
+    provenance[pointer] = isEdited ? 'database' : 'baseline'
+    if (!isEdited) return now
+    if (!isDeepStrictEqual(base, now) && !isDeepStrictEqual(edited, now)) drift.push(pointer)
+    return edited
+  }
+
+  function mergeMembers(
+    base: JsonObject,
+    edited: JsonObject,
+    now: JsonObject,
+    pointer: string,
+  ): JsonObject {
+    const merged: Record<string, JsonValue> = {}
+    // In the order of the edit: what the baseline has got since comes after it.
+    for (const key of new Set([
+      ...Object.keys(edited),
+      ...Object.keys(now),
+      ...Object.keys(base),
+    ])) {
+      const at = `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
+      const [was, is, wanted] = [memberOf(base, key), memberOf(now, key), memberOf(edited, key)]
+      if (was !== undefined && is !== undefined && wanted !== undefined) {
+        put(merged, key, mergeField({ base: was, edited: wanted, now: is }, at))
+        continue
+      }
+      const isEdited = !isDeepStrictEqual(was, wanted)
+      const value = isEdited ? wanted : is
+      provenance[at] = isEdited ? 'database' : 'baseline'
+      if (isEdited && !isDeepStrictEqual(was, is) && !isDeepStrictEqual(wanted, is)) drift.push(at)
+      if (value === undefined && !isEdited) delete provenance[at]
+      if (value !== undefined) put(merged, key, value)
+    }
+    return merged
+  }
+}
+
+interface Field {
+  readonly base: JsonValue
+  readonly edited: JsonValue
+  readonly now: JsonValue
+}
+
+function memberOf(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+/** `__proto__` is a key like any other here. */
+function put(object: Record<string, JsonValue>, key: string, value: JsonValue): void {
+  Object.defineProperty(object, key, {
+    value,
+    enumerable: true,
+    writable: true,
+    configurable: true,
+  })
+}

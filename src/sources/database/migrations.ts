@@ -1,0 +1,67 @@
+/** What a migration runs on: a connection within a transaction. */
+export interface Queries {
+  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly unknown[] }>
+}
+
+/** Locks of this program in a database that it may share with others. */
+const LOCKS = { space: 0x706f7274, migrate: 1, write: 2 } as const
+
+/**
+ * In order, and never changed once they were released. Replicas of the version before go on
+ * reading while a new one is rolled out, so a migration only adds.
+ */
+const MIGRATIONS: readonly string[] = [
+  `create table portcullis_changes (
+     revision bigint primary key,
+     action text not null,
+     author text not null,
+     comment text not null,
+     time timestamptz not null default clock_timestamp()
+   );
+   create table portcullis_history (
+     revision bigint not null references portcullis_changes,
+     kind text not null,
+     id text not null,
+     state text not null check (state in ('set', 'hidden', 'reset')),
+     value json,
+     base json,
+     created bigint not null,
+     primary key (revision, kind, id)
+   );
+   create index portcullis_history_of on portcullis_history (kind, id, revision desc);
+   create table portcullis_resources (
+     kind text not null,
+     id text not null,
+     revision bigint not null references portcullis_changes,
+     state text not null check (state in ('set', 'hidden')),
+     value json,
+     base json,
+     created bigint not null,
+     primary key (kind, id)
+   );`,
+]
+
+/** Brings the tables up to date; several replicas may do so at once, and one of them does. */
+export async function migrate(client: Queries): Promise<void> {
+  await client.query('begin')
+  try {
+    await lock(client, 'migrate')
+    await client.query('create table if not exists portcullis_schema (version int not null)')
+    const { rows } = await client.query('select max(version) as version from portcullis_schema')
+    const [{ version }] = rows as [{ readonly version: number | null }]
+    for (const [index, text] of MIGRATIONS.entries()) {
+      if (index < (version ?? 0)) continue
+      await client.query(text)
+      await client.query('insert into portcullis_schema values ($1)', [index + 1])
+    }
+    await client.query('commit')
+  } catch (error) {
+    await client.query('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** Until the transaction ends. */
+export async function lock(client: Queries, what: 'migrate' | 'write'): Promise<void> {
+  await client.query('select pg_advisory_xact_lock($1, $2)', [LOCKS.space, LOCKS[what]])
+}

@@ -1,0 +1,144 @@
+import type { JsonValue } from '../../model/json.ts'
+import type { StoredResource } from './merge.ts'
+import type { Queries } from './migrations.ts'
+import { isResourceKind, type ResourceKind } from './resource-kinds.ts'
+import { keyOf } from './resources.ts'
+import type { Sealing } from './sealing.ts'
+import { openValue } from './secrets.ts'
+
+/** A row as the database has it: secrets are encrypted. */
+export interface SealedRow {
+  readonly kind: string
+  readonly id: string
+  readonly state: 'set' | 'hidden' | 'reset'
+  readonly value: JsonValue
+  readonly base: JsonValue
+  /** bigint comes as a string. */
+  readonly revision: string
+  readonly created: string
+  readonly author: string
+  readonly time: string
+}
+
+const COLUMNS = `r.kind, r.id, r.state, r.value, r.base, r.revision, r.created, c.author,
+  to_char(c.time at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as time`
+
+export interface Snapshot {
+  readonly revision: number
+  readonly rows: readonly SealedRow[]
+}
+
+export async function readRevision(client: Queries): Promise<number> {
+  const text = 'select coalesce(max(revision), 0) as revision from portcullis_changes'
+  const [first] = (await client.query(text)).rows as readonly { readonly revision: string }[]
+  return Number(first?.revision ?? 0)
+}
+
+/** Call it within a transaction that sees one state of the database. */
+export async function readRows(client: Queries): Promise<Snapshot> {
+  const revision = await readRevision(client)
+  const { rows } = await client.query(
+    `select ${COLUMNS} from portcullis_resources r join portcullis_changes c using (revision)`,
+  )
+  return { revision, rows: rows as readonly SealedRow[] }
+}
+
+/** What was stored when a revision was the newest. */
+export async function readRowsAt(client: Queries, revision: number): Promise<readonly SealedRow[]> {
+  const { rows } = await client.query(
+    `select * from (
+       select distinct on (r.kind, r.id) ${COLUMNS}
+       from portcullis_history r join portcullis_changes c using (revision)
+       where r.revision <= $1 order by r.kind, r.id, r.revision desc
+     ) as rows where state <> 'reset'`,
+    [revision],
+  )
+  return rows as readonly SealedRow[]
+}
+
+/** Kinds that a newer version added are left alone. */
+export function openRows(
+  rows: readonly SealedRow[],
+  sealing: Sealing | undefined,
+): readonly StoredResource[] {
+  return rows.flatMap((row) => {
+    const { kind, id, state, author, time } = row
+    if (!isResourceKind(kind) || state === 'reset') return []
+    const open = (value: JsonValue) => openValue(value, keyOf({ kind, id }), sealing)
+    return {
+      kind,
+      id,
+      state,
+      value: open(row.value),
+      base: open(row.base),
+      revision: Number(row.revision),
+      created: Number(row.created),
+      author,
+      time,
+    }
+  })
+}
+
+/** One resource of a change: what it was, and what it became. */
+export interface HistoryEntry {
+  readonly revision: number
+  readonly kind: ResourceKind
+  readonly id: string
+  readonly action: string
+  readonly author: string
+  readonly comment: string
+  readonly time: string
+  readonly state: 'set' | 'hidden' | 'reset'
+  readonly before: JsonValue
+  readonly after: JsonValue
+}
+
+export interface HistoryQuery {
+  readonly kind?: string | undefined
+  readonly id?: string | undefined
+  /** Only older ones. */
+  readonly before?: number | undefined
+  readonly limit: number
+}
+
+/** The newest first. */
+export async function readHistory(
+  client: Queries,
+  { kind, id, before, limit }: HistoryQuery,
+  sealing: Sealing | undefined,
+): Promise<readonly HistoryEntry[]> {
+  const { rows } = await client.query(
+    `select ${COLUMNS}, c.action, c.comment,
+       (select p.value from portcullis_history p
+        where p.kind = r.kind and p.id = r.id and p.revision < r.revision
+        order by p.revision desc limit 1) as previous
+     from portcullis_history r join portcullis_changes c using (revision)
+     where ($1::text is null or r.kind = $1) and ($2::text is null or r.id = $2)
+       and ($3::bigint is null or r.revision < $3)
+     order by r.revision desc, r.kind, r.id limit $4`,
+    [kind ?? null, id ?? null, before ?? null, limit],
+  )
+  return (rows as readonly HistoryRow[]).flatMap((row) => {
+    if (!isResourceKind(row.kind)) return []
+    const own = { kind: row.kind, id: row.id }
+    const open = (value: JsonValue) => openValue(value, keyOf(own), sealing)
+    return {
+      ...own,
+      revision: Number(row.revision),
+      action: row.action,
+      author: row.author,
+      comment: row.comment,
+      time: row.time,
+      state: row.state,
+      // Of a first edit: what the baseline had.
+      before: open(row.previous ?? row.base),
+      after: open(row.value),
+    }
+  })
+}
+
+interface HistoryRow extends SealedRow {
+  readonly action: string
+  readonly comment: string
+  readonly previous: JsonValue
+}

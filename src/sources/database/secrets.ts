@@ -1,0 +1,160 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { JsonValue } from '../../model/json.ts'
+import { HIDDEN, isCredentialName } from '../../model/redact.ts'
+import { findAnnotated } from '../../policies/schema.ts'
+import { type ResourceKind, schemaOf } from './resource-kinds.ts'
+import { isObject } from './resources.ts'
+import type { Sealing } from './sealing.ts'
+
+type Path = readonly PropertyKey[]
+
+/** What stands in place of a secret in the database. */
+const SEALED = '$sealed'
+const PRIVATE_KEY = /-----BEGIN [A-Z ]*PRIVATE KEY-----/
+const USER_INFO = /:\/\/[^\s/@:]*:[^\s/@]+@/
+
+/**
+ * Texts in a value that are not for everybody: what the schema says, and, since a value may be
+ * invalid and is looked at all the same, what is a secret by its name or its look.
+ */
+function secretPaths(kind: ResourceKind, value: JsonValue): readonly Path[] {
+  const found = new Map<string, Path>()
+  const add = (path: Path) => found.set(JSON.stringify(path), path)
+  for (const { annotation, path, value: inner } of findAnnotated(schemaOf(kind), value)) {
+    const isSecret = annotation.is === 'secret' || annotation.is === 'credential'
+    if (isSecret && typeof inner === 'string') add(path)
+  }
+  visit(value, [], false)
+  return [...found.values()]
+
+  function visit(member: JsonValue | undefined, path: Path, isNamed: boolean): void {
+    if (typeof member === 'string') {
+      if (isNamed || PRIVATE_KEY.test(member) || USER_INFO.test(member)) add(path)
+    } else if (Array.isArray(member)) {
+      for (const [index, item] of member.entries()) visit(item, [...path, index], isNamed)
+    } else if (isObject(member)) {
+      const { name } = member
+      const isPair = typeof name === 'string' && isCredentialName(name)
+      for (const [key, inner] of Object.entries(member)) {
+        visit(inner, [...path, key], SECRET_KEY.test(key) || (isPair && key === 'value'))
+      }
+    }
+  }
+}
+
+/** Keys whose values are secrets, where they are texts; `file` names one and is none. */
+const SECRET_KEY =
+  /^(?:api[-_]?key|key|keys|passw(?:or)?d|secret|token|htpasswd|credentials?|authorization|proxy-authorization|cookie|x-api-key|client[-_]?secret|secretAccessKey|sessionToken)$/i
+
+/** The value with every secret replaced. */
+function withSecrets(
+  value: JsonValue,
+  paths: readonly Path[],
+  replace: (secret: string) => JsonValue,
+): JsonValue {
+  if (paths.length === 0) return value
+  const copy = structuredClone(value) as JsonValue
+  for (const path of paths) {
+    const parent = path.slice(0, -1).reduce<unknown>((at, step) => (at as never)[step], copy)
+    const last = path.at(-1) as PropertyKey
+    if (parent === undefined || path.length === 0) continue
+    const holder = parent as Record<PropertyKey, JsonValue>
+    const secret = holder[last]
+    if (typeof secret === 'string') holder[last] = replace(secret)
+  }
+  return copy
+}
+
+export function sealValue(
+  kind: ResourceKind,
+  value: JsonValue,
+  context: string,
+  sealing: Sealing | undefined,
+): JsonValue | 'no-key' {
+  const paths = secretPaths(kind, value)
+  if (paths.length === 0) return value
+  if (sealing === undefined) return 'no-key'
+  return withSecrets(value, paths, (secret) => ({ [SEALED]: sealing.seal(secret, context) }))
+}
+
+/** Thrown where a stored secret cannot be decrypted: what it belongs to cannot be served. */
+export class SealedError extends Error {}
+
+export function openValue(
+  value: JsonValue,
+  context: string,
+  sealing: Sealing | undefined,
+): JsonValue {
+  if (Array.isArray(value)) return value.map((item) => openValue(item, context, sealing))
+  if (!isObject(value)) return value
+  const { [SEALED]: sealed } = value
+  if (typeof sealed === 'string') {
+    const opened = sealing?.open(sealed, context)
+    if (opened === undefined) throw new SealedError(`a secret of ${context} cannot be decrypted`)
+    return opened
+  }
+  const entries = Object.entries(value).map(([key, member]) => [
+    key,
+    openValue(member ?? null, context, sealing),
+  ])
+  return Object.fromEntries(entries)
+}
+
+/** Whether a value as it is stored has a secret that an older key encrypted. */
+export function isOutdated(value: JsonValue, sealing: Sealing): boolean {
+  if (Array.isArray(value)) return value.some((item) => isOutdated(item, sealing))
+  if (!isObject(value)) return false
+  const { [SEALED]: sealed } = value
+  if (typeof sealed === 'string') return sealing.isOutdated(sealed)
+  return Object.values(value).some((member) => isOutdated(member ?? null, sealing))
+}
+
+/**
+ * Shows values without their secrets, and takes them back: each is shown as a reference that says
+ * nothing of it, by which whoever edits the rest can leave it as it is.
+ */
+export class SecretReferences {
+  readonly #key: Buffer
+
+  /** `key`: the same for replicas that share a database; else references hold for one process. */
+  constructor(key: Buffer = randomBytes(32)) {
+    this.#key = key
+  }
+
+  hide(kind: ResourceKind, value: JsonValue): JsonValue {
+    return withSecrets(value, secretPaths(kind, value), (secret) => this.#referenceTo(secret))
+  }
+
+  /** Undefined where a reference leads to nothing that the resource has now. */
+  restore(value: JsonValue, kind: ResourceKind, now: readonly JsonValue[]): JsonValue | undefined {
+    const known = new Map<string, string>()
+    for (const one of now) {
+      withSecrets(one, secretPaths(kind, one), (secret) => {
+        known.set(this.#referenceTo(secret), secret)
+        return secret
+      })
+    }
+    let isKnown = true
+    const restored = visit(value)
+    return isKnown ? restored : undefined
+
+    function visit(member: JsonValue): JsonValue {
+      if (typeof member === 'string' && REFERENCE.test(member)) {
+        const secret = known.get(member)
+        isKnown &&= secret !== undefined
+        return secret ?? member
+      }
+      if (Array.isArray(member)) return member.map(visit)
+      if (!isObject(member)) return member
+      const entries = Object.entries(member).map(([key, inner]) => [key, visit(inner ?? null)])
+      return Object.fromEntries(entries)
+    }
+  }
+
+  #referenceTo(secret: string): string {
+    const digest = createHmac('sha256', this.#key).update(secret).digest('hex').slice(0, 32)
+    return `${HIDDEN.slice(0, -1)} ${digest})`
+  }
+}
+
+const REFERENCE = /^\(secret(?: [0-9a-f]{32})?\)$/

@@ -1,0 +1,325 @@
+import pg from 'pg'
+import type { JsonValue } from '../../model/json.ts'
+import { ChangeFeed, type FeedEvents } from './change-feed.ts'
+import type { StoredResource } from './merge.ts'
+import { lock, type Queries } from './migrations.ts'
+import type { ResourceKind } from './resource-kinds.ts'
+import { keyOf } from './resources.ts'
+import {
+  type HistoryEntry,
+  type HistoryQuery,
+  openRows,
+  readHistory,
+  readRows,
+  readRowsAt,
+  type Snapshot,
+} from './rows.ts'
+import type { Sealing } from './sealing.ts'
+import { isOutdated, openValue, SealedError, sealValue } from './secrets.ts'
+import type { StateFile } from './state-file.ts'
+
+export interface StoreOptions {
+  readonly url: string
+  readonly maxConnections: number
+  readonly sealing: Sealing | undefined
+  /** Where the last rows are kept over a restart. */
+  readonly stateFile?: StateFile | undefined
+  readonly events: StoreEvents
+}
+
+export interface StoreEvents extends FeedEvents {
+  /** What is stored is another than before, or is known for the first time. */
+  readonly changed: () => void
+}
+
+/** What a store knows of itself. */
+export interface StoreState {
+  readonly revision: number
+  readonly isConnected: boolean
+  /** Why it is not connected, or why what is stored cannot be read. */
+  readonly problem: string | undefined
+}
+
+/** `reset`: the edit is gone, and the resource is what the baseline says. */
+export interface NewRow {
+  readonly kind: ResourceKind
+  readonly id: string
+  readonly state: 'set' | 'hidden' | 'reset'
+  readonly value: JsonValue
+  readonly base: JsonValue
+}
+
+export interface ChangeBy {
+  readonly author: string
+  readonly action: string
+  readonly comment: string
+}
+
+export type Planned<F> = { readonly rows: readonly NewRow[] } | { readonly failure: F }
+
+export type ChangeOutcome<F> =
+  | { readonly kind: 'stored'; readonly revision: number }
+  | { readonly kind: 'failed'; readonly failure: F }
+  | { readonly kind: 'no-key' }
+  /** `isUnknown`: the connection was lost when it may have been stored already. */
+  | { readonly kind: 'unavailable'; readonly detail: string; readonly isUnknown: boolean }
+
+/** Milliseconds. A replica that cannot get a turn says so, rather than let its caller wait. */
+const TIMEOUTS = { connect: 5_000, statement: 15_000, query: 20_000, idle: 30_000 } as const
+
+/** The edits of a configuration, in PostgreSQL. */
+export class Store {
+  readonly #options: StoreOptions
+  readonly #pool: pg.Pool
+  readonly #feed: ChangeFeed
+  #stored: readonly StoredResource[] = []
+  #revision = -1
+  #problem: string | undefined
+  readonly #known = Promise.withResolvers<void>()
+
+  constructor(options: StoreOptions) {
+    this.#options = options
+    const { url: connectionString, maxConnections, events } = options
+    const connection = {
+      connectionString,
+      connectionTimeoutMillis: TIMEOUTS.connect,
+      statement_timeout: TIMEOUTS.statement,
+      query_timeout: TIMEOUTS.query,
+      keepAlive: true,
+      application_name: 'portcullis',
+    }
+    this.#pool = new pg.Pool({
+      ...connection,
+      max: maxConnections,
+      idleTimeoutMillis: TIMEOUTS.idle,
+      allowExitOnIdle: true,
+    })
+    // A connection that breaks while nobody uses it is replaced when the next one is needed.
+    this.#pool.on('error', () => {})
+    this.#feed = new ChangeFeed({
+      connect: () => new pg.Client(connection),
+      revision: () => this.#revision,
+      take: (snapshot) => this.#take(snapshot),
+      events: {
+        connected: events.connected,
+        lost: (error, retryIn) => {
+          this.#useStateFile()
+          events.lost(error, retryIn)
+        },
+      },
+    })
+  }
+
+  /** Resolves when it is known what is stored: by the database, or by the file of its last state. */
+  get known(): Promise<void> {
+    return this.#known.promise
+  }
+
+  get stored(): readonly StoredResource[] {
+    return this.#stored
+  }
+
+  get state(): StoreState {
+    const { isConnected, problem } = this.#feed
+    return {
+      revision: Math.max(this.#revision, 0),
+      isConnected,
+      problem: this.#problem ?? problem,
+    }
+  }
+
+  /** Follows the database until it is closed. */
+  start(): void {
+    void this.#feed.run()
+  }
+
+  async close(): Promise<void> {
+    await this.#feed.close()
+    await this.#pool.end().catch(() => {})
+  }
+
+  /**
+   * One change as a whole. `plan` sees what is stored, and no other replica stores anything until
+   * its rows are in the database, so that what it checked is what will be.
+   */
+  async change<F>(
+    plan: (stored: readonly StoredResource[]) => Promise<Planned<F>>,
+    by: ChangeBy,
+  ): Promise<ChangeOutcome<F>> {
+    let client: pg.PoolClient
+    try {
+      client = await this.#pool.connect()
+    } catch (error) {
+      return unavailable(error, false)
+    }
+    let isCommitting = false
+    try {
+      await client.query('begin')
+      await lock(client, 'write')
+      const { revision, rows } = await readRows(client)
+      const planned = await plan(openRows(rows, this.#options.sealing))
+      const sealed = 'rows' in planned ? this.#sealed(planned.rows) : undefined
+      if (sealed === undefined || sealed === 'no-key' || 'failure' in planned) {
+        await client.query('rollback')
+        client.release()
+        if ('failure' in planned) return { kind: 'failed', failure: planned.failure }
+        return { kind: 'no-key' }
+      }
+      const next = revision + 1
+      await insert(client, next, sealed, by)
+      isCommitting = true
+      await client.query('commit')
+      client.release()
+      await this.#refresh()
+      return { kind: 'stored', revision: next }
+    } catch (error) {
+      // It is not known what state it is in: it is not used again, and with it ends its transaction.
+      client.release(true)
+      return unavailable(error, isCommitting)
+    }
+  }
+
+  history(query: HistoryQuery): Promise<readonly HistoryEntry[]> {
+    return readHistory(this.#pool as Queries, query, this.#options.sealing)
+  }
+
+  /** What was stored at a revision; undefined if there was none. */
+  async at(revision: number): Promise<readonly StoredResource[] | undefined> {
+    const client = this.#pool as Queries
+    const { rows } = await client.query(
+      'select 1 from portcullis_changes where revision = $1 union select 1 where $1 = 0',
+      [revision],
+    )
+    if (rows.length === 0) return undefined
+    return openRows(await readRowsAt(client, revision), this.#options.sealing)
+  }
+
+  /** Encrypts whatever an older key encrypted by the newest one; how many values that were. */
+  async rotate(): Promise<number> {
+    const { sealing } = this.#options
+    if (sealing === undefined) return 0
+    const client = await this.#pool.connect()
+    try {
+      await client.query('begin')
+      await lock(client, 'write')
+      let count = 0
+      for (const table of ['portcullis_resources', 'portcullis_history']) {
+        const { rows } = await client.query(`select * from ${table}`)
+        for (const row of rows as readonly (NewRow & { readonly revision: string })[]) {
+          if (!isOutdated([row.value, row.base], sealing)) continue
+          const again = (value: JsonValue) =>
+            sealValue(row.kind, openValue(value, keyOf(row), sealing), keyOf(row), sealing)
+          await client.query(
+            `update ${table} set value = $1, base = $2 where kind = $3 and id = $4 and revision = $5`,
+            [json(again(row.value)), json(again(row.base)), row.kind, row.id, row.revision],
+          )
+          count++
+        }
+      }
+      await client.query('commit')
+      client.release()
+      return count
+    } catch (error) {
+      client.release(true)
+      throw error
+    }
+  }
+
+  #sealed(rows: readonly NewRow[]): readonly NewRow[] | 'no-key' {
+    const { sealing } = this.#options
+    const sealed: NewRow[] = []
+    for (const row of rows) {
+      const [value, base] = [row.value, row.base].map((one) =>
+        sealValue(row.kind, one, keyOf(row), sealing),
+      )
+      if (value === 'no-key' || base === 'no-key') return 'no-key'
+      sealed.push({ ...row, value: value ?? null, base: base ?? null })
+    }
+    return sealed
+  }
+
+  /** So that whoever stored something sees it at once; if it fails, the feed brings it. */
+  async #refresh(): Promise<void> {
+    try {
+      const client = await this.#pool.connect()
+      try {
+        await client.query('begin isolation level repeatable read read only')
+        const snapshot = await readRows(client)
+        await client.query('commit')
+        this.#take(snapshot)
+      } finally {
+        client.release()
+      }
+    } catch {
+      this.#feed.wake()
+    }
+  }
+
+  #take(snapshot: Snapshot): void {
+    if (snapshot.revision === this.#revision) return
+    this.#use(snapshot)
+    if (this.#problem === undefined) this.#options.stateFile?.write(snapshot)
+  }
+
+  #use({ revision, rows }: Snapshot): void {
+    try {
+      this.#stored = openRows(rows, this.#options.sealing)
+    } catch (error) {
+      if (!(error instanceof SealedError)) throw error
+      // What cannot be decrypted cannot be served: what is known stays in effect.
+      this.#problem = error.message
+      return
+    }
+    this.#problem = undefined
+    this.#revision = revision
+    this.#known.resolve()
+    this.#options.events.changed()
+  }
+
+  #useStateFile(): void {
+    if (this.#revision >= 0) return
+    const snapshot = this.#options.stateFile?.read()
+    if (snapshot !== undefined) this.#use(snapshot)
+  }
+}
+
+async function insert(
+  client: Queries,
+  revision: number,
+  rows: readonly NewRow[],
+  { action, author, comment }: ChangeBy,
+): Promise<void> {
+  await client.query(
+    'insert into portcullis_changes (revision, action, author, comment) values ($1, $2, $3, $4)',
+    [revision, action, author, comment],
+  )
+  for (const { kind, id, state, value, base } of rows) {
+    const values = [kind, id, revision, state, json(value), json(base)]
+    await client.query(
+      `insert into portcullis_history (kind, id, revision, state, value, base, created)
+       values ($1, $2, $3, $4, $5, $6, coalesce(
+         (select created from portcullis_resources where kind = $1 and id = $2), $3))`,
+      values,
+    )
+    await client.query(
+      state === 'reset'
+        ? 'delete from portcullis_resources where kind = $1 and id = $2'
+        : `insert into portcullis_resources (kind, id, revision, state, value, base, created)
+           values ($1, $2, $3, $4, $5, $6, $3)
+           on conflict (kind, id) do update set
+             revision = $3, state = $4, value = $5, base = $6`,
+      state === 'reset' ? [kind, id] : values,
+    )
+  }
+  // Delivered when the transaction is committed, and not at all otherwise.
+  await client.query("select pg_notify('portcullis_changes', $1)", [String(revision)])
+}
+
+function json(value: JsonValue): string | null {
+  return value === null ? null : JSON.stringify(value)
+}
+
+function unavailable(error: unknown, isUnknown: boolean) {
+  const detail = error instanceof Error ? error.message : String(error)
+  return { kind: 'unavailable', detail, isUnknown } as const
+}
