@@ -2,16 +2,19 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { hashLanes, hashText, type Lanes } from '../model/hash.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Model } from '../model/model.ts'
+import { refsIn, resolveSecrets, type SecretRef, secretText } from '../model/secret.ts'
+import { runToCompletion } from '../model/steps.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-type Section = keyof Model
+/** Secrets are no part of a Model, and are delivered beside it. */
+type Section = keyof Model | 'secrets'
 
 /**
  * How each section of a Model is delivered: one resource for each of its things, or one for all of
- * it. A section that is new in the Model does not compile until it is listed here.
+ * it; secrets are a resource each, in no order. A section that is new in the Model does not compile until it is listed here.
  */
-const SECTIONS: Readonly<Record<Section, 'things' | 'whole'>> = {
+const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
   gateways: 'things',
   routes: 'things',
   tcpRoutes: 'things',
@@ -20,9 +23,12 @@ const SECTIONS: Readonly<Record<Section, 'things' | 'whole'>> = {
   llm: 'whole',
   mcp: 'whole',
   ui: 'whole',
+  secrets: 'unordered',
 }
 
-const SECTION_NAMES = Object.keys(SECTIONS) as readonly Section[]
+const SECTION_NAMES = (Object.keys(SECTIONS) as readonly Section[]).filter(
+  (section) => section !== 'secrets',
+)
 
 /**
  * One resource: a named thing of a Model, or a section without names. The order of things counts,
@@ -30,7 +36,7 @@ const SECTION_NAMES = Object.keys(SECTIONS) as readonly Section[]
  * of a controller give a resource the same version, and an insertion changes two resources.
  */
 export interface Part {
-  /** `routes/default/orders`, `frontend`. */
+  /** `routes/default/orders`, `frontend`, `secrets/VERSION`. */
   readonly name: string
   /** A hash of all that is sent. */
   readonly version: string
@@ -51,9 +57,10 @@ export function partsOf(
   const parts = new Map<string, Part>()
   const add = (section: Section, name: string, after: string, thing: object) => {
     parts.set(name, partOf(section, name, after, thing, previous.get(name)))
+    for (const ref of refsIn(thing)) addSecret(ref, parts, previous)
   }
   for (const section of SECTION_NAMES) {
-    const value = model[section]
+    const value = model[section as keyof Model]
     if (value === undefined) continue
     if (SECTIONS[section] === 'whole') {
       add(section, section, '', value)
@@ -67,6 +74,19 @@ export function partsOf(
     }
   }
   return parts
+}
+
+/** Called by its version alone: two names of the same text are one resource. */
+function addSecret(
+  ref: SecretRef,
+  parts: Map<string, Part>,
+  previous: ReadonlyMap<string, Part>,
+): void {
+  const name = `secrets/${ref.version}`
+  const text = secretText(ref)
+  if (text === undefined || parts.has(name)) return
+  // The same version is the same text.
+  parts.set(name, previous.get(name) ?? partOf('secrets', name, '', { text }, undefined))
 }
 
 /** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
@@ -151,12 +171,22 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The Model that the parts were made of; undefined where one is missing, or one too many. */
+/**
+ * The Model that the parts were made of, with its secrets; undefined where one is missing, or one
+ * too many.
+ */
 export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   const wholes: Partial<Record<Section, unknown>> = {}
   const following = new Map<Section, Map<string, ReceivedPart>>()
+  const secrets = new Map<string, string>()
   for (const part of parts) {
     const { section, after } = part
+    if (section === 'secrets') {
+      const { text } = part.value as { readonly text?: unknown }
+      if (typeof text !== 'string') return undefined
+      secrets.set(part.name.slice('secrets/'.length), text)
+      continue
+    }
     if (SECTIONS[section] === 'whole') {
       wholes[section] = part.value
       continue
@@ -179,5 +209,6 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
     things[section] = list
   }
   if (!Array.isArray(wholes.frontend)) return undefined
-  return { ...things, ...wholes } as unknown as Model
+  const model = { ...things, ...wholes } as unknown as Model
+  return runToCompletion(resolveSecrets(model, secrets)).length === 0 ? model : undefined
 }
