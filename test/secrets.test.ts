@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
+import { checkModel } from '../src/cli/check-model.ts'
 import { loadInThread } from '../src/cli/load.ts'
 import type { Model } from '../src/model/model.ts'
 import { reconcile } from '../src/model/reconcile.ts'
@@ -11,6 +12,7 @@ import { refsIn, resolveSecrets, secretsIn, secretText } from '../src/model/secr
 import { runToCompletion } from '../src/model/steps.ts'
 import { versionOf } from '../src/model/version.ts'
 import { loadFile } from '../src/sources/file/load.ts'
+import { certify } from '../src/upstream/fixtures/certificates.ts'
 import { assemble, partsOf, readPart } from '../src/xds/parts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'secrets-'))
@@ -20,7 +22,7 @@ after(() => rmSync(folder, { recursive: true }))
 const WORD = 'planted'
 const HASH = `$2y$05$${WORD}aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa`
 const write = (name: string, text: string) => writeFileSync(join(folder, name), text)
-write('cert.pem', 'a certificate')
+write('cert.pem', certify({ name: 'test' }).cert)
 for (const name of ['listener.key', 'other.key', 'backend.key', 'sent.key']) {
   write(name, `${WORD}-${name}`)
 }
@@ -111,6 +113,18 @@ describe('secrets of a Model', () => {
     assert.equal(runToCompletion(resolveSecrets(copy, some)).length, 1)
     assert.deepEqual(runToCompletion(resolveSecrets(copy, secretsIn(model))), [])
     assert.deepEqual(textsOf(copy), texts)
+  })
+
+  it('are missed by what needs them: a Model without them is no Model to serve', () => {
+    const found = checkModel(join(folder, 'x.yaml'), copyOf(model))
+    const messages = found.filter(({ code }) => code === 'PC0402').map(({ message }) => message)
+    for (const name of ['listener.key', 'other.key', 'backend.key', 'inline']) {
+      const missing = new RegExp(`the key \`${name}\` is missing`)
+      assert.ok(
+        messages.some((message) => missing.test(message)),
+        name,
+      )
+    }
   })
 
   it('come with a Model that a thread reads', async () => {
