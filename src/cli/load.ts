@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { refusal, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
+import { resolveSecrets } from '../model/secret.ts'
 import { runCooperatively } from '../model/steps.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { type Loaded, loadFileStepwise } from '../sources/file/load.ts'
@@ -57,12 +58,14 @@ export async function loadInThread(
 /** Some routes at a time: what comes from a thread is made anew here, between requests. */
 async function take(thread: Worker): Promise<Loaded> {
   const next = <T>() => new Promise<T>((resolve) => thread.once('message', resolve))
-  const { model, diagnostics, routes, ...rest } = await next<Begun>()
+  const { model, diagnostics, routes, secrets, ...rest } = await next<Begun>()
   if (model === undefined) return { result: refusal(diagnostics), ...rest }
   const taken: Route[] = []
   while (taken.length < routes) {
     thread.postMessage(taken.length)
     taken.push(...(await next<readonly Route[]>()))
   }
-  return { result: success({ ...model, routes: taken }, diagnostics), ...rest }
+  const whole = { ...model, routes: taken }
+  await runCooperatively(resolveSecrets(whole, secrets), () => performance.now())
+  return { result: success(whole, diagnostics), ...rest }
 }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
 import type { Model } from '../model/model.ts'
+import { type Secrets, secretsIn } from '../model/secret.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import { type Loaded, loadFile } from '../sources/file/load.ts'
 
@@ -17,6 +18,8 @@ export interface Begun {
   /** Without its routes. */
   readonly model: Model | undefined
   readonly routes: number
+  /** What model and routes refer to. */
+  readonly secrets: Secrets
   readonly settings: Loaded['settings']
   readonly diagnostics: readonly Diagnostic[]
   readonly files: Loaded['files']
@@ -33,7 +36,7 @@ export function runThread(): Promise<number> {
   const { routes = [] } = value ?? {}
   const model = value && { ...value, routes: [] }
   const said = { diagnostics, settings, files, digest }
-  const begun: Begun = { model, routes: routes.length, ...said }
+  const begun: Begun = { model, routes: routes.length, secrets: secretsIn(value), ...said }
   parentPort?.postMessage(begun)
   // Until it is ended from outside.
   return new Promise(() => {

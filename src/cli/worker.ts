@@ -1,6 +1,8 @@
 import own from '../../package.json' with { type: 'json' }
 import type { Quotas } from '../exchange/quota.ts'
+import { resolveSecrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
+import { runCooperatively } from '../model/steps.ts'
 import { type Batch, DecisionBatch } from '../proxy/decision-batch.ts'
 import { Gateway } from '../proxy/gateway.ts'
 import { QuotaLeases } from '../proxy/quota-leases.ts'
@@ -54,7 +56,11 @@ export function runWorker(number: string): Promise<number> {
         resumeOptimization()
         serving ??= begin(order.settings, number, order.ticketSecret, quotas)
         const { gateway } = serving
-        const applied = await gateway.apply(order.model, order.isStrict)
+        const { model, secrets, isStrict } = order
+        if (secrets.size > 0) {
+          await runCooperatively(resolveSecrets(model, secrets), () => performance.now())
+        }
+        const applied = await gateway.apply(model, isStrict)
         if (applied.isApplied) gateway.updateCatalog(order.settings)
         report({ kind: 'applied', id: order.id, applied, quotas: gateway.quotas })
         return

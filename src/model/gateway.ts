@@ -1,6 +1,7 @@
 import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
-import type { Material, Secret } from './material.ts'
+import type { Material } from './material.ts'
 import type { Attached } from './policy.ts'
+import type { SecretRef } from './secret.ts'
 
 export interface Gateway {
   readonly name: string
@@ -64,7 +65,7 @@ export interface PassedTls {
 
 export interface Certificate {
   readonly cert: Material
-  readonly key: Secret
+  readonly key: SecretRef
 }
 
 export interface ClientCertificates {

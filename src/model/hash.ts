@@ -11,19 +11,45 @@ export function hashOf(value: unknown, leaveOut?: ReadonlySet<string>): string {
 
 /** Over the UTF-16 units. */
 export function hashText(text: string): string {
-  return textOf(lanesOf(text.length, (i) => text.charCodeAt(i)))
+  return textOf(hashLanes(text))
 }
 
 /** The hash as four numbers, for those who put many together. */
 export type Lanes = readonly [number, number, number, number]
 
+/** A loop of its own, and not one for all kinds of units: thousands of texts are hashed. */
 export function hashLanes(text: string): Lanes {
-  return lanesOf(text.length, (i) => text.charCodeAt(i))
+  let a: number = PRIMES[0]
+  let b: number = PRIMES[1]
+  let c: number = PRIMES[2]
+  let d: number = PRIMES[3]
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    a = b ^ Math.imul(a ^ unit, PRIMES[0])
+    b = c ^ Math.imul(b ^ unit, PRIMES[1])
+    c = d ^ Math.imul(c ^ unit, PRIMES[2])
+    d = a ^ Math.imul(d ^ unit, PRIMES[3])
+  }
+  return mixed(a, b, c, d, text.length)
 }
 
 /** What many hashes come to, in their order. */
 export function combine(hashes: readonly Lanes[]): string {
-  return textOf(lanesOf(4 * hashes.length, (i) => hashes[i >> 2]?.[(i & 3) as 0 | 1 | 2 | 3] ?? 0))
+  let a: number = PRIMES[0]
+  let b: number = PRIMES[1]
+  let c: number = PRIMES[2]
+  let d: number = PRIMES[3]
+  for (let i = 0; i < hashes.length; i++) {
+    const lanes = hashes[i] as Lanes
+    for (let lane = 0; lane < 4; lane++) {
+      const unit = lanes[lane] as number
+      a = b ^ Math.imul(a ^ unit, PRIMES[0])
+      b = c ^ Math.imul(b ^ unit, PRIMES[1])
+      c = d ^ Math.imul(c ^ unit, PRIMES[2])
+      d = a ^ Math.imul(d ^ unit, PRIMES[3])
+    }
+  }
+  return textOf(mixed(a, b, c, d, 4 * hashes.length))
 }
 
 export function textOf(lanes: Lanes): string {
@@ -32,19 +58,8 @@ export function textOf(lanes: Lanes): string {
 
 const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f] as const
 
-/** Four lanes over units, each with its own multiplier, mixed with each other. */
-function lanesOf(length: number, unitAt: (index: number) => number): Lanes {
-  let a: number = PRIMES[0]
-  let b: number = PRIMES[1]
-  let c: number = PRIMES[2]
-  let d: number = PRIMES[3]
-  for (let i = 0; i < length; i++) {
-    const unit = unitAt(i)
-    a = b ^ Math.imul(a ^ unit, PRIMES[0])
-    b = c ^ Math.imul(b ^ unit, PRIMES[1])
-    c = d ^ Math.imul(c ^ unit, PRIMES[2])
-    d = a ^ Math.imul(d ^ unit, PRIMES[3])
-  }
+/** The end of four lanes over units, each with its own multiplier. */
+function mixed(a: number, b: number, c: number, d: number, length: number): Lanes {
   return [
     avalanche(a ^ Math.imul(length, PRIMES[0])),
     avalanche(b ^ Math.imul(length, PRIMES[1])),

@@ -5,7 +5,10 @@ export interface Material {
   readonly text: string
 }
 
-/** The same for what must not be shown: keys, passwords, tokens. */
+/**
+ * The same for settings of the process that must not be shown. What a Model uses is a SecretRef:
+ * see ./secret.ts.
+ */
 export interface Secret {
   readonly file?: string
   readonly secret: string

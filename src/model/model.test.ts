@@ -125,11 +125,13 @@ describe('redaction', () => {
     const shown = redact({
       key: { file: '/key.pem', secret: 'abc' },
       list: [{ secret: 'x' }],
+      ref: { secretRef: '/key.pem', version: '0f' },
       n: 1,
     })
     assert.deepEqual(shown, {
       key: { file: '/key.pem', secret: '(secret)' },
       list: [{ secret: '(secret)' }],
+      ref: { secretRef: '/key.pem', version: '(secret)' },
       n: 1,
     })
   })

@@ -1,3 +1,5 @@
+import { isSecretRef } from './secret.ts'
+
 /** What stands in place of what is not shown. */
 export const HIDDEN = '(secret)'
 
@@ -22,7 +24,7 @@ export interface Hiding {
 
 /**
  * A copy that may be shown to anyone: what a Secret holds is gone, where it came from stays. So are
- * digests of keys, values that headers of credentials get or are matched with, and lines of files.
+ * digests of secrets and keys, by which guesses could be checked, values that headers of credentials get or are matched with, and lines of files.
  */
 export function redact<T>(value: T, { headers = [], texts = [] }: Hiding = {}): T {
   const own = new Set(headers.map((name) => name.toLowerCase()))
@@ -57,7 +59,11 @@ function shown(value: unknown, rules: Rules): unknown {
   for (const [key, member] of Object.entries(value)) {
     const isText = typeof member === 'string'
     if (key === 'excerpt') continue
-    const isHidden = key === 'secret' || key === 'keyHash' || (key === 'value' && isNamed)
+    const isHidden =
+      key === 'secret' ||
+      key === 'keyHash' ||
+      (key === 'value' && isNamed) ||
+      (key === 'version' && isSecretRef(value))
     if (isText && isHidden) copy[key] = HIDDEN
     else if (HEADER_RECORDS.has(key)) copy[key] = headersShown(member, rules)
     else copy[key] = shown(member, rules)

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import { sha256 } from '../cel/library/hash-sha256.ts'
 import type { Material, Secret } from '../model/material.ts'
+import { bindSecret, isSecretRef, type SecretRef } from '../model/secret.ts'
 import { annotate, type CheckText } from './annotations.ts'
 
 /**
@@ -14,7 +16,7 @@ const path = (check?: CheckText) =>
   )
 const inFile = () => z.strictObject({ file: path().describe('The path of a file with the text.') })
 const inPlace = () => z.strictObject({ inline: z.string().min(1).describe('The text itself.') })
-const secretText = () => annotate(z.string().min(1), { is: 'secret' })
+const secretString = () => annotate(z.string().min(1), { is: 'secret' })
 const secretInPlace = () =>
   z.strictObject({
     inline: annotate(z.string().min(1).describe('The text itself.'), { is: 'secret' }),
@@ -34,32 +36,64 @@ export const fileOrText = () =>
     .transform((value) => toMaterial(typeof value === 'string' ? { file: value } : value.inline))
 
 /** The text, or `{file: path}`; never shown. */
-export const secret = () => z.union([secretText(), inFile()]).transform(toSecret)
+export const secret = () => z.union([secretString(), inFile()]).transform(toSecretRef)
+
+/** The same for a setting of the process, which is no part of a Model. */
+export const settingSecret = () =>
+  z
+    .union([secretString(), inFile()])
+    .transform(
+      (value): Secret =>
+        typeof value === 'string' ? { secret: value } : { file: value.file, secret: '' },
+    )
 
 /** The path of a file, or `{inline: text}`; never shown. */
 export const fileOrSecret = () =>
   z
     .union([path(), secretInPlace()])
-    .transform((value) => toSecret(typeof value === 'string' ? { file: value } : value.inline))
+    .transform((value) => toSecretRef(typeof value === 'string' ? { file: value } : value.inline))
 
 function toMaterial(value: string | { readonly file: string }): Material {
   return typeof value === 'string' ? { text: value } : { file: value.file, text: '' }
 }
 
-function toSecret(value: string | { readonly file: string }): Secret {
-  return typeof value === 'string' ? { secret: value } : { file: value.file, secret: '' }
+export function toSecretRef(value: string | { readonly file: string }): SecretRef {
+  return typeof value === 'string' ? sealSecret(value) : { secretRef: value.file, version: '' }
+}
+
+/** A reference to this text. */
+export function sealSecret(
+  text: string,
+  secretRef = 'inline',
+  version = secretVersion(sha256(new TextEncoder().encode(text))),
+): SecretRef {
+  return bindSecret({ secretRef, version }, text)
+}
+
+/** Of the SHA-256 of the text: half of it is enough to tell versions apart. */
+export function secretVersion(digest: Uint8Array): string {
+  return digest.subarray(0, 16).toHex()
+}
+
+/** The files that a configuration names. */
+export interface FileContents {
+  textOf(file: string): string | undefined
+  secretOf(file: string): SecretRef | undefined
 }
 
 /** The value with the text of files filled in; where a file has none it stays empty. */
-export function fillMaterials<T>(value: T, textOf: (file: string) => string | undefined): T {
+export function fillMaterials<T>(value: T, files: FileContents): T {
   if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return value.map((item) => fillMaterials(item, textOf)) as T
+  if (Array.isArray(value)) return value.map((item) => fillMaterials(item, files)) as T
+  if (isSecretRef(value)) {
+    return value.version === '' ? ((files.secretOf(value.secretRef) ?? value) as T) : value
+  }
   const { file } = value as { readonly file?: unknown }
-  const text = typeof file === 'string' ? textOf(file) : undefined
+  const text = typeof file === 'string' ? files.textOf(file) : undefined
   const filled: Record<string, unknown> = {}
   for (const [key, member] of Object.entries(value)) {
     const isText = key === 'text' || key === 'secret'
-    filled[key] = isText && text !== undefined ? text : fillMaterials(member, textOf)
+    filled[key] = isText && text !== undefined ? text : fillMaterials(member, files)
   }
   return filled as T
 }

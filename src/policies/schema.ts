@@ -228,7 +228,17 @@ export type { Authorization, AuthorizationRule } from './authorization-rules.ts'
 export { appliesAlways, entriesIn, valuesOf } from './conditional.ts'
 export { checkExpression, STAGE_OF_SECTION } from './expressions.ts'
 export { keepalives } from './keepalives.ts'
-export { file, fileOrSecret, fileOrText, fillMaterials, secret, textOrFile } from './materials.ts'
+export {
+  file,
+  fileOrSecret,
+  fileOrText,
+  fillMaterials,
+  sealSecret,
+  secret,
+  secretVersion,
+  settingSecret,
+  textOrFile,
+} from './materials.ts'
 export * from './scalars.ts'
 export { aliased, constraintOf, type IssueParams, issue, oneOfKeys } from './shapes.ts'
 export { backendName, type HostTarget, host, parseHost, service } from './target.ts'

@@ -1,12 +1,15 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
-import type { Material, Secret } from '../model/material.ts'
+import type { Material } from '../model/material.ts'
 import type { ValidPolicy } from '../model/policy.ts'
+import { type SecretRef, secretText } from '../model/secret.ts'
 
 /** What is wrong with the key of a certificate, or with either. */
-export function pairProblem({ text }: Material, { secret }: Secret): string | undefined {
+export function pairProblem({ text }: Material, ref: SecretRef): string | undefined {
   const certificate = attempt(() => new X509Certificate(text))
   if (certificate === undefined) return 'the certificate is none'
+  const secret = secretText(ref)
+  if (secret === undefined) return `the key \`${ref.secretRef}\` is missing`
   const key = attempt(() => createPrivateKey(secret))
   if (key === undefined) return 'the key is none, or has a password'
   return certificate.checkPrivateKey(key) ? undefined : 'the key is not that of the certificate'
@@ -27,7 +30,7 @@ function attempt<T>(make: () => T): T | undefined {
 
 /** Of `backendTLS`. */
 export function backendMaterialFaults({ value, origin }: ValidPolicy): readonly Diagnostic[] {
-  const { root, cert, key } = value as { root?: Material; cert?: Material; key?: Secret }
+  const { root, cert, key } = value as { root?: Material; cert?: Material; key?: SecretRef }
   const pair = cert === undefined || key === undefined ? undefined : pairProblem(cert, key)
   return materialFaults([pair, rootProblem(root)], 'towards the backend', origin)
 }

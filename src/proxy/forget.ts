@@ -85,7 +85,8 @@ function isAlike<T>(before: readonly T[], now: readonly T[], isSame: (a: T, b: T
 }
 
 function hasSameNames(a: Named, b: Named): boolean {
-  return policiesOf(a).join(' ') === policiesOf(b).join(' ')
+  const [before, now] = [policiesOf(a), policiesOf(b)]
+  return before.size === now.size && before.isSubsetOf(now)
 }
 
 type Named = Gateway | Route | Backend
@@ -100,23 +101,33 @@ function policyNames({ frontend, gateways, routes, backends }: Model): ReadonlyS
   return names
 }
 
-const named = new WeakMap<object, readonly string[]>()
+const named = new WeakMap<object, ReadonlySet<string>>()
 
 /** Of a thing and all that is within it. Most are those of the Model before: looked at once. */
-function policiesOf(thing: Named): readonly string[] {
+function policiesOf(thing: Named): ReadonlySet<string> {
   const known = named.get(thing)
   if (known !== undefined) return known
   const names = new Set<string>()
-  for (const place of placesIn(thing)) for (const { policy } of place.policies) names.add(policy)
-  const found = [...names]
-  named.set(thing, found)
-  return found
+  addNames(thing.policies, names)
+  if ('rules' in thing) addRules(thing, names)
+  else {
+    const inner = 'listeners' in thing ? thing.listeners : partsOf(thing)
+    for (const { policies } of inner) addNames(policies, names)
+  }
+  named.set(thing, names)
+  return names
 }
 
-function placesIn(thing: Named) {
-  if ('listeners' in thing) return [thing, ...thing.listeners]
-  if (!('rules' in thing)) return [thing, ...partsOf(thing)]
-  const { rules } = thing
-  const refs = rules.flatMap(({ action }) => (action.kind === 'forward' ? action.backends : []))
-  return [thing, ...rules, ...refs]
+/** Without lists on the way: of routes there may be thousands. */
+function addRules({ rules }: Route, names: Set<string>): void {
+  for (let i = 0; i < rules.length; i++) {
+    const { policies, action } = rules[i] as Route['rules'][number]
+    addNames(policies, names)
+    if (action.kind !== 'forward') continue
+    for (const ref of action.backends) addNames(ref.policies, names)
+  }
+}
+
+function addNames(policies: readonly { readonly policy: string }[], names: Set<string>): void {
+  for (let i = 0; i < policies.length; i++) names.add((policies[i] as { policy: string }).policy)
 }

@@ -1,4 +1,5 @@
 import { terminatedTls } from '../model/gateway.ts'
+import { secretText } from '../model/secret.ts'
 import type { KeepaliveSettings } from '../model/settings.ts'
 import type { ListenerProgram, Program } from '../program/program.ts'
 import { RequestNames, type Underscores } from '../wire/http1/request-names.ts'
@@ -240,7 +241,11 @@ function terminatorOptions(
   const isHttp = program.listener.protocol === 'HTTPS'
   const wanted = tls.alpn ?? (isHttp ? (defaults.alpn ?? ['h2', 'http/1.1']) : [])
   return {
-    certificates: tls.certificates.map(({ cert, key }) => ({ cert: cert.text, key: key.secret })),
+    certificates: tls.certificates.map(({ cert, key }) => ({
+      cert: cert.text,
+      // What is no key fails when it is read, and is reported; no key at all would not be.
+      key: secretText(key) ?? '(missing)',
+    })),
     clients: tls.clients && { ...tls.clients, ca: tls.clients.ca.text },
     // The bytes of a TLS listener are the backend's: what they are in is not ours to promise.
     alpn: isHttp && !hasHttp2 ? wanted.filter((name) => name !== 'h2') : wanted,

@@ -1,4 +1,5 @@
 import type { Model } from '../model/model.ts'
+import type { Secrets } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import type { DecisionQuery } from '../telemetry/decision-ring.ts'
@@ -15,6 +16,8 @@ export type Order =
       /** Read when it begins, but for the model catalog, which is followed. */
       readonly settings: Settings
       readonly model: Model
+      /** What the Model refers to. */
+      readonly secrets: Secrets
       readonly isStrict: boolean
       /** TLS sessions that began with one worker go on with any. */
       readonly ticketSecret: Uint8Array

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import type { Model } from '../model/model.ts'
+import { secretsIn } from '../model/secret.ts'
 import type { Settings } from '../model/settings.ts'
 import type { DecisionRecord } from '../telemetry/decision-record.ts'
 import { type DecisionQuery, selectDecisions } from '../telemetry/decision-ring.ts'
@@ -212,6 +213,7 @@ export class Workers {
       id,
       settings: this.#settings,
       model,
+      secrets: secretsIn(model),
       isStrict,
       ticketSecret: this.#ticketSecret,
     }))

@@ -5,13 +5,14 @@ import {
   createSecureContext,
   type PeerCertificate,
 } from 'node:tls'
-import type { Material, Secret } from '../model/material.ts'
+import type { Material } from '../model/material.ts'
+import { type SecretRef, secretText } from '../model/secret.ts'
 
 /** The value of the policy `backendTLS`. */
 export interface BackendTLS {
   readonly root?: Material | undefined
   readonly cert?: Material | undefined
-  readonly key?: Secret | undefined
+  readonly key?: SecretRef | undefined
   readonly hostname?: string | undefined
   readonly subjectAltNames?: readonly string[] | undefined
   readonly insecure: boolean
@@ -47,7 +48,7 @@ export function handshakeWith(
     secureContext: createSecureContext({
       ...(tls.root === undefined ? {} : { ca: tls.root.text }),
       ...(tls.cert === undefined ? {} : { cert: tls.cert.text }),
-      ...(tls.key === undefined ? {} : { key: tls.key.secret }),
+      ...(tls.key === undefined ? {} : { key: secretText(tls.key) ?? '(missing)' }),
       ...(tls.keyExchangeGroups === undefined
         ? {}
         : { ecdhCurve: tls.keyExchangeGroups.map(groupName).join(':') }),

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { describe, it } from 'node:test'
 import type { TLSSocket } from 'node:tls'
+import { sealSecret } from '../policies/schema.ts'
 import { type BackendTLS, handshakeWith, PLAIN_TLS, urisOf } from './backend-tls.ts'
 import { type Destination, type DialOptions, dialer } from './connect.ts'
 import { certify } from './fixtures/certificates.ts'
@@ -194,7 +195,7 @@ describe('TLS to backends', () => {
         ...trusting,
         hostname: 'api.test',
         cert: { text: client.cert },
-        key: { secret: client.key },
+        key: sealSecret(client.key),
       },
       '127.0.0.1',
       ['http/1.1'],

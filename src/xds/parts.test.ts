@@ -9,6 +9,7 @@ import { Credentials } from '../../test/truth/credentials.ts'
 import { makeDocument } from '../../test/truth/generate.ts'
 import { Random } from '../../test/truth/random.ts'
 import type { Model } from '../model/model.ts'
+import { bindSecret } from '../model/secret.ts'
 import { loadText } from '../sources/file/load.ts'
 import { assemble, type Part, partsOf, type ReceivedPart, readPart } from './parts.ts'
 import { deltaBetween, deltaFrom, snapshotOf, versionOfSet } from './snapshot.ts'
@@ -121,8 +122,14 @@ describe('the parts of a Model', () => {
   it('are those from scratch after any edit of lists that share what did not change', () => {
     const random = new Random(seed)
     const origin = { kind: 'object', object: 'x', field: '' } as const
-    const thing = (name: string, path: string) =>
-      ({ kind: 'unix', name, path, origin, policies: [] }) as const
+    // Few secrets, so that things share them.
+    const secrets = ['a', 'b', 'c'].map((version) =>
+      bindSecret({ secretRef: version, version }, `text of ${version}`),
+    )
+    const thing = (name: string, path: string) => {
+      const secret = random.chance(0.2) ? { secret: secrets[random.int(3)] } : {}
+      return { kind: 'unix', name, path, origin, policies: [], ...secret } as const
+    }
     const base = { gateways: [], routes: [], tcpRoutes: [], frontend: [] }
     let backends = Array.from({ length: 12 }, (_, n) => thing(`b${n}`, '0'))
     let snapshot = snapshotOf({ ...base, backends })
@@ -134,7 +141,7 @@ describe('the parts of a Model', () => {
         const name = `b${random.chance(0.9) ? 100 + step * 4 + count : random.int(12)}`
         if (random.chance(0.3)) next.splice(at, 1)
         else if (random.chance(0.4)) next.splice(at, 0, thing(name, `${step}`))
-        else if (random.chance(0.3)) next.push(...next.splice(at, 2))
+        else if (random.chance(0.25)) next.push(...next.splice(at, 2))
         else if (next[at] !== undefined) next[at] = thing(next[at].name, `${step}`)
       }
       while (next.length > 20) next.shift()

@@ -2,16 +2,19 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { hashLanes, hashText, type Lanes } from '../model/hash.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Model } from '../model/model.ts'
+import { refsIn, resolveSecrets, type SecretRef, secretText } from '../model/secret.ts'
+import { runToCompletion } from '../model/steps.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-type Section = keyof Model
+/** Secrets are no part of a Model, and are delivered beside it. */
+type Section = keyof Model | 'secrets'
 
 /**
  * How each section of a Model is delivered: one resource for each of its things, or one for all of
- * it. A section that is new in the Model does not compile until it is listed here.
+ * it; secrets are a resource each, in no order. A section that is new in the Model does not compile until it is listed here.
  */
-const SECTIONS: Readonly<Record<Section, 'things' | 'whole'>> = {
+const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
   gateways: 'things',
   routes: 'things',
   tcpRoutes: 'things',
@@ -20,9 +23,12 @@ const SECTIONS: Readonly<Record<Section, 'things' | 'whole'>> = {
   llm: 'whole',
   mcp: 'whole',
   ui: 'whole',
+  secrets: 'unordered',
 }
 
-const SECTION_NAMES = Object.keys(SECTIONS) as readonly Section[]
+const SECTION_NAMES = (Object.keys(SECTIONS) as readonly Section[]).filter(
+  (section) => section !== 'secrets',
+)
 
 /**
  * One resource: a named thing of a Model, or a section without names. The order of things counts,
@@ -30,7 +36,7 @@ const SECTION_NAMES = Object.keys(SECTIONS) as readonly Section[]
  * of a controller give a resource the same version, and an insertion changes two resources.
  */
 export interface Part {
-  /** `routes/default/orders`, `frontend`. */
+  /** `routes/default/orders`, `frontend`, `secrets/VERSION`. */
   readonly name: string
   /** A hash of all that is sent. */
   readonly version: string
@@ -46,17 +52,21 @@ export interface Part {
 /** The resources of a Model, by name. */
 export function partsOf(model: Model): ReadonlyMap<string, Part> {
   const parts = new Map<string, Part>()
+  const add = (section: Section, name: string, after: string, thing: object) => {
+    parts.set(name, partOf(section, name, after, thing, undefined))
+    for (const ref of refsIn(thing)) addSecret(ref, parts, parts)
+  }
   for (const section of SECTION_NAMES) {
-    const value = model[section]
+    const value = model[section as keyof Model]
     if (value === undefined) continue
     if (SECTIONS[section] === 'whole') {
-      parts.set(section, partOf(section, section, '', value, undefined))
+      add(section, section, '', value)
       continue
     }
     let after = ''
     for (const thing of value as readonly Thing[]) {
       const name = freeName(`${section}/${thing.name}`, parts)
-      parts.set(name, partOf(section, name, after, thing, undefined))
+      add(section, name, after, thing)
       after = name
     }
   }
@@ -69,15 +79,15 @@ type Thing = { readonly name: string }
 export function hasUniqueNames(model: Model): boolean {
   return SECTION_NAMES.every((section) => {
     if (SECTIONS[section] === 'whole') return true
-    const things = (model[section] ?? []) as readonly Thing[]
+    const things = (model[section as keyof Model] ?? []) as readonly Thing[]
     return new Set(things.map(({ name }) => name)).size === things.length
   })
 }
 
 /**
  * Resources of `next` that are different from those of `before`, at the cost of these where Models
- * share what did not change; undefined removes one. Undefined where a name is not unique, so that
- * all have to be named again.
+ * share what did not change; undefined removes one. Undefined where all have to be looked at: a
+ * name is not unique, or something with a secret went, which something else may have as well.
  */
 export function changedParts(
   before: Model,
@@ -86,9 +96,11 @@ export function changedParts(
 ): ReadonlyMap<string, Part | undefined> | undefined {
   const changed = new Map<string, Part | undefined>()
   for (const section of SECTION_NAMES) {
-    const [old, young] = [before[section], next[section]]
+    const [old, young] = [before[section as keyof Model], next[section as keyof Model]]
     if (old === young) continue
     if (SECTIONS[section] === 'whole') {
+      if (old !== undefined && refsIn(old).length > 0) return undefined
+      for (const ref of young === undefined ? [] : refsIn(young)) addSecret(ref, changed, parts)
       const part = young && partOf(section, section, '', young, parts.get(section))
       if (part !== parts.get(section)) changed.set(section, part)
     } else {
@@ -115,7 +127,10 @@ function changeThings(
   while (same < max - start && old[old.length - 1 - same] === young[young.length - 1 - same]) same++
   const end = young.length - same
   const gone = new Set<string>()
-  for (let i = start; i < old.length - same; i++) gone.add(nameOf(old[i]))
+  for (let i = start; i < old.length - same; i++) {
+    if (refsIn(old[i] as Thing).length > 0) return false
+    gone.add(nameOf(old[i]))
+  }
   // The one after a change names another one before it.
   for (let i = start; i < Math.min(end + 1, young.length); i++) {
     const thing = young[i] as Thing
@@ -128,9 +143,22 @@ function changeThings(
     if (isInPlace) continue
     const part = partOf(section, name, nameOf(young[i - 1]), thing, parts.get(name))
     if (part !== parts.get(name)) changed.set(name, part)
+    for (const ref of refsIn(thing)) addSecret(ref, changed, parts)
   }
   for (const name of gone) changed.set(name, undefined)
   return true
+}
+
+/** Called by its version alone: two names of the same text are one resource. */
+function addSecret(
+  ref: SecretRef,
+  parts: Map<string, Part | undefined>,
+  known: ReadonlyMap<string, Part>,
+): void {
+  const name = `secrets/${ref.version}`
+  const text = secretText(ref)
+  if (text === undefined || parts.has(name) || known.has(name)) return
+  parts.set(name, partOf('secrets', name, '', { text }, undefined))
 }
 
 /** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
@@ -213,12 +241,22 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The Model that the parts were made of; undefined where one is missing, or one too many. */
+/**
+ * The Model that the parts were made of, with its secrets; undefined where one is missing, or one
+ * too many.
+ */
 export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   const wholes: Partial<Record<Section, unknown>> = {}
   const following = new Map<Section, Map<string, ReceivedPart>>()
+  const secrets = new Map<string, string>()
   for (const part of parts) {
     const { section, after } = part
+    if (section === 'secrets') {
+      const { text } = part.value as { readonly text?: unknown }
+      if (typeof text !== 'string') return undefined
+      secrets.set(part.name.slice('secrets/'.length), text)
+      continue
+    }
     if (SECTIONS[section] === 'whole') {
       wholes[section] = part.value
       continue
@@ -241,5 +279,6 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
     things[section] = list
   }
   if (!Array.isArray(wholes.frontend)) return undefined
-  return { ...things, ...wholes } as unknown as Model
+  const model = { ...things, ...wholes } as unknown as Model
+  return runToCompletion(resolveSecrets(model, secrets)).length === 0 ? model : undefined
 }

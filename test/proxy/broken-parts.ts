@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { connect as connectRaw } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Model } from '../../src/model/model.ts'
+import { sealSecret } from '../../src/policies/schema.ts'
 
 /** What a client finds at a place: the status of a response, or that it was let go. */
 export type Found = number | 'closed'
@@ -268,7 +269,7 @@ export const BROKEN_PARTS: readonly BrokenPart[] = [
     change: (model) => {
       const [policy] = model.routes[0]?.policies ?? []
       const { value } = policy as unknown as { value: { key: object } }
-      Object.assign(value.key, { secret: 'none' })
+      value.key = sealSecret('none')
     },
     found: { '/guarded': 500, 'a.test/guarded': 500, 'b.test/guarded': 500 },
     code: 'PC0402',

@@ -4,6 +4,7 @@ import type { Decision } from '../../src/exchange/decision.ts'
 import type { Listener, TerminatedTls } from '../../src/model/gateway.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { ValidPolicy } from '../../src/model/policy.ts'
+import { sealSecret } from '../../src/policies/schema.ts'
 import type {
   ListenerProgram,
   NetworkDecision,
@@ -149,7 +150,7 @@ export function streamTo(...ports: readonly number[]): StreamRouter {
 export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): TerminatedTls {
   return {
     mode: 'Terminate',
-    certificates: [{ cert: { text: cert }, key: { secret: key } }],
+    certificates: [{ cert: { text: cert }, key: sealSecret(key) }],
     ...(clients === undefined ? {} : { clients: { ca: { text: clients.ca }, mode: 'Require' } }),
   }
 }

@@ -9,6 +9,8 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import type { Diagnostic } from '../../src/diagnostics/diagnostic.ts'
 import type { Model } from '../../src/model/model.ts'
+import { resolveSecrets, secretsIn } from '../../src/model/secret.ts'
+import { runToCompletion } from '../../src/model/steps.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { confine } from '../../src/sources/file/confine.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
@@ -66,7 +68,9 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
     writeFileSync(file, text)
     const { value, diagnostics } = confine(loadFile(file, { environment: {} }).result)
     said.push(...diagnostics)
-    return value && structuredClone(value)
+    const copy = structuredClone(value)
+    if (copy !== undefined) runToCompletion(resolveSecrets(copy, secretsIn(value)))
+    return copy
   }
 
   const expect = async (found: Partial<Record<Place, Found>>, when: string) => {

@@ -94,6 +94,15 @@ describe('fields of the specification', () => {
     assert.equal(at('providers[].jwks.inline')?.type, 'string')
   })
 
+  for (const section of ['traffic', 'backend']) {
+    it(`ProxyPolicy spec.${section}.headerModifiers has computed headers of responses alone`, () => {
+      const at = (part: string) =>
+        fieldAt('ProxyPolicy', `${section}.headerModifiers.${part}.compute`)
+      assert.equal(at('response')?.type, 'object')
+      assert.equal(at('request'), undefined)
+    })
+  }
+
   it('ProxyParameters spec.istio.enabled', () => {
     assert.equal(fieldAt('ProxyParameters', 'istio.enabled')?.type, 'boolean')
   })

@@ -179,15 +179,27 @@ const headerFields = (what: string): Structural => ({
   'x-kubernetes-list-type': 'map',
   'x-kubernetes-list-map-keys': ['name'],
 })
-const headerChanges = (what: string) =>
+const headerChanges = (what: string, further: Readonly<Record<string, Structural>> = {}) =>
   object(`Changes headers of the ${what}: first \`remove\`, then \`set\`, then \`add\`.`, {
+    ...further,
     set: headerFields('Headers that get this one value.'),
     add: headerFields('Headers that get a further value.'),
     remove: list('Headers that are taken away.', headerName('Its name.'), 0, 16),
   })
+const computedHeaders: Structural = {
+  description:
+    'Headers that get the value of a CEL expression, which may read `response`; removed if it ' +
+    'has no value. Applied after all others.',
+  type: 'object',
+  maxProperties: 16,
+  additionalProperties: { type: 'string', minLength: 1, maxLength: 16_384 },
+}
 const headerModifiers = object(
   'Changes headers. In files these are `requestHeaders` and `responseHeaders`.',
-  { request: headerChanges('request'), response: headerChanges('response') },
+  {
+    request: headerChanges('request'),
+    response: headerChanges('response', { compute: computedHeaders }),
+  },
   atLeastOne('request', 'response'),
 )
 

@@ -8,6 +8,7 @@ import type { Attached } from '../../model/policy.ts'
 import type { Settings } from '../../model/settings.ts'
 import type { Authentication } from '../../policies/authentication/schema.ts'
 import type { JwtAuthentication } from '../../policies/jwt-authentication/schema.ts'
+import { sealSecret } from '../../policies/schema.ts'
 import type { Authority } from './certificate.ts'
 
 export interface ClusterDeps {
@@ -150,7 +151,7 @@ function listenerFor(
   const { clients } = listener.tls
   const tls = {
     ...listener.tls,
-    certificates: [{ cert: { text: cert }, key: { secret: key } }],
+    certificates: [{ cert: { text: cert }, key: sealSecret(key) }],
     ...(clients === undefined ? {} : { clients: { ...clients, ca: { text: authority.cert } } }),
   }
   return { ...listener, port, tls }

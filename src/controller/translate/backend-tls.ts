@@ -1,4 +1,5 @@
 import type { Attached } from '../../model/policy.ts'
+import type { SecretRef } from '../../model/secret.ts'
 import {
   type BackendTlsPolicyObject,
   backendTlsPolicy,
@@ -163,5 +164,5 @@ function isSameEntry(a: Entry, b: Entry | undefined): boolean {
 /** What the Gateway shows to backends that ask for a certificate. */
 export interface ClientMaterial {
   readonly cert: { readonly text: string }
-  readonly key: { readonly secret: string }
+  readonly key: SecretRef
 }

@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import type { Certificate } from '../../model/gateway.ts'
+import { sealSecret } from '../../policies/schema.ts'
 import { type Refusal, refuse } from './conditions.ts'
 import type { ClusterView, Party } from './view.ts'
 
@@ -40,7 +41,10 @@ export function readCertificate(
   }
   const problem = problemOf(cert, secret)
   if (problem !== undefined) return refuse(invalid, `the Secret ${key}: ${problem}`)
-  return { ok: true, certificate: { cert: { text: cert }, key: { secret } } }
+  return {
+    ok: true,
+    certificate: { cert: { text: cert }, key: sealSecret(secret, `Secret ${key}`) },
+  }
 }
 
 /** The certificates of authorities in the entry `ca.crt` of a ConfigMap or a Secret. */

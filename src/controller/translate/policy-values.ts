@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import type { Section } from '../../model/policy.ts'
+import { secretText } from '../../model/secret.ts'
 import { POLICY_SCHEMAS } from '../../policies/schema.ts'
 import {
   configMap as configMapSchema,
@@ -281,7 +282,7 @@ const backendTls: Converter = (value, { field, namespace, view }) => {
     if (!read.ok) return fail('mtlsCertificateRef', read.message)
     const { cert, key } = read.certificate ?? {}
     if (cert === undefined || key === undefined) return fail('mtlsCertificateRef', 'it is unknown')
-    material = { cert: { inline: cert.text }, key: { inline: key.secret } }
+    material = { cert: { inline: cert.text }, key: { inline: secretText(key) } }
   }
   const root = roots.length === 0 ? {} : { root: { inline: roots.join('\n') } }
   return [{ kind: 'backendTLS', field, value: { ...rest, ...root, ...material } }]

@@ -3,6 +3,7 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import type { ClientCredential, Identity } from '../../exchange/identity.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { Step } from '../../exchange/step.ts'
+import { secretText } from '../../model/secret.ts'
 import type { SentLocation } from '../credential-location.ts'
 import type { Attachments, Part } from '../define.ts'
 import { cookiesOf, removeParameter, withoutCookie } from '../find-credential.ts'
@@ -16,7 +17,7 @@ export function compileBackendAuth([{ value }]: Attachments<BackendAuth>): Part 
 }
 
 function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step {
-  const text = key.secret.trim()
+  const text = secretText(key)?.trim() ?? ''
   if (!isSendable(text)) return () => FAILED
   const { name } = location
   if (location.kind === 'header') {

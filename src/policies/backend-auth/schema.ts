@@ -1,7 +1,8 @@
 import * as z from 'zod'
-import type { Secret } from '../../model/material.ts'
+import type { SecretRef } from '../../model/secret.ts'
 import { annotate, type CheckText } from '../annotations.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
+import { toSecretRef } from '../materials.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
 
 const HINT =
@@ -38,13 +39,7 @@ const keyFile = () =>
     }).describe('The path of a file with the key.'),
   })
 
-const keyText = () =>
-  z
-    .union([plainKey(), keyFile()])
-    .transform(
-      (value): Secret =>
-        typeof value === 'string' ? { secret: value } : { file: value.file, secret: '' },
-    )
+const keyText = () => z.union([plainKey(), keyFile()]).transform(toSecretRef)
 
 const key = () =>
   z.union([
@@ -87,6 +82,6 @@ export const backendAuth = oneOfKeys(
 const BEARER: SentLocation = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
 
 export type BackendAuth =
-  | { readonly kind: 'key'; readonly key: Secret; readonly location: SentLocation }
+  | { readonly kind: 'key'; readonly key: SecretRef; readonly location: SentLocation }
   /** Without a location, where each client sent its own. */
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }

@@ -1,4 +1,5 @@
 import type { ValidPolicy } from '../../model/policy.ts'
+import { secretText } from '../../model/secret.ts'
 import { type Authenticator, BadCredential, type Found, UNAVAILABLE } from '../authenticator.ts'
 import type { CompileContext } from '../define.ts'
 import { compileLocation, placeOf } from '../find-credential.ts'
@@ -17,7 +18,7 @@ export function openBasic(
   field: string,
   context: CompileContext,
 ): Authenticator {
-  const users = parseHtpasswd(htpasswd.secret)
+  const users = parseHtpasswd(secretText(htpasswd) ?? '')
   for (const fault of users.faults) context.report(faultOf(policy, fault))
   const { find, remove, credential } = compileLocation(location, policy, field, context)
   const signIn = context.kept(policy, () => new SignIn(users), field)

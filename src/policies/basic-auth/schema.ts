@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { credentialLocation } from '../credential-location.ts'
-import { secret } from '../materials.ts'
+import { sealSecret, secret } from '../materials.ts'
 import { choice } from '../scalars.ts'
 import { aliased, issue, oneOfKeys } from '../shapes.ts'
 
@@ -47,7 +47,7 @@ export const basicAuth = oneOfKeys(aliased(shape, { authorizationLocation: 'loca
 ])
   .transform(({ htpasswd, users, ...rest }) => ({
     ...rest,
-    htpasswd: htpasswd ?? { secret: (users ?? []).join('\n') },
+    htpasswd: htpasswd ?? sealSecret((users ?? []).join('\n')),
   }))
   .describe('Accepts users with passwords; the name is `basicAuth.username` in expressions.')
 

@@ -1,4 +1,7 @@
+import { createHash } from 'node:crypto'
 import type { FileOrigin } from '../../diagnostics/diagnostic.ts'
+import type { SecretRef } from '../../model/secret.ts'
+import { sealSecret, secretVersion } from '../../policies/schema.ts'
 import type { Message } from '../../reach/checks/place.ts'
 import { type Document, originOf, type Path } from './document.ts'
 
@@ -20,6 +23,8 @@ export interface NamedFiles {
   /** Opens the file that stands at the path of the document; what is wrong, if anything. */
   read(name: string, at: Path): Message | undefined
   textOf(name: string): string | undefined
+  /** The text as a secret, which is called after the file as the document names it. */
+  secretOf(name: string): SecretRef | undefined
   /** All that were named, also those that could not be read, in the order of the document. */
   list(): readonly NamedFile[]
 }
@@ -32,6 +37,11 @@ export function namedFiles(
 ): NamedFiles {
   const named = new Map<string, NamedFile>()
   const texts = new Map<string, ReturnType<ReadText>>()
+  const secrets = new Map<string, SecretRef>()
+  const textOf = (name: string) => {
+    const found = texts.get(resolve(name))
+    return found !== undefined && 'text' in found ? found.text : undefined
+  }
   return {
     read(name, at) {
       const path = resolve(name)
@@ -46,9 +56,16 @@ export function namedFiles(
         hint: `relative paths start at the folder of this file: looked for ${path}`,
       }
     },
-    textOf(name) {
-      const found = texts.get(resolve(name))
-      return found !== undefined && 'text' in found ? found.text : undefined
+    textOf,
+    secretOf(name) {
+      const known = secrets.get(name)
+      const text = known === undefined ? textOf(name) : undefined
+      if (text === undefined) return known
+      // Files may be long, as one of all users is: OpenSSL is quicker than the hash of schemas.
+      const version = secretVersion(createHash('sha256').update(text).digest())
+      const made = sealSecret(text, name, version)
+      secrets.set(name, made)
+      return made
     },
     list: () => [...named.values()],
   }

@@ -99,7 +99,7 @@ export function parseAt<S extends z.ZodType>(
     remember(memory, shape)
   }
   const namesFiles = found.some(({ annotation }) => annotation.is === 'path')
-  const value = namesFiles ? fillMaterials(data, reading.files.textOf) : data
+  const value = namesFiles ? fillMaterials(data, reading.files) : data
   return success(value as NonNullable<z.output<S>>, diagnostics)
 }
 

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { StoredModel } from '../../xds/replica.ts'
 
-const FORMAT = 1
+const FORMAT = 2
 
 /**
  * The last configuration that was applied, so that a proxy which is started again serves it while

@@ -148,7 +148,7 @@ describe('a source that is a controller', () => {
 
   const damage: readonly (readonly [string, (text: string) => string])[] = [
     ['cut off', (text) => text.slice(0, -20)],
-    ['of another format', (text) => text.replace('"format":1', '"format":2')],
+    ['of another format', (text) => text.replace('"format":2', '"format":3')],
     ['changed in a resource', (text) => text.replace('routes/one', 'routes/two')],
     [
       'changed in a value',

@@ -13,7 +13,7 @@ import {
   oneOfKeys,
   parseHost,
   scalar,
-  secret,
+  settingSecret,
 } from '../../../policies/schema.ts'
 import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
@@ -55,7 +55,7 @@ const nameServer = () =>
   })
 
 const hexKey = () =>
-  secret().check(({ value, issues }) => {
+  settingSecret().check(({ value, issues }) => {
     if (value.file !== undefined || /^[0-9a-fA-F]{64}$/.test(value.secret)) return
     const hint = 'make one with `openssl rand -hex 32`'
     issues.push(issue(value, 'this is not 64 hexadecimal digits', { rule: 'malformed', hint }))
@@ -290,7 +290,7 @@ const shape = {
     .describe('Where changes made by the admin API go.'),
   database: z
     .strictObject({
-      url: secret().describe('postgres://…'),
+      url: settingSecret().describe('postgres://…'),
       maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
       stateFile: z
         .string()

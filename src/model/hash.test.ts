@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { combine, hashLanes, hashText, textOf } from './hash.ts'
+
+const PRIMES = [0x9e3779b1, 0x85ebca6b, 0xc2b2ae35, 0x27d4eb2f]
+
+/** The same in the plainest way, over any list of numbers. */
+function plain(units: readonly number[]): string {
+  const lanes = [...PRIMES]
+  for (const unit of units) {
+    for (let lane = 0; lane < 4; lane++) {
+      const product = Math.imul((lanes[lane] as number) ^ unit, PRIMES[lane] as number)
+      lanes[lane] = (lanes[(lane + 1) % 4] as number) ^ product
+    }
+  }
+  return lanes
+    .map((lane, index) => {
+      let mixed = lane ^ Math.imul(units.length, PRIMES[index] as number)
+      mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b)
+      mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+      return ((mixed ^ (mixed >>> 16)) >>> 0).toString(16).padStart(8, '0')
+    })
+    .join('')
+}
+
+describe('versions of what a Model has', () => {
+  it('are those of the UTF-16 units of the text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        const units = Array.from(text.split(''), (unit) => unit.charCodeAt(0))
+        assert.equal(hashText(text), plain(units))
+        assert.equal(textOf(hashLanes(text)), plain(units))
+      }),
+    )
+  })
+
+  it('are those of all numbers of the hashes that are combined', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string()), (texts) => {
+        const hashes = texts.map(hashLanes)
+        assert.equal(combine(hashes), plain(hashes.flat()))
+      }),
+    )
+  })
+
+  it('stay the same from release to release', () => {
+    assert.equal(hashText('{"a":1}'), 'cda568d9788326f9186575b5534dbd3d')
+  })
+})

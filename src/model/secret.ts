@@ -1,0 +1,101 @@
+/**
+ * A key, a password or a token that something in a Model uses. The Model says which secret it is
+ * and which version of it; its text is never part of the Model, so that no dump, comparison or log
+ * of one can show it.
+ */
+export interface SecretRef {
+  /** What it is called: the path of a file, `Secret namespace/name`, or `inline`. */
+  readonly secretRef: string
+  /** A digest of the text: another text is another version. Empty: the text is not known yet. */
+  readonly version: string
+}
+
+/** Texts by version: what goes beside a Model wherever it leaves the process that read it. */
+export type Secrets = ReadonlyMap<string, string>
+
+/**
+ * Found by the reference itself and not by what it says: a copy of a Model, such as one for a
+ * dump, has no secrets, and they are forgotten with the last Model that uses them.
+ */
+const texts = new WeakMap<SecretRef, string>()
+
+/** The reference, from which the text can be had from now on. */
+export function bindSecret(ref: SecretRef, text: string): SecretRef {
+  texts.set(ref, text)
+  return ref
+}
+
+/** Undefined: it was not given with the Model. Whatever needs it must fail closed. */
+export function secretText(ref: SecretRef): string | undefined {
+  return texts.get(ref)
+}
+
+export function isSecretRef(value: object): value is SecretRef {
+  return 'secretRef' in value && 'version' in value
+}
+
+/** The secrets that a Model, or a part of one, uses. */
+export function secretsIn(value: unknown): Secrets {
+  const found = new Map<string, string>()
+  for (const thing of thingsOf(value)) {
+    for (const ref of refsIn(thing)) {
+      const text = texts.get(ref)
+      if (text !== undefined) found.set(ref.version, text)
+    }
+  }
+  return found
+}
+
+/**
+ * Gives a Model that came from elsewhere its secrets, in small steps; returns what there is none
+ * for.
+ */
+export function* resolveSecrets(
+  model: object,
+  secrets: Secrets,
+): Generator<void, readonly SecretRef[]> {
+  const missing: SecretRef[] = []
+  for (const thing of thingsOf(model)) {
+    for (const ref of refsIn(thing)) {
+      const text = texts.get(ref) ?? secrets.get(ref.version)
+      if (text === undefined) missing.push(ref)
+      else texts.set(ref, text)
+    }
+    yield
+  }
+  return missing
+}
+
+/** Named things one by one: Models that follow each other share them. */
+function* thingsOf(value: unknown): Generator<object> {
+  if (typeof value !== 'object' || value === null) return
+  for (const section of Object.values(value)) {
+    if (!Array.isArray(section)) yield [section]
+    else for (const thing of section) if (typeof thing === 'object' && thing !== null) yield thing
+  }
+}
+
+const known = new WeakMap<object, readonly SecretRef[]>()
+const NO_REFS: readonly SecretRef[] = []
+
+/** The references in one thing; it is looked through once. */
+export function refsIn(thing: object): readonly SecretRef[] {
+  const before = known.get(thing)
+  if (before !== undefined) return before
+  const found: SecretRef[] = []
+  collect(thing, found)
+  const refs = found.length === 0 ? NO_REFS : found
+  known.set(thing, refs)
+  return refs
+}
+
+function collect(value: object, found: SecretRef[]): void {
+  if (isSecretRef(value)) {
+    found.push(value)
+    return
+  }
+  for (const key in value) {
+    const member: unknown = value[key as keyof typeof value]
+    if (typeof member === 'object' && member !== null) collect(member, found)
+  }
+}
