@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:http2'
 import { after, before, describe, it } from 'node:test'
 import { free } from './doorstep.ts'
+import { FLOODS, times } from './http2-flood-frames.ts'
 import {
   DATA,
   END_HEADERS,
@@ -9,114 +10,11 @@ import {
   fieldBlock,
   frame,
   HEADERS,
-  RST_STREAM,
   rawHttp2,
   startHttp2Gateway,
 } from './http2-gateway.ts'
 import { askHttp2, startPeer } from './http2-peers.ts'
 import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
-
-const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION, UNKNOWN] = [2, 4, 6, 8, 9, 0x2a]
-const ACK = 1
-const HEAD = fieldBlock([
-  [':method', 'POST'],
-  [':scheme', 'http'],
-  [':authority', 'x'],
-  [':path', '/held'],
-])
-const empty = Buffer.alloc(0)
-const times = (count: number, make: (i: number) => Buffer) =>
-  Buffer.concat(Array.from({ length: count }, (_, i) => make(i)))
-
-/** What is sent, and what of the metric and the log it is. */
-const FLOODS: readonly (readonly [name: string, kind: string, limit: string, bytes: Buffer])[] = [
-  [
-    'rapid reset',
-    'resets',
-    'http2-resets',
-    times(2_000, (i) =>
-      Buffer.concat([
-        frame(HEADERS, END_HEADERS, 2 * i + 1, HEAD),
-        frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
-      ]),
-    ),
-  ],
-  [
-    'malformed requests',
-    'resets',
-    'http2-resets',
-    times(2_000, (i) => frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, empty)),
-  ],
-  [
-    'windows that overflow',
-    'resets',
-    'http2-resets',
-    times(2_000, (i) =>
-      Buffer.concat([
-        frame(HEADERS, END_HEADERS, 2 * i + 1, HEAD),
-        frame(WINDOW_UPDATE, 0, 2 * i + 1, Buffer.from([0x7f, 0xff, 0xff, 0xff])),
-      ]),
-    ),
-  ],
-  ['PING', 'pings', 'http2-control-frames', times(5_000, () => frame(PING, 0, 0, Buffer.alloc(8)))],
-  [
-    'responses to no PING',
-    'pings',
-    'http2-control-frames',
-    times(5_000, () => frame(PING, ACK, 0, Buffer.alloc(8))),
-  ],
-  [
-    'SETTINGS',
-    'settings',
-    'http2-control-frames',
-    times(5_000, () => frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0x10, 0]))),
-  ],
-  [
-    'DATA without data',
-    'empty-frames',
-    'http2-control-frames',
-    Buffer.concat([
-      frame(HEADERS, END_HEADERS, 1, HEAD),
-      times(5_000, () => frame(DATA, 0, 1, empty)),
-    ]),
-  ],
-  [
-    'PRIORITY',
-    'overhead',
-    'http2-overhead',
-    times(40_000, () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1]))),
-  ],
-  [
-    'WINDOW_UPDATE of one byte',
-    'overhead',
-    'http2-overhead',
-    times(40_000, () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 1]))),
-  ],
-  [
-    'frames that nobody knows',
-    'overhead',
-    'http2-overhead',
-    times(40, () => frame(UNKNOWN, 0, 0, Buffer.alloc(16_384))),
-  ],
-  [
-    'CONTINUATION without end',
-    'header-frames',
-    'http2-header-frames',
-    Buffer.concat([
-      frame(HEADERS, 0, 1, HEAD),
-      times(100, () => frame(CONTINUATION, 0, 1, Buffer.from([0x10, 1, 0x61, 0]))),
-    ]),
-  ],
-  [
-    'a head without end',
-    'header-frames',
-    'http2-header-frames',
-    Buffer.concat([
-      frame(HEADERS, 0, 1, HEAD),
-      times(20, () => frame(CONTINUATION, 0, 1, Buffer.alloc(16_384, 0x10))),
-    ]),
-  ],
-]
 
 describe('floods of HTTP/2: each has a limit, a metric and a record', () => {
   let gateway: WholeGateway
