@@ -7,6 +7,7 @@ import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HALF_CLOSED } from '../src/wire/http1/close-grace.ts'
 import { MAX_INTERIM } from '../src/wire/http1/response-head.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
+import { renderFloodCosts } from './flood-costs.ts'
 import type { Generator } from './generated.ts'
 
 /** docs/reference/limits.md: every limit, what it is by default, and what happens at it. */
@@ -314,6 +315,8 @@ ${table(REQUESTS)}
 ## HTTP/2
 
 ${table(HTTP2)}
+
+${renderFloodCosts()}
 
 ## Backends
 

@@ -1,3 +1,4 @@
+import type { Source } from '../exchange/connection.ts'
 import {
   downstreamConnections,
   downstreamConnectionsActive,
@@ -8,7 +9,6 @@ import {
   http2Resets,
   http2ResetsSent,
 } from '../telemetry/definitions/downstream.ts'
-import type { Source } from '../exchange/connection.ts'
 import { limitHits } from '../telemetry/definitions/limits.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Flood, Http2Count, ResetReason } from '../wire/http2/limits.ts'
@@ -81,11 +81,7 @@ export class ServedSeries implements Serving {
   }
 
   #limit(
-    limit:
-      | 'http2-streams'
-      | (typeof FLOODS)[Flood][1]
-      | 'header-timeout'
-      | 'idle-timeout',
+    limit: 'http2-streams' | (typeof FLOODS)[Flood][1] | 'header-timeout' | 'idle-timeout',
   ): void {
     this.#metrics.counter(limitHits).of(this.#labels).at(limit).inc()
   }

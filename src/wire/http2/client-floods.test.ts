@@ -62,7 +62,10 @@ describe('floods of an upstream', () => {
     const asked = upstream.ask()
     const more = times(100, frame(CONTINUATION, 0, 1, Buffer.alloc(0)))
     await upstream.say(Buffer.concat([frame(HEADERS, 0, 1, fieldBlock(OK)), more]))
-    assert.deepEqual([asked.reported, upstream.codes(7)], [['failed http2-error'], [CALM]])
+    assert.deepEqual(
+      [asked.reported, upstream.codes(7)],
+      [['failed too-many-header-frames'], [CALM]],
+    )
   })
 
   it('empty frames that end responses are no flood', async () => {

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it, mock } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import {
-  DATA,
-  END_HEADERS,
-  fieldBlock,
-  frame,
-  HEADERS,
-} from '../../../test/proxy/http2-gateway.ts'
+import { DATA, END_HEADERS, fieldBlock, frame, HEADERS } from '../../../test/proxy/http2-gateway.ts'
 import { NO_SETTINGS, PING, ScriptedUpstream } from '../../../test/proxy/scripted-upstream.ts'
 
 const ACK = 1

@@ -123,6 +123,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   abstract ponged(bytes: Buffer, from: number): void
   abstract wentAway(last: number, code: number): void
   abstract wasReset(id: number, code: number): void
+  abstract prioritized(id: number, value: string): number
   /** Whether a stream of that number was never opened. */
   abstract isIdle(id: number): boolean
   /** The peer broke a limit. */

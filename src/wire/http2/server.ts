@@ -26,6 +26,7 @@ import {
   MAX_FRAME_SIZE,
   MAX_HEADER_LIST_SIZE,
   NO_ERROR,
+  NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
 } from './protocol.ts'
 import { ServerFrames } from './server-frames.ts'
@@ -77,6 +78,7 @@ export class ServerSession extends ServerFrames implements Timed {
       [MAX_FRAME_SIZE, limits.frame],
       [MAX_HEADER_LIST_SIZE, listSizeOf(limits)],
       [ENABLE_CONNECT_PROTOCOL, 1],
+      [NO_RFC7540_PRIORITIES, 1],
     ])
     const more = limits.connectionWindow - DEFAULT_WINDOW
     if (more > 0) frames.windowUpdate(0, more)
