@@ -20,9 +20,7 @@ const others = ['../truth/truth', '../oracle/hpack-go', '../oracle/http2-go']
 const files = globSync([
   `${folder}*.test.ts`,
   ...others.map((name) => `${folder}${name}.test.ts`),
-]).filter(
-  (file) => chosen.length === 0 || chosen.some((name) => basename(file).startsWith(name)),
-)
+]).filter((file) => chosen.length === 0 || chosen.some((name) => basename(file).startsWith(name)))
 if (files.length === 0) throw new RangeError(`no test begins with ${chosen.join(' or ')}`)
 
 // First of all, so that a night that is cut short can be repeated, too.
