@@ -9,6 +9,7 @@ import { decisions } from './decisions.ts'
 import { delivery } from './delivery.ts'
 import { http1Body } from './http1-body.ts'
 import { http1Head } from './http1-head.ts'
+import { http2 } from './http2.ts'
 import { jwt } from './jwt.ts'
 import { match } from './match.ts'
 import { protobuf } from './protobuf.ts'
@@ -33,6 +34,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['protobuf', protobuf],
   ['upstream', upstream],
   ['proxy', proxy],
+  ['http2', http2],
   ['authorization', authorization],
 ])
 

@@ -7,6 +7,7 @@ import { BODY_LIMITS } from '../src/wire/http1/chunked.ts'
 import { HALF_CLOSED } from '../src/wire/http1/close-grace.ts'
 import { MAX_INTERIM } from '../src/wire/http1/response-head.ts'
 import { HTTP2_LIMITS } from '../src/wire/http2/limits.ts'
+import { renderFloodCosts } from './flood-costs.ts'
 import type { Generator } from './generated.ts'
 
 /** docs/reference/limits.md: every limit, what it is by default, and what happens at it. */
@@ -118,17 +119,15 @@ const HTTP2: readonly Setting[] = [
     'http2MaxResetsPerSecond',
     'streams given up in a second; twice as many at once',
     {
-      happens:
-        'The connection closes with ENHANCE_YOUR_CALM, or with INTERNAL_ERROR where they come faster than they can be counted.',
+      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
     },
   ),
   setting(
     'frontendHttp',
     'http2MaxControlFramesPerSecond',
-    'PING and SETTINGS in a second; twice as many at once',
+    'PING frames in a second; twice as many at once. The same for SETTINGS, and for empty DATA frames',
     {
-      happens:
-        'The connection closes with ENHANCE_YOUR_CALM, or with INTERNAL_ERROR where they come faster than they can be counted.',
+      happens: 'The connection closes with ENHANCE_YOUR_CALM.',
     },
   ),
   setting('frontendHttp', 'http2WindowSize', 'bytes of one body that a client may send ahead', {
@@ -238,9 +237,9 @@ const FIXED: readonly (readonly [string, string, string])[] = [
     'The connection closes with ENHANCE_YOUR_CALM.',
   ],
   [
-    'megabytes that HTTP/2 itself may hold for a connection',
-    number(HTTP2_LIMITS.memory),
-    'The stream is refused.',
+    'bytes of an HTTP/2 connection that wait for a client that does not read',
+    number(HTTP2_LIMITS.unread),
+    'Nothing more is read of the connection until the client has read; after `bodyTimeout` it closes.',
   ],
   [
     'bytes that wait for a mirror that is slow',
@@ -316,6 +315,8 @@ ${table(REQUESTS)}
 ## HTTP/2
 
 ${table(HTTP2)}
+
+${renderFloodCosts()}
 
 ## Backends
 

@@ -120,6 +120,7 @@ export function haproxyConfiguration(place: Place, bundle: string): string {
   const { port, tlsPort, backend, grpcBackend } = place
   return `global
   nbthread 1
+  tune.h2.max-concurrent-streams 1024
   maxconn 8192
   ssl-default-bind-options ssl-min-ver TLSv1.3
 defaults
@@ -262,7 +263,10 @@ export function ownConfiguration(place: Place, extras: OwnExtras = {}): string {
       plain: { port },
       secured: { port: tlsPort, tls: { cert: certificate, key, minVersion: 'TLS_V1_3' } },
     },
-    frontendPolicies: { accessLog: { enabled: false } },
+    frontendPolicies: {
+      accessLog: { enabled: false },
+      http: { http2MaxConcurrentStreams: 1_024 },
+    },
     routes: [
       ...more,
       ...opened,

@@ -30,7 +30,7 @@ const WARM_UP = 4
 const CONNECTIONS = 32
 /** Of large bodies: as many as there is something to be done for at any time. */
 const FEW_CONNECTIONS = 8
-const UPLOAD = 1024 * 1024
+export const UPLOAD: number = 1024 * 1024
 const plain = ({ port }: Candidate) => `http://127.0.0.1:${port}`
 const secured = ({ tlsPort }: Candidate) => `https://127.0.0.1:${tlsPort}`
 
@@ -176,16 +176,16 @@ export async function benchTraffic(
   }
 }
 
-interface Median {
+export interface Median {
   readonly cpu: number
   readonly user: number
   readonly kernel: number
   readonly perSecond: number
 }
 
-type Medians = ReadonlyMap<Candidate['name'], Median>
+export type Medians = ReadonlyMap<Candidate['name'], Median>
 
-async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
+export async function measure(proxies: readonly Candidate[], form: Form): Promise<Medians> {
   const slices = new Map<Candidate, Slice[]>(proxies.map((proxy) => [proxy, []]))
   const warmUp = form.warmUp ?? WARM_UP
   for (const proxy of proxies) await form.slice(proxy, proxy.isOwn ? warmUp : 1)
@@ -228,7 +228,7 @@ function mainTable(title: string, proxies: readonly Candidate[], medians: Median
   return { title, columns: [...columns, 'to nginx', 'to Envoy', 'RSS after'], rows }
 }
 
-function otherTable(
+export function otherTable(
   title: string,
   proxies: readonly Candidate[],
   forms: ReadonlyMap<string, Medians>,

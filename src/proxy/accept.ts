@@ -95,7 +95,7 @@ export class DownstreamSocket implements Accepted, Http2Observer {
 
   counted(what: Http2Count): void {
     this.closedBy ??= CLOSED_BY[what]
-    this.#serving?.counted(what)
+    this.#serving?.counted(what, this.source)
   }
 
   reset(reason: ResetReason): void {

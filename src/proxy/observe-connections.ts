@@ -1,3 +1,4 @@
+import type { Source } from '../exchange/connection.ts'
 import {
   downstreamConnections,
   downstreamConnectionsActive,
@@ -10,16 +11,21 @@ import {
 } from '../telemetry/definitions/downstream.ts'
 import { limitHits } from '../telemetry/definitions/limits.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { Http2Count, ResetReason } from '../wire/http2/limits.ts'
+import type { Flood, Http2Count, ResetReason } from '../wire/http2/limits.ts'
+import { sourceOf } from './access-record.ts'
 import type { ResetLog } from './reset-log.ts'
 import type { ClosedWord, Serving, WireProtocol } from './serving.ts'
 
 /** Floods by what was counted, as the two metrics that tell of them call it. */
 const FLOODS = {
   'too-many-resets': ['resets', 'http2-resets'],
-  'too-many-control-frames': ['control-frames', 'http2-control-frames'],
-  'too-much-overhead': ['overhead', 'http2-control-frames'],
-} as const
+  'too-many-pings': ['pings', 'http2-control-frames'],
+  'too-many-settings': ['settings', 'http2-control-frames'],
+  'too-many-empty-frames': ['empty-frames', 'http2-control-frames'],
+  'too-much-overhead': ['overhead', 'http2-overhead'],
+  'too-many-header-frames': ['header-frames', 'http2-header-frames'],
+  'too-much-unread': ['unread', 'http2-unread'],
+} as const satisfies { readonly [flood in Flood]: readonly [kind: string, limit: string] }
 
 /** Counts one connection of a client while it is served. */
 export class ServedSeries implements Serving {
@@ -49,14 +55,15 @@ export class ServedSeries implements Serving {
     series[1]?.inc(sent)
   }
 
-  counted(what: Http2Count): void {
+  counted(what: Http2Count, source?: Source): void {
     const resets = this.#metrics.counter(http2Resets).of(this.#labels)
     if (what === 'client-reset') resets.at('received').inc()
     if (what === 'no-preface') this.#limit('header-timeout')
     if (!(what in FLOODS)) return
-    const [kind, limit] = FLOODS[what as keyof typeof FLOODS]
+    const [kind, limit] = FLOODS[what as Flood]
     this.#metrics.counter(http2Floods).of(this.#labels).at(kind).inc()
     this.#limit(limit)
+    this.#resetLog.flooded(this.#labels.listener, kind, source && sourceOf({ source }))
   }
 
   reset(reason: ResetReason): void {
@@ -74,12 +81,7 @@ export class ServedSeries implements Serving {
   }
 
   #limit(
-    limit:
-      | 'http2-streams'
-      | 'http2-resets'
-      | 'http2-control-frames'
-      | 'header-timeout'
-      | 'idle-timeout',
+    limit: 'http2-streams' | (typeof FLOODS)[Flood][1] | 'header-timeout' | 'idle-timeout',
   ): void {
     this.#metrics.counter(limitHits).of(this.#labels).at(limit).inc()
   }

@@ -1,3 +1,4 @@
+import type { Source } from '../exchange/connection.ts'
 import type { ClosingWord } from '../wire/downstream.ts'
 import type { Http2Count, Http2Observer } from '../wire/http2/limits.ts'
 import type { StreamEnd } from './stream-types.ts'
@@ -12,13 +13,19 @@ export interface Serving extends Http2Observer {
   /** Bytes since the last time, without those of TLS. */
   moved(received: number, sent: number): void
   closed(reason: ClosedWord): void
+  /** `source`: the client, where it is known. */
+  counted(what: Http2Count, source?: Source): void
 }
 
 /** What of HTTP/2 ends the connection. */
 export const CLOSED_BY: { readonly [what in Http2Count]?: ClosedWord } = {
   'too-many-resets': 'limit',
-  'too-many-control-frames': 'limit',
+  'too-many-pings': 'limit',
+  'too-many-settings': 'limit',
+  'too-many-empty-frames': 'limit',
   'too-much-overhead': 'limit',
+  'too-many-header-frames': 'limit',
+  'too-much-unread': 'limit',
   idle: 'idle',
   'no-preface': 'timeout',
   'ping-timeout': 'timeout',

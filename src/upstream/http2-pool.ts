@@ -44,7 +44,10 @@ export function http2Pool(
 /** What a backend can do to a connection that is none of an orderly end. */
 const OFFENCES: ReadonlyMap<string, Http2Offence> = new Map<string, Http2Offence>([
   ['http2-error', 'protocol'],
-  ['too-many-control-frames', 'control-frames'],
+  ['too-many-pings', 'control-frames'],
+  ['too-many-settings', 'control-frames'],
+  ['too-many-empty-frames', 'control-frames'],
+  ['too-many-header-frames', 'protocol'],
   ['too-much-overhead', 'overhead'],
   ['ping-timeout', 'ping-timeout'],
 ])

@@ -94,8 +94,8 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
           frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
         ]),
     ],
-    ['too-many-control-frames', 1_000, {}, () => frame(PING, 0, 0, Buffer.alloc(8))],
-    ['too-many-control-frames', 1_000, {}, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
+    ['too-many-pings', 1_000, {}, () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ['too-many-settings', 1_000, {}, () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
     [
       'too-much-overhead',
       3_000,
@@ -137,8 +137,8 @@ describe('floods end the connection, and nobody else is the worse for it', () =>
           frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
         ]),
     ],
-    ['too-many-control-frames', () => frame(PING, 0, 0, Buffer.alloc(8))],
-    ['too-many-control-frames', () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
+    ['too-many-pings', () => frame(PING, 0, 0, Buffer.alloc(8))],
+    ['too-many-settings', () => frame(SETTINGS, 0, 0, Buffer.alloc(0))],
   ] as const) {
     it(`frames as fast as they can be sent: ${name} is counted, whoever noticed it`, async () => {
       const { gateway } = await start({}, '')

@@ -151,7 +151,7 @@ for (const [down, up] of COMBINATIONS) {
           waiting.push(() => response.end(`answer to ${request.url}`))
           if (waiting.length === 1_000) for (const answer of waiting) answer()
         },
-        { limits: { streams: 1_000, memory: 64 } },
+        { limits: { streams: 1_000 } },
       )
       const answers = await Promise.all(
         Array.from({ length: 1_000 }, (_, i) => client.ask({ path: `/${i}` })),

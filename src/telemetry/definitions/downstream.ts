@@ -128,10 +128,18 @@ export const http2ResetsSent = defineCounter({
 
 export const http2Floods = defineCounter({
   name: 'portcullis_http2_floods_total',
-  help: 'HTTP/2 connections that were closed because the client sent too much of something.',
+  help: 'HTTP/2 connections that were closed because the client sent too much of something, or did not read.',
   labels: [
     LISTENER,
-    label('kind', 'what there was too much of', ['resets', 'control-frames', 'overhead']),
+    label('kind', 'what there was too much of', [
+      'resets',
+      'pings',
+      'settings',
+      'empty-frames',
+      'overhead',
+      'header-frames',
+      'unread',
+    ]),
   ],
 })
 

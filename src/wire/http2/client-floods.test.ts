@@ -35,10 +35,10 @@ const times = (count: number, bytes: Buffer) => Buffer.concat(Array(count).fill(
 describe('floods of an upstream', () => {
   const blank = frame(DATA, 0, 1, Buffer.alloc(0))
   for (const [name, bytes, count] of [
-    ['PING', frame(PING, 0, 0, Buffer.alloc(8)), 'too-many-control-frames'],
-    ['responses to no PING', frame(PING, 1, 0, Buffer.alloc(8)), 'too-many-control-frames'],
-    ['SETTINGS', NO_SETTINGS, 'too-many-control-frames'],
-    ['DATA without data', blank, 'too-many-control-frames'],
+    ['PING', frame(PING, 0, 0, Buffer.alloc(8)), 'too-many-pings'],
+    ['responses to no PING', frame(PING, 1, 0, Buffer.alloc(8)), 'too-many-pings'],
+    ['SETTINGS', NO_SETTINGS, 'too-many-settings'],
+    ['DATA without data', blank, 'too-many-empty-frames'],
     ['WINDOW_UPDATE', frame(WINDOW_UPDATE, 0, 0, words(1)), 'too-much-overhead'],
     ['frames that nobody knows', frame(0x2a, 0, 0, Buffer.alloc(16_384)), 'too-much-overhead'],
   ] as const) {
@@ -62,7 +62,10 @@ describe('floods of an upstream', () => {
     const asked = upstream.ask()
     const more = times(100, frame(CONTINUATION, 0, 1, Buffer.alloc(0)))
     await upstream.say(Buffer.concat([frame(HEADERS, 0, 1, fieldBlock(OK)), more]))
-    assert.deepEqual([asked.reported, upstream.codes(7)], [['failed http2-error'], [CALM]])
+    assert.deepEqual(
+      [asked.reported, upstream.codes(7)],
+      [['failed too-many-header-frames'], [CALM]],
+    )
   })
 
   it('empty frames that end responses are no flood', async () => {

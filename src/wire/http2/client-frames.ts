@@ -142,6 +142,11 @@ export abstract class ClientFrames
     return id >= this.#next || id % 2 === 0
   }
 
+  /** RFC 9218 §7.1: a server has nothing to say of priorities. */
+  prioritized(): number {
+    return PROTOCOL_ERROR
+  }
+
   wasReset(id: number, code: number): void {
     const stream = this.streams.get(id)
     if (stream === undefined) return

@@ -8,7 +8,7 @@ import { lentReadsOf } from '../lent-reads.ts'
 import { ClientFrames } from './client-frames.ts'
 import type { SessionOptions } from './client-limits.ts'
 import { ClientStream } from './client-stream.ts'
-import { type Http2Count, type Http2Observer, listSizeOf, NO_OBSERVER } from './limits.ts'
+import { type Flood, type Http2Observer, listSizeOf, NO_OBSERVER } from './limits.ts'
 import { PREFACE } from './preface.ts'
 import {
   DEFAULT_WINDOW,
@@ -165,7 +165,7 @@ export class ClientSession extends ClientFrames implements Timed {
   }
 
   ponged(): void {
-    this.guard.control()
+    this.guard.pong()
   }
 
   wentAway(last: number, code: number): void {
@@ -190,7 +190,7 @@ export class ClientSession extends ClientFrames implements Timed {
     this.#heardAt = performance.now()
   }
 
-  protected calm(what: Http2Count): void {
+  protected calm(what: Flood): void {
     if (this.isOver) return
     this.observer.counted(what)
     this.#because(what)

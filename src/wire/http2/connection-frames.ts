@@ -12,7 +12,7 @@ import type { FrameEvents } from './frame-reader.ts'
 import { HeaderBlocks } from './header-blocks.ts'
 import { HpackDecoder } from './hpack-decoder.ts'
 import { HpackEncoder } from './hpack-encoder.ts'
-import type { FloodLimits, Http2Count, Http2Observer } from './limits.ts'
+import type { Flood, FloodLimits, Http2Observer } from './limits.ts'
 import type { PeerSettings } from './peer-settings.ts'
 import {
   ACK,
@@ -20,6 +20,7 @@ import {
   CONTINUATION,
   DEFAULT_WINDOW,
   END_STREAM,
+  ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
   FRAME_HEAD,
   HEADERS,
@@ -122,10 +123,11 @@ export abstract class ConnectionFrames<Stream extends WireStream>
   abstract ponged(bytes: Buffer, from: number): void
   abstract wentAway(last: number, code: number): void
   abstract wasReset(id: number, code: number): void
+  abstract prioritized(id: number, value: string): number
   /** Whether a stream of that number was never opened. */
   abstract isIdle(id: number): boolean
   /** The peer broke a limit. */
-  protected abstract calm(what: Http2Count): void
+  protected abstract calm(what: Flood): void
   /** A whole header block came on a stream that is open. */
   protected abstract onBlock(stream: Stream, fields: FieldBlock, endsStream: boolean): void
   /** The same on one that is not. */
@@ -199,7 +201,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
     }
     stream.window -= length
     // An empty one says something where it is the last.
-    if (length === padding && !ends) this.guard.control()
+    if (length === padding && !ends) this.guard.emptyFrame()
     if (padding > 0) {
       this.returnWindow(padding)
       this.returnStreamWindow(stream, padding)
@@ -241,7 +243,8 @@ export abstract class ConnectionFrames<Stream extends WireStream>
       this.guard.overhead(FRAME_HEAD + end - from)
       if (!this.isOver) error = readControlFrame(this, type, flags, id, bytes, from, end)
     }
-    if (error !== NO_ERROR) this.fail(error)
+    if (error === ENHANCE_YOUR_CALM) this.calm('too-many-header-frames')
+    else if (error !== NO_ERROR) this.fail(error)
     else if ((type === HEADERS || type === CONTINUATION) && blocks.isWhole) this.#onBlock(id)
   }
 
@@ -257,7 +260,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
 
   changed(growth: number): number {
     this.isGreeted = true
-    this.guard.control()
+    this.guard.settings()
     if (this.isOver) return NO_ERROR
     this.output.encoder.limitTable(this.peer.tableSize)
     for (const { out } of this.streams.values()) {
@@ -272,7 +275,7 @@ export abstract class ConnectionFrames<Stream extends WireStream>
 
   acknowledged(): void {
     this.isAcknowledged = true
-    this.guard.control()
+    this.guard.settings()
   }
 
   pinged(bytes: Buffer, from: number): void {

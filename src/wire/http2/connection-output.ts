@@ -6,8 +6,12 @@ import type { FloodGuard } from './flood-guard.ts'
 import { FrameOutput } from './frame-output.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
 import type { PeerSettings } from './peer-settings.ts'
+import { inOrder } from './priority.ts'
 import { DEFAULT_WINDOW, LARGEST_WINDOW } from './protocol.ts'
 import type { SharedOutput, StreamOutput } from './stream-output.ts'
+
+/** Every so many rounds go to who waited longest, whatever the priorities are. */
+const FAIR_ROUND = 8
 
 /** Whoever has the streams. */
 export interface OutputEvents {
@@ -19,6 +23,7 @@ export class ConnectionOutput implements SharedOutput {
   readonly frames: FrameOutput
   readonly encoder: HpackEncoder
   window: number = DEFAULT_WINDOW
+  served = 0
   readonly #socket: Socket
   readonly #peer: PeerSettings
   readonly #guard: FloodGuard
@@ -27,6 +32,7 @@ export class ConnectionOutput implements SharedOutput {
   #flushing: StreamOutput[] = []
   #waiting = new Set<StreamOutput>()
   #isScheduled = false
+  #rounds = 0
 
   constructor(
     socket: Socket,
@@ -84,12 +90,16 @@ export class ConnectionOutput implements SharedOutput {
     return true
   }
 
-  /** There may be room again: whoever waits goes on, each in turn. */
+  /** There may be room again: whoever waits goes on. */
   pump(): void {
     if (this.#waiting.size === 0) return
     const waiting = this.#waiting
     this.#waiting = new Set()
-    for (const output of waiting) output.pump()
+    if (waiting.size === 1) for (const output of waiting) output.pump()
+    else {
+      const isFair = ++this.#rounds % FAIR_ROUND === 0
+      for (const output of inOrder(waiting, isFair)) output.pump()
+    }
   }
 
   /** The same for one stream. */

@@ -9,6 +9,7 @@ import {
   NO_ERROR,
   PING,
   PRIORITY,
+  PRIORITY_UPDATE,
   PROTOCOL_ERROR,
   PUSH_PROMISE,
   RST_STREAM,
@@ -35,6 +36,8 @@ export interface ControlEvents {
   ponged(bytes: Buffer, from: number): void
   /** The peer takes no streams behind `last`. */
   wentAway(last: number, code: number): void
+  /** The peer has another wish for a stream. Returns the error that this is, or NO_ERROR. */
+  prioritized(id: number, value: string): number
   /** More room on the whole connection, or on a stream; false where that is more than can be. */
   grew(id: number, octets: number): boolean
 }
@@ -78,6 +81,13 @@ export function readControlFrame(
       return NO_ERROR
     case WINDOW_UPDATE:
       return length === 4 ? readWindowUpdate(events, id, bytes, from) : FRAME_SIZE_ERROR
+    case PRIORITY_UPDATE:
+      if (id !== 0) return PROTOCOL_ERROR
+      if (length < 4) return FRAME_SIZE_ERROR
+      return events.prioritized(
+        bytes.readUInt32BE(from) & LARGEST_STREAM,
+        bytes.toString('latin1', from + 4, end),
+      )
     default:
       return NO_ERROR
   }

@@ -1,4 +1,4 @@
-import { Allowance, type FloodLimits, type Http2Count, type Http2Observer } from './limits.ts'
+import { Allowance, type Flood, type FloodLimits, type Http2Observer } from './limits.ts'
 
 /** How much overhead is counted at a time: a look at the clock costs more than a frame. */
 const PORTION = 4_096
@@ -11,19 +11,23 @@ const MAX_PINGS = 64
 /** What one connection may be bothered with, besides requests. */
 export class FloodGuard {
   readonly #resets: Allowance | undefined
-  readonly #controlFrames: Allowance
+  readonly #pingFrames: Allowance
+  readonly #settings: Allowance
+  readonly #emptyFrames: Allowance
   readonly #overhead: Allowance
   readonly #observer: Http2Observer
   /** Called once, with the first limit that was broken. */
-  readonly #calm: (what: Http2Count) => void
+  readonly #calm: (what: Flood) => void
   /** Bytes that belong to no head or body; below 0 where we caused more than came. */
   #bytes = 0
   /** PING frames that our own writes are good for. */
   #pings = 0
 
-  constructor(limits: FloodLimits, observer: Http2Observer, calm: (what: Http2Count) => void) {
+  constructor(limits: FloodLimits, observer: Http2Observer, calm: (what: Flood) => void) {
     this.#resets = limits.resets && new Allowance(limits.resets)
-    this.#controlFrames = new Allowance(limits.controlFrames)
+    this.#pingFrames = new Allowance(limits.controlFrames)
+    this.#settings = new Allowance(limits.controlFrames)
+    this.#emptyFrames = new Allowance(limits.controlFrames)
     this.#overhead = new Allowance(limits.overhead)
     this.#observer = observer
     this.#calm = calm
@@ -39,16 +43,28 @@ export class FloodGuard {
     if (this.#resets?.spend(1) === false) this.#calm('too-many-resets')
   }
 
-  /** A frame that is answered, or that says nothing. */
-  control(): void {
+  /** SETTINGS, or the acknowledgement of ours. */
+  settings(): void {
     this.#observer.counted('control-frame')
-    if (!this.#controlFrames.spend(1)) this.#calm('too-many-control-frames')
+    if (!this.#settings.spend(1)) this.#calm('too-many-settings')
+  }
+
+  /** A DATA frame that says nothing. */
+  emptyFrame(): void {
+    this.#observer.counted('control-frame')
+    if (!this.#emptyFrames.spend(1)) this.#calm('too-many-empty-frames')
+  }
+
+  /** The response to a PING, of ours or of nobody's. */
+  pong(): void {
+    this.#observer.counted('control-frame')
+    if (!this.#pingFrames.spend(1)) this.#calm('too-many-pings')
   }
 
   /** A PING: one for each write of ours is how a peer finds out about the way. */
   ping(): void {
     if (this.#pings === 0) {
-      this.control()
+      this.pong()
       return
     }
     this.#pings--

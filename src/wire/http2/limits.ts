@@ -5,7 +5,7 @@ import type { ServerLimits } from '../http1/server-limits.ts'
 export interface FloodLimits {
   /** Streams per second that the peer may break off, or make us break off; undefined: all. */
   readonly resets?: Rate
-  /** PING and SETTINGS frames per second. */
+  /** PING frames per second; the same for SETTINGS, and for DATA that is empty and not the last. */
   readonly controlFrames: Rate
   /** Bytes per second that are neither head nor body: frames that are not shown one by one. */
   readonly overhead: Rate
@@ -23,8 +23,8 @@ export interface Http2Limits extends ServerLimits, FloodLimits {
   readonly frame: number
   /** Whether texts of heads are Huffman-coded. */
   readonly codesTexts: boolean
-  /** Megabytes that the protocol itself may hold for one connection. */
-  readonly memory: number
+  /** Bytes that may wait for a client that does not read; until it does, nothing is read of it. */
+  readonly unread: number
   /** Milliseconds between signs of life, and how long to wait for one that was asked for. */
   readonly pingInterval: number
   readonly pingTimeout: number
@@ -54,7 +54,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   controlFrames: { perSecond: 50, burst: 200 },
   overhead: { perSecond: 65_536, burst: 262_144 },
   codesTexts: true,
-  memory: 16,
+  unread: 1_048_576,
   pingInterval: 30_000,
   pingTimeout: 15_000,
 }
@@ -64,6 +64,17 @@ export function listSizeOf({ head, fields }: Pick<HeadLimits, 'head' | 'fields'>
   return head + (fields + 4) * 32
 }
 
+/** What a peer sent too much of, so that its connection ended. */
+export type Flood =
+  | 'too-many-resets'
+  | 'too-many-pings'
+  | 'too-many-settings'
+  | 'too-many-empty-frames'
+  | 'too-much-overhead'
+  | 'too-many-header-frames'
+  /** Or did not read. */
+  | 'too-much-unread'
+
 /** What is counted of HTTP/2 connections; words are stable, metrics have them. */
 export type Http2Count =
   | 'session'
@@ -72,12 +83,10 @@ export type Http2Count =
   | 'control-frame'
   | 'goaway-received'
   | 'session-error'
-  | 'too-many-resets'
-  | 'too-many-control-frames'
-  | 'too-much-overhead'
   | 'idle'
   | 'no-preface'
   | 'ping-timeout'
+  | Flood
 
 /**
  * Why the gateway reset a stream: more of them than it told the client, an exchange that it cut

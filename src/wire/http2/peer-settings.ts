@@ -11,6 +11,7 @@ import {
   MAX_CONCURRENT_STREAMS,
   MAX_FRAME_SIZE,
   NO_ERROR,
+  NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
   SMALLEST_FRAME,
 } from './protocol.ts'
@@ -53,6 +54,8 @@ export class PeerSettings {
       if (value > 1) return PROTOCOL_ERROR
       this.allowsConnect ||= value === 1
     }
+    // RFC 9218 §2.1
+    else if (id === NO_RFC7540_PRIORITIES && value > 1) return PROTOCOL_ERROR
     // §6.5.2: a server has nobody to push to it.
     else if (id === ENABLE_PUSH && value > (this.#role === 'client' ? 1 : 0)) return PROTOCOL_ERROR
     return NO_ERROR

@@ -9,6 +9,8 @@ export const PING = 6
 export const GOAWAY = 7
 export const WINDOW_UPDATE = 8
 export const CONTINUATION = 9
+/** RFC 9218 §7.1 */
+export const PRIORITY_UPDATE = 16
 
 export const END_STREAM = 0x1
 export const ACK = 0x1
@@ -37,6 +39,8 @@ export const MAX_FRAME_SIZE = 5
 export const MAX_HEADER_LIST_SIZE = 6
 /** RFC 8441 §3 */
 export const ENABLE_CONNECT_PROTOCOL = 8
+/** RFC 9218 §2.1 */
+export const NO_RFC7540_PRIORITIES = 9
 
 /** What a frame begins with. */
 export const FRAME_HEAD = 9

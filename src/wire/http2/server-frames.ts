@@ -21,7 +21,8 @@ import {
 } from './protocol.ts'
 import { resetReason } from './resets.ts'
 import { ResponseOutput } from './response-output.ts'
-import { ServerStream, type StreamOwner } from './server-stream.ts'
+import { ServerStream } from './server-stream.ts'
+import type { StreamOwner } from './stream-owner.ts'
 
 /** Heads that one connection keeps for its next requests. */
 const MAX_HEADS = 16
@@ -61,6 +62,13 @@ export abstract class ServerFrames extends ConnectionFrames<ServerStream> implem
 
   isIdle(id: number): boolean {
     return id > this.last || id % 2 === 0
+  }
+
+  /** RFC 9218 §7.1: what is said of a stream before it is opened may be forgotten. */
+  prioritized(id: number, value: string): number {
+    if (id === 0) return PROTOCOL_ERROR
+    this.streams.get(id)?.prioritize(value)
+    return NO_ERROR
   }
 
   wasReset(id: number): void {

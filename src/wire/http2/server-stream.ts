@@ -5,7 +5,7 @@ import type { Downstream, DownstreamEvents } from '../downstream.ts'
 import { HeldBytes } from '../held-bytes.ts'
 import { chunkOf, LAST_CHUNK } from '../http1/chunked.ts'
 import { type FieldLines, type NameSet, NO_LINES } from '../http1/field-lines.ts'
-import type { Fields } from '../http1/fields.ts'
+import { type Fields, joinedValue } from '../http1/fields.ts'
 import type { RequestHead } from '../http1/head.ts'
 import { type RefusalWord, refusalOf, refuse } from '../http1/rejections.ts'
 import type { ResponseHead } from '../http1/response-head.ts'
@@ -13,27 +13,16 @@ import type { BodySink } from '../streams.ts'
 import type { WireStream } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import type { Http2Limits } from './limits.ts'
+import { setPriority } from './priority.ts'
 import { CANCEL, INTERNAL_ERROR, NO_ERROR, PROTOCOL_ERROR } from './protocol.ts'
 import { readHttp2Request } from './request-head.ts'
 import { isMalformed } from './resets.ts'
 import type { ResponseOutput } from './response-output.ts'
-import type { StreamOutput } from './stream-output.ts'
+import type { StreamOwner } from './stream-owner.ts'
 import { readHttp2Trailers } from './trailers.ts'
 
 /** Milliseconds that a client has for a response that came before its request was whole. */
 const LINGER = 1_000
-
-/** What a stream asks of the session that it is of. */
-export interface StreamOwner {
-  /** Bytes of a body were taken or thrown away: there is room for as many on the connection. */
-  returnWindow(octets: number): void
-  /** The same on a stream. */
-  returnStreamWindow(stream: ServerStream, octets: number): void
-  /** We end the stream with this code. */
-  reset(stream: ServerStream, code: number): void
-  /** The whole response is on its way, and nobody has the request in hand any more. */
-  sent(output: StreamOutput): void
-}
 
 /** One request of a client over HTTP/2, and its response. */
 export class ServerStream implements Downstream, WireStream {
@@ -71,6 +60,7 @@ export class ServerStream implements Downstream, WireStream {
   #isOver = false
   #isGone = false
   #isLingering = false
+  #isPrioritized = false
 
   constructor(
     id: number,
@@ -149,6 +139,12 @@ export class ServerStream implements Downstream, WireStream {
     if (this.hasEnded) this.#end()
   }
 
+  /** Of no interest before it has to wait. */
+  prioritize(value: string | undefined): void {
+    this.#isPrioritized = true
+    if (value !== undefined) setPriority(this.out, value)
+  }
+
   interim(head: ResponseHead, dropped: NameSet): void {
     // RFC 9113 §8.6: there is no 101.
     if (!this.#isBegun && !this.#isGone && head.status !== 101) this.out.interim(head, dropped)
@@ -168,7 +164,10 @@ export class ServerStream implements Downstream, WireStream {
   write(bytes: Buffer): boolean {
     if (this.#hasResponded || this.#isGone) return true
     const takesMore = this.out.write(bytes)
-    if (!takesMore) this.deadline = performance.now() + this.#limits.writeTimeout
+    if (!takesMore) {
+      this.deadline = performance.now() + this.#limits.writeTimeout
+      if (!this.#isPrioritized) this.prioritize(joinedValue(this.head.fields, 'priority'))
+    }
     return takesMore
   }
 

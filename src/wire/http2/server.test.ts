@@ -111,14 +111,14 @@ describe('what conforming clients do is no flood', () => {
 
   it('a PING and nothing else is', async () => {
     const { floods } = await serveFrames(() => [frame(PING, 0, 0, Buffer.alloc(8))], 2_000)
-    assert.deepEqual(floods, ['too-many-control-frames'])
+    assert.deepEqual(floods, ['too-many-pings'])
   })
 
   it('nor does it earn anything to ask once and to ping for ever', async () => {
     const framesOf = (id: number) =>
       id === 1 ? [frame(HEADERS, FLAGS.ends, id, HEAD)] : [frame(PING, 0, 0, Buffer.alloc(8))]
     const { responses, floods } = await serveFrames(framesOf, 2_000)
-    assert.deepEqual([responses, floods], [1, ['too-many-control-frames']])
+    assert.deepEqual([responses, floods], [1, ['too-many-pings']])
   })
 })
 

@@ -8,6 +8,7 @@ import { guardedEvents } from '../guard-events.ts'
 import { closeGracefully } from '../http1/close-grace.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
+  type Flood,
   type Http2Count,
   type Http2Limits,
   type Http2Observer,
@@ -25,6 +26,7 @@ import {
   MAX_FRAME_SIZE,
   MAX_HEADER_LIST_SIZE,
   NO_ERROR,
+  NO_RFC7540_PRIORITIES,
   PROTOCOL_ERROR,
 } from './protocol.ts'
 import { ServerFrames } from './server-frames.ts'
@@ -46,6 +48,8 @@ export class ServerSession extends ServerFrames implements Timed {
   #idleSince = this.#openedAt
   #heardAt = this.#openedAt
   #pingedAt = 0
+  /** Since when nothing is read of a client that does not read, or 0. */
+  #pausedAt = 0
   /** Bytes of the preface that have come. */
   #prefaced = 0
   #isClosed = false
@@ -74,13 +78,14 @@ export class ServerSession extends ServerFrames implements Timed {
       [MAX_FRAME_SIZE, limits.frame],
       [MAX_HEADER_LIST_SIZE, listSizeOf(limits)],
       [ENABLE_CONNECT_PROTOCOL, 1],
+      [NO_RFC7540_PRIORITIES, 1],
     ])
     const more = limits.connectionWindow - DEFAULT_WINDOW
     if (more > 0) frames.windowUpdate(0, more)
     this.output.schedule()
     const on = guardedEvents(socket, (error) => events.broke?.(undefined, error))
     on('data', (bytes: Buffer) => this.#receive(bytes))
-    on('drain', () => this.output.pump())
+    on('drain', () => this.#onDrain())
     // Half a connection is of no use: what the client cannot say any more it would have to say.
     on('end', () => socket.destroy())
     on('error', () => this.#onClose())
@@ -128,7 +133,9 @@ export class ServerSession extends ServerFrames implements Timed {
       return
     }
     if (this.#leavingSince > 0 && now - this.#leavingSince >= PERIOD) this.#leave()
-    if (this.streams.size === 0) this.#checkIdle(now)
+    if (this.#pausedAt > 0) {
+      if (now - this.#pausedAt > this.limits.writeTimeout) this.#close('too-much-unread')
+    } else if (this.streams.size === 0) this.#checkIdle(now)
     else this.#checkAlive(now)
   }
 
@@ -141,7 +148,7 @@ export class ServerSession extends ServerFrames implements Timed {
   }
 
   ponged(bytes: Buffer, from: number): void {
-    this.guard.control()
+    this.guard.pong()
     if (LEAVING.compare(bytes, from, from + 8) === 0 && this.#leavingSince > 0) this.#leave()
   }
 
@@ -165,8 +172,24 @@ export class ServerSession extends ServerFrames implements Timed {
       rest = bytes.subarray(length)
     }
     if (rest.length > 0) this.#reader.read(rest)
-    if (this.socket.writableLength > this.limits.memory * 1_048_576)
-      this.calm('too-many-control-frames')
+    if (this.#isCrowded && !this.isOver) {
+      this.#pausedAt = this.#heardAt
+      this.socket.pause()
+    }
+  }
+
+  /** Requests that are answered at once would fill the memory with what their client does not read. */
+  get #isCrowded(): boolean {
+    return this.socket.writableLength > this.limits.unread
+  }
+
+  #onDrain(): void {
+    if (this.#pausedAt > 0) {
+      this.#pausedAt = 0
+      this.#heardAt = performance.now()
+      this.socket.resume()
+    }
+    this.output.pump()
   }
 
   /** Names the last stream that is served, and ends when all are over. */
@@ -215,7 +238,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.output.schedule()
   }
 
-  protected calm(what: Http2Count): void {
+  protected calm(what: Flood): void {
     if (this.isOver) return
     this.observer.counted(what)
     this.fail(ENHANCE_YOUR_CALM)

@@ -6,6 +6,7 @@ import { HIDDEN } from '../http1/field-names.ts'
 import { type Fields, lineOf } from '../http1/fields.ts'
 import type { FrameOutput } from './frame-output.ts'
 import type { HpackEncoder } from './hpack-encoder.ts'
+import { DEFAULT_URGENCY, type Prioritized } from './priority.ts'
 
 /** The connection that all streams write to. */
 export interface SharedOutput {
@@ -15,6 +16,8 @@ export interface SharedOutput {
   readonly maxFrame: number
   /** Bytes of bodies that the peer has room for. */
   window: number
+  /** Counts what leaves, so that streams can take turns. */
+  served: number
   /** The socket has as much as it should. */
   readonly isCongested: boolean
   /** Frames were written: they leave soon. */
@@ -29,8 +32,12 @@ export interface SharedOutput {
   drained(output: StreamOutput): void
 }
 
-export class StreamOutput {
+export class StreamOutput implements Prioritized {
   readonly id: number
+  urgency: number = DEFAULT_URGENCY
+  // Who says nothing of it gets a share like everybody else.
+  isIncremental = true
+  servedAt = 0
   /** Bytes of its body that the peer has room for. */
   window: number
   bytesSent = 0
@@ -116,6 +123,7 @@ export class StreamOutput {
     const { length } = bytes
     const sent = shared.isCongested ? 0 : Math.min(this.window, shared.window, length)
     if (sent > 0) {
+      this.servedAt = ++shared.served
       shared.frames.data(this.id, bytes, 0, sent, shared.maxFrame)
       this.window -= sent
       shared.window -= sent
@@ -144,7 +152,10 @@ export class StreamOutput {
       pending.shift()
       this.#gone = 0
     }
-    if (sent > 0) shared.schedule()
+    if (sent > 0) {
+      this.servedAt = ++shared.served
+      shared.schedule()
+    }
     if (pending.length > 0) return sent >= 1_024
     this.#pending = undefined
     return true

@@ -1,0 +1,33 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { benchFloods } from './http2/floods.ts'
+import { benchStreams } from './http2/streams.ts'
+import { stopAll } from './proxy/processes.ts'
+import type { Report } from './report.ts'
+
+const ROUNDS = Number(process.env.BENCH_ROUNDS ?? 5)
+
+/** Bodies and many streams over HTTP/2, what attacks cost, and what streams and connections hold. */
+export async function http2(): Promise<Report> {
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-bench-'))
+  try {
+    const streams = await benchStreams(folder, ROUNDS)
+    const floods = await benchFloods(folder)
+    return {
+      intro: [
+        'One worker; over TLS 1.3, backends in the clear. Bodies of 1 MiB on 8 connections, one',
+        'stream each; 1,000 streams on one connection ask for two bytes. An attack is all that one',
+        'client sends on one connection until the gateway closes it, CPU time of all threads of the',
+        'gateway. Memory is what RSS grows by, of 400 connections and of 10,000 requests that wait for',
+        'their body.',
+        ...streams.missing.map((what) => `Left out: ${what}.`),
+      ],
+      tables: [...streams.tables, ...floods.tables],
+      targets: [...streams.targets, ...floods.targets],
+    }
+  } finally {
+    await stopAll()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

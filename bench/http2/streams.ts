@@ -1,0 +1,111 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { RULE_HEADER } from '../proxy/configurations.ts'
+import { type Candidate, openField } from '../proxy/contenders.ts'
+import { findProgram } from '../proxy/find.ts'
+import { fullHttp2Load, fullLoad } from '../proxy/load.ts'
+import {
+  type Form,
+  hasNginx,
+  type Medians,
+  measure,
+  otherTable,
+  UPLOAD,
+  uploadScript,
+} from '../proxy/traffic.ts'
+import { type Report, ratio, type Target } from '../report.ts'
+
+const CONNECTIONS = 8
+/** What HTTP/2 may cost of what our own HTTP/1.1 costs. */
+const MAX_RATIO = 1.3
+const [RESPONSES, UPLOADS] = ['responses of 1 MiB', 'uploads of 1 MiB']
+const over = (version: string, what: string) => `HTTP/${version}, ${what}`
+
+/** Bodies over HTTP/2 and HTTP/1.1, and many streams of one connection, beside other proxies. */
+export async function benchStreams(
+  folder: string,
+  rounds: number,
+): Promise<Omit<Report, 'intro'> & { readonly missing: readonly string[] }> {
+  const wrk = findProgram('wrk', '-v')
+  const h2load = findProgram('h2load', '--version')
+  const field = await openField(folder)
+  const missing = [...field.missing, ...[wrk, h2load].filter((found) => typeof found === 'string')]
+  if (typeof wrk === 'string' || typeof h2load === 'string' || !hasNginx(field))
+    return { missing, tables: [], targets: [] }
+  const body = join(folder, 'body')
+  writeFileSync(body, Buffer.alloc(UPLOAD, 'x'))
+  const script = uploadScript(field)
+  const url = ({ tlsPort }: Candidate, path: string) => `https://127.0.0.1:${tlsPort}${path}`
+  const over1 = (path: string, own?: string): Form['slice'] => {
+    const more = own === undefined ? {} : { script: own }
+    return (proxy, seconds) =>
+      fullLoad(wrk.program, proxy.pid, {
+        url: url(proxy, path),
+        connections: CONNECTIONS,
+        seconds,
+        ...more,
+      })
+  }
+  const over2 = (path: string, own?: string, connections = CONNECTIONS, streams = 1) => {
+    const more = own === undefined ? {} : { body: own }
+    const slice: Form['slice'] = (proxy, seconds) =>
+      fullHttp2Load(h2load.program, proxy.pid, {
+        url: url(proxy, path),
+        connections,
+        streams,
+        seconds,
+        headers: [RULE_HEADER],
+        ...more,
+      })
+    return slice
+  }
+  const forms: readonly Form[] = [
+    { name: over('1.1', RESPONSES), rounds, slice: over1(`/body/${UPLOAD}`) },
+    { name: over('2', RESPONSES), rounds, slice: over2(`/body/${UPLOAD}`) },
+    { name: over('1.1', UPLOADS), rounds, slice: over1('/upload', script) },
+    { name: over('2', UPLOADS), rounds, slice: over2('/upload', body) },
+    {
+      name: '1,000 streams on one connection',
+      rounds,
+      toNginx: 2,
+      slice: over2('/', undefined, 1, 1_000),
+    },
+  ]
+  const all = new Map<string, Medians>()
+  for (const form of forms) all.set(form.name, await measure(field.proxies, form))
+  return {
+    missing,
+    tables: [
+      otherTable('CPU µs per request', field.proxies, all, ({ cpu }) => cpu.toFixed(1)),
+      otherTable('Requests per second', field.proxies, all, ({ perSecond }) =>
+        Math.round(perSecond).toLocaleString('en-US'),
+      ),
+    ],
+    targets: [toHttp1(all, RESPONSES), toHttp1(all, UPLOADS), toNginx(all)],
+  }
+}
+
+const cpuOf = (all: ReadonlyMap<string, Medians>, form: string, proxy: string): number =>
+  all.get(form)?.get(proxy)?.cpu ?? Number.NaN
+
+function toHttp1(all: ReadonlyMap<string, Medians>, what: string): Target {
+  const own = (version: string) => cpuOf(all, over(version, what), 'portcullis')
+  const measured = own('2') / own('1.1')
+  return {
+    what: `CPU, ${what} over HTTP/2, to our own HTTP/1.1`,
+    wanted: `≤ ${MAX_RATIO} x`,
+    measured: ratio(measured),
+    met: measured <= MAX_RATIO,
+  }
+}
+
+function toNginx(all: ReadonlyMap<string, Medians>): Target {
+  const name = '1,000 streams on one connection'
+  const measured = cpuOf(all, name, 'portcullis') / cpuOf(all, name, 'nginx')
+  return {
+    what: `CPU, ${name}, to nginx`,
+    wanted: '≤ 2 x',
+    measured: ratio(measured),
+    met: measured <= 2,
+  }
+}

@@ -1,0 +1,14 @@
+import type { ServerStream } from './server-stream.ts'
+import type { StreamOutput } from './stream-output.ts'
+
+/** What a stream asks of the session that it is of. */
+export interface StreamOwner {
+  /** Bytes of a body were taken or thrown away: there is room for as many on the connection. */
+  returnWindow(octets: number): void
+  /** The same on a stream. */
+  returnStreamWindow(stream: ServerStream, octets: number): void
+  /** We end the stream with this code. */
+  reset(stream: ServerStream, code: number): void
+  /** The whole response is on its way, and nobody has the request in hand any more. */
+  sent(output: StreamOutput): void
+}

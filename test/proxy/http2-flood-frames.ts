@@ -1,0 +1,116 @@
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  HEADERS,
+  RST_STREAM,
+} from './http2-gateway.ts'
+
+const [PRIORITY, SETTINGS, PING, WINDOW_UPDATE, CONTINUATION, UNKNOWN] = [2, 4, 6, 8, 9, 0x2a]
+const ACK = 1
+const HEAD = fieldBlock([
+  [':method', 'POST'],
+  [':scheme', 'http'],
+  [':authority', 'x'],
+  [':path', '/held'],
+])
+const empty = Buffer.alloc(0)
+export const times = (count: number, make: (i: number) => Buffer): Buffer =>
+  Buffer.concat(Array.from({ length: count }, (_, i) => make(i)))
+
+/** What is sent, and what of the metrics and the log it is. */
+export const FLOODS: readonly (readonly [
+  name: string,
+  kind: string,
+  limit: string,
+  bytes: Buffer,
+])[] = [
+  [
+    'rapid reset',
+    'resets',
+    'http2-resets',
+    times(2_000, (i) =>
+      Buffer.concat([
+        frame(HEADERS, END_HEADERS, 2 * i + 1, HEAD),
+        frame(RST_STREAM, 0, 2 * i + 1, Buffer.from([0, 0, 0, 8])),
+      ]),
+    ),
+  ],
+  [
+    'malformed requests',
+    'resets',
+    'http2-resets',
+    times(2_000, (i) => frame(HEADERS, END_HEADERS | END_STREAM, 2 * i + 1, empty)),
+  ],
+  [
+    'windows that overflow',
+    'resets',
+    'http2-resets',
+    times(2_000, (i) =>
+      Buffer.concat([
+        frame(HEADERS, END_HEADERS, 2 * i + 1, HEAD),
+        frame(WINDOW_UPDATE, 0, 2 * i + 1, Buffer.from([0x7f, 0xff, 0xff, 0xff])),
+      ]),
+    ),
+  ],
+  ['PING', 'pings', 'http2-control-frames', times(5_000, () => frame(PING, 0, 0, Buffer.alloc(8)))],
+  [
+    'responses to no PING',
+    'pings',
+    'http2-control-frames',
+    times(5_000, () => frame(PING, ACK, 0, Buffer.alloc(8))),
+  ],
+  [
+    'SETTINGS',
+    'settings',
+    'http2-control-frames',
+    times(5_000, () => frame(SETTINGS, 0, 0, Buffer.from([0, 4, 0, 0, 0x10, 0]))),
+  ],
+  [
+    'DATA without data',
+    'empty-frames',
+    'http2-control-frames',
+    Buffer.concat([
+      frame(HEADERS, END_HEADERS, 1, HEAD),
+      times(5_000, () => frame(DATA, 0, 1, empty)),
+    ]),
+  ],
+  [
+    'PRIORITY',
+    'overhead',
+    'http2-overhead',
+    times(40_000, () => frame(PRIORITY, 0, 5, Buffer.from([0, 0, 0, 3, 1]))),
+  ],
+  [
+    'WINDOW_UPDATE of one byte',
+    'overhead',
+    'http2-overhead',
+    times(40_000, () => frame(WINDOW_UPDATE, 0, 0, Buffer.from([0, 0, 0, 1]))),
+  ],
+  [
+    'frames that nobody knows',
+    'overhead',
+    'http2-overhead',
+    times(40, () => frame(UNKNOWN, 0, 0, Buffer.alloc(16_384))),
+  ],
+  [
+    'CONTINUATION without end',
+    'header-frames',
+    'http2-header-frames',
+    Buffer.concat([
+      frame(HEADERS, 0, 1, HEAD),
+      times(100, () => frame(CONTINUATION, 0, 1, Buffer.from([0x10, 1, 0x61, 0]))),
+    ]),
+  ],
+  [
+    'a head without end',
+    'header-frames',
+    'http2-header-frames',
+    Buffer.concat([
+      frame(HEADERS, 0, 1, HEAD),
+      times(20, () => frame(CONTINUATION, 0, 1, Buffer.alloc(16_384, 0x10))),
+    ]),
+  ],
+]

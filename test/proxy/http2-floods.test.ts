@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { connect } from 'node:http2'
+import { after, before, describe, it } from 'node:test'
+import { free } from './doorstep.ts'
+import { FLOODS, times } from './http2-flood-frames.ts'
+import {
+  DATA,
+  END_HEADERS,
+  END_STREAM,
+  fieldBlock,
+  frame,
+  HEADERS,
+  rawHttp2,
+  startHttp2Gateway,
+} from './http2-gateway.ts'
+import { askHttp2, startPeer } from './http2-peers.ts'
+import { startWhole, until, type WholeGateway } from './whole-gateway.ts'
+
+describe('floods of HTTP/2: each has a limit, a metric and a record', () => {
+  let gateway: WholeGateway
+  let port = 0
+  let close = () => {}
+
+  before(async () => {
+    const peer = await startPeer('h1', (request, response) => {
+      request.on('error', () => {})
+      if (request.url !== '/held') response.end('hello')
+    })
+    close = () => void peer.close()
+    port = await free()
+    gateway = await startWhole(`gateways: { default: { port: ${port} } }
+routes: [{ name: all, backends: [{ host: '127.0.0.1:${peer.port}' }] }]
+`)
+  })
+  after(async () => {
+    await gateway.stop()
+    close()
+  })
+
+  const count = (kind: string) =>
+    gateway.metric(`portcullis_http2_floods_total{listener="default/default",kind="${kind}"}`)
+  const hits = (limit: string) =>
+    gateway.metric(`portcullis_limit_hits_total{listener="default/default",limit="${limit}"}`)
+
+  for (const [name, kind, limit, bytes] of FLOODS) {
+    it(`${name}: ${kind}`, async () => {
+      const good = connect(`http://127.0.0.1:${port}`)
+      good.on('error', () => {})
+      assert.equal((await askHttp2(good, {})).status, 200)
+      const [before, hitsBefore] = [count(kind), hits(limit)]
+      gateway.lines.length = 0
+      const socket = await rawHttp2(port)
+      socket.resume()
+      socket.write(bytes)
+      await until('the flood', () => count(kind) === before + 1)
+      await until('its end', () => socket.closed)
+      assert.equal(hits(limit), hitsBefore + 1)
+      // One record a second of each sort.
+      const record = gateway.lines.find(({ error }) => error === 'flood')
+      if (before === 0) {
+        assert.deepEqual(
+          [record?.['kind'], record?.['listener'], record?.['count']],
+          [kind, 'default/default', 1],
+        )
+        assert.match(String(record?.['src.addr']), /^127\.0\.0\.1:\d+$/)
+      }
+      assert.equal((await askHttp2(good, {})).status, 200)
+      good.destroy()
+    })
+  }
+})
+
+describe('a client that sends requests and reads nothing', () => {
+  const opened: { close: () => unknown }[] = []
+  after(() => opened.forEach((own) => void own.close()))
+  const GET = (path: string) =>
+    fieldBlock([
+      [':method', 'GET'],
+      [':scheme', 'http'],
+      [':authority', 'x'],
+      [':path', path],
+    ])
+
+  async function start(limits: object) {
+    const peer = await startPeer('h1', (_, response) => {
+      response.setHeader('x-long', 'v'.repeat(25_000))
+      response.end()
+    })
+    const gateway = await startHttp2Gateway({ upstream: peer.port, speaks: 'h1', limits })
+    opened.push(gateway, peer)
+    const socket = await rawHttp2(gateway.port)
+    socket.pause()
+    return { gateway, socket }
+  }
+
+  /** 50 requests at a time, until the gateway reads no more of them; how many it was given. */
+  async function crowd({ gateway, socket }: Awaited<ReturnType<typeof start>>): Promise<number> {
+    const isCrowded = () => [...gateway.sessions].some(({ socket: own }) => own.isPaused())
+    const head = GET('/')
+    let sent = 0
+    while (!isCrowded()) {
+      assert.ok(sent < 5_000, 'it reads on and on')
+      const first = sent
+      const ends = END_HEADERS | END_STREAM
+      socket.write(times(50, (i) => frame(HEADERS, ends, 2 * (first + i) + 1, head)))
+      sent += 50
+      await until('responses', () => gateway.runs.length === sent || isCrowded())
+    }
+    return sent
+  }
+
+  it('is not read any more, holds little memory, and is ended', async () => {
+    const given = await start({ writeTimeout: 1_000 })
+    await crowd(given)
+    const { gateway, socket } = given
+    // Nothing of what it sends now is taken.
+    const runs = gateway.runs.length
+    socket.write(times(50, (i) => frame(HEADERS, END_HEADERS, 20_001 + 2 * i, GET('/late'))))
+    for (const { socket: own } of gateway.sessions) assert.ok(own.writableLength < 3_000_000)
+    await until('its end', () => gateway.counts.get('too-much-unread') === 1)
+    assert.ok(gateway.runs.length <= runs + 50)
+    await until('the end of the session', () => gateway.sessions.size === 0)
+    socket.destroy()
+  })
+
+  it('is served once it reads', async () => {
+    const given = await start({})
+    const sent = await crowd(given)
+    let ends = 0
+    let held = Buffer.alloc(0)
+    given.socket.on('data', (bytes: Buffer) => {
+      held = Buffer.concat([held, bytes])
+      let at = 0
+      while (held.length >= at + 9 && held.length >= at + 9 + held.readUIntBE(at, 3)) {
+        const [type, flags = 0] = [held[at + 3], held[at + 4]]
+        if ((type === HEADERS || type === DATA) && (flags & END_STREAM) > 0) ends++
+        at += 9 + held.readUIntBE(at, 3)
+      }
+      held = held.subarray(at)
+    })
+    given.socket.resume()
+    await until('all responses', () => ends === sent)
+    given.socket.destroy()
+  })
+})
