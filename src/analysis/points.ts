@@ -44,6 +44,8 @@ export interface Point {
   readonly believes: Readonly<Record<string, string>>
   /** Of a connection: what becomes of its requests before routes and rules see them, by setting. */
   readonly reading: Reading
+  /** All that holds here, by kind. */
+  readonly effective: Effective['byKind']
   /** To which of the requests that the rules here admit the gateway itself responds. */
   readonly replies: Replies
 }
@@ -99,6 +101,7 @@ function pointAt(reached: ReachedPoint, read: RuleReader): Point {
     names,
     believes: stage === 'connection' ? beliefsOf(where, reached.effective) : {},
     reading: readingOf(reached.effective),
+    effective: reached.effective.byKind,
     replies,
   }
 }

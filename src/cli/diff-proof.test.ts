@@ -253,6 +253,26 @@ routes: [{ name: api, backends: [{ host: 'a:80' }] }]
     })
   }
 
+  it('does not forget what else decides on the route that requests come to', async () => {
+    const both = (own: string, policy: string) => `gateways: { default: { port: 8080 } }
+routes:
+- { name: a, ${own}policies: { ${policy} }, backends: [{ host: 'a:80' }] }
+- { name: b, backends: [{ host: 'b:80' }] }
+`
+    for (const [policy, kind] of [
+      ['csrf: {}', 'csrf'],
+      ["cors: { allowOrigins: ['*'] }", 'cors'],
+      ['localRateLimit: { requests: 1, unit: Minutes }', 'localRateLimit'],
+    ] as const) {
+      const [old, now] = [both('', policy), both('hostnames: [a.test], ', policy)]
+      const { out, code } = await diffOf(old, now, '--fail-on-newly-admitted')
+      assert.match(out, new RegExp(`not known .*newly admitted .*: \`${kind}\` differs`))
+      assert.equal(code, 1)
+    }
+    const [old, now] = [both('', 'timeout: {}'), both('hostnames: [a.test], ', 'timeout: {}')]
+    assert.match((await diffOf(old, now)).out, /^nothing changes/)
+  })
+
   it('names the listeners of a route whose part is not accounted for', async () => {
     const { out } = await diffOf(
       config('    timeout: {}\n'),

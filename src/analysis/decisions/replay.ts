@@ -2,9 +2,10 @@ import { STAGES } from '../../cel/index.ts'
 import { clientsOf, type Listener } from '../../model/gateway.ts'
 import { hashOf } from '../../model/hash.ts'
 import type { Model } from '../../model/model.ts'
-import { recordOf } from '../../reach/kinds.ts'
+import { kindsThat, recordOf } from '../../reach/kinds.ts'
 import { authenticationsOf, type Entry, isSameEntry, waysThrough } from '../diff/entries.ts'
 import type { ExampleRequest } from '../diff/example.ts'
+import { unlookedKinds } from '../diff/unlooked.ts'
 import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
@@ -150,7 +151,7 @@ function connectionsIn(model: Model, entries: readonly Entry[]): ReadonlyMap<str
     const key = `${gateway.name}/${listener.name}`
     const nothing = { route: '', backend: undefined, provider: undefined, match: undefined }
     const own = { key, way: key, where: point.where, listener: key, ...nothing }
-    found.set(key, { ...own, names: '', isServed: true, points: [point] })
+    found.set(key, { ...own, names: '', isServed: true, unlooked: {}, points: [point] })
   }
   // Where there are no requests the names that are taken count as well.
   for (const entry of entries) if (entry.match === undefined) found.set(entry.listener, entry)
@@ -277,9 +278,16 @@ function oddity(
   const [before] = old
   if (before === undefined) return 'how it came in'
   if (own.some((entry) => arrivalAt(entry) !== arrivalAt(before))) return 'how it connects'
+  const unlooked = own.flatMap((entry) => unlookedKinds(entry.unlooked, before.unlooked))
+  // How many requests there are is not for a record of one to tell.
+  const deciding = unlooked.find((kind) => !COUNTING.has(kind) && !PREFLIGHTS.has(kind))
+  if (deciding !== undefined && !request.isConnection) return `what \`${deciding}\` decides`
   const isPreflight = request.method === 'OPTIONS' && !request.isConnection
   return isPreflight && own.some(repliesToPreflights) ? 'what `cors` answers' : undefined
 }
+
+const COUNTING = kindsThat(({ countsRequests }) => countsRequests)
+const PREFLIGHTS = kindsThat(({ repliesTo }) => repliesTo === 'preflights')
 
 /**
  * The rules decided about a connection for a server name that no listener had, before any

@@ -25,6 +25,8 @@ export interface Account {
   readonly opens?: true
   /** Only where this is so of the two values; undefined is what is not there. */
   readonly when?: (old: unknown, now: unknown) => boolean
+  /** Whether a value of it decides by itself, so that ways with and without it are not alike. */
+  readonly decides?: (value: unknown) => boolean
   /** Only below one of these, where that is new or gone. */
   readonly under?: readonly string[]
 }
@@ -227,12 +229,24 @@ const POLICIES: Readonly<Record<string, Account | Readonly<Record<string, Accoun
   directResponse: {
     status: { by: 'rules', when: areThere },
     ...nothing('body'),
-    conditional: { by: 'rules', when: (old, now) => areThere(old, now) && !areComputed(old, now) },
-    headers: { by: 'nothing', when: (old, now) => isEmpty(old) && isEmpty(now) },
+    conditional: {
+      by: 'rules',
+      when: (old, now) => areThere(old, now) && !areComputed(old, now),
+      decides: (value) => areComputed(value),
+    },
+    headers: {
+      by: 'nothing',
+      when: (old, now) => isEmpty(old) && isEmpty(now),
+      decides: (value) => !isEmpty(value),
+    },
   },
   // Rules read the request as it came, but for metadata, which those of backends may read.
   transformations: {
-    variants: { by: 'nothing', when: (old, now) => !setsMetadata(old) && !setsMetadata(now) },
+    variants: {
+      by: 'nothing',
+      when: (old, now) => !setsMetadata(old) && !setsMetadata(now),
+      decides: setsMetadata,
+    },
   },
   /** What the backend makes of it is its own. */
   backendAuth: DECIDES_NOTHING,

@@ -37,8 +37,10 @@ import {
   otherSourcesText,
   SPLIT_TEXT,
   uncoveredText,
+  unlookedText,
 } from './reasons.ts'
 import { routeText } from './route-conditions.ts'
+import { unlookedKinds } from './unlooked.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
 export interface Verdict {
@@ -223,6 +225,8 @@ function search(entry: Entry, written: Entry | 'none', sides: Sides): Searched {
   if (other === 'none') return byRules
   if (other.names !== entry.names) return { ...byRules, untold: otherNamesText(other, entry) }
   const mayMeet = solve(proof.given).kind !== 'impossible'
+  const unlooked = unlookedKinds(entry.unlooked, other.unlooked)
+  if (unlooked.length > 0 && mayMeet) return { ...byRules, untold: unlookedText(unlooked) }
   const certificates = otherCertificates(entry, other)
   if (certificates !== undefined && mayMeet) return { ...byRules, untold: certificates }
   const sources = otherSources(entry, other)

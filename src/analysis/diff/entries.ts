@@ -20,6 +20,7 @@ import type { Fact } from '../symbolic/attribute-tree.ts'
 import type { Condition } from '../symbolic/space.ts'
 import type { Ranked } from './precedence.ts'
 import { routeCondition, routeText } from './route-conditions.ts'
+import { unlookedAt } from './unlooked.ts'
 
 /** One way through a gateway: a listener, a match, a backend or its provider; and what guards it. */
 export interface Entry {
@@ -40,6 +41,8 @@ export interface Entry {
   readonly names: string
   /** Whether anything is behind the rules: a backend with a share, or a response for all. */
   readonly isServed: boolean
+  /** What else decides on the way, and is not looked into. */
+  readonly unlooked: Readonly<Record<string, string>>
   readonly points: readonly Point[]
 }
 
@@ -135,6 +138,7 @@ export function waysThrough(model: Model): Ways {
         match: own,
         names: '',
         isServed: hasBackends || isReplied,
+        unlooked: unlookedAt([...before, point]),
         points: [...before, point],
       })
     }
@@ -202,6 +206,7 @@ function streamEntries(reach: Reach, point: Point, door: string): readonly Entry
     match: undefined,
     names: [...new Set(names)].sort().join(' '),
     isServed: true,
+    unlooked: {},
     points: [point],
   }
   return [entry]
@@ -346,11 +351,12 @@ export function isSameEntry(a: Entry, b: Entry): boolean {
 }
 
 function identityOf(entry: Entry): string {
-  const { match, names, points, isServed } = entry
+  const { match, names, points, isServed, unlooked } = entry
   return JSON.stringify([
     match && routeText(match.condition),
     names,
     isServed,
+    unlooked,
     authenticationsOf(entry).map(acceptanceOf),
     readsSource(entry) ? beliefsOf(entry) : '',
     points.map(({ rules, replies, invalid, required, facts }) => [

@@ -30,6 +30,11 @@ export function otherSourcesText(settings: readonly string[]): string {
   return `${names} differs, by which the gateway knows the source, and rules read it`
 }
 
+export function unlookedText(kinds: readonly string[]): string {
+  const names = kinds.map((kind) => `\`${kind}\``).join(' and ')
+  return `${names} differs between the routes that take it, and what it changes is not looked into`
+}
+
 export function otherNamesText(one: Entry, other: Entry): string {
   return `the server names of its TCP routes differ: ${one.names || 'none'} and ${other.names || 'none'}`
 }
