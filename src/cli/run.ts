@@ -55,6 +55,7 @@ import { outliveErrors } from './outlive-errors.ts'
 import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
+import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
@@ -101,9 +102,13 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
         : runToCompletion(loadFileStepwise(path, { environment }))
     const read = runToCompletion(servable(path, loaded.result, { isStrict }))
     const unserved = controller && read.value ? onlySettings(path, read.value) : []
-    const missing = [...notImplemented(environment), ...unserved]
+    const missing = [
+      ...notImplemented(environment),
+      ...sessionKeyProblems(environment),
+      ...unserved,
+    ]
     const diagnostics = [...read.diagnostics, ...missing]
-    const { settings } = loaded
+    const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
     if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
     const example =

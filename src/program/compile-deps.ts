@@ -24,6 +24,10 @@ export interface CompileDeps {
   random(): number
   /** How the process tells of requests; without a word, with nothing added and nothing hidden. */
   readonly telemetry?: TelemetryOptions
+  /** 32 bytes that seal what clients carry, such as ids of MCP sessions; by default, random ones. */
+  readonly sealKey?: Uint8Array
+  /** Milliseconds that an unused session of MCP is kept; by default half an hour. */
+  readonly mcpSessionTtl?: number
   /** Of policies that look outside; without a word, the real one. */
   readonly world?: PolicyDeps
 }

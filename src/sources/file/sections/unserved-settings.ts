@@ -22,7 +22,6 @@ export const SETTINGS_WITHOUT_EFFECT = [
 /** Settings of parts that this version does not have; whoever sets one is told so. */
 export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
   ['database'],
-  ['mcp'],
   ['modelCatalog'],
   ['standardAttributes'],
 ]
@@ -33,7 +32,7 @@ export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [
  */
 export function notImplemented(config: unknown): readonly NotImplemented[] {
   if (typeof config !== 'object' || config === null) return []
-  const { storage, session } = config as RefusedSettings
+  const { storage } = config as RefusedSettings
   return [
     ...(isDatabase(storage?.mode)
       ? [
@@ -44,22 +43,11 @@ export function notImplemented(config: unknown): readonly NotImplemented[] {
           },
         ]
       : []),
-    ...(session !== undefined
-      ? [
-          {
-            key: ['session'],
-            message:
-              '`config.session` is not implemented in this version: there are no MCP sessions',
-            hint: 'remove it; with the Helm chart, leave `session.secretName` empty',
-          },
-        ]
-      : []),
   ]
 }
 
 interface RefusedSettings {
   readonly storage?: { readonly mode?: unknown } | null
-  readonly session?: unknown
 }
 
 interface NotImplemented {
