@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
@@ -45,7 +45,7 @@ async function startServer(name: string): Promise<ModernServer> {
     })
     return server
   })
-  const http = createServer(toNodeHandler(handler))
+  const http = createServer(toNodeHandler(handler) as RequestListener)
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve))
   return { port: (http.address() as AddressInfo).port, states, http }
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -13,6 +15,8 @@ import {
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 import { until } from './whole-gateway.ts'
+
+const PACKAGES = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol')
 
 let files: TestMcpServer
 let search: TestMcpServer
@@ -408,6 +412,42 @@ describe('an MCP server on standard streams', () => {
     const next = await client.callTool({ name: 'calls' })
     assert.match(said(next), / 1 true$/)
     assert.notEqual(pidOf(next), pid)
+  })
+
+  it('may be any: those of the protocol itself, federated', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'mcp-files-'))
+    writeFileSync(join(folder, 'note.txt'), 'a note')
+    const packaged = (name: string, ...args: readonly string[]) => ({
+      name,
+      stdio: {
+        cmd: process.execPath,
+        args: [join(PACKAGES, `server-${name}/dist/index.js`), ...args],
+      },
+    })
+    const under = `mcp.tool.arguments.path.startsWith('${folder}/')`
+    await serve({
+      targets: [packaged('everything', 'stdio'), packaged('filesystem', folder)],
+      policies: {
+        mcpAuthorization: {
+          rules: [
+            { allow: "mcp.tool.target == 'everything'" },
+            { allow: `mcp.tool.name == 'read_text_file' && ${under}` },
+          ],
+        },
+      },
+    })
+    const client = await connect()
+    const { tools } = await client.listTools()
+    const own = names(tools).filter((name) => name.startsWith('filesystem_'))
+    assert.deepEqual(own, ['filesystem_read_text_file'])
+    assert.ok(names(tools).includes('everything_echo'))
+    const read = { name: 'filesystem_read_text_file', arguments: { path: `${folder}/note.txt` } }
+    assert.equal(said(await client.callTool(read)), 'a note')
+    const other = { ...read, arguments: { path: '/etc/hostname' } }
+    await assert.rejects(client.callTool(other), /Unknown tool/)
+    const echo = await client.callTool({ name: 'everything_echo', arguments: { message: 'x' } })
+    assert.match(said(echo), /x/)
+    rmSync(folder, { recursive: true })
   })
 
   it('that cannot be started fails alone', async () => {
