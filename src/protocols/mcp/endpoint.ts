@@ -21,7 +21,11 @@ export function serveMcp<P>(
   responder: McpResponder,
 ): Sending {
   const sendings = new Sendings()
-  const { method, headers } = exchange.request
+  const { method, headers, path } = exchange.request
+  if (path.startsWith('/.well-known/')) {
+    responder.reply(reply(404, 'no-route'))
+    return sendings
+  }
   if (plan.onlyLocal && !isLocal(exchange)) {
     responder.reply(errorReply(403, 'null', { code: CODES.invalidRequest, message: 'Forbidden' }))
     return sendings

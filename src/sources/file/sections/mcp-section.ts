@@ -26,6 +26,8 @@ const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
 /** Paths that clients of MCP ask at, on a gateway that others use too. */
 const SHARED_PATHS = ['/mcp', '/sse']
+/** Where they look for the authorization server, if there is one. */
+const METADATA_PATH = '/.well-known/oauth-protected-resource'
 
 const head = {
   gateways: z
@@ -75,7 +77,7 @@ export function readMcpSection(reading: Reading): ReadMcpSection {
       {
         name: NAME,
         origin,
-        matches: (own === undefined ? SHARED_PATHS : ['/']).map(below),
+        matches: (own === undefined ? sharedPaths(policies) : ['/']).map(below),
         policies: [],
         action: { kind: 'forward', backends: [{ backend: NAME, weight: 1, policies: [] }] },
       },
@@ -85,6 +87,15 @@ export function readMcpSection(reading: Reading): ReadMcpSection {
   const placed = <T>(thing: T): Placed<T> => ({ thing, place })
   const gateways = own === undefined ? [] : [gatewayOf(reading, own)]
   return { gateways, routes: [placed(route)], backends: [placed(backend)] }
+}
+
+function sharedPaths(policies: Route['policies']): readonly string[] {
+  const hasMetadata = policies.some(
+    (policy) =>
+      policy.state === 'valid' &&
+      (policy.value as { resourceMetadata?: unknown } | null)?.resourceMetadata !== undefined,
+  )
+  return hasMetadata ? [...SHARED_PATHS, METADATA_PATH] : SHARED_PATHS
 }
 
 function below(value: string): Match {
