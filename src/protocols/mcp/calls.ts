@@ -3,7 +3,7 @@ import { CODES, errorReply } from './errors.ts'
 import { lookUp } from './gather.ts'
 import { claimedVersion } from './header-check.ts'
 import type { JsonPath } from './json-text.ts'
-import { type ClientMessage, isObject, readServerMessage } from './message.ts'
+import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
 import { type NameKind, nameMember, type PartMethod } from './methods.ts'
 import type { Named } from './names.ts'
 import { Relay } from './relay.ts'
@@ -124,7 +124,7 @@ function send<P>(
   const change = (own: string) => {
     const sealed = state.isUsed ? state.seal(own) : own
     if (!plan.names.isPrefixed) return sealed
-    return rewriteForClient(readServerMessage(sealed), server, plan.names)
+    return rewriteForClient(readKnownMessage(sealed), server, plan.names)
   }
   const relay = new Relay(serving, {
     id: message.id,

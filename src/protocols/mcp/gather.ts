@@ -2,7 +2,7 @@ import { type Collected, collect } from './collect.ts'
 import { CODES, errorReply, jsonReply } from './errors.ts'
 import { mergeDiscover, mergeInitialize } from './handshake.ts'
 import { filterList, itemsOf, mergeLists, readCursor, type ShowsItem } from './lists.ts'
-import { type ClientMessage, readServerMessage } from './message.ts'
+import { type ClientMessage, readKnownMessage } from './message.ts'
 import { type ListMethod, methodOf, type NameKind } from './methods.ts'
 import { ACCEPTED, failureReply, Relay } from './relay.ts'
 import { replaceIn } from './rewrite.ts'
@@ -126,7 +126,7 @@ function introduce<P>(
 }
 
 /** What the client may see of a list, by the same rules that decide about calls. */
-function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ShowsItem {
+export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ShowsItem {
   const { plan, exchange } = serving
   const seen = new Set<string>()
   const isUnique = plan.names.isPrefixed || plan.servers.length === 1
@@ -156,7 +156,7 @@ export function gatherList<P>(
   if (others.length === 0) {
     const isChanged = rules.isGuarded || names.isPrefixed
     const change = (text: string) => {
-      const own = readServerMessage(text)
+      const own = readKnownMessage(text)
       return own.kind === 'response' ? filterList(text, 0, context) : text
     }
     const options = { id: message.id, server: 0, change: isChanged ? change : undefined }

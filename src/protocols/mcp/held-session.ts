@@ -82,8 +82,13 @@ export class HeldSession {
   receive(text: string): void {
     this.lastUsed = Date.now()
     const message = readServerMessage(text)
-    if (message.kind === 'response') this.#respond(message)
-    else if (message.kind !== 'unknown') this.#tell(message)
+    try {
+      if (message.kind === 'response') this.#respond(message)
+      else if (message.kind !== 'unknown') this.#tell(message)
+    } catch {
+      // A message that cannot be passed on ends the session: what follows could rest on it.
+      this.close()
+    }
   }
 
   #respond({ id = '', text }: ServerMessage): void {

@@ -151,7 +151,35 @@ class HttpCall implements Sending {
     this.#fail({ status, reason, ...(text === '' ? {} : { body: text, contentType }) })
   }
 
+  // Events of a socket: what throws below them is the affair of this call.
+
   response(status: number, fields: readonly Header[]): void {
+    this.#guarded(() => this.#respond(status, fields))
+  }
+
+  data(bytes: Uint8Array): boolean {
+    let goesOn = true
+    this.#guarded(() => {
+      goesOn = this.#receive(bytes)
+    })
+    return goesOn
+  }
+
+  ended(): void {
+    this.#guarded(() => this.#end())
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work()
+    } catch {
+      this.#handle?.stop()
+      this.isOver = true
+      this.#events.failed({ status: 502, reason: 'invalid-message' })
+    }
+  }
+
+  #respond(status: number, fields: readonly Header[]): void {
     this.#status = status
     this.#fields = fields
     if (this.#isOk && this.#typeOf() === STREAM) {
@@ -160,7 +188,7 @@ class HttpCall implements Sending {
     }
   }
 
-  data(bytes: Uint8Array): boolean {
+  #receive(bytes: Uint8Array): boolean {
     if (this.isOver) return true
     const reader = this.#reader
     if (reader === undefined) {
@@ -179,7 +207,7 @@ class HttpCall implements Sending {
     return goesOn
   }
 
-  ended(): void {
+  #end(): void {
     if (this.isOver) return
     if (this.#reader !== undefined) {
       this.isOver = true

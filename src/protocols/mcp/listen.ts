@@ -1,7 +1,11 @@
 import { reply } from '../../exchange/reply.ts'
 import { CODES, errorReply } from './errors.ts'
 import { type EventBlock, writeBlock } from './event-blocks.ts'
-import { type ClientMessage, isObject, readServerMessage } from './message.ts'
+import { showsFor } from './gather.ts'
+import { jsonMembers } from './json-text.ts'
+import { filterList } from './lists.ts'
+import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
+import { listMethods } from './methods.ts'
 import { eventFor, failureReply, Relay } from './relay.ts'
 import { replaceIn, rewriteForClient } from './rewrite.ts'
 import { attributesOf, sentTo } from './sent.ts'
@@ -35,20 +39,38 @@ export function listenToAll<P>(serving: Serving<P>): void {
     const state = serverSession(session, own.name)
     sendings.add(own.listen(permit, exchange, state, resume, events))
   }
+  const isChanged = plan.rules.isGuarded || plan.names.isPrefixed
+  const change = (text: string, server: number) => changed(serving, text, server)
   if (plan.servers.length === 1) {
-    open(0, lastEventId, new Relay(serving, { id: 'null', server: 0, change: undefined }))
+    const own = isChanged ? (text: string) => change(text, 0) : undefined
+    open(0, lastEventId, new Relay(serving, { id: 'null', server: 0, change: own }))
     return
   }
   const [, at, id] = /^(\d{1,3}):(.*)$/s.exec(lastEventId ?? '') ?? []
   const present = plan.servers.flatMap(({ name }, server) =>
     session === undefined || session.servers.has(name) ? [server] : [],
   )
-  const merged = new MergedStream(serving, present.length, (text, server) =>
-    rewriteForClient(readServerMessage(text), server, plan.names),
-  )
+  const merged = new MergedStream(serving, present.length, change)
   // A stream of a request that is resumed is one server's alone.
   for (const server of present)
     open(server, Number(at) === server ? id : undefined, merged.of(server))
+}
+
+/**
+ * A stream that is resumed may bring responses to requests of another one. Which those were is not
+ * known here, so whatever looks like a list is filtered as one.
+ */
+function changed<P>(serving: Serving<P>, text: string, server: number): string {
+  const { names, rules } = serving.plan
+  const message = readKnownMessage(text)
+  const result = message.kind === 'response' ? message.members.get('result') : undefined
+  const known = result?.startsWith('{') ? jsonMembers(result) : undefined
+  for (const [name, method] of listMethods()) {
+    if (known?.has(method.items) !== true) continue
+    const shows = showsFor(serving, name, method.part)
+    return filterList(text, server, { method, names, shows, isFiltered: rules.isGuarded })
+  }
+  return names.isPrefixed ? rewriteForClient(message, server, names) : text
 }
 
 /** `subscriptions/listen`: changes, in one stream for each request. */
@@ -57,7 +79,7 @@ export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage,
   const { notifications } = message.params
   if (plan.servers.length === 1) {
     const change = plan.names.isPrefixed
-      ? (text: string) => rewriteForClient(readServerMessage(text), 0, plan.names)
+      ? (text: string) => rewriteForClient(readKnownMessage(text), 0, plan.names)
       : undefined
     const relay = new Relay(serving, { id: message.id, server: 0, change })
     const text = subscribed(serving, message, 0) ?? message.text
@@ -72,7 +94,7 @@ export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage,
     return
   }
   const merged = new SubscribedStream(serving, plan.servers.length, (text, server) =>
-    rewriteForClient(readServerMessage(text), server, plan.names),
+    rewriteForClient(readKnownMessage(text), server, plan.names),
   )
   for (const [server, own] of plan.servers.entries()) {
     const text = subscribed(serving, message, server) ?? message.text

@@ -84,6 +84,16 @@ export function readServerMessage(text: string): ServerMessage {
   return { kind, id, method, members, text }
 }
 
+/**
+ * The same for a message that is looked into: what cannot be understood could hold what a client
+ * may not see, so it is not passed on.
+ */
+export function readKnownMessage(text: string): ServerMessage {
+  const message = readServerMessage(text)
+  if (message.kind === 'unknown') throw new Error('a server sent what is no message of MCP')
+  return message
+}
+
 function isJson(text: string): boolean {
   try {
     return isObject(JSON.parse(text))

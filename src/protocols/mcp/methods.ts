@@ -64,6 +64,13 @@ export function methodOf(name: string): Method | undefined {
   return METHODS.get(name)
 }
 
+/** All that list something, by name. */
+export function listMethods(): readonly (readonly [name: string, method: ListMethod])[] {
+  return [...METHODS].flatMap(([name, method]) =>
+    method.kind === 'list' ? [[name, method] as const] : [],
+  )
+}
+
 /** The methods whose header `Mcp-Name` repeats a member of `params` (2026-07-28). */
 const NAMED: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],

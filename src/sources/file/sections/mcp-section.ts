@@ -25,7 +25,7 @@ const NAME = 'mcp'
 const SECTIONS: readonly Section[] = ['traffic', 'backend']
 
 /** Paths that clients of MCP ask at, on a gateway that others use too. */
-const SHARED_PATHS = ['/mcp', '/sse']
+const SHARED_PATHS = ['/mcp']
 /** Where they look for the authorization server, if there is one. */
 const METADATA_PATH = '/.well-known/oauth-protected-resource'
 

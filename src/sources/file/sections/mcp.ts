@@ -62,7 +62,17 @@ const transports = {
 
 const TRANSPORTS = ['mcp', 'sse', 'stdio', 'openapi'] as const
 
-const head = { name: name().describe('Goes before the names of its tools.'), ...transports }
+const head = {
+  // What ends the name of a server in the names that clients see.
+  name: name()
+    .check(({ value, issues }) => {
+      if (!/[_+]/.test(value)) return
+      const message = 'neither `_` nor `+` is allowed in the name of an MCP server'
+      issues.push({ code: 'custom', input: value, message, params: { rule: 'malformed' } })
+    })
+    .describe('Goes before the names of its tools; without `_` and `+`.'),
+  ...transports,
+}
 
 const target = oneOfKeys(
   z.strictObject({
