@@ -1,15 +1,17 @@
 import { createServer, type Server } from 'node:http'
 import { listen } from '../admin/servers.ts'
 import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import { serveExampleMcp } from './example-mcp.ts'
 import { serveExampleModel } from './example-model.ts'
 
-/** The backend of examples/quickstart.yaml: it says what reached it, and has a model. */
+/** The backend of examples/quickstart.yaml: it says what reached it, has a model, and is an MCP server. */
 export async function startExampleBackend(
   port: number,
   file: string,
 ): Promise<Server | Diagnostic> {
   const server = createServer((request, response) => {
     if (serveExampleModel(request, response)) return
+    if (serveExampleMcp(request, response)) return
     const { method, url, headers } = request
     const body = `${JSON.stringify({ method, path: url, headers }, undefined, 2)}\n`
     response.writeHead(200, { 'content-type': 'application/json' })

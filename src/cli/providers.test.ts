@@ -171,7 +171,6 @@ backends:
     const { out, code } = await runWith(['lint', file('tools.yaml', text)])
     assert.match(out, /error\[AZ001\]: `jwt` is never set here/)
     assert.match(out, /warning\[AZ010\]: no request can make this true/)
-    assert.match(out, /warning\[PC0220\]: MCP is not served by this version/)
     assert.equal(code, 1)
   })
 })

@@ -58,6 +58,7 @@ import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
+import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, withStorage } from './storage.ts'
@@ -107,9 +108,13 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
         : runToCompletion(loadFileStepwise(path, { environment }))
     const read = runToCompletion(servable(path, loaded.result, { isStrict }))
     const unserved = controller && read.value ? onlySettings(path, read.value) : []
-    const missing = [...notImplemented(environment), ...unserved]
+    const missing = [
+      ...notImplemented(environment),
+      ...sessionKeyProblems(environment),
+      ...unserved,
+    ]
     const diagnostics = [...read.diagnostics, ...missing]
-    const { settings } = loaded
+    const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
     if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
     const example =

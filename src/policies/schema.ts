@@ -137,7 +137,13 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('timeout', TRAFFIC, timeout, { aliases: ['timeouts'] }),
   define('cors', TRAFFIC, cors, { repliesTo: 'preflights', isInline: true }),
   define('csrf', TRAFFIC, csrf),
-  authentication('jwtAuthentication', TRAFFIC, jwtAuthentication, ['jwtAuth'], ['jwt']),
+  authentication(
+    'jwtAuthentication',
+    TRAFFIC,
+    jwtAuthentication,
+    ['jwtAuth', 'mcpAuthentication'],
+    ['jwt'],
+  ),
   authentication('basicAuth', TRAFFIC, basicAuth, ['basicAuthentication'], ['basicAuth']),
   authentication('apiKey', TRAFFIC, apiKey, ['apiKeyAuthentication'], ['apiKey']),
   authentication('authentication', TRAFFIC, anyOf, [], ['jwt', 'apiKey', 'basicAuth'], {

@@ -74,7 +74,7 @@ function choiceOf(compilation: Compilation, where: RulePlace, layers: readonly L
     readsBeginning: programs.some(({ readsBeginning }) => readsBeginning === true),
     decodesBody: programs.some(({ decodesBody }) => decodesBody === true),
     // A client that may come to another kind of backend cannot count on a form of one kind.
-    errorFormat: programs.every(({ upstream }) => upstream.kind === 'ai')
+    errorFormat: programs.every(({ upstream }) => upstream.kind === programs[0]?.upstream.kind)
       ? programs[0]?.errorFormat
       : undefined,
   }

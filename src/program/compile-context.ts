@@ -212,7 +212,11 @@ export class CompileContexts {
   }
 
   keep<T>(policy: ValidPolicy, part: string, make: (key: string) => T): T {
-    const key = `${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`
+    return this.keepAs(`${this.#placeOf(policy)} ${part} ${canonicalJson(policy, PLACES)}`, make)
+  }
+
+  /** The same for what belongs to no policy. */
+  keepAs<T>(key: string, make: (key: string) => T): T {
     const kept = (this.#state.get(key) ?? this.#previous?.state.get(key) ?? make(key)) as T
     this.#state.set(key, kept)
     this.#uses.add('state', [key, kept])

@@ -27,6 +27,10 @@ export interface CompileDeps {
   readonly telemetry?: TelemetryOptions
   /** What calls to models cost; without it, nobody knows. */
   readonly prices?: ModelPrices
+  /** 32 bytes that seal what clients carry, such as ids of MCP sessions; by default, random ones. */
+  readonly sealKey?: Uint8Array
+  /** Milliseconds that an unused session of MCP is kept; by default half an hour. */
+  readonly mcpSessionTtl?: number
   /** Of policies that look outside; without a word, the real one. */
   readonly world?: PolicyDeps
 }

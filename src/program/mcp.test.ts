@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { decide, modelOf, policies, programOf, TestServices } from '../../test/program/models.ts'
 import type { Attached, Level } from '../model/policy.ts'
+import type { McpMessage } from '../protocols/mcp/attributes.ts'
 import { compileProgram } from './compile.ts'
-import type { McpMessage } from './mcp-message.ts'
 import type { BackendProgram, McpProgram, Program } from './program.ts'
 
 const ORIGIN = { kind: 'object', object: 'test', field: '' } as const
@@ -22,7 +22,7 @@ interface Written {
 }
 
 function toolsOf({ gateway = [], route = [], backend = [], files = [] }: Written): Program {
-  const target = { origin: ORIGIN, transport: 'mcp', options: {} } as const
+  const target = { origin: ORIGIN, transport: 'mcp', options: { host: 'h' } } as const
   const targets = [
     { ...target, name: 'files', policies: files },
     { ...target, name: 'search', policies: [] },
@@ -154,17 +154,78 @@ describe('rules about MCP', () => {
   })
 })
 
+describe('what rules can still come to', () => {
+  const shown = async (program: Program, message: McpMessage, headers = {}) => {
+    const { exchange, backend } = await decide(program, { headers })
+    return mcpOf(backend)?.shows(exchange, message)
+  }
+  const admitted = async (program: Program, methodName: string, headers = {}) => {
+    const { exchange, backend } = await decide(program, { headers })
+    const verdict = mcpOf(backend)?.admit(exchange, { methodName })
+    return verdict?.permit !== undefined
+  }
+  const of = (...list: readonly object[]) =>
+    toolsOf({ backend: rules('backend', 'own', { rules: list }) })
+
+  for (const [rule, isShown] of [
+    [{ allow: "mcp.tool.name == 'echo'" }, true],
+    [{ allow: "mcp.tool.name == 'add'" }, false],
+    [{ allow: "mcp.tool.arguments.path == '/'" }, true],
+    [{ allow: "mcp.tool.name == 'add' && mcp.tool.arguments.path == '/'" }, false],
+    [{ allow: "mcp.tool.name == 'add' || mcp.tool.arguments.path == '/'" }, true],
+    [{ require: '!has(mcp.tool.arguments.path)' }, true],
+    [{ deny: '!has(mcp.tool.arguments.path)' }, true],
+    [{ deny: "mcp.tool.arguments.path != '/'" }, true],
+    [{ deny: "mcp.tool.name == 'echo' || mcp.tool.arguments.path == '/'" }, false],
+    [{ deny: "mcp.tool.name == 'echo' && mcp.tool.arguments.path == '/'" }, true],
+    [{ deny: "!(mcp.tool.name == 'add' && mcp.tool.arguments.path == '/')" }, false],
+    [{ deny: "mcp.tool.arguments.size() == 0 ? mcp.tool.name == 'echo' : true" }, true],
+    [{ require: "mcp.tool.name == 'echo' ? mcp.tool.arguments.path == '/' : true" }, true],
+    [{ require: "default(mcp.tool.arguments.path, '/') == '/etc'" }, true],
+    [{ deny: "mcp.tool.arguments.all(name, name != 'path')" }, true],
+    [{ allow: 'cel.bind(given, mcp.tool.arguments, given.size() > 0)' }, true],
+    [{ allow: "has(mcp.tool) && mcp.methodName == 'tools/call'" }, false],
+    [{ allow: "mcp.methodName == 'tools/list'" }, true],
+  ] as const) {
+    it(`a list ${isShown ? 'shows' : 'hides'} the tool: ${JSON.stringify(rule)}`, async () => {
+      const message = { methodName: 'tools/list', tool: { target: 'search', name: 'echo' } }
+      assert.equal(await shown(of(rule), message), isShown)
+    })
+  }
+
+  it('arguments are unknown of tools alone', async () => {
+    const program = of({ allow: "mcp.tool.arguments.path == '/'" })
+    const prompt = { target: 'search', name: 'greet' }
+    assert.equal(await shown(program, { methodName: 'prompts/list', prompt }), false)
+  })
+
+  it('a message about no tool is denied only if all that it could be about is', async () => {
+    for (const [rule, isAdmitted] of [
+      [{ allow: "mcp.tool.name == 'echo'" }, true],
+      [{ require: "mcp.prompt.name == 'x'" }, true],
+      [{ deny: "mcp.methodName == 'ping'" }, false],
+      [{ deny: 'has(mcp.tool)' }, true],
+      [{ require: "request.headers['x-team'] == 'blue'" }, false],
+      [{ allow: "request.headers['x-team'] == 'blue' && mcp.tool.name == 'echo'" }, false],
+    ] as const) {
+      assert.equal(await admitted(of(rule), 'ping'), isAdmitted, JSON.stringify(rule))
+    }
+    const red = of({ deny: "request.headers['x-team'] == 'red'" })
+    assert.equal(await admitted(red, 'ping', { 'x-team': 'red' }), false)
+  })
+
+  it('rules in audit mode hide nothing, and invalid ones hide all', async () => {
+    const message = { methodName: 'tools/list', tool: { target: 'search', name: 'echo' } }
+    const own = { mode: 'Audit', rules: [{ deny: "mcp.tool.name == 'echo'" }] }
+    const audit = toolsOf({ backend: rules('backend', 'own', own) })
+    assert.equal(await shown(audit, message), true)
+    assert.equal(await shown(toolsOf({ backend: rules('backend', 'own', null) }), message), false)
+  })
+})
+
 describe('an MCP backend', () => {
   const authorization = (rule: object, section: 'traffic' | 'backend', level: Level) =>
     policies({ authorization: { rules: [rule] } }, level, section)
-
-  it('is not served, and says so after its rules', async () => {
-    const { reply } = await decide(toolsOf({}))
-    assert.deepEqual(
-      [reply?.status, reply?.reason, reply?.detail],
-      [500, 'unsupported-backend', 'MCP is not served'],
-    )
-  })
 
   it('is guarded by traffic rules before, and by those of the backend', async () => {
     const deny = { deny: "'x' in request.headers" }

@@ -1,82 +1,125 @@
 import type { Decider } from '../exchange/decision.ts'
 import type { Exchange } from '../exchange/exchange.ts'
-import { reply } from '../exchange/reply.ts'
-import type { Step } from '../exchange/step.ts'
-import type { McpBackend } from '../model/backend.ts'
+import type { McpBackend, McpTarget } from '../model/backend.ts'
 import { compileMcpAuthorization } from '../policies/mcp-authorization/compile.ts'
+import { compileVisibility, type McpVisibility } from '../policies/mcp-authorization/visibility.ts'
+import type { McpMessage, McpPart } from '../protocols/mcp/attributes.ts'
+import { mcpErrorFormat } from '../protocols/mcp/errors.ts'
 import { effectiveAt } from '../reach/effective.ts'
 import type { Layer } from '../reach/layers.ts'
 import { decidesAt, holdsForRequests, rulesAt } from '../reach/points.ts'
 import type { Compilation } from './compilation.ts'
 import { faultOf, invalidDecider } from './invalid.ts'
-import { linkSteps } from './link.ts'
-import type { McpPart } from './mcp-message.ts'
-import { Permit } from './permit.ts'
+import { openMcpUpstream } from './mcp-upstream.ts'
+import { type MessageVerdict, Permit } from './permit.ts'
 import type { BackendProgram, McpProgram } from './program.ts'
 
-const NOT_SERVED = { ...reply(500, 'unsupported-backend'), detail: 'MCP is not served' }
-const notServed: Step = () => NOT_SERVED
-
-/** Rules run; what they let pass is answered with 500, since nothing here speaks MCP yet. */
+/** Undefined if a server of it cannot be reached as it is configured. */
 export function compileMcp(
   compilation: Compilation,
   backend: McpBackend,
   around: readonly Layer[],
-): BackendProgram {
+): BackendProgram | undefined {
   const { reach, sections } = compilation
   const { name } = backend
   const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
-  const steps = [...section.steps, notServed]
+  const layersOf = (server: McpTarget) => reach.within(around, { backend, server })
   const targets = new Map(
-    backend.targets.map((server) => {
-      const own = reach.within(around, { backend, server })
-      return [server.name, deciderAt(compilation, own)]
-    }),
+    backend.targets.map((server) => [server.name, rulesFor(compilation, layersOf(server))]),
   )
+  const program = mcpProgram(rulesFor(compilation, around), targets)
+  const upstream = openMcpUpstream(compilation, backend, around, program)
+  if (upstream === undefined) return undefined
   return {
     name,
-    steps,
-    run: linkSteps(steps),
+    errorFormat: mcpErrorFormat,
+    steps: section.steps,
+    run: section.run,
     readsBody: section.readsBody,
     readsBeginning: section.readsBeginning,
     decodesBody: section.decodesBody,
     requestTimeout: 0,
     decider: section.decider,
     responseParts: section.responseParts,
-    upstream: { kind: 'mcp', mcp: mcpProgram(deciderAt(compilation, around), targets) },
+    upstream,
   }
 }
 
+interface MessageRules {
+  readonly decider: Decider
+  /** Undefined: nothing is visible. */
+  readonly visibility: McpVisibility | undefined
+}
+
+/** Of the servers by name, and of all. */
 function mcpProgram(
-  decider: Decider | undefined,
-  targets: ReadonlyMap<string, Decider | undefined>,
+  general: MessageRules | undefined,
+  targets: ReadonlyMap<string, MessageRules | undefined>,
 ): McpProgram {
+  const rulesOf = ({ tool, prompt, resource }: McpMessage) => {
+    const { target } = tool ?? prompt ?? resource ?? NO_PART
+    return target === undefined || !targets.has(target) ? general : targets.get(target)
+  }
+  const all = [general, ...targets.values()]
   return {
+    isGuarded: all.some((rules) => rules !== undefined),
     decide(exchange, message) {
-      const { target } = message.tool ?? message.prompt ?? message.resource ?? NO_PART
-      const rules = target === undefined || !targets.has(target) ? decider : targets.get(target)
-      exchange.mcp = message as unknown as Exchange['mcp']
-      const verdict = Permit.message(rules, exchange)
-      // Kept with the exchange for its record, too.
-      if (verdict.decision !== undefined) {
-        exchange.decisions = [...exchange.decisions, verdict.decision]
-      }
-      return verdict
+      enter(exchange, message)
+      return recorded(exchange, Permit.message(rulesOf(message)?.decider, exchange))
+    },
+    admit(exchange, message) {
+      enter(exchange, message)
+      // What the rules of one server deny for certain may still be for another one.
+      const isPossible = general && (() => shows(exchange, 'part', general, ...targets.values()))
+      return recorded(exchange, Permit.general(isPossible, general?.decider, exchange))
+    },
+    shows(exchange, message) {
+      const before = exchange.mcp
+      enter(exchange, message)
+      const unknown = message.tool === undefined ? 'nothing' : 'arguments'
+      const rules = rulesOf(message)
+      const isShown = rules === undefined || shows(exchange, unknown, rules)
+      exchange.mcp = before
+      return isShown
     },
   }
 }
 
 const NO_PART: Partial<McpPart> = {}
 
-/** Undefined where no rule is about MCP. */
-function deciderAt({ contexts }: Compilation, layers: readonly Layer[]): Decider | undefined {
+function enter(exchange: Exchange, message: McpMessage): void {
+  exchange.mcp = message as unknown as Exchange['mcp']
+}
+
+/** Kept with the exchange for its record, too. */
+function recorded(exchange: Exchange, verdict: MessageVerdict): MessageVerdict {
+  if (verdict.decision !== undefined) {
+    exchange.decisions = [...exchange.decisions, verdict.decision]
+  }
+  return verdict
+}
+
+function shows(
+  exchange: Exchange,
+  unknown: Parameters<McpVisibility>[1],
+  ...any: readonly (MessageRules | undefined)[]
+): boolean {
+  return any.some((rules) => rules === undefined || rules.visibility?.(exchange, unknown) === true)
+}
+
+/** Undefined if no rule is about MCP. */
+function rulesFor({ contexts }: Compilation, layers: readonly Layer[]): MessageRules | undefined {
   const { byKind, invalid } = effectiveAt(layers, 'backend')
   const broken = invalid.find((policy) => decidesAt(policy, 'mcp'))
-  if (broken !== undefined) return invalidDecider(faultOf(broken))
+  if (broken !== undefined)
+    return { decider: invalidDecider(faultOf(broken)), visibility: undefined }
   const policies = rulesAt(byKind, 'mcp')
   if (policies === undefined) return undefined
   const context = contexts.open(contexts.scopesAt(layers, 'backend'))
   const decider = compileMcpAuthorization(policies, context)
+  const visibility = compileVisibility(policies, context)
   const { failed } = context.findings
-  return failed === undefined ? decider : invalidDecider(failed)
+  return failed === undefined
+    ? { decider, visibility }
+    : { decider: invalidDecider(failed), visibility: undefined }
 }

@@ -102,6 +102,19 @@ export class Permit<S extends PermitStage = PermitStage> {
     const isDenied = decision.isEnforced && !decision.isAllowed
     return { permit: isDenied ? undefined : Permit.#mcp, decision }
   }
+
+  /**
+   * The same for a message that names no tool, prompt or resource: it is denied only if the rules
+   * would deny whatever it could be about.
+   */
+  static general(
+    isPossible: ((exchange: Exchange) => boolean) | undefined,
+    rules: Decider | undefined,
+    exchange: Exchange,
+  ): MessageVerdict {
+    if (isPossible === undefined || isPossible(exchange)) return Permit.#passed
+    return { permit: undefined, decision: rules?.decide(exchange as unknown as Variables) }
+  }
 }
 
 /** What the rules say of a message; without a permit it goes nowhere. */

@@ -14,12 +14,14 @@ import type { Retry, Timeouts } from '../policies/delivery.ts'
 import type { MetricLabels } from '../policies/metric-labels.ts'
 import type { TracingPolicy } from '../policies/tracing/compile.ts'
 import type { CredentialHeader } from '../protocols/llm/provider.ts'
+import type { McpMessage } from '../protocols/mcp/attributes.ts'
+import type { Sending } from '../protocols/mcp/server.ts'
+import type { McpResponder } from '../protocols/mcp/serving.ts'
 import type { Cluster } from '../upstream/cluster.ts'
 import type { HeadersRead } from './headers-read.ts'
-import type { McpMessage } from './mcp-message.ts'
 import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import type { Parts } from './parts.ts'
-import type { MessageVerdict } from './permit.ts'
+import type { MessageVerdict, Permit } from './permit.ts'
 import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
@@ -175,6 +177,8 @@ export interface McpUpstream {
   readonly kind: 'mcp'
   /** What the rules say of a message. */
   readonly mcp: McpProgram
+  /** Serves a request whose body was read. */
+  serve(permit: Permit<'backend'>, exchange: Exchange, responder: McpResponder): Sending
 }
 
 /** One provider of an AI backend. Its steps are those of the backend, and its own. */
@@ -232,6 +236,12 @@ export function isReply(chosen: BackendProgram | Reply): chosen is Reply {
 
 /** The MCP rules of one backend: those attached around it, its own, and those of each server. */
 export interface McpProgram {
+  /** There are any. */
+  readonly isGuarded: boolean
   /** For each method, tool, prompt or resource, after the traffic and backend stages let it pass. */
   decide(exchange: Exchange, message: McpMessage): MessageVerdict
+  /** For messages about none of them: denied only if all that they could be about is. */
+  admit(exchange: Exchange, message: McpMessage): MessageVerdict
+  /** Whether a list shows it: the arguments of a call may still make it denied. */
+  shows(exchange: Exchange, message: McpMessage): boolean
 }

@@ -46,3 +46,8 @@ export function wayBackOf(compiled: readonly CompiledPart[], readsResponseBody: 
     requestBodies: requestBodies.length === 0 ? undefined : requestBodies,
   }
 }
+
+/** Policies act on responses, or on bodies. */
+export function hasWayBack(program: WayBack | undefined): boolean {
+  return program?.responseParts !== undefined || program?.requestBodies !== undefined
+}

@@ -12,7 +12,7 @@ import { Forward, type ForwardEvents } from './forward.ts'
 import { KeptBody } from './kept-body.ts'
 import { MirrorCopy } from './mirror.ts'
 import { isFailure, restAfter } from './provider-failure.ts'
-import type { AttemptOutcome, RequestState } from './request-state.ts'
+import type { ActiveDelivery, AttemptOutcome, RequestState } from './request-state.ts'
 import { withoutTrace } from './trace-headers.ts'
 
 /** One request to a backend, for the metrics. */
@@ -51,7 +51,7 @@ export const DEFAULT_TIMEOUT = 60_000
 const NOTHING_KEPT = 0
 
 /** A request on its way to a backend: attempts one after the other, mirrors beside. */
-export class Delivery implements ForwardEvents {
+export class Delivery implements ActiveDelivery, ForwardEvents {
   readonly #state: RequestState
   readonly #permit: Permit<'backend'>
   readonly #events: DeliveryEvents
@@ -94,6 +94,7 @@ export class Delivery implements ForwardEvents {
   /** `permit`: of the backend, or of the provider that was chosen. */
   start(permit: ForwardPermit): void {
     const { route, downstream, exchange } = this.#state
+    this.#state.delivery = this
     const mirrors = route?.mirrors ?? []
     if (mirrors.length > 0) {
       const edit = this.#state.trace?.mirroring(this.#state) ?? withoutTrace(exchange.requestEdit)

@@ -1,3 +1,4 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
 import type { Quotas } from '../exchange/quota.ts'
 import type { Model } from '../model/model.ts'
 import { reconcile } from '../model/reconcile.ts'
@@ -56,6 +57,12 @@ function governed(opened: OpenCluster, close: () => void): Cluster {
     choose: (exchange, tried) => opened.choose(exchange, tried),
     close,
   }
+}
+
+/** As it is configured; else one that the workers of this gateway share until it ends. */
+function sealKeyOf({ session }: Settings, shared: Uint8Array = randomBytes(32)): Uint8Array {
+  if (session !== undefined) return Buffer.from(session.key.secret, 'hex')
+  return new Uint8Array(hkdfSync('sha256', shared, '', 'portcullis seal', 32))
 }
 
 type Diagnostic = Program['diagnostics'][number]
@@ -141,6 +148,8 @@ export class Gateway {
       now: () => performance.now(),
       random: options.random ?? Math.random,
       prices: this.#prices,
+      sealKey: sealKeyOf(settings, ticketSecret),
+      mcpSessionTtl: settings.mcp.sessionTtl,
       telemetry: { labels: settings.metrics.labels, hiddenHeaders: settings.sensitiveHeaders },
       world: {
         ...authenticationWorld(metrics, log),

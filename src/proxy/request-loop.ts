@@ -4,11 +4,16 @@ import { RequestAttributes } from '../exchange/attributes.ts'
 import type { Source } from '../exchange/connection.ts'
 import { Exchange } from '../exchange/exchange.ts'
 import { forwardedSource } from '../exchange/forwarded-source.ts'
-import { NO_EDIT } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import { type ForwardPermit, isPassed, Permit } from '../program/permit.ts'
-import { type AiUpstream, isReply, type RouteProgram, type Selection } from '../program/program.ts'
-import type { WayBack } from '../program/way-back.ts'
+import {
+  type AiUpstream,
+  isReply,
+  type McpUpstream,
+  type RouteProgram,
+  type Selection,
+} from '../program/program.ts'
+import { hasWayBack } from '../program/way-back.ts'
 import type { Downstream, DownstreamEvents } from '../wire/downstream.ts'
 import { fieldLine, NO_LINES } from '../wire/http1/field-lines.ts'
 import { type Fields, joinedValue } from '../wire/http1/fields.ts'
@@ -18,14 +23,16 @@ import { type Refusal, refusalOf, refuse } from '../wire/http1/rejections.ts'
 import { RequestNames } from '../wire/http1/request-names.ts'
 import { roomFor } from './body-room.ts'
 import { type Attempted, Delivery, type DeliveryEvents, type RetryReason } from './delivery.ts'
+import type { KeptBody } from './kept-body.ts'
+import { McpDelivery } from './mcp-delivery.ts'
 import { PolicyDownstream } from './policy-downstream.ts'
 import type { RequestReading } from './port-plan.ts'
 import { type BodyNeeds, readBody } from './read-body.ts'
-import { OVERLOADED, RETRY_AFTER, writeRejection, writeReply } from './replies.ts'
+import { OVERLOADED, writeRejection, writeReply } from './replies.ts'
 import { RequestEnds } from './request-ends.ts'
 import { idOf } from './request-id.ts'
-import { RequestState } from './request-state.ts'
-import { undeliveredReason } from './undelivered-reason.ts'
+import { hasResponded, RequestState } from './request-state.ts'
+import { undeliveredReply } from './undelivered-reason.ts'
 
 export type { Observer, Port } from './port.ts'
 
@@ -194,6 +201,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     this.#when(state, Permit.backend(permit, backend, state.exchange), (own) => {
       const { upstream } = backend
       if (upstream.kind === 'ai') this.#call(state, upstream, own)
+      else if (upstream.kind === 'mcp') this.#serveMcp(state, upstream, own)
       else this.#deliver(state, own, own)
     })
   }
@@ -217,6 +225,18 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
     else this.#readFirst(state, { whole: true, decoded: true }, ready)
   }
 
+  /** A message of MCP is read before anything is sent, since rules read it. */
+  #serveMcp(state: RequestState, upstream: McpUpstream, permit: Permit<'backend'>): void {
+    const { downstream, route, backend } = state
+    const ready = () => {
+      state.callOut = 'delivery'
+      if (hasWayBack(route) || hasWayBack(backend)) this.#policiesOf(state)
+      new McpDelivery(state, this).start(upstream, permit)
+    }
+    if (state.body !== undefined || downstream.head.framing === 'none') ready()
+    else this.#readFirst(state, { whole: true, decoded: true }, ready)
+  }
+
   #provide(state: RequestState, upstream: AiUpstream, permit: Permit<'backend'>): void {
     state.callOut = 'provider'
     // Any of them may be the one that responds.
@@ -236,18 +256,16 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   #deliver(state: RequestState, permit: Permit<'backend'>, first: ForwardPermit): void {
     state.callOut = 'delivery'
     const { route, backend } = state
+    const start = (body: KeptBody | undefined) =>
+      new Delivery(state, permit, this, body).start(first)
     if (state.policies === undefined && !hasWayBack(route) && !hasWayBack(backend)) {
-      state.delivery = new Delivery(state, permit, this, state.body)
-      state.delivery.start(first)
+      start(state.body)
       return
     }
     const parts = [...(route?.requestBodies ?? []), ...(backend?.requestBodies ?? [])]
     const policies = this.#policiesOf(state)
     const read = policies.reframe(state.selection?.attempt) ?? state.body
-    policies.transform(parts, read, route?.retry?.maxBody ?? 0, (body) => {
-      state.delivery = new Delivery(state, permit, this, body)
-      state.delivery.start(first)
-    })
+    policies.transform(parts, read, route?.retry?.maxBody ?? 0, start)
   }
 
   /** What stands between the request and its client, from now on. */
@@ -331,12 +349,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
   }
 
   undelivered(state: RequestState, status: number, reason: string): void {
-    const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
-    const headers = isBusy ? RETRY_AFTER : NO_EDIT
-    this.#reply(state, {
-      ...reply(status, undeliveredReason(status, reason), '', headers),
-      detail: reason,
-    })
+    this.#reply(state, undeliveredReply(status, reason))
   }
 
   mirrorBroke(state: RequestState, error: unknown): void {
@@ -384,17 +397,4 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       this.broken(state as RequestState, error)
     }
   }
-}
-
-function hasWayBack(program: WayBack | undefined): boolean {
-  return program?.responseParts !== undefined || program?.requestBodies !== undefined
-}
-
-/**
- * Its time may run out while something is waited for, and what the client still sends is read after
- * that: a request which then went on would be answered twice, and the second time in place of the
- * next one.
- */
-function hasResponded(state: RequestState): boolean {
-  return state.isOver || state.downstream.isResponding
 }

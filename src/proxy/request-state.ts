@@ -10,7 +10,6 @@ import type {
 import type { Timed } from '../wire/deadlines.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import type { CallOutName } from './call-outs.ts'
-import type { Delivery } from './delivery.ts'
 import type { KeptBody } from './kept-body.ts'
 import type { PolicyDownstream } from './policy-downstream.ts'
 
@@ -40,6 +39,21 @@ export interface ActiveTrace {
   mirroring(state: RequestState): HeaderEdit
 }
 
+/** A request on its way to whoever responds to it: ./delivery.ts, ./mcp-delivery.ts. */
+export interface ActiveDelivery {
+  stop(): void
+  /** The response is with the client, all of it. */
+  finish(): void
+  /** The client takes more of the response. */
+  resume(): void
+  /** The policies on the way back take more of it. */
+  proceed(): void
+  /** A response came, and another one takes its place. */
+  replaced(): void
+  /** Another provider is sent another body. */
+  replaceBody(body: KeptBody): void
+}
+
 /** One exchange under way, and how far it has come. */
 export class RequestState implements Timed {
   /** With the policies in between that act on responses and bodies, where there are any. */
@@ -53,7 +67,7 @@ export class RequestState implements Timed {
   selection: Selection | undefined = undefined
   /** Of an AI backend, if it is a call to a model that is read. */
   call: ModelCall | undefined = undefined
-  delivery: Delivery | undefined = undefined
+  delivery: ActiveDelivery | undefined = undefined
   /** Read before its time, for an expression. */
   body: KeptBody | undefined = undefined
   /** The address that was asked last. */
@@ -94,4 +108,13 @@ export class RequestState implements Timed {
   expire(): void {
     this.onExpired(this)
   }
+}
+
+/**
+ * Its time may run out while something is waited for, and what the client still sends is read after
+ * that: a request which then went on would be answered twice, and the second time in place of the
+ * next one.
+ */
+export function hasResponded(state: RequestState): boolean {
+  return state.isOver || state.downstream.isResponding
 }

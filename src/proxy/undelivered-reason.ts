@@ -1,12 +1,22 @@
+import { NO_EDIT } from '../exchange/header-edit.ts'
+import { type Reply, reply } from '../exchange/reply.ts'
 import type { Reason } from '../telemetry/definitions/labels.ts'
 import { isReset } from './delivery.ts'
+import { RETRY_AFTER } from './replies.ts'
 
 /** The word of the metrics for a backend that did not answer. */
-export function undeliveredReason(status: number, reason: string): Reason {
+function undeliveredReason(status: number, reason: string): Reason {
   if (reason === 'bad-rewrite') return 'invalid-configuration'
   if (reason === 'no-endpoint' || reason === 'unhealthy') return 'no-backend'
   if (reason === 'overloaded' || reason === 'pending-timeout') return 'overload'
   if (status === 503 || reason === 'connect-timeout') return 'upstream-connect'
   if (status === 504) return 'upstream-timeout'
   return isReset(reason) ? 'upstream-reset' : 'upstream-invalid'
+}
+
+/** What the client is told. */
+export function undeliveredReply(status: number, reason: string): Reply {
+  const isBusy = reason === 'overloaded' || reason === 'pending-timeout'
+  const headers = isBusy ? RETRY_AFTER : NO_EDIT
+  return { ...reply(status, undeliveredReason(status, reason), '', headers), detail: reason }
 }

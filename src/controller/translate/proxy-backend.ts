@@ -116,9 +116,11 @@ export function unservedParts(read: Read<ProxyBackendObject>): readonly Diagnost
       warn(at, `\`${key}\` is checked, but this version does nothing with it`, 'remove it'),
     ),
   )
-  if (mcp === undefined) return options
-  const hint = 'requests that its rules admit are answered with 500, and reach no server'
-  return [warn('spec.mcp', 'MCP is not served by this version: it is checked', hint)]
+  const unserved = mcp?.targets.some((target) => target.static?.protocol === 'SSE')
+  if (unserved !== true) return options
+  const message = 'MCP servers by `SSE` are checked, but this version does not serve them'
+  const hint = 'requests to a backend with such a server are answered with 500'
+  return [...options, warn('spec.mcp', message, hint)]
 }
 
 /** Those of the options that a provider has, with their places. */

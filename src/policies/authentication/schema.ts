@@ -28,6 +28,13 @@ export function authenticationOf(schemas: Readonly<Record<MemberKind, z.ZodType>
     [...MEMBERS],
   )
     .check(({ value, issues }) => {
+      const { resourceMetadata } = (value.jwtAuthentication ?? {}) as { resourceMetadata?: unknown }
+      if (resourceMetadata !== undefined) {
+        const message = '`resourceMetadata` is not supported among several ways to sign in'
+        const hint = 'set `jwtAuthentication` by itself, beside `authentication`'
+        const at = ['jwtAuthentication', 'resourceMetadata']
+        issues.push(issue(value, message, { rule: 'unsupported', hint }, at))
+      }
       for (const kind of MEMBERS) {
         const { mode = 'Strict' } = (value[kind] ?? {}) as { readonly mode?: string }
         if (mode === 'Strict') continue

@@ -3,7 +3,7 @@ import type { Material } from '../../model/material.ts'
 import { credentialLocation } from '../credential-location.ts'
 import { file } from '../materials.ts'
 import { choice, duration, url } from '../scalars.ts'
-import { issue, oneOfKeys } from '../shapes.ts'
+import { aliased, issue, oneOfKeys } from '../shapes.ts'
 import { readKeySet } from './key-set.ts'
 
 export type KeySet =
@@ -96,6 +96,41 @@ const provider = z.strictObject({
   leeway: leeway().optional(),
 })
 
+const metadataText = () => z.string().min(1).max(2048).optional()
+const metadataList = () => z.array(z.string().min(1).max(2048)).max(64).optional()
+
+/** Members of RFC 9728, in its own spelling or in that of the rest of the file. */
+const resourceMetadata = aliased(
+  {
+    resource: metadataText().describe('The URL of the resource; by default, as clients reach it.'),
+    authorizationServers: metadataList().describe('By default, the issuers.'),
+    scopesSupported: metadataList().describe('Scopes that clients may need.'),
+    bearerMethodsSupported: metadataList().describe('By default, `header`.'),
+    resourceName: metadataText().describe('A name for people.'),
+    resourceDocumentation: metadataText().describe('The URL of a page for developers.'),
+    resourcePolicyUri: metadataText().describe('The URL of a page about the use of data.'),
+    resourceTosUri: metadataText().describe('The URL of the terms of service.'),
+  },
+  {
+    authorization_servers: 'authorizationServers',
+    scopes_supported: 'scopesSupported',
+    bearer_methods_supported: 'bearerMethodsSupported',
+    resource_name: 'resourceName',
+    resource_documentation: 'resourceDocumentation',
+    resource_policy_uri: 'resourcePolicyUri',
+    resource_tos_uri: 'resourceTosUri',
+  },
+)
+
+export type ResourceMetadata = z.output<typeof resourceMetadata>
+
+/** Where an issuer usually publishes its keys. */
+function keysOf(issuer: string | undefined): KeySet | undefined {
+  if (issuer === undefined || !/^https?:\/\//.test(issuer)) return undefined
+  const at = `${issuer.replace(/\/$/, '')}/.well-known/jwks.json`
+  return { kind: 'remote', url: at, cacheDuration: 15 * 60_000 }
+}
+
 export const jwtAuthentication = z
   .strictObject({
     mode: choice('Strict', 'Optional', 'Permissive')
@@ -121,9 +156,23 @@ export const jwtAuthentication = z
     audiences: audiences().optional(),
     jwtValidationOptions: validation().optional(),
     leeway: leeway().optional(),
+    resourceMetadata: resourceMetadata
+      .optional()
+      .describe(
+        'Makes the gateway a resource server of OAuth (RFC 9728), as MCP clients expect: it serves ' +
+          'this metadata at `/.well-known/oauth-protected-resource`, and a 401 says where. ' +
+          '`resource` and `authorization_servers` have defaults; `audiences` is required.',
+      ),
   })
   .check(({ value, issues }) => {
-    const { providers, issuer, jwks } = value
+    const { providers, issuer, resourceMetadata: metadata } = value
+    const jwks = value.jwks ?? (metadata === undefined ? undefined : keysOf(issuer))
+    const all = providers ?? [value]
+    if (metadata !== undefined && !all.every((own) => (own.audiences ?? []).length > 0)) {
+      const hint = 'name the resource as tokens for it do, so that tokens for others are rejected'
+      const said = { rule: 'missing', hint } as const
+      issues.push(issue(value, '`audiences` is missing', said, ['resourceMetadata']))
+    }
     if (providers !== undefined) {
       const other = ONE_PROVIDER.find((key) => value[key] !== undefined)
       if (other === undefined) return
@@ -136,14 +185,26 @@ export const jwtAuthentication = z
       issues.push(issue(value, `${missing} is missing`, { rule: 'missing', hint }))
     }
   })
-  .transform(({ mode, location, forward, providers, issuer, jwks, ...rest }) => ({
-    mode,
-    location,
-    forward,
-    providers: (providers ?? [{ issuer: issuer as string, jwks: jwks as KeySet, ...rest }]).map(
-      toProvider,
-    ),
-  }))
+  .transform((value) => {
+    const {
+      mode,
+      location,
+      forward,
+      providers,
+      issuer,
+      resourceMetadata: metadata,
+      ...rest
+    } = value
+    const jwks = value.jwks ?? keysOf(issuer)
+    const only = { ...rest, issuer: issuer as string, jwks: jwks as KeySet }
+    return {
+      mode,
+      location,
+      forward,
+      providers: (providers ?? [only]).map(toProvider),
+      ...(metadata === undefined ? {} : { resourceMetadata: metadata }),
+    }
+  })
   .describe('Verifies JSON Web Tokens; the claims are `jwt` in expressions.')
 
 const ONE_PROVIDER = ['issuer', 'jwks', 'audiences', 'jwtValidationOptions', 'leeway'] as const

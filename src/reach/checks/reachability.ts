@@ -1,6 +1,6 @@
 import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Report } from '../../diagnostics/report.ts'
-import type { ServiceBackend } from '../../model/backend.ts'
+import type { McpBackend, ServiceBackend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import type { RouteAction } from '../../model/route.ts'
 import { appliesAlways } from '../../policies/schema.ts'
@@ -16,20 +16,32 @@ export function checkReachability(draft: Draft, report: Report): Draft {
     }
   }
   for (const { thing, place } of draft.tcpRoutes) checkAction(report, place, thing.action)
-  const unserved = draft.backends.find(({ thing }) => thing.kind === 'mcp')
-  if (unserved !== undefined) {
-    const message =
-      'MCP is not served by this version: backends of the kind `mcp` and their rules are checked'
-    const hint = 'requests that their rules admit are answered with 500, and reach no server'
-    const said = { code: 'PC0220', severity: 'warning', message, hint } as const
-    report(unserved.place.find(['mcp']).diagnose(said, 'key'))
-  }
   for (const { thing, place } of draft.backends) {
+    if (thing.kind === 'mcp') reportUnserved(report, place, thing)
     if (thing.kind === 'service' && !draft.resolvesServices) {
       report(unresolvedService(place, thing))
     }
   }
   return draft
+}
+
+/** Ways to reach an MCP server that are checked, and not served yet. */
+const UNSERVED_TRANSPORTS: ReadonlySet<string> = new Set(['sse', 'openapi'])
+
+function reportUnserved(report: Report, place: Place, { targets, options }: McpBackend): void {
+  if (options.statefulMode === 'Stateless') {
+    const message = '`statefulMode: Stateless` is checked, but this version does nothing with it'
+    const hint = 'ids of sessions hold all of their state, so that any replica serves them'
+    const said = { code: 'PC0220', severity: 'warning', message, hint } as const
+    report(place.find(['mcp']).diagnose(said, 'key'))
+  }
+  const target = targets.find(({ transport }) => UNSERVED_TRANSPORTS.has(transport))
+  if (target === undefined) return
+  const message = `MCP servers by \`${target.transport}\` are checked, but this version does not serve them`
+  const hint = 'requests to a backend with such a server are answered with 500'
+  report(
+    place.find(['mcp']).diagnose({ code: 'PC0220', severity: 'warning', message, hint }, 'key'),
+  )
 }
 
 /** Where its endpoints are is known to Kubernetes alone, which a file does not ask. */

@@ -3,8 +3,9 @@ import { policiesSchema } from '../file/policies.ts'
 import { backendSchema } from '../file/sections/backends.ts'
 import { gatewaySchema } from '../file/sections/gateways.ts'
 import { llmSchema } from '../file/sections/llm-schema.ts'
+import { mcpSchema } from '../file/sections/mcp-section.ts'
 import { routeSchema, tcpRouteSchema } from '../file/sections/routes.ts'
-import { mcpSchema, uiSchema } from '../file/sections/special.ts'
+import { uiSchema } from '../file/sections/special.ts'
 import { targetedPolicySchema } from '../file/sections/targeted.ts'
 
 /** What can be edited one by one: `config` belongs to the process, and `binds` is an older form. */

@@ -6,8 +6,9 @@ import { bindSchema } from './sections/binds.ts'
 import { configSchema } from './sections/config.ts'
 import { gatewaySchema } from './sections/gateways.ts'
 import { llmSchema } from './sections/llm-schema.ts'
+import { mcpSchema } from './sections/mcp-section.ts'
 import { routeSchema, tcpRouteSchema } from './sections/routes.ts'
-import { mcpSchema, uiSchema } from './sections/special.ts'
+import { uiSchema } from './sections/special.ts'
 import { targetedPolicySchema } from './sections/targeted.ts'
 
 const list = <T extends z.ZodType>(schema: T, what: string) =>
@@ -37,7 +38,7 @@ export const fileSchema = z
       .describe(
         'Models by name, and who serves them: short for a route to a backend of providers.',
       ),
-    mcp: mcpSchema.optional().describe('MCP traffic in short. Checked, and not served yet.'),
+    mcp: mcpSchema.optional().describe('MCP servers in short: a route and its backend.'),
     ui: uiSchema.optional().describe('The Admin UI on a gateway. Checked, and not served yet.'),
     binds: list(bindSchema, 'An older form of `gateways`, with the routes inside.'),
   })

@@ -19,11 +19,11 @@ import { pathsOf, readBinds } from './sections/binds.ts'
 import { configSchema, defaultSettings } from './sections/config.ts'
 import { readGateway } from './sections/gateways.ts'
 import { readLlm } from './sections/llm.ts'
+import { readMcpSection } from './sections/mcp-section.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
-import { readSpecial } from './sections/special.ts'
+import { readUi } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
 import {
-  notImplemented,
   SETTINGS_THAT_WAIT,
   SETTINGS_WITHOUT_EFFECT,
 } from './sections/unserved-settings.ts'
@@ -120,6 +120,7 @@ function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft
     place: new FilePlace(reading.document, path),
   }))
   const llm = readLlm(reading)
+  const mcp = readMcpSection(reading)
   const targeted = yield* each(reading, 'policies', (path) => readTargeted(reading, path))
   const allRoutes = [...routes, ...binds.routes]
   const allTcpRoutes = [...tcpRoutes, ...binds.tcpRoutes]
@@ -131,10 +132,10 @@ function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft
     reservedPorts: ownPorts(settings),
     resolvesServices: false,
     references: reading.references,
-    gateways: [...readGateways(reading), ...binds.gateways, ...llm.gateways],
-    routes: [...allRoutes, ...llm.routes],
+    gateways: [...readGateways(reading), ...binds.gateways, ...llm.gateways, ...mcp.gateways],
+    routes: [...allRoutes, ...llm.routes, ...mcp.routes],
     tcpRoutes: allTcpRoutes,
-    backends: [...backends, ...inPlace, ...llm.backends],
+    backends: [...backends, ...inPlace, ...llm.backends, ...mcp.backends],
     frontend: readPolicies(reading, ['frontendPolicies'], {
       sections: ['frontend'],
       level: 'frontend',
@@ -142,8 +143,7 @@ function* readDraft(reading: Reading, settings: Settings): Generator<void, Draft
     }),
     targeted: targeted.flat(),
     ...omitUndefined({
-      mcp: readSpecial(reading, 'mcp'),
-      ui: readSpecial(reading, 'ui'),
+      ui: readUi(reading),
     }),
   }
 }
@@ -183,14 +183,10 @@ function readSettings(reading: Reading): Settings {
     reportUseless(reading, ['dns', 'edns0'])
   }
   checkAdmin(reading, value?.admin)
-  const refused = notImplemented(config)
   if (value?.database !== undefined && value.storage.mode === 'readonly') {
     reportUseless(reading, ['database'], 'set `config.storage.mode: database` to store changes')
   }
   if (value?.storage.mode === 'database') checkDatabase(reading, value)
-  for (const { key, ...said } of refused) {
-    complain(reading, ['config', ...key], { code: 'PC0224', ...said }, 'key')
-  }
   for (const key of SETTINGS_THAT_WAIT) {
     if (valueAt(reading.document, ['config', ...key]) === undefined) continue
     const message = `\`config.${key.join('.')}\` is checked, but this version does nothing with it`

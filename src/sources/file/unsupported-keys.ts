@@ -9,7 +9,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'extProc',
   'guardrails',
   'inferenceRouting',
-  'mcpAuthentication',
   'mcpGuardrails',
   'networkExtAuthz',
   'oidc',

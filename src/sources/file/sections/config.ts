@@ -308,11 +308,13 @@ const shape = {
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
     .describe(
-      'What seals the ids of MCP sessions; not implemented yet: the gateway does not start.',
+      'Seals the ids of MCP sessions: replicas with the same key know the sessions of each other, and sessions survive restarts. By default `SESSION_KEY` of the environment, else a random key.',
     ),
   mcp: z
     .strictObject({
-      sessionTtl: duration().prefault('30m').describe('How long an unused session is kept.'),
+      sessionTtl: duration()
+        .prefault('30m')
+        .describe('How long the process of an unused session with a `stdio` server is kept.'),
     })
     .prefault({})
     .describe('MCP sessions.'),

@@ -28,8 +28,16 @@ const stdio = aliased(
   {
     cmd: z.string().min(1).describe('The program.'),
     args: z.array(z.string()).prefault([]).describe('Its arguments.'),
-    env: z.record(z.string(), z.string()).prefault({}).describe('Its environment.'),
-    clearEnv: z.boolean().prefault(false).describe('Whether it starts without ours.'),
+    env: z
+      .record(z.string(), z.string())
+      .prefault({})
+      .describe('Further variables of its environment.'),
+    clearEnv: z
+      .boolean()
+      .prefault(false)
+      .describe(
+        'Whether it starts without `PATH`, `HOME`, `LANG` and `TMPDIR` of the gateway, the only variables that it inherits.',
+      ),
   },
   { clear_env: 'clearEnv' },
 )
@@ -54,7 +62,17 @@ const transports = {
 
 const TRANSPORTS = ['mcp', 'sse', 'stdio', 'openapi'] as const
 
-const head = { name: name().describe('Goes before the names of its tools.'), ...transports }
+const head = {
+  // What ends the name of a server in the names that clients see.
+  name: name()
+    .check(({ value, issues }) => {
+      if (!/[_+]/.test(value)) return
+      const message = 'neither `_` nor `+` is allowed in the name of an MCP server'
+      issues.push({ code: 'custom', input: value, message, params: { rule: 'malformed' } })
+    })
+    .describe('Goes before the names of its tools; without `_` and `+`.'),
+  ...transports,
+}
 
 const target = oneOfKeys(
   z.strictObject({
@@ -72,14 +90,16 @@ export const mcpOptions = {
     .describe('Whether there are sessions.'),
   prefixMode: choice('Conditional', 'Always', 'Never')
     .prefault('Conditional')
-    .describe('When tools get the name of their server; conditional: where there are several.'),
+    .describe(
+      'When names of tools get the name of their server in front; Conditional: if there are several.',
+    ),
   failureMode: choice('FailClosed', 'FailOpen')
     .prefault('FailClosed')
-    .describe('Whether one server that fails spoils the answer of all.'),
+    .describe('Whether one server that fails makes lists and the handshake fail for all.'),
   dnsRebindingProtection: z
     .boolean()
     .prefault(false)
-    .describe('Only takes Host and Origin of this machine.'),
+    .describe('Rejects requests whose Host or Origin is not this machine (403).'),
 }
 
 export const mcpTargets = () => z.array(target).min(1).max(128).describe('The servers.')
@@ -96,8 +116,13 @@ type ReadMcp =
   | { readonly diagnostics: readonly Diagnostic[] }
 
 /** `mcp:` of a backend. */
-export function readMcpTargets(reading: Reading, path: Path, backend: string): ReadMcp {
-  const parsed = parseAt(reading, outline, path)
+export function readMcpTargets(
+  reading: Reading,
+  path: Path,
+  backend: string,
+  others: readonly string[] = [],
+): ReadMcp {
+  const parsed = parseAt(reading, outline, path, { except: ['policies', ...others] })
   if (parsed.value === undefined) return { diagnostics: parsed.diagnostics }
   const { targets: list, ...options } = parsed.value
   const problems: Diagnostic[] = []

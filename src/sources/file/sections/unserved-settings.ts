@@ -20,38 +20,7 @@ export const SETTINGS_WITHOUT_EFFECT = [
 ]
 
 /** Settings of parts that this version does not have; whoever sets one is told so. */
-export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [['mcp'], ['standardAttributes']]
-
-/**
- * Settings that whoever sets them relies on, and that this version does not implement: a gateway
- * that started without them would not be the one that was asked for.
- */
-export function notImplemented(config: unknown): readonly NotImplemented[] {
-  if (typeof config !== 'object' || config === null) return []
-  const { session } = config as RefusedSettings
-  return [
-    ...(session !== undefined
-      ? [
-          {
-            key: ['session'],
-            message:
-              '`config.session` is not implemented in this version: there are no MCP sessions',
-            hint: 'remove it; with the Helm chart, leave `session.secretName` empty',
-          },
-        ]
-      : []),
-  ]
-}
-
-interface RefusedSettings {
-  readonly session?: unknown
-}
-
-interface NotImplemented {
-  readonly key: readonly string[]
-  readonly message: string
-  readonly hint: string
-}
+export const SETTINGS_THAT_WAIT: readonly (readonly string[])[] = [['standardAttributes']]
 
 /** `hybrid` is the name in files written for others. */
 export function isDatabase(mode: unknown): mode is string {

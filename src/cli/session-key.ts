@@ -1,0 +1,30 @@
+import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Settings } from '../model/settings.ts'
+import type { Environment } from '../sources/file/expand.ts'
+
+const VARIABLE = 'SESSION_KEY'
+
+/** The settings with the key of the environment, unless the file has one. */
+export function withSessionKey(
+  settings: Settings | undefined,
+  environment: Environment,
+): Settings | undefined {
+  const { [VARIABLE]: key = '' } = environment
+  if (settings === undefined || settings.session !== undefined || key === '') return settings
+  return { ...settings, session: { key: { secret: key } } }
+}
+
+/** A key that cannot be used would leave sessions to a random one, which other replicas lack. */
+export function sessionKeyProblems(environment: Environment): readonly Diagnostic[] {
+  const { [VARIABLE]: key = '' } = environment
+  if (key === '' || /^[0-9a-fA-F]{64}$/.test(key)) return []
+  return [
+    {
+      code: 'PC0215',
+      severity: 'error',
+      message: `\`${VARIABLE}\` is not 64 hexadecimal digits`,
+      origin: { kind: 'object', object: 'environment', field: VARIABLE },
+      hint: 'make one with `openssl rand -hex 32`',
+    },
+  ]
+}

@@ -1,0 +1,85 @@
+import type { RequestAttributes } from '../../exchange/attributes.ts'
+import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import type { Outcome, Step } from '../../exchange/step.ts'
+import type { ResourceMetadata } from './schema.ts'
+
+/** RFC 9728 §3: before the path of the resource. */
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
+
+const CHALLENGE = 'www-authenticate'
+
+/** Browsers read the metadata from any page: it says nothing that is secret. */
+const PUBLIC = headerEdit({ set: [{ name: 'access-control-allow-origin', value: '*' }] })
+
+/**
+ * What a resource server of OAuth owes its clients beside checking tokens: metadata that says which
+ * authorization servers it believes, and challenges that say where the metadata is.
+ */
+export function protectedResource(
+  metadata: ResourceMetadata,
+  issuers: readonly string[],
+  authenticate: Step,
+): Step {
+  const { scopesSupported: scopes = [] } = metadata
+  const scope = scopes.length > 0 ? `, scope="${scopes.join(' ')}"` : ''
+  const challenged = (request: RequestAttributes, outcome: Outcome): Outcome => {
+    if (outcome?.status !== 401) return outcome
+    return withChallenge(outcome, `, resource_metadata="${metadataUrl(metadata, request)}"${scope}`)
+  }
+  return (exchange) => {
+    const { request } = exchange
+    if (isMetadata(request)) return metadataReply(metadata, issuers, request)
+    const outcome = authenticate(exchange)
+    return outcome instanceof Promise
+      ? outcome.then((settled) => challenged(request, settled))
+      : challenged(request, outcome)
+  }
+}
+
+function isMetadata({ method, path }: RequestAttributes): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return false
+  return path === WELL_KNOWN || path.startsWith(`${WELL_KNOWN}/`)
+}
+
+/** As the configuration says; else as the client reached it. */
+function resourceOf({ resource }: ResourceMetadata, request: RequestAttributes, path: string) {
+  if (resource !== undefined && URL.canParse(resource)) return new URL(resource)
+  const host = request.headers.get('host') ?? request.host
+  return new URL(`${request.scheme}://${host}${path}`)
+}
+
+function metadataUrl(metadata: ResourceMetadata, request: RequestAttributes): string {
+  const { origin, pathname } = resourceOf(metadata, request, request.path)
+  return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`
+}
+
+function metadataReply(
+  metadata: ResourceMetadata,
+  issuers: readonly string[],
+  request: RequestAttributes,
+): Reply {
+  const path = request.path.slice(WELL_KNOWN.length)
+  const body = {
+    resource: resourceOf(metadata, request, path || '/').href,
+    authorization_servers: issuers,
+    bearer_methods_supported: ['header'],
+    ...Object.fromEntries(
+      Object.entries(metadata).map(([name, value]) => [snakeCase(name), value]),
+    ),
+  }
+  const own = reply(200, 'direct-response', `${JSON.stringify(body)}\n`, PUBLIC)
+  return { ...own, contentType: 'application/json' }
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+function withChallenge(outcome: Reply, more: string): Reply {
+  const { removed, added } = outcome.headers
+  const changed = added.map(([name, value]) =>
+    name === CHALLENGE ? ([name, `${value}${more}`] as const) : ([name, value] as const),
+  )
+  return { ...outcome, headers: new HeaderEdit(removed, changed) }
+}

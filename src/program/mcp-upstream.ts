@@ -1,0 +1,179 @@
+import { randomBytes } from 'node:crypto'
+import type { OpenCall } from '../exchange/call.ts'
+import type { Exchange } from '../exchange/exchange.ts'
+import type { McpBackend, McpTarget } from '../model/backend.ts'
+import { canonicalJson } from '../model/json.ts'
+import type { Http } from '../policies/http/schema.ts'
+import { attemptTime } from '../policies/timeout/compile.ts'
+import type {
+  HeldServer,
+  McpEndpoint,
+  McpEndpointOptions,
+  ServerOptions,
+} from '../protocols/mcp/index.ts'
+import type { Sending } from '../protocols/mcp/server.ts'
+import type { McpResponder } from '../protocols/mcp/serving.ts'
+import type { StdioOptions } from '../protocols/mcp/stdio-process.ts'
+import { effectiveAt } from '../reach/effective.ts'
+import type { Layer } from '../reach/layers.ts'
+import { holdsForRequests } from '../reach/points.ts'
+import { caller } from '../upstream/call.ts'
+import { clusterPolicies } from './backend-policies.ts'
+import { isAskable } from './clusters.ts'
+import type { Compilation } from './compilation.ts'
+import { type McpAddress, mcpAddress } from './mcp-address.ts'
+import { prepareCall } from './mcp-call.ts'
+import type { Permit } from './permit.ts'
+import type { McpProgram, McpUpstream } from './program.ts'
+
+/** Milliseconds that a tool may take, where nothing else is said. */
+const DEFAULT_TIMEOUT = 300_000
+
+/** By default, of this process: sessions do not outlive it then. */
+let ownKey: Uint8Array | undefined
+
+/** Undefined if a server cannot be reached as it is configured. */
+export function openMcpUpstream(
+  compilation: Compilation,
+  backend: McpBackend,
+  around: readonly Layer[],
+  mcp: McpProgram,
+): McpUpstream | undefined {
+  const servers: ServerOptions[] = []
+  for (const target of backend.targets) {
+    const server = openServer(compilation, backend, target, around)
+    if (server === undefined) return undefined
+    servers.push(server)
+  }
+  ownKey ??= randomBytes(32)
+  const options: McpEndpointOptions<Permit<'mcp'>> = {
+    name: backend.name,
+    servers,
+    options: backend.options,
+    sealKey: compilation.services.sealKey ?? ownKey,
+    rules: {
+      isGuarded: mcp.isGuarded,
+      decide: (exchange, message) => mcp.decide(exchange, message).permit,
+      admit: (exchange, message) => mcp.admit(exchange, message).permit,
+      shows: (exchange, message) => mcp.shows(exchange, message),
+    },
+  }
+  return { kind: 'mcp', mcp, serve: lazily(options) }
+}
+
+/** What speaks MCP is loaded with the first backend that needs it. */
+function lazily(options: McpEndpointOptions<Permit<'mcp'>>): McpUpstream['serve'] {
+  let endpoint: McpEndpoint | undefined
+  const loading = import('../protocols/mcp/index.ts').then(({ createMcpEndpoint }) => {
+    endpoint = createMcpEndpoint(options)
+    return endpoint
+  })
+  return (_, exchange, responder) =>
+    endpoint === undefined
+      ? serveWhenLoaded(loading, exchange, responder)
+      : endpoint.serve(exchange, responder)
+}
+
+function serveWhenLoaded(
+  loading: Promise<McpEndpoint>,
+  exchange: Exchange,
+  responder: McpResponder,
+): Sending {
+  let isStopped = false
+  let sending: Sending | undefined
+  loading
+    .then((endpoint) => {
+      if (!isStopped) sending = endpoint.serve(exchange, responder)
+    })
+    .catch((error: unknown) => responder.broke(error))
+  return {
+    stop() {
+      isStopped = true
+      sending?.stop()
+    },
+    resume: () => sending?.resume(),
+  }
+}
+
+function openServer(
+  compilation: Compilation,
+  backend: McpBackend,
+  target: McpTarget,
+  around: readonly Layer[],
+): ServerOptions | undefined {
+  if (target.transport === 'stdio') return openProcess(compilation, backend, target)
+  if (target.transport !== 'mcp') return undefined
+  const { reach, sections } = compilation
+  const layers = reach.within(around, { backend, server: target })
+  const address = mcpAddress(target)
+  const open = address && openCalls(compilation, backend, target, address, layers)
+  if (address === undefined || open === undefined) return undefined
+  const own = new Set(layers.length > around.length ? layers.at(-1)?.policies : [])
+  const section = sections.compile(
+    layers,
+    'backend',
+    (one) => own.has(one) && holdsForRequests(one, backend),
+  )
+  const { byKind } = effectiveAt(layers, 'backend')
+  const http = byKind.get('http')?.[0].value as Http | undefined
+  const auth = byKind.get('backendAuth')?.[0].value as { readonly kind?: string } | undefined
+  return {
+    kind: 'http',
+    name: target.name,
+    open,
+    prepare: prepareCall({
+      run: section.run,
+      path: address.path,
+      keepsCredentials: auth?.kind === 'passthrough',
+    }),
+    timeout: attemptTime(http?.requestTimeout) || DEFAULT_TIMEOUT,
+  }
+}
+
+/** Half an hour. */
+const DEFAULT_SESSION_TTL = 1_800_000
+
+/** Processes go on as long as the target is the same. */
+function openProcess(
+  { contexts, services }: Compilation,
+  backend: McpBackend,
+  { name, options }: McpTarget,
+): ServerOptions {
+  const key = `mcp ${backend.name}/${name} ${canonicalJson(options)}`
+  const held = contexts.keepAs(key, () => new HeldProcesses())
+  const sessionTtl = services.mcpSessionTtl ?? DEFAULT_SESSION_TTL
+  const stdio = options as unknown as StdioOptions
+  return { kind: 'stdio', name, held, stdio, sessionTtl }
+}
+
+class HeldProcesses implements HeldServer {
+  server: HeldServer['server'] = undefined
+  isClosed = false
+
+  close(): void {
+    this.isClosed = true
+    this.server?.close?.()
+  }
+}
+
+function openCalls(
+  { reach, clusters }: Compilation,
+  backend: McpBackend,
+  { name, origin }: McpTarget,
+  address: McpAddress,
+  layers: readonly Layer[],
+): OpenCall | undefined {
+  const policies = clusterPolicies([...effectiveAt(layers, 'backend').byKind.values()].flat())
+  if (address.kind === 'endpoint') {
+    const { endpoint } = address
+    const host = { kind: 'host', name: `${backend.name}/${name}`, origin, policies: [] } as const
+    const cluster = clusters.open({ ...host, endpoints: [endpoint] }, policies)
+    return cluster && caller(cluster)
+  }
+  const named = reach.backends.get(address.backend)
+  if (!isAskable(named)) return undefined
+  const { byKind, invalid } = effectiveAt(reach.behind([], { backend: named }), 'backend')
+  if (invalid.length > 0) return undefined
+  const cluster = clusters.open(named, clusterPolicies([...byKind.values()].flat()))
+  return cluster && caller(cluster)
+}

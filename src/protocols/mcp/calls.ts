@@ -1,0 +1,225 @@
+import type { McpMessage } from './attributes.ts'
+import { CODES, errorReply } from './errors.ts'
+import { lookUp } from './gather.ts'
+import { claimedVersion } from './header-check.ts'
+import type { JsonPath } from './json-text.ts'
+import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
+import { type NameKind, nameMember, type PartMethod } from './methods.ts'
+import type { Named } from './names.ts'
+import { Relay } from './relay.ts'
+import { isModern } from './revisions.ts'
+import { type Replacements, replaceIn, rewriteForClient } from './rewrite.ts'
+import { attributesOf, sentTo } from './sent.ts'
+import { type Serving, whenDone } from './serving.ts'
+
+/** What a message is about, as the client names it. */
+interface Asked {
+  readonly kind: NameKind
+  readonly name: string
+  readonly path: JsonPath
+}
+
+/**
+ * A message about something that one server offers. The rules decide before any server is asked;
+ * what they deny does not exist for this client.
+ */
+export function serveCall<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  method: PartMethod,
+  permit?: P,
+): void {
+  const { plan, responder } = serving
+  const asked = askedFor(message, method)
+  if (asked === undefined) {
+    const error = { code: CODES.invalidParams, message: 'Invalid params: nothing is named' }
+    responder.reply(errorReply(200, message.id, error, 'upstream'))
+    return
+  }
+  const { names } = plan
+  const named = names.fromClient(asked.kind, asked.name)
+  const isOpen = !names.isPrefixed && plan.servers.length > 1
+  if (named === undefined || isOpen || (asked.kind === 'tool' && names.isShortened(asked.name))) {
+    // Which server offers it is known from the lists alone.
+    whenDone(serving, find(serving, asked), (found) => {
+      if (found === undefined) responder.reply(unknown(message, asked))
+      else decide(serving, message, asked, found, permit)
+    })
+    return
+  }
+  decide(serving, message, asked, named, permit)
+}
+
+function decide<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  asked: Asked,
+  named: Named,
+  given: P | undefined,
+): void {
+  const { plan, exchange, responder } = serving
+  const attributes = partAttributes(serving, message, asked.kind, named)
+  const permit = given ?? plan.rules.decide(exchange, attributes)
+  if (permit === undefined) {
+    responder.reply(unknown(message, asked))
+    return
+  }
+  const isListed = asked.kind === 'tool' || asked.kind === 'prompt'
+  const { kind } = asked
+  if (!plan.rules.isGuarded || !isListed || plan.catalog.knows(kind, named.server, named.name)) {
+    send(serving, message, asked, named, permit)
+    return
+  }
+  // One that does not exist is answered in the same words as one that is denied.
+  whenDone(serving, lookUp(serving, kind, named.server, permit), (isKnown) => {
+    const isThere = !isKnown || plan.catalog.knows(kind, named.server, named.name)
+    if (isThere) send(serving, message, asked, named, permit)
+    else responder.reply(unknown(message, asked))
+  })
+}
+
+/** `mcp` of a message about one thing. */
+function partAttributes<P>(
+  serving: Serving<P>,
+  { method, params }: ClientMessage,
+  kind: NameKind,
+  { server, name }: Named,
+): McpMessage {
+  const attributes = attributesOf(serving, method)
+  const part = { target: serving.plan.servers[server]?.name ?? '', name }
+  switch (kind) {
+    case 'tool': {
+      const { arguments: given = {} } = params
+      return { ...attributes, tool: isObject(given) ? { ...part, arguments: given } : part }
+    }
+    case 'prompt':
+      return { ...attributes, prompt: part }
+    case 'resource':
+      return { ...attributes, resource: part }
+    case 'task':
+      return attributes
+  }
+}
+
+function send<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  asked: Asked,
+  named: Named,
+  permit: P,
+): void {
+  const { plan, exchange, responder, sendings } = serving
+  const state = new RequestStates(serving, message, named)
+  const opened = state.open()
+  if (opened === 'invalid') {
+    const error = { code: CODES.invalidParams, message: 'Invalid params: requestState' }
+    responder.reply(errorReply(200, message.id, error, 'upstream'))
+    return
+  }
+  const renamed: Replacements =
+    named.name === asked.name ? [] : [[asked.path, JSON.stringify(named.name)]]
+  const text = replaceIn(message.text, [...renamed, ...opened])
+  const { server } = named
+  const isChanged = plan.names.isPrefixed || state.isUsed
+  const change = (own: string) => {
+    const sealed = state.isUsed ? state.seal(own) : own
+    if (!plan.names.isPrefixed) return sealed
+    return rewriteForClient(readKnownMessage(sealed), server, plan.names)
+  }
+  const relay = new Relay(serving, {
+    id: message.id,
+    server,
+    change: isChanged ? change : undefined,
+  })
+  const header = nameMember(message.method) === undefined ? undefined : named.name
+  const sent = sentTo(serving, { ...message, text }, server, header)
+  const own = plan.servers[server]
+  if (own !== undefined) sendings.add(own.send(permit, exchange, sent, relay))
+}
+
+const STATE = 'mcp-request-state'
+
+/**
+ * What a server wants to see again with the next try of a request. Clients carry it, so that it is
+ * sealed, and opens for the same caller and the same thing alone.
+ */
+class RequestStates<P> {
+  readonly isUsed: boolean
+  readonly #serving: Serving<P>
+  readonly #message: ClientMessage
+  readonly #about: string
+
+  constructor(serving: Serving<P>, message: ClientMessage, { server, name }: Named) {
+    this.#serving = serving
+    this.#message = message
+    this.isUsed = isModern(claimedVersion(message))
+    const { plan, caller } = serving
+    this.#about = [plan.name, plan.servers[server]?.name, message.method, name, caller].join('\n')
+  }
+
+  open(): Replacements | 'invalid' {
+    const { requestState } = this.#message.params
+    if (!this.isUsed || requestState === undefined) return []
+    if (typeof requestState !== 'string') return 'invalid'
+    const opened = this.#serving.plan.seal.open(STATE, requestState)
+    if (!isObject(opened) || opened.a !== this.#about) return 'invalid'
+    return [[['params', 'requestState'], JSON.stringify(opened.s)]]
+  }
+
+  seal(text: string): string {
+    const result = readServerMessage(text).members.get('result')
+    if (result === undefined || !result.includes('"requestState"')) return text
+    const { requestState } = JSON.parse(result) as { readonly requestState?: unknown }
+    if (requestState === undefined) return text
+    const sealed = this.#serving.plan.seal.seal(STATE, { s: requestState, a: this.#about })
+    return replaceIn(text, [[['result', 'requestState'], JSON.stringify(sealed)]])
+  }
+}
+
+/** Undefined: what the message is about cannot be told. */
+function askedFor(message: ClientMessage, { part, name }: PartMethod): Asked | undefined {
+  const { params } = message
+  if (name !== 'ref') {
+    const value = params[name]
+    return typeof value === 'string'
+      ? { kind: part, name: value, path: ['params', name] }
+      : undefined
+  }
+  const { ref } = params
+  if (!isObject(ref)) return undefined
+  const isPrompt = ref.type === 'ref/prompt'
+  if (!isPrompt && ref.type !== 'ref/resource') return undefined
+  const member = isPrompt ? 'name' : 'uri'
+  const value = ref[member]
+  if (typeof value !== 'string') return undefined
+  return { kind: isPrompt ? 'prompt' : 'resource', name: value, path: ['params', 'ref', member] }
+}
+
+/** The same for what does not exist and for what is denied. */
+function unknown({ id }: ClientMessage, { kind, name }: Asked) {
+  const error =
+    kind === 'resource'
+      ? { code: CODES.resourceNotFound, message: 'Resource not found', data: { uri: name } }
+      : { code: CODES.invalidParams, message: `Unknown ${kind}: ${name}` }
+  return errorReply(200, id, error, 'upstream')
+}
+
+/** Looks through the lists of the servers for the one that offers it. */
+async function find<P>(serving: Serving<P>, asked: Asked): Promise<Named | undefined> {
+  const { plan, exchange, sendings } = serving
+  const { kind, name } = asked
+  const { names, catalog, servers } = plan
+  const known = () => {
+    if (names.isPrefixed) {
+      return names.isShortened(name) ? undefined : names.fromClient(kind, name)
+    }
+    const server = catalog.serverOf(kind, servers.length, name)
+    return server === undefined ? undefined : { server, name }
+  }
+  const found = known()
+  if (found !== undefined) return found
+  const permit = plan.rules.admit(exchange, attributesOf(serving, `${kind}s/list`))
+  if (permit === undefined || sendings.isStopped) return undefined
+  await Promise.all(servers.map((_, server) => lookUp(serving, kind, server, permit)))
+  return known() ?? (names.isPrefixed ? names.fromClient(kind, name) : undefined)
+}

@@ -1,0 +1,132 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import { reply } from '../../exchange/reply.ts'
+import { CODES, errorReply } from './errors.ts'
+import { headerProblem } from './header-check.ts'
+import { listenToAll } from './listen.ts'
+import { readMessage } from './message.ts'
+import { serveMessage } from './messages.ts'
+import { callerOf } from './seal.ts'
+import { envelopeOf } from './sent.ts'
+import type { Sending } from './server.ts'
+import { type EndpointPlan, type McpResponder, Sendings, type Serving } from './serving.ts'
+import { openSession, serverSession } from './session.ts'
+
+const ALLOW = new HeaderEdit(['allow'], [['allow', 'GET, POST, DELETE']])
+
+/** A request of a client to a backend of MCP servers, with its body. */
+export function serveMcp<P>(
+  plan: EndpointPlan<P>,
+  exchange: Exchange,
+  responder: McpResponder,
+): Sending {
+  const sendings = new Sendings()
+  const { method, headers, path } = exchange.request
+  if (path.startsWith('/.well-known/')) {
+    responder.reply(reply(404, 'no-route'))
+    return sendings
+  }
+  if (plan.onlyLocal && !isLocal(exchange)) {
+    responder.reply(errorReply(403, 'null', { code: CODES.invalidRequest, message: 'Forbidden' }))
+    return sendings
+  }
+  const caller = callerOf(exchange)
+  const id = headers.get('mcp-session-id')
+  const session = id === undefined ? undefined : openSession(plan.seal, id, plan.name, caller)
+  if (id !== undefined && session === undefined) {
+    const error = { code: CODES.sessionNotFound, message: 'Session not found' }
+    responder.reply(errorReply(404, 'null', error))
+    return sendings
+  }
+  const version = headers.get('mcp-protocol-version')
+  const serving: Serving<P> = {
+    plan,
+    exchange,
+    responder,
+    caller,
+    session,
+    version,
+    meta: undefined,
+    sendings,
+  }
+  switch (method) {
+    case 'POST':
+      post(serving)
+      break
+    case 'GET':
+      listenToAll(serving)
+      break
+    case 'DELETE':
+      endSession(serving)
+      break
+    default:
+      responder.reply(reply(405, 'bad-request', '', ALLOW))
+  }
+  return sendings
+}
+
+function post<P>(serving: Serving<P>): void {
+  const { exchange, responder } = serving
+  const { headers, body = new Uint8Array() } = exchange.request
+  const type = headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json') {
+    const message = 'Unsupported Media Type: Content-Type must be application/json'
+    responder.reply(errorReply(415, 'null', { code: -32000, message }))
+    return
+  }
+  const message = readMessage(body)
+  if (typeof message === 'string') {
+    const isJson = message === 'invalid-message'
+    const error = isJson
+      ? { code: CODES.invalidRequest, message: 'Invalid Request: not a JSON-RPC 2.0 message' }
+      : { code: CODES.parse, message: 'Parse error: Invalid JSON' }
+    responder.reply(errorReply(400, 'null', error))
+    return
+  }
+  if (message.kind === 'request' && !acceptsBoth(headers.get('accept'))) {
+    const text = 'Not Acceptable: Client must accept both application/json and text/event-stream'
+    responder.reply(errorReply(406, 'null', { code: -32000, message: text }))
+    return
+  }
+  const problem = headerProblem(message, headers)
+  if (problem !== undefined) {
+    responder.reply(errorReply(400, message.id, problem))
+    return
+  }
+  serveMessage({ ...serving, meta: envelopeOf(message) }, message)
+}
+
+function acceptsBoth(accept = ''): boolean {
+  const types = accept.split(',').map((type) => type.split(';')[0]?.trim().toLowerCase())
+  if (types.includes('*/*')) return true
+  return types.includes('application/json') && types.includes('text/event-stream')
+}
+
+function endSession<P>({ plan, exchange, responder, session, version }: Serving<P>): void {
+  if (session === undefined) {
+    const error = { code: -32000, message: 'Bad Request: Mcp-Session-Id header is required' }
+    responder.reply(errorReply(400, 'null', error))
+    return
+  }
+  const message = { methodName: 'session/end', sessionId: session.id }
+  const permit = plan.rules.admit(exchange, message)
+  if (permit === undefined) {
+    responder.reply(reply(403, 'authorization'))
+    return
+  }
+  for (const server of plan.servers) {
+    const state = session.servers.get(server.name)
+    const own = serverSession(session, server.name)
+    server.end?.(permit, exchange, own, state?.version ?? version)
+  }
+  responder.reply({ ...reply(200, 'upstream'), headers: NO_EDIT })
+}
+
+const LOCAL = /^(?:localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)(?::\d+)?$/
+
+/** Host and Origin are of this machine: a page of another site cannot have sent it. */
+function isLocal({ request }: Exchange): boolean {
+  const origin = request.headers.get('origin')
+  if (!LOCAL.test(request.host)) return false
+  return origin === undefined || LOCAL.test(origin.replace(/^https?:\/\//, ''))
+}

@@ -1,0 +1,78 @@
+import type { RequestAttributes } from '../../exchange/attributes.ts'
+import type { ErrorFormat } from '../../exchange/error-format.ts'
+import type { Header } from '../../exchange/header-edit.ts'
+import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
+import type { Reply } from '../../exchange/reply.ts'
+
+/** Codes of JSON-RPC 2.0 and of MCP. */
+export const CODES = {
+  parse: -32700,
+  invalidRequest: -32600,
+  unknownMethod: -32601,
+  invalidParams: -32602,
+  internal: -32603,
+  sessionNotFound: -32001,
+  resourceNotFound: -32002,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022,
+} as const
+
+export interface McpError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** `id`: as the client wrote it. */
+export function errorText(id: string, { code, message, data }: McpError): string {
+  const error = JSON.stringify({ code, message, ...(data === undefined ? {} : { data }) })
+  return `{"jsonrpc":"2.0","id":${id},"error":${error}}`
+}
+
+export function jsonReply(
+  status: number,
+  text: string,
+  reason: Reply['reason'],
+  headers: readonly Header[] = [],
+): Reply {
+  const edit =
+    headers.length === 0
+      ? NO_EDIT
+      : new HeaderEdit(
+          headers.map(([name]) => name),
+          headers,
+        )
+  return { status, reason, body: text, headers: edit, contentType: 'application/json' }
+}
+
+export function errorReply(
+  status: number,
+  id: string,
+  error: McpError,
+  reason: Reply['reason'] = 'bad-request',
+): Reply {
+  const detail = status === 200 ? '' : error.message
+  return { ...jsonReply(status, errorText(id, error), reason), detail }
+}
+
+const MESSAGES: Readonly<Record<number, string | undefined>> = {
+  400: 'The request was rejected by the gateway.',
+  401: 'The gateway could not authenticate the request.',
+  403: 'The gateway denied the request.',
+  404: 'The gateway does not serve this.',
+  413: 'The request is larger than the gateway accepts.',
+  429: 'The gateway limits the rate of requests.',
+  502: 'The server sent an invalid response.',
+  503: 'No server is available.',
+  504: 'The server did not respond in time.',
+}
+
+/** Errors of the gateway for clients of MCP. Never why in detail. */
+export const mcpErrorFormat: ErrorFormat = ({ id }: RequestAttributes, { status, message }) => {
+  const said = message ?? MESSAGES[status] ?? 'The gateway could not serve the request.'
+  const text = errorText('null', {
+    code: status >= 500 ? CODES.internal : CODES.invalidRequest,
+    message: id === '' ? said : `${said} (request ${id})`,
+  })
+  return { body: new TextEncoder().encode(text), contentType: 'application/json', headers: [] }
+}

@@ -1,0 +1,291 @@
+import { type Collected, collect } from './collect.ts'
+import { CODES, errorReply, jsonReply } from './errors.ts'
+import { mergeDiscover, mergeInitialize } from './handshake.ts'
+import { filterList, itemsOf, mergeLists, readCursor, type ShowsItem } from './lists.ts'
+import { type ClientMessage, readKnownMessage } from './message.ts'
+import { type ListMethod, methodOf, type NameKind } from './methods.ts'
+import { ACCEPTED, failureReply, Relay } from './relay.ts'
+import { replaceIn } from './rewrite.ts'
+import { attributesOf, sentTo } from './sent.ts'
+import { type Serving, whenDone } from './serving.ts'
+import { type ServerState, sealSession } from './session.ts'
+
+interface Gathered {
+  readonly server: number
+  readonly collected: Collected
+}
+
+type Success = Extract<Collected, { readonly ok: true }>
+
+/** The same request to several servers at once. */
+async function gather<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  permit: P,
+  servers: readonly number[],
+  textFor: (server: number) => string = () => message.text,
+): Promise<readonly Gathered[]> {
+  const { plan, exchange, sendings } = serving
+  const all = servers.map(async (server): Promise<Gathered> => {
+    const own = plan.servers[server]
+    if (own === undefined) throw new Error('no such server')
+    const sent = sentTo(serving, { ...message, text: textFor(server) }, server)
+    return { server, collected: await collect(own, permit, exchange, sent, sendings.add) }
+  })
+  return Promise.all(all)
+}
+
+/** Those that responded with a result; undefined: one that must not be missing did not. */
+function successes<P>(
+  { plan, responder }: Serving<P>,
+  { id }: ClientMessage,
+  gathered: readonly Gathered[],
+): readonly (Success & { readonly server: number; readonly result: string })[] | undefined {
+  const good = gathered.flatMap(({ server, collected }) => {
+    const result = collected.ok ? collected.message.members.get('result') : undefined
+    return collected.ok && result !== undefined ? [{ ...collected, server, result }] : []
+  })
+  if (good.length === gathered.length || (plan.failsOpen && good.length > 0)) return good
+  const bad = gathered.find(({ server }) => !good.some((own) => own.server === server))
+  const name = plan.servers[bad?.server ?? 0]?.name
+  if (bad?.collected.ok) {
+    const text = replaceIn(bad.collected.message.text, [[['id'], id]])
+    responder.reply(jsonReply(200, text, 'upstream'))
+  } else if (bad?.collected.ok === false) {
+    const { status, reason } = bad.collected.failure
+    const said = `The server \`${name}\` failed.`
+    const own = failureReply(id, { status: status < 500 ? 502 : status, reason })
+    const error = errorReply(own.status, id, { code: CODES.internal, message: said }, own.reason)
+    responder.reply({ ...error, detail: `${name}: ${reason}` })
+  }
+  return undefined
+}
+
+const everyServer = <P>({ plan }: Serving<P>) => plan.servers.map((_, server) => server)
+
+export function gatherHandshake<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
+  const { plan, exchange, sendings } = serving
+  const [only, ...others] = plan.servers
+  if (only === undefined) return
+  const initialize = plan.keepsInitialize ? JSON.stringify(message.params) : undefined
+  if (others.length === 0) {
+    const isInitialize = message.method === 'initialize'
+    const relay = new Relay(serving, {
+      id: message.id,
+      server: 0,
+      change: undefined,
+      headers: (id) => {
+        if (!isInitialize || id === undefined) return []
+        const servers = new Map([[only.name, { id, version: undefined }]])
+        return [['mcp-session-id', seal(serving, initialize, servers)]]
+      },
+    })
+    sendings.add(only.send(permit, exchange, sentTo(serving, message, 0), relay))
+    return
+  }
+  whenDone(serving, gather(serving, message, permit, everyServer(serving)), (gathered) => {
+    const good = successes(serving, message, gathered)
+    if (good !== undefined) introduce(serving, message, good, initialize)
+  })
+}
+
+function seal<P>(
+  { plan, caller }: Serving<P>,
+  initialize: string | undefined,
+  servers: ReadonlyMap<string, ServerState>,
+): string {
+  return sealSession(plan.seal, { backend: plan.name, caller, initialize, servers })
+}
+
+function introduce<P>(
+  serving: Serving<P>,
+  { id, method }: ClientMessage,
+  good: readonly (Success & { readonly server: number; readonly result: string })[],
+  initialize: string | undefined,
+): void {
+  const { plan, responder } = serving
+  const servers = good.map(({ server, result, session }) => ({
+    name: plan.servers[server]?.name ?? '',
+    result: JSON.parse(result) as { readonly protocolVersion?: unknown },
+    session,
+  }))
+  const isInitialize = method === 'initialize'
+  const result = isInitialize
+    ? mergeInitialize(servers, plan.identity)
+    : mergeDiscover(servers, plan.identity)
+  const text = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result)}}`
+  const states = servers.map(({ name, session, result: { protocolVersion: own } }) => {
+    const version = typeof own === 'string' ? own : undefined
+    return [name, { id: session, version }] as const
+  })
+  const isHeld = isInitialize && servers.some(({ session }) => session !== undefined)
+  const headers = isHeld
+    ? ([['mcp-session-id', seal(serving, initialize, new Map(states))]] as const)
+    : []
+  responder.reply(jsonReply(200, text, 'upstream', headers))
+}
+
+/** What the client may see of a list, by the same rules that decide about calls. */
+export function showsFor<P>(serving: Serving<P>, methodName: string, part: NameKind): ShowsItem {
+  const { plan, exchange } = serving
+  const seen = new Set<string>()
+  const isUnique = plan.names.isPrefixed || plan.servers.length === 1
+  return (server, name) => {
+    plan.catalog.learn(part, server, name)
+    // Without prefixes the first server that offers a name has it.
+    if (!isUnique && seen.has(name)) return false
+    seen.add(name)
+    if (part === 'task' || !plan.rules.isGuarded) return true
+    const own = { target: plan.servers[server]?.name ?? '', name }
+    return plan.rules.shows(exchange, { ...attributesOf(serving, methodName), [part]: own })
+  }
+}
+
+export function gatherList<P>(
+  serving: Serving<P>,
+  message: ClientMessage,
+  method: ListMethod,
+  permit: P,
+): void {
+  const { plan, exchange, responder, sendings } = serving
+  const shows = showsFor(serving, message.method, method.part)
+  const { names, rules } = plan
+  const context = { method, names, shows, isFiltered: rules.isGuarded }
+  const [only, ...others] = plan.servers
+  if (only === undefined) return
+  if (others.length === 0) {
+    const isChanged = rules.isGuarded || names.isPrefixed
+    const change = (text: string) => {
+      const own = readKnownMessage(text)
+      return own.kind === 'response' ? filterList(text, 0, context) : text
+    }
+    const options = { id: message.id, server: 0, change: isChanged ? change : undefined }
+    const sent = sentTo(serving, message, 0)
+    sendings.add(only.send(permit, exchange, sent, new Relay(serving, options)))
+    return
+  }
+  const { cursor } = message.params
+  const cursors = typeof cursor === 'string' ? readCursor(cursor, plan.servers.length) : undefined
+  if (cursor !== undefined && cursors === undefined) {
+    const error = { code: CODES.invalidParams, message: 'Invalid params: cursor' }
+    responder.reply(errorReply(200, message.id, error, 'upstream'))
+    return
+  }
+  const textFor = (server: number) => {
+    const own = cursors?.get(server)
+    return own === undefined
+      ? message.text
+      : replaceIn(message.text, [[['params', 'cursor'], JSON.stringify(own)]])
+  }
+  const servers = cursors === undefined ? offering(serving) : [...cursors.keys()]
+  whenDone(serving, gather(serving, message, permit, servers, textFor), (gathered) => {
+    const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
+    const good = successes(serving, message, answered)
+    if (good === undefined) return
+    responder.reply(jsonReply(200, mergeLists(message.id, good, context), 'upstream'))
+  })
+}
+
+/** Servers that took part in the handshake, if there was one. */
+function offering<P>(serving: Serving<P>): readonly number[] {
+  const { plan, session } = serving
+  const all = everyServer(serving)
+  if (session === undefined) return all
+  return all.filter((server) => session.servers.has(plan.servers[server]?.name ?? ''))
+}
+
+/** A server without prompts does not spoil the list of those that have some. */
+function isUnsupported(collected: Collected): boolean {
+  const error = collected.ok ? collected.message.members.get('error') : undefined
+  if (error === undefined) return false
+  return (JSON.parse(error) as { readonly code?: unknown }).code === CODES.unknownMethod
+}
+
+/** One message to all servers; the client hears that it was accepted. */
+export function tellAll<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
+  const { plan, exchange, responder, sendings } = serving
+  if (message.kind === 'request') {
+    whenDone(serving, gather(serving, message, permit, offering(serving)), (gathered) => {
+      const answered = gathered.filter(({ collected }) => !isUnsupported(collected))
+      const good = successes(serving, message, answered)
+      if (good === undefined) return
+      const text = `{"jsonrpc":"2.0","id":${message.id},"result":${good[0]?.result ?? '{}'}}`
+      responder.reply(jsonReply(200, text, 'upstream'))
+    })
+    return
+  }
+  const told = offering(serving).map(
+    (server) =>
+      new Promise<void>((resolve) => {
+        const done = () => resolve()
+        const events = { began() {}, received: () => true, ended: done, failed: done }
+        const sent = sentTo(serving, message, server)
+        const sending = plan.servers[server]?.send(permit, exchange, sent, events)
+        if (sending !== undefined) sendings.add(sending)
+      }),
+  )
+  whenDone(serving, Promise.all(told), () => responder.reply(ACCEPTED))
+}
+
+const LISTS: Readonly<Record<NameKind, readonly string[]>> = {
+  tool: ['tools/list'],
+  prompt: ['prompts/list'],
+  resource: ['resources/list', 'resources/templates/list'],
+  task: [],
+}
+
+/** Pages of one list; a server that never ends it is not followed for ever. */
+const MAX_PAGES = 64
+
+let lookUps = 0
+
+/** Reads what a server offers. False: it could not be read. */
+export async function lookUp<P>(
+  serving: Serving<P>,
+  kind: NameKind,
+  server: number,
+  permit: P,
+): Promise<boolean> {
+  for (const name of LISTS[kind]) {
+    const method = methodOf(name)
+    if (method?.kind !== 'list') return false
+    const shows: ShowsItem = (own, item) => {
+      serving.plan.catalog.learn(kind, own, item)
+      return true
+    }
+    const context = { method, names: serving.plan.names, shows, isFiltered: false }
+    let cursor: string | undefined
+    for (let page = 0; page < MAX_PAGES; page++) {
+      const result = await ask(serving, name, server, permit, cursor)
+      if (result === undefined) return false
+      itemsOf(result, server, context)
+      const { nextCursor } = JSON.parse(result) as { readonly nextCursor?: unknown }
+      if (typeof nextCursor !== 'string') break
+      cursor = nextCursor
+    }
+  }
+  return true
+}
+
+/** A request of the gateway's own in the session of the client, with its `_meta`. */
+async function ask<P>(
+  serving: Serving<P>,
+  method: string,
+  server: number,
+  permit: P,
+  cursor: string | undefined,
+): Promise<string | undefined> {
+  const { plan, exchange, sendings, meta } = serving
+  const own = plan.servers[server]
+  if (own === undefined) return undefined
+  const id = JSON.stringify(`portcullis-${lookUps++}`)
+  const params = `{${[
+    ...(cursor === undefined ? [] : [`"cursor":${JSON.stringify(cursor)}`]),
+    ...(meta === undefined ? [] : [`"_meta":${meta}`]),
+  ].join(',')}}`
+  const text = `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`
+  const message = { kind: 'request', id, method, params: {}, text } as const
+  const sent = sentTo(serving, message, server)
+  const collected = await collect(own, permit, exchange, sent, sendings.add)
+  return collected.ok ? collected.message.members.get('result') : undefined
+}

@@ -1,0 +1,154 @@
+import type { EventBlock } from './event-blocks.ts'
+import { readServerMessage, type ServerMessage } from './message.ts'
+import { NOT_SENDING, type Sending, type SentMessage, type ServerEvents } from './server.ts'
+
+/** The way to a server that has one channel for all that is said in a session. */
+export interface Channel {
+  /** False: nothing more can be sent. */
+  write(text: string): boolean
+  close(): void
+}
+
+interface Pending {
+  readonly events: ServerEvents
+  readonly token: string | undefined
+  isStream: boolean
+}
+
+const EVENT: EventBlock = { data: '', id: undefined, others: ['event: message'] }
+
+/**
+ * One session over a channel. Responses go to whoever sent the request, progress with them;
+ * everything else goes to the newest request that is under way, or to whoever listens.
+ */
+export class HeldSession {
+  lastUsed = Date.now()
+  readonly #channel: Channel
+  /** By the id of the request, as it is written. */
+  readonly #pending = new Map<string, Pending>()
+  readonly #listeners = new Set<ServerEvents>()
+  /** Messages that nobody could be told; the newest of them. */
+  #unheard: string[] = []
+  #isOver = false
+
+  constructor(channel: Channel) {
+    this.#channel = channel
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  get isBusy(): boolean {
+    return this.#pending.size + this.#listeners.size > 0
+  }
+
+  send(message: SentMessage, events: ServerEvents, session: string | undefined): Sending {
+    this.lastUsed = Date.now()
+    if (this.#isOver || this.#pending.has(message.id) || !this.#channel.write(message.text)) {
+      events.failed({ status: 502, reason: this.#isOver ? 'process-ended' : 'not-writable' })
+      return NOT_SENDING
+    }
+    if (message.kind !== 'request') {
+      events.began('accepted', session)
+      events.ended()
+      return NOT_SENDING
+    }
+    const pending = { events, token: tokenOf(message.text), isStream: false }
+    this.#pending.set(message.id, pending)
+    return {
+      stop: () => {
+        if (this.#pending.get(message.id) === pending) this.#cancel(message.id)
+      },
+      resume() {},
+    }
+  }
+
+  /** Nobody waits for the response: the server is told, and what it still says goes nowhere. */
+  #cancel(id: string): void {
+    this.#pending.delete(id)
+    const params = `{"requestId":${id},"reason":"The client went away."}`
+    this.#channel.write(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":${params}}`)
+  }
+
+  listen(events: ServerEvents): Sending {
+    this.#listeners.add(events)
+    events.began('stream', undefined)
+    for (const text of this.#unheard.splice(0)) events.received({ text, block: EVENT })
+    return { stop: () => void this.#listeners.delete(events), resume() {} }
+  }
+
+  /** A message of the server. */
+  receive(text: string): void {
+    this.lastUsed = Date.now()
+    const message = readServerMessage(text)
+    try {
+      if (message.kind === 'response') this.#respond(message)
+      else if (message.kind !== 'unknown') this.#tell(message)
+    } catch {
+      // A message that cannot be passed on ends the session: what follows could rest on it.
+      this.close()
+    }
+  }
+
+  #respond({ id = '', text }: ServerMessage): void {
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return
+    this.#pending.delete(id)
+    const { events, isStream } = pending
+    if (!isStream) events.began('message', undefined)
+    events.received({ text, block: isStream ? EVENT : undefined })
+    events.ended()
+  }
+
+  #tell(message: ServerMessage): void {
+    const { text } = message
+    const pending = this.#receiverOf(message)
+    if (pending !== undefined) {
+      if (!pending.isStream) pending.events.began('stream', undefined)
+      pending.isStream = true
+      pending.events.received({ text, block: EVENT })
+      return
+    }
+    const [listener] = this.#listeners
+    if (listener !== undefined) listener.received({ text, block: EVENT })
+    else if (this.#unheard.push(text) > MAX_UNHEARD) this.#unheard.shift()
+  }
+
+  #receiverOf({ method, members }: ServerMessage): Pending | undefined {
+    const all = [...this.#pending.values()]
+    if (method === 'notifications/progress') {
+      const { progressToken } = JSON.parse(members.get('params') ?? '{}') as ProgressParams
+      return all.find(({ token }) => token === JSON.stringify(progressToken))
+    }
+    const isGeneral =
+      method.endsWith('/list_changed') || method === 'notifications/resources/updated'
+    return isGeneral && this.#listeners.size > 0 ? undefined : all.at(-1)
+  }
+
+  /** The channel is gone. */
+  end(reason: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    for (const { events } of this.#pending.values()) events.failed({ status: 502, reason })
+    for (const events of this.#listeners) events.ended()
+    this.#pending.clear()
+    this.#listeners.clear()
+  }
+
+  close(): void {
+    this.#channel.close()
+    this.end('session-ended')
+  }
+}
+
+const MAX_UNHEARD = 64
+
+interface ProgressParams {
+  readonly progressToken?: unknown
+}
+
+function tokenOf(text: string): string | undefined {
+  const { params } = JSON.parse(text) as { params?: { _meta?: ProgressParams } }
+  return JSON.stringify(params?._meta?.progressToken)
+}

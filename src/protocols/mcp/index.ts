@@ -1,0 +1,66 @@
+import type { Exchange } from '../../exchange/exchange.ts'
+import type { JsonObject } from '../../model/json.ts'
+import { Catalog } from './catalog.ts'
+import { serveMcp } from './endpoint.ts'
+import { HttpMcpServer, type HttpServerOptions } from './http-server.ts'
+import { Names } from './names.ts'
+import { Seal } from './seal.ts'
+import type { McpServer, Sending } from './server.ts'
+import type { EndpointPlan, McpResponder, McpRules } from './serving.ts'
+import { StdioMcpServer, type StdioServerOptions } from './stdio-server.ts'
+
+export interface McpEndpointOptions<P> {
+  /** The name of the backend. */
+  readonly name: string
+  readonly servers: readonly ServerOptions[]
+  /** As they are configured: `prefixMode`, `failureMode`, … */
+  readonly options: JsonObject
+  readonly sealKey: Uint8Array
+  readonly rules: McpRules<P>
+}
+
+export type ServerOptions =
+  | ({ readonly kind: 'http' } & HttpServerOptions)
+  | ({ readonly kind: 'stdio'; readonly held: HeldServer } & StdioServerOptions)
+
+/** What lives on across reloads: a server with processes of its own. */
+export interface HeldServer {
+  server: McpServer<never> | undefined
+  isClosed: boolean
+}
+
+export interface McpEndpoint {
+  /** Serves a request of a client whose body was read. */
+  serve(exchange: Exchange, responder: McpResponder): Sending
+}
+
+export function createMcpEndpoint<P>(given: McpEndpointOptions<P>): McpEndpoint {
+  const { name, options, sealKey, rules } = given
+  const servers = given.servers.map((own) => openServer<P>(own))
+  const { prefixMode, failureMode, dnsRebindingProtection } = options
+  const isPrefixed = prefixMode === 'Always' || (prefixMode !== 'Never' && given.servers.length > 1)
+  const plan: EndpointPlan<P> = {
+    name,
+    servers,
+    names: new Names(
+      given.servers.map((own) => own.name),
+      isPrefixed,
+    ),
+    catalog: new Catalog(),
+    rules,
+    seal: new Seal(sealKey),
+    failsOpen: failureMode === 'FailOpen',
+    keepsInitialize: given.servers.some(({ kind }) => kind === 'stdio'),
+    identity: { name: 'portcullis', version: '1' },
+    onlyLocal: dnsRebindingProtection === true,
+  }
+  return { serve: (exchange, responder) => serveMcp(plan, exchange, responder) }
+}
+
+function openServer<P>(options: ServerOptions): McpServer<P> {
+  if (options.kind === 'http') return new HttpMcpServer<P>(options)
+  const { held } = options
+  held.server ??= new StdioMcpServer<P>(options) as McpServer<never>
+  if (held.isClosed) held.server.close?.()
+  return held.server as McpServer<P>
+}

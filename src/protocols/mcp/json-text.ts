@@ -1,0 +1,130 @@
+/*
+ * Changes of a JSON text that leave the rest of it as it is written: unknown fields, the order of
+ * members and the spelling of numbers survive. The text must be valid JSON.
+ */
+
+export type JsonPath = readonly (string | number)[]
+
+/** What becomes of one value: looked into, left as it is, taken out, or replaced by another text. */
+export type JsonVisit = 'enter' | 'keep' | 'drop' | { readonly text: string }
+
+/** Asked for every value that is not inside one that is kept. `raw` is its text. */
+export type JsonVisitor = (path: JsonPath, raw: () => string) => JsonVisit
+
+export function editJson(text: string, visit: JsonVisitor): string {
+  const start = skipSpace(text, 0)
+  const edited = new Editor(text, visit).value(start, [])
+  return edited.text === undefined ? text : edited.text
+}
+
+/** Members of the object `text`, or elements of the array, each as it is written. */
+export function jsonMembers(text: string): ReadonlyMap<string | number, string> {
+  const members = new Map<string | number, string>()
+  editJson(text, (path, raw) => {
+    if (path.length === 0) return 'enter'
+    members.set(path[0] as string | number, raw())
+    return 'keep'
+  })
+  return members
+}
+
+interface Edited {
+  readonly end: number
+  /** Undefined: as it was; null: taken out. */
+  readonly text: string | null | undefined
+}
+
+class Editor {
+  readonly #text: string
+  readonly #visit: JsonVisitor
+
+  constructor(text: string, visit: JsonVisitor) {
+    this.#text = text
+    this.#visit = visit
+  }
+
+  value(start: number, path: JsonPath): { end: number; text: string | undefined } {
+    const { end, text } = this.#value(start, path)
+    return { end, text: text ?? undefined }
+  }
+
+  #value(start: number, path: JsonPath): Edited {
+    const text = this.#text
+    const visit = this.#visit(path, () => text.slice(start, skipValue(text, start)))
+    if (visit === 'drop') return { end: skipValue(text, start), text: null }
+    if (typeof visit === 'object') return { end: skipValue(text, start), text: visit.text }
+    const opening = text[start]
+    if (visit === 'keep' || (opening !== '{' && opening !== '[')) {
+      return { end: skipValue(text, start), text: undefined }
+    }
+    return this.#container(start, path, opening === '{')
+  }
+
+  /** As it was until something in it changes; without what was dropped from then on. */
+  #container(start: number, path: JsonPath, isObject: boolean): Edited {
+    const text = this.#text
+    const parts: string[] = []
+    let isChanged = false
+    let at = skipSpace(text, start + 1)
+    for (let index = 0; text[at] !== '}' && text[at] !== ']'; index++) {
+      let key: string | number = index
+      let name = ''
+      if (isObject) {
+        const nameEnd = skipString(text, at)
+        name = text.slice(at, nameEnd)
+        key = JSON.parse(name) as string
+        at = skipSpace(text, skipSpace(text, nameEnd) + 1)
+      }
+      const { end, text: edited } = this.#value(at, [...path, key])
+      if (edited !== undefined) isChanged = true
+      if (edited !== null) {
+        const own = edited ?? text.slice(at, end)
+        parts.push(isObject ? `${name}:${own}` : own)
+      }
+      at = skipSpace(text, end)
+      if (text[at] === ',') at = skipSpace(text, at + 1)
+    }
+    if (!isChanged) return { end: at + 1, text: undefined }
+    return { end: at + 1, text: isObject ? `{${parts.join(',')}}` : `[${parts.join(',')}]` }
+  }
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start
+  for (;;) {
+    const code = text.charCodeAt(at)
+    if (code !== 32 && code !== 10 && code !== 13 && code !== 9) return at
+    at++
+  }
+}
+
+function skipString(text: string, start: number): number {
+  let at = start + 1
+  for (;;) {
+    const end = text.indexOf('"', at)
+    if (end < 0) return text.length
+    let slashes = 0
+    while (text.charCodeAt(end - 1 - slashes) === 92) slashes++
+    if (slashes % 2 === 0) return end + 1
+    at = end + 1
+  }
+}
+
+function skipValue(text: string, start: number): number {
+  const opening = text[start]
+  if (opening === '"') return skipString(text, start)
+  let at = start
+  let depth = 0
+  while (at < text.length) {
+    const code = text.charCodeAt(at)
+    if (code === 34) at = skipString(text, at) - 1
+    else if (code === 123 || code === 91) depth++
+    else if (code === 125 || code === 93) {
+      if (depth === 0) return at
+      depth--
+      if (depth === 0) return at + 1
+    } else if (depth === 0 && (code === 44 || code <= 32)) return at
+    at++
+  }
+  return at
+}

@@ -1,0 +1,252 @@
+import { reply } from '../../exchange/reply.ts'
+import { CODES, errorReply } from './errors.ts'
+import { type EventBlock, writeBlock } from './event-blocks.ts'
+import { showsFor } from './gather.ts'
+import { jsonMembers } from './json-text.ts'
+import { filterList } from './lists.ts'
+import { type ClientMessage, isObject, readKnownMessage, readServerMessage } from './message.ts'
+import { listMethods } from './methods.ts'
+import { eventFor, failureReply, Relay } from './relay.ts'
+import { replaceIn, rewriteForClient } from './rewrite.ts'
+import { attributesOf, sentTo } from './sent.ts'
+import type { Received, ServerEvents, ServerFailure } from './server.ts'
+import type { Serving } from './serving.ts'
+import { serverSession } from './session.ts'
+
+/** GET: messages of servers that belong to no request. */
+export function listenToAll<P>(serving: Serving<P>): void {
+  const { plan, exchange, responder, session, version, sendings } = serving
+  const { headers } = exchange.request
+  if (!headers.get('accept')?.includes('text/event-stream')) {
+    const message = 'Not Acceptable: Client must accept text/event-stream'
+    responder.reply(errorReply(406, 'null', { code: -32000, message }))
+    return
+  }
+  const permit = plan.rules.admit(exchange, attributesOf(serving, 'session/listen'))
+  if (permit === undefined) {
+    responder.reply(reply(403, 'authorization'))
+    return
+  }
+  const lastEventId = headers.get('last-event-id')
+  const open = (server: number, resumed: string | undefined, events: ServerEvents) => {
+    const own = plan.servers[server]
+    if (own?.listen === undefined) {
+      events.failed({ status: 405, reason: 'no-stream' })
+      return
+    }
+    const agreed = session?.servers.get(own.name)?.version ?? version
+    const resume = { version: agreed, lastEventId: resumed }
+    const state = serverSession(session, own.name)
+    sendings.add(own.listen(permit, exchange, state, resume, events))
+  }
+  const isChanged = plan.rules.isGuarded || plan.names.isPrefixed
+  const change = (text: string, server: number) => changed(serving, text, server)
+  if (plan.servers.length === 1) {
+    const own = isChanged ? (text: string) => change(text, 0) : undefined
+    open(0, lastEventId, new Relay(serving, { id: 'null', server: 0, change: own }))
+    return
+  }
+  const [, at, id] = /^(\d{1,3}):(.*)$/s.exec(lastEventId ?? '') ?? []
+  const present = plan.servers.flatMap(({ name }, server) =>
+    session === undefined || session.servers.has(name) ? [server] : [],
+  )
+  const merged = new MergedStream(serving, present.length, change)
+  // A stream of a request that is resumed is one server's alone.
+  for (const server of present)
+    open(server, Number(at) === server ? id : undefined, merged.of(server))
+}
+
+/**
+ * A stream that is resumed may bring responses to requests of another one. Which those were is not
+ * known here, so whatever looks like a list is filtered as one.
+ */
+function changed<P>(serving: Serving<P>, text: string, server: number): string {
+  const { names, rules } = serving.plan
+  const message = readKnownMessage(text)
+  const result = message.kind === 'response' ? message.members.get('result') : undefined
+  const known = result?.startsWith('{') ? jsonMembers(result) : undefined
+  for (const [name, method] of listMethods()) {
+    if (known?.has(method.items) !== true) continue
+    const shows = showsFor(serving, name, method.part)
+    return filterList(text, server, { method, names, shows, isFiltered: rules.isGuarded })
+  }
+  return names.isPrefixed ? rewriteForClient(message, server, names) : text
+}
+
+/** `subscriptions/listen`: changes, in one stream for each request. */
+export function listenForChanges<P>(serving: Serving<P>, message: ClientMessage, permit: P): void {
+  const { plan, exchange, responder, sendings } = serving
+  const { notifications } = message.params
+  if (plan.servers.length === 1) {
+    const change = plan.names.isPrefixed
+      ? (text: string) => rewriteForClient(readKnownMessage(text), 0, plan.names)
+      : undefined
+    const relay = new Relay(serving, { id: message.id, server: 0, change })
+    const text = subscribed(serving, message, 0) ?? message.text
+    const sent = sentTo(serving, { ...message, text }, 0)
+    const only = plan.servers[0]
+    if (only !== undefined) sendings.add(only.send(permit, exchange, sent, relay))
+    return
+  }
+  if (!isObject(notifications)) {
+    const error = { code: CODES.invalidParams, message: 'Invalid params: notifications' }
+    responder.reply(errorReply(200, message.id, error, 'upstream'))
+    return
+  }
+  const merged = new SubscribedStream(serving, plan.servers.length, (text, server) =>
+    rewriteForClient(readKnownMessage(text), server, plan.names),
+  )
+  for (const [server, own] of plan.servers.entries()) {
+    const text = subscribed(serving, message, server) ?? message.text
+    const sent = sentTo(serving, { ...message, text }, server)
+    sendings.add(own.send(permit, exchange, sent, merged.of(server)))
+  }
+}
+
+/** The request with the resources of one server alone, by the names that it gave them. */
+function subscribed<P>(
+  { plan }: Serving<P>,
+  { params, text }: ClientMessage,
+  server: number,
+): string | undefined {
+  const { notifications } = params
+  const wanted = isObject(notifications) ? notifications.resourceSubscriptions : undefined
+  if (!plan.names.isPrefixed || !Array.isArray(wanted)) return undefined
+  const own = wanted.flatMap((uri) => {
+    const named = typeof uri === 'string' ? plan.names.fromClient('resource', uri) : undefined
+    return named?.server === server ? [named.name] : []
+  })
+  const path = ['params', 'notifications', 'resourceSubscriptions']
+  return replaceIn(text, [[path, JSON.stringify(own)]])
+}
+
+/** Streams of several servers as one. It ends when the last of them does. */
+class MergedStream<P> {
+  protected readonly serving: Serving<P>
+  protected left: number
+  readonly #change: (text: string, server: number) => string
+  #isOpen = false
+  #failure: ServerFailure | undefined
+
+  constructor(
+    serving: Serving<P>,
+    servers: number,
+    change: (text: string, server: number) => string,
+  ) {
+    this.serving = serving
+    this.left = servers
+    this.#change = change
+  }
+
+  of(server: number): ServerEvents {
+    return {
+      began: (form) => {
+        if (form === 'stream') this.open()
+      },
+      received: (received) => this.received(received, server),
+      ended: () => this.over(),
+      failed: (failure) => {
+        this.#failure ??= failure
+        this.over()
+      },
+    }
+  }
+
+  protected open(): void {
+    if (!this.#isOpen) this.serving.responder.open([])
+    this.#isOpen = true
+  }
+
+  protected received({ text, block }: Received, server: number): boolean {
+    const own = text === undefined ? undefined : this.#change(text, server)
+    return this.write(block ?? NO_BLOCK, own, server)
+  }
+
+  protected write(block: EventBlock, text: string | undefined, server: number): boolean {
+    const { responder, plan } = this.serving
+    this.open()
+    return responder.write(writeBlock(eventFor(block, text, plan.servers.length, server)))
+  }
+
+  protected over(): void {
+    this.left--
+    if (this.left > 0) return
+    const { responder } = this.serving
+    if (this.#isOpen) responder.end()
+    else responder.reply(failureReply('null', this.#failure ?? NO_STREAM))
+  }
+}
+
+const NO_BLOCK: EventBlock = { data: undefined, id: undefined, others: ['event: message'] }
+const NO_STREAM: ServerFailure = { status: 405, reason: 'no-stream' }
+const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
+
+/** The servers acknowledge together, and the last one ends the request. */
+class SubscribedStream<P> extends MergedStream<P> {
+  #acknowledged: { readonly text: string; readonly honoured: Honoured }[] = []
+  #held: [Received, number][] = []
+  #isAcknowledged = false
+  #last: [Received, number] | undefined
+
+  protected override received(received: Received, server: number): boolean {
+    const { text } = received
+    if (text === undefined) return true
+    const message = readServerMessage(text)
+    if (message.kind === 'response') {
+      this.#last = [received, server]
+      return true
+    }
+    if (message.method === ACKNOWLEDGED) {
+      this.#acknowledged.push({ text, honoured: this.#honoured(text, server) })
+      this.#acknowledge()
+      return true
+    }
+    if (!this.#isAcknowledged) {
+      this.#held.push([received, server])
+      return true
+    }
+    return super.received(received, server)
+  }
+
+  protected override over(): void {
+    if (this.left === 1 && this.#last !== undefined) {
+      this.#acknowledge(true)
+      super.received(...this.#last)
+    } else this.#acknowledge()
+    super.over()
+  }
+
+  /** With the names of resources as the client knows them. */
+  #honoured(text: string, server: number): Honoured {
+    const { params } = JSON.parse(text) as { readonly params?: { notifications?: Honoured } }
+    const honoured = params?.notifications ?? {}
+    const { resourceSubscriptions: own } = honoured
+    if (!Array.isArray(own)) return honoured
+    const { names } = this.serving.plan
+    const uris = own.map((uri) => names.forClient('resource', server, String(uri)))
+    return { ...honoured, resourceSubscriptions: uris }
+  }
+
+  #acknowledge(isLast = false): void {
+    const [first] = this.#acknowledged
+    const isComplete = this.#acknowledged.length >= this.left || isLast
+    if (this.#isAcknowledged || first === undefined || !isComplete) return
+    this.#isAcknowledged = true
+    const honoured = merged(this.#acknowledged.map((own) => own.honoured))
+    const path = ['params', 'notifications']
+    const text = replaceIn(first.text, [[path, JSON.stringify(honoured)]])
+    this.write(NO_BLOCK, text, 0)
+    for (const [received, server] of this.#held.splice(0)) super.received(received, server)
+  }
+}
+
+interface Honoured {
+  readonly [name: string]: unknown
+}
+
+/** All that any server sends. */
+function merged(all: readonly Honoured[]): Honoured {
+  const uris = all.flatMap(({ resourceSubscriptions: own }) => (Array.isArray(own) ? own : []))
+  const sum: Honoured = Object.assign({}, ...all)
+  return uris.length === 0 ? sum : { ...sum, resourceSubscriptions: uris }
+}

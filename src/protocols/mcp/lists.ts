@@ -1,0 +1,129 @@
+import { editJson, jsonMembers } from './json-text.ts'
+import { isObject } from './message.ts'
+import type { ListMethod } from './methods.ts'
+import type { Names } from './names.ts'
+
+/** Whether a client may see an item, by its name on its server. */
+export type ShowsItem = (server: number, name: string, item: string) => boolean
+
+interface ListContext {
+  readonly method: ListMethod
+  readonly names: Names
+  readonly shows: ShowsItem
+  /** Items are left out for some clients: no cache may keep the list for others. */
+  readonly isFiltered: boolean
+}
+
+/** The items of a result as a client may see them, each as it is written. */
+export function itemsOf(
+  result: string,
+  server: number,
+  { method, names, shows }: ListContext,
+): readonly string[] {
+  const list = jsonMembers(result).get(method.items)
+  if (list === undefined || !list.startsWith('[')) return []
+  const items: string[] = []
+  for (const item of jsonMembers(list).values()) {
+    const name = nameOf(item, method)
+    if (name === undefined || !shows(server, name, item)) continue
+    items.push(renamed(item, method, names.forClient(method.part, server, name)))
+  }
+  return items
+}
+
+/** Undefined: it has none that everyone would read alike, and is shown to nobody. */
+function nameOf(item: string, method: ListMethod): string | undefined {
+  const value: unknown = JSON.parse(item)
+  if (!isObject(value)) return undefined
+  const { [method.name]: name } = value
+  if (typeof name !== 'string') return undefined
+  let named = 0
+  editJson(item, (path) => {
+    if (path.length === 1 && path[0] === method.name) named++
+    return path.length === 0 ? 'enter' : 'keep'
+  })
+  return named === 1 ? name : undefined
+}
+
+function renamed(item: string, method: ListMethod, name: string): string {
+  return editJson(item, (path, raw) => {
+    if (path.length === 0) return 'enter'
+    if (path.length > 1 || path[0] !== method.name) return 'keep'
+    const text = JSON.stringify(name)
+    return JSON.parse(raw()) === name ? 'keep' : { text }
+  })
+}
+
+/** A list of one server, filtered; all else of the result stays as it is. */
+export function filterList(text: string, server: number, context: ListContext): string {
+  const { items } = context.method
+  return editJson(text, (path, raw) => {
+    if (path.length === 0 || (path.length === 1 && path[0] === 'result')) return 'enter'
+    if (path.length !== 2 || path[0] !== 'result') return 'keep'
+    if (path[1] === items)
+      return { text: `[${itemsOf(`{"${items}":${raw()}}`, server, context).join(',')}]` }
+    return path[1] === 'cacheScope' && context.isFiltered ? { text: '"private"' } : 'keep'
+  })
+}
+
+/** Where each server goes on; servers that are done are missing. */
+export type Cursors = ReadonlyMap<number, string>
+
+function writeCursor(cursors: Cursors): string {
+  return Buffer.from(JSON.stringify([...cursors])).toString('base64url')
+}
+
+/** Undefined: it is none of the gateway's. */
+export function readCursor(text: string, servers: number): Cursors | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+    if (!Array.isArray(value) || value.length === 0) return undefined
+    const isPair = (pair: unknown): pair is [number, string] => {
+      if (!Array.isArray(pair) || pair.length !== 2) return false
+      const [server, cursor] = pair as [unknown, unknown]
+      return Number.isInteger(server) && Number(server) < servers && typeof cursor === 'string'
+    }
+    return value.every(isPair) ? new Map(value) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export interface ServerList {
+  readonly server: number
+  /** The result, as it is written. */
+  readonly result: string
+}
+
+/** The lists of several servers as one. */
+export function mergeLists(id: string, lists: readonly ServerList[], context: ListContext): string {
+  const items: string[] = []
+  const cursors = new Map<number, string>()
+  let ttl: number | undefined
+  let scope: string | undefined
+  let isModern = false
+  for (const { server, result } of lists) {
+    items.push(...itemsOf(result, server, context))
+    const { nextCursor, ttlMs, cacheScope, resultType } = JSON.parse(result) as ListResult
+    if (typeof nextCursor === 'string') cursors.set(server, nextCursor)
+    if (typeof ttlMs === 'number') ttl = Math.min(ttl ?? ttlMs, ttlMs)
+    if (typeof cacheScope === 'string') {
+      scope =
+        context.isFiltered || cacheScope !== 'public' || scope === 'private' ? 'private' : 'public'
+    }
+    isModern ||= resultType !== undefined
+  }
+  const own = [`"${context.method.items}":[${items.join(',')}]`]
+  if (cursors.size > 0) own.push(`"nextCursor":${JSON.stringify(writeCursor(cursors))}`)
+  if (ttl !== undefined) own.push(`"ttlMs":${ttl}`)
+  if (scope !== undefined) own.push(`"cacheScope":"${scope}"`)
+  if (isModern) own.push('"resultType":"complete"')
+  return `{"jsonrpc":"2.0","id":${id},"result":{${own.join(',')}}}`
+}
+
+interface ListResult {
+  readonly nextCursor?: unknown
+  readonly ttlMs?: unknown
+  readonly cacheScope?: unknown
+  readonly resultType?: unknown
+}

@@ -1,0 +1,103 @@
+import { readJson } from '../../cel/values/json-read.ts'
+import type { JsonObject } from '../../cel/values/value.ts'
+import { jsonMembers } from './json-text.ts'
+
+/** What a client sent, as rules and servers read it. */
+export interface ClientMessage {
+  readonly kind: 'request' | 'notification' | 'response'
+  /** As it is written; `null` for a notification. */
+  readonly id: string
+  /** Empty for a response. */
+  readonly method: string
+  readonly params: JsonObject
+  readonly text: string
+}
+
+/** What reading a body may cost (cel/values/fuel.ts). */
+const READING_FUEL = 4_000_000
+
+/** Undefined: it is no message of JSON-RPC 2.0, or rules and the server could read it differently. */
+export function readMessage(bytes: Uint8Array): ClientMessage | 'invalid-json' | 'invalid-message' {
+  const text = decode(bytes)
+  if (text === undefined) return 'invalid-json'
+  const allowance = { left: READING_FUEL }
+  const value = readJson(text, { duplicates: 'refuse', allowance })
+  if (value === undefined) return 'invalid-json'
+  if (!isObject(value) || value.jsonrpc !== '2.0') return 'invalid-message'
+  const { method, params = {} } = value
+  const id = jsonMembers(text).get('id')
+  if (id !== undefined && !isId(value.id)) return 'invalid-message'
+  if (method === undefined) {
+    const isResponse = id !== undefined && ('result' in value || 'error' in value)
+    if (!isResponse) return 'invalid-message'
+    return { kind: 'response', id, method: '', params: {}, text }
+  }
+  if (typeof method !== 'string' || !isObject(params)) return 'invalid-message'
+  if (id === undefined) return { kind: 'notification', id: 'null', method, params, text }
+  return { kind: 'request', id, method, params, text }
+}
+
+/** The text of valid UTF-8; others could read other bytes in its place. */
+function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    (Object.getPrototypeOf(value) === Object.prototype || Object.getPrototypeOf(value) === null)
+  )
+}
+
+function isId(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+}
+
+/** A message of a server, as far as the gateway looks at it. */
+export interface ServerMessage {
+  readonly kind: 'request' | 'notification' | 'response' | 'unknown'
+  readonly id: string | undefined
+  readonly method: string
+  /** The members of the message, each as it is written. */
+  readonly members: ReadonlyMap<string | number, string>
+  readonly text: string
+}
+
+export function readServerMessage(text: string): ServerMessage {
+  const members = isJson(text) ? jsonMembers(text) : new Map<string, string>()
+  const written = members.get('method')
+  const method = written?.startsWith('"') ? (JSON.parse(written) as string) : ''
+  const id = members.get('id')
+  const isResponse = id !== undefined && (members.has('result') || members.has('error'))
+  const kind = isResponse
+    ? 'response'
+    : method === ''
+      ? 'unknown'
+      : id === undefined
+        ? 'notification'
+        : 'request'
+  return { kind, id, method, members, text }
+}
+
+/**
+ * The same for a message that is looked into: what cannot be understood could hold what a client
+ * may not see, so it is not passed on.
+ */
+export function readKnownMessage(text: string): ServerMessage {
+  const message = readServerMessage(text)
+  if (message.kind === 'unknown') throw new Error('a server sent what is no message of MCP')
+  return message
+}
+
+function isJson(text: string): boolean {
+  try {
+    return isObject(JSON.parse(text))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,86 @@
+export type PartKind = 'tool' | 'prompt' | 'resource'
+
+/** What has a name that belongs to one server; `task` is not read by rules. */
+export type NameKind = PartKind | 'task'
+
+/** A method whose response lists what servers offer. */
+export interface ListMethod {
+  readonly kind: 'list'
+  /** The member of the result. */
+  readonly items: string
+  /** The member of an item that names it. */
+  readonly name: string
+  readonly part: NameKind
+}
+
+/** A method for one thing that one server offers. */
+export interface PartMethod {
+  readonly kind: 'part'
+  readonly part: NameKind
+  /** The member of `params` that names it. */
+  readonly name: 'name' | 'uri' | 'taskId' | 'ref'
+}
+
+/** The handshake, what every server is told, and what the gateway can respond to itself. */
+export interface SharedMethod {
+  readonly kind: 'handshake' | 'all' | 'ping' | 'listen'
+}
+
+export type Method = ListMethod | PartMethod | SharedMethod
+
+const list = (items: string, name: string, part: NameKind): ListMethod => ({
+  kind: 'list',
+  items,
+  name,
+  part,
+})
+const one = (part: NameKind, name: PartMethod['name']): PartMethod => ({ kind: 'part', part, name })
+
+/** Requests of clients. What is not among them is not understood. */
+const METHODS: ReadonlyMap<string, Method> = new Map<string, Method>([
+  ['initialize', { kind: 'handshake' }],
+  ['server/discover', { kind: 'handshake' }],
+  ['ping', { kind: 'ping' }],
+  ['tools/list', list('tools', 'name', 'tool')],
+  ['tools/call', one('tool', 'name')],
+  ['prompts/list', list('prompts', 'name', 'prompt')],
+  ['prompts/get', one('prompt', 'name')],
+  ['resources/list', list('resources', 'uri', 'resource')],
+  ['resources/templates/list', list('resourceTemplates', 'uriTemplate', 'resource')],
+  ['resources/read', one('resource', 'uri')],
+  ['resources/subscribe', one('resource', 'uri')],
+  ['resources/unsubscribe', one('resource', 'uri')],
+  ['completion/complete', one('prompt', 'ref')],
+  ['tasks/list', list('tasks', 'taskId', 'task')],
+  ['tasks/get', one('task', 'taskId')],
+  ['tasks/result', one('task', 'taskId')],
+  ['tasks/update', one('task', 'taskId')],
+  ['tasks/cancel', one('task', 'taskId')],
+  ['logging/setLevel', { kind: 'all' }],
+  ['subscriptions/listen', { kind: 'listen' }],
+])
+
+export function methodOf(name: string): Method | undefined {
+  return METHODS.get(name)
+}
+
+/** All that list something, by name. */
+export function listMethods(): readonly (readonly [name: string, method: ListMethod])[] {
+  return [...METHODS].flatMap(([name, method]) =>
+    method.kind === 'list' ? [[name, method] as const] : [],
+  )
+}
+
+/** The methods whose header `Mcp-Name` repeats a member of `params` (2026-07-28). */
+const NAMED: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+  ['tasks/get', 'taskId'],
+  ['tasks/update', 'taskId'],
+  ['tasks/cancel', 'taskId'],
+])
+
+export function nameMember(method: string): string | undefined {
+  return NAMED.get(method)
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import type { NameKind } from './methods.ts'
+
+/** Something by its name on its server. */
+export interface Named {
+  readonly server: number
+  readonly name: string
+}
+
+/** What model APIs accept as the name of a tool. */
+const LEGAL = /^[A-Za-z0-9_-]{1,64}$/
+const MAX_NAME = 64
+/** An underscore and eight digits. */
+const DIGEST_LENGTH = 9
+
+/**
+ * How clients name what servers offer: as the servers do, or with the name of the server in front.
+ * Tools and prompts are `server_name`; URIs and ids are `server+uri`. A name of a tool that model
+ * APIs would reject is shortened, and known again by its digest.
+ */
+export class Names {
+  readonly isPrefixed: boolean
+  readonly #servers: readonly string[]
+  /** Shortened names, as they were listed. */
+  readonly #shortened = new Map<string, Named>()
+
+  constructor(servers: readonly string[], isPrefixed: boolean) {
+    this.#servers = servers
+    this.isPrefixed = isPrefixed
+  }
+
+  forClient(kind: NameKind, server: number, name: string): string {
+    if (!this.isPrefixed) return name
+    const prefix = this.#servers[server] ?? ''
+    if (kind === 'resource' || kind === 'task') return `${prefix}+${name}`
+    const whole = `${prefix}_${name}`
+    if (LEGAL.test(whole) || kind === 'prompt') return whole
+    const short = shorten(prefix, name)
+    this.#shortened.set(short, { server, name })
+    return short
+  }
+
+  /** Undefined: no server has it, or which one is not known. */
+  fromClient(kind: NameKind, name: string): Named | undefined {
+    if (!this.isPrefixed) return this.#servers.length === 1 ? { server: 0, name } : undefined
+    const known = kind === 'tool' ? this.#shortened.get(name) : undefined
+    if (known !== undefined) return known
+    const separator = kind === 'resource' || kind === 'task' ? '+' : '_'
+    const at = name.indexOf(separator)
+    const server = at < 0 ? -1 : this.#servers.indexOf(name.slice(0, at))
+    return server < 0 ? undefined : { server, name: name.slice(at + 1) }
+  }
+
+  /** Whether it looks like a name that was shortened by this or another process. */
+  isShortened(name: string): boolean {
+    return this.isPrefixed && /_[0-9a-f]{8}$/.test(name) && !this.#shortened.has(name)
+  }
+}
+
+function shorten(prefix: string, name: string): string {
+  const digest = createHash('sha256').update(`${prefix}_${name}`).digest('hex').slice(0, 8)
+  const legal = `${prefix}_${name}`.replaceAll(/[^A-Za-z0-9_-]/g, '_')
+  return `${legal.slice(0, MAX_NAME - DIGEST_LENGTH)}_${digest}`
+}

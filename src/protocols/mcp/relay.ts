@@ -1,0 +1,102 @@
+import type { Header } from '../../exchange/header-edit.ts'
+import { NO_EDIT } from '../../exchange/header-edit.ts'
+import { CODES, errorReply, jsonReply } from './errors.ts'
+import { type EventBlock, writeBlock } from './event-blocks.ts'
+import type { Received, ServerEvents, ServerFailure } from './server.ts'
+import type { Serving } from './serving.ts'
+
+export interface RelayOptions {
+  /** As the client wrote it; `null` if it is no request. */
+  readonly id: string
+  readonly server: number
+  /** What the client gets of a message of the server; undefined: as it is. */
+  readonly change: ((text: string) => string) | undefined
+  /** Headers of the response, once the server named a session. */
+  readonly headers?: (session: string | undefined) => readonly Header[]
+}
+
+/** What one server responds, on its way to the client. */
+export class Relay<P> implements ServerEvents {
+  readonly #serving: Serving<P>
+  readonly #options: RelayOptions
+  #headers: readonly Header[] = []
+  #isStream = false
+  #isAnswered = false
+
+  constructor(serving: Serving<P>, options: RelayOptions) {
+    this.#serving = serving
+    this.#options = options
+  }
+
+  began(form: 'message' | 'stream' | 'accepted', session: string | undefined): void {
+    const { responder } = this.#serving
+    this.#headers = this.#options.headers?.(session) ?? []
+    this.#isStream = form === 'stream'
+    if (form === 'stream') responder.open(this.#headers)
+    if (form === 'accepted') {
+      this.#isAnswered = true
+      responder.reply(ACCEPTED)
+    }
+  }
+
+  received({ text, block }: Received): boolean {
+    const { responder, plan } = this.#serving
+    const { change, server } = this.#options
+    const own = text === undefined || change === undefined ? text : change(text)
+    if (!this.#isStream) {
+      this.#isAnswered = true
+      responder.reply(jsonReply(200, own ?? '', 'upstream', this.#headers))
+      return true
+    }
+    if (block === undefined) return true
+    return responder.write(writeBlock(eventFor(block, own, plan.servers.length, server)))
+  }
+
+  ended(): void {
+    const { responder } = this.#serving
+    if (this.#isStream) responder.end()
+    else if (!this.#isAnswered) this.failed({ status: 502, reason: 'no-response' })
+  }
+
+  failed(failure: ServerFailure): void {
+    const { responder } = this.#serving
+    if (this.#isStream) responder.abort(failure.reason)
+    else responder.reply(failureReply(this.#options.id, failure))
+  }
+}
+
+export const ACCEPTED = {
+  status: 202,
+  reason: 'upstream',
+  body: '',
+  contentType: '',
+  headers: NO_EDIT,
+} as const
+
+/** Ids of events are of one server, and have to find back to it. */
+export function eventFor(
+  block: EventBlock,
+  data: string | undefined,
+  servers: number,
+  server: number,
+): EventBlock {
+  const id = block.id === undefined || servers === 1 ? block.id : `${server}:${block.id}`
+  return { others: block.others, id, data: data ?? block.data }
+}
+
+/** What the server said itself, if it said something; else why there is nothing. */
+export function failureReply(id: string, failure: ServerFailure) {
+  const { status, reason, body = '', contentType = '', headers = [] } = failure
+  if (body !== '' && contentType !== '') {
+    const own = jsonReply(status, body, 'upstream', headers)
+    return { ...own, contentType, detail: reason }
+  }
+  const message = status === 504 ? 'The server did not respond in time.' : 'The server failed.'
+  const own = errorReply(status, id, { code: CODES.internal, message }, reasonOf(status))
+  return { ...own, detail: reason }
+}
+
+function reasonOf(status: number) {
+  if (status === 504) return 'upstream-timeout' as const
+  return status === 503 ? ('no-backend' as const) : ('upstream' as const)
+}

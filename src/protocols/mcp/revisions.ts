@@ -1,0 +1,18 @@
+/** Revisions with a handshake, the newest first. */
+export const HANDSHAKE_REVISIONS: readonly string[] = [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+]
+
+/** From here on revisions have no sessions: each request says all that there is to know. */
+const FIRST_MODERN = '2026-07-28'
+
+/** Revisions are dates: a later one that is not known yet has no handshake either. */
+export function isModern(version: string | undefined): boolean {
+  return version !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= FIRST_MODERN
+}
+
+/** Where a request of a revision without sessions says what it speaks. */
+export const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion'

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto'
+import { isObject } from './message.ts'
+import type { Seal } from './seal.ts'
+import type { ServerSession } from './server.ts'
+
+const PURPOSE = 'mcp-session'
+
+/** A session of a client. All of it is in its id, so that any process can go on with it. */
+export interface ClientSession {
+  /** As the client knows it. */
+  readonly id: string
+  readonly key: string
+  /** `params` of `initialize`; only if a server may have to be told again. */
+  readonly initialize: string | undefined
+  /** By the name of the server; one that did not respond to the handshake is missing. */
+  readonly servers: ReadonlyMap<string, ServerState>
+}
+
+export interface ServerState {
+  readonly id: string | undefined
+  /** The revision that the server agreed to; undefined: the one that the client names. */
+  readonly version: string | undefined
+}
+
+/** What is sealed; short, since it travels in a header. */
+interface Sealed {
+  readonly k: string
+  readonly b: string
+  readonly c: string
+  readonly i?: string
+  readonly s: Readonly<Record<string, readonly [id: string | null, version: string | null]>>
+}
+
+export interface SessionStart {
+  readonly backend: string
+  readonly caller: string
+  readonly initialize: string | undefined
+  readonly servers: ReadonlyMap<string, ServerState>
+  /** Undefined: a new one. */
+  readonly key?: string
+}
+
+export function sealSession(seal: Seal, start: SessionStart): string {
+  const { backend, caller, initialize, servers, key = newSessionKey() } = start
+  const states = [...servers].map(
+    ([name, { id, version }]) => [name, [id ?? null, version ?? null]] as const,
+  )
+  const sealed: Sealed = {
+    k: key,
+    b: backend,
+    c: caller,
+    ...(initialize === undefined ? {} : { i: initialize }),
+    s: Object.fromEntries(states),
+  }
+  return seal.seal(PURPOSE, sealed)
+}
+
+export function newSessionKey(): string {
+  return randomBytes(12).toString('base64url')
+}
+
+/** Undefined for what was changed, for another backend, and for another caller. */
+export function openSession(
+  seal: Seal,
+  id: string,
+  backend: string,
+  caller: string,
+): ClientSession | undefined {
+  const opened = seal.open(PURPOSE, id)
+  if (!isObject(opened)) return undefined
+  const { k, b, c, i, s } = opened as unknown as Sealed
+  if (b !== backend || c !== caller) return undefined
+  const servers = Object.entries(s).map(
+    ([name, [own, version]]) =>
+      [name, { id: own ?? undefined, version: version ?? undefined }] as const,
+  )
+  return { id, key: k, initialize: i, servers: new Map(servers) }
+}
+
+export function serverSession(session: ClientSession | undefined, server: string): ServerSession {
+  if (session === undefined) return NO_SESSION
+  const { key, initialize, servers } = session
+  return { key, initialize, id: servers.get(server)?.id }
+}
+
+const NO_SESSION: ServerSession = { key: '', id: undefined, initialize: undefined }

@@ -1,0 +1,121 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+
+export interface StdioOptions {
+  readonly cmd: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  readonly clearEnv: boolean
+}
+
+/** What a program needs to run at all; everything else is the gateway's own business. */
+const INHERITED = ['PATH', 'HOME', 'LANG', 'TMPDIR'] as const
+
+/** One line of a program, and what it may write before it is not read any more. */
+const MAX_LINE = 16 * 1024 * 1024
+/** What is waiting for a program that does not read; more is a failure. */
+const MAX_UNREAD = 16 * 1024 * 1024
+/** Milliseconds that a program has to end after its input has; then after SIGTERM. */
+const END_GRACE = 2_000
+
+export interface ProcessEvents {
+  /** One message, without its line end. */
+  line(text: string): void
+  /** Once. */
+  exited(why: string): void
+}
+
+/** A program that speaks MCP on its standard streams: one message a line. */
+export class StdioProcess {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #events: ProcessEvents
+  #rest: Buffer[] = []
+  #length = 0
+  #isOver = false
+
+  constructor(options: StdioOptions, events: ProcessEvents) {
+    this.#events = events
+    this.#child = spawn(options.cmd, [...options.args], {
+      env: environmentOf(options),
+      stdio: ['pipe', 'pipe', 'pipe'],
+      // A group of its own, so that what it started ends with it.
+      detached: process.platform !== 'win32',
+    })
+    this.#child.on('error', (error: NodeJS.ErrnoException) => this.#over(error.code ?? 'error'))
+    this.#child.on('exit', (code, signal) => this.#over(signal ?? `exit-${code}`))
+    this.#child.stdin.on('error', () => {})
+    // What a program says beside its messages is not ours to keep.
+    this.#child.stderr.resume()
+    this.#child.stdout.on('data', (bytes: Buffer) => this.#read(bytes))
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** False: the program does not read any more. */
+  write(text: string): boolean {
+    if (this.#isOver || this.#child.stdin.writableLength > MAX_UNREAD) return false
+    // Line ends inside a message can only be white space.
+    this.#child.stdin.write(`${text.replaceAll(/[\r\n]+/g, ' ')}\n`)
+    return true
+  }
+
+  /** Its input ends; a program that goes on is ended. */
+  close(): void {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    this.#child.stdin.end()
+    const term = setTimeout(() => this.#kill('SIGTERM'), END_GRACE)
+    const kill = setTimeout(() => this.#kill('SIGKILL'), 2 * END_GRACE)
+    term.unref()
+    kill.unref()
+    this.#child.once('exit', () => {
+      clearTimeout(term)
+      clearTimeout(kill)
+    })
+  }
+
+  #kill(signal: NodeJS.Signals): void {
+    const { pid } = this.#child
+    if (pid === undefined) return
+    try {
+      process.kill(process.platform === 'win32' ? pid : -pid, signal)
+    } catch {
+      this.#child.kill(signal)
+    }
+  }
+
+  #read(bytes: Buffer): void {
+    let from = 0
+    for (let at = bytes.indexOf(10); at >= 0; at = bytes.indexOf(10, from)) {
+      const line = Buffer.concat([...this.#rest, bytes.subarray(from, at)])
+      this.#rest = []
+      this.#length = 0
+      from = at + 1
+      const text = line.toString('utf8').trim()
+      if (text !== '' && !this.#isOver) this.#events.line(text)
+    }
+    const rest = bytes.subarray(from)
+    if (rest.length === 0) return
+    this.#rest.push(rest)
+    this.#length += rest.length
+    if (this.#length <= MAX_LINE) return
+    this.#rest = []
+    this.#kill('SIGKILL')
+    this.#over('line-too-long')
+  }
+
+  #over(why: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.exited(why)
+  }
+}
+
+function environmentOf({ env, clearEnv }: StdioOptions): NodeJS.ProcessEnv {
+  const inherited = clearEnv ? [] : INHERITED
+  const own = inherited.flatMap((name) => {
+    const value = process.env[name]
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  return { ...Object.fromEntries(own), ...env }
+}

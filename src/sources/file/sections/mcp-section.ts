@@ -1,0 +1,111 @@
+import * as z from 'zod'
+import type { Backend } from '../../../model/backend.ts'
+import type { Gateway } from '../../../model/gateway.ts'
+import type { Section } from '../../../model/policy.ts'
+import type { Match, Route } from '../../../model/route.ts'
+import { name, port } from '../../../policies/schema.ts'
+import type { Placed } from '../../../reach/checks/draft.ts'
+import { originOf, type Path, valueAt } from '../document.ts'
+import { FilePlace } from '../file-place.ts'
+import { policiesSchema, readPolicies } from '../policies.ts'
+import { parseAt, type Reading } from '../reading.ts'
+import { toListener } from './gateways.ts'
+import { mcpOptions, mcpTargets, readMcpTargets } from './mcp.ts'
+
+/** `mcp` as what it is short for: a route to a backend of MCP servers, and a port if it has one. */
+export interface ReadMcpSection {
+  readonly gateways: readonly Placed<Gateway>[]
+  readonly routes: readonly Placed<Route>[]
+  readonly backends: readonly Placed<Backend>[]
+}
+
+const NO_SECTION: ReadMcpSection = { gateways: [], routes: [], backends: [] }
+const MCP: Path = ['mcp']
+const NAME = 'mcp'
+const SECTIONS: readonly Section[] = ['traffic', 'backend']
+
+/** Paths that clients of MCP ask at, on a gateway that others use too. */
+const SHARED_PATHS = ['/mcp']
+/** Where they look for the authorization server, if there is one. */
+const METADATA_PATH = '/.well-known/oauth-protected-resource'
+
+const head = {
+  gateways: z
+    .union([name(), z.array(name()).min(1).max(64)])
+    .optional()
+    .describe('The gateways that it belongs to; `default` by default.'),
+  port: port().optional().describe('A port of its own, on which every path is for MCP.'),
+}
+
+export const mcpSchema = z.strictObject({
+  ...head,
+  targets: mcpTargets(),
+  ...mcpOptions,
+  policies: policiesSchema(SECTIONS, 'route').optional().describe('Policies for all servers.'),
+})
+
+const headSchema = z.looseObject(head)
+const outline = mcpSchema.omit({ policies: true }).extend({ targets: z.unknown() })
+
+export function readMcpSection(reading: Reading): ReadMcpSection {
+  const { document } = reading
+  if (valueAt(document, MCP) === undefined) return NO_SECTION
+  parseAt(reading, outline, MCP, { stage: 'mcp', except: ['policies'] })
+  const { value } = parseAt({ ...reading, report: () => {} }, headSchema, MCP, { stage: 'mcp' })
+  const policies = readPolicies(reading, [...MCP, 'policies'], {
+    sections: SECTIONS,
+    level: 'route',
+    policy: `route:${NAME}`,
+  })
+  const read = readMcpTargets(reading, MCP, NAME, Object.keys(head))
+  const origin = originOf(document, MCP)
+  const identity = { name: NAME, origin, policies: [] }
+  const backend: Backend =
+    'diagnostics' in read
+      ? { ...identity, kind: 'invalid', diagnostics: read.diagnostics }
+      : { ...identity, ...read }
+  const own = value?.port
+  const listed = value?.gateways ?? ['default']
+  const shared = typeof listed === 'string' ? [listed] : listed
+  const route: Route = {
+    name: NAME,
+    origin,
+    parents: (own === undefined ? shared : [NAME]).map((gateway) => ({ gateway })),
+    hostnames: [],
+    policies,
+    rules: [
+      {
+        name: NAME,
+        origin,
+        matches: (own === undefined ? sharedPaths(policies) : ['/']).map(below),
+        policies: [],
+        action: { kind: 'forward', backends: [{ backend: NAME, weight: 1, policies: [] }] },
+      },
+    ],
+  }
+  const place = new FilePlace(document, MCP)
+  const placed = <T>(thing: T): Placed<T> => ({ thing, place })
+  const gateways = own === undefined ? [] : [gatewayOf(reading, own)]
+  return { gateways, routes: [placed(route)], backends: [placed(backend)] }
+}
+
+function sharedPaths(policies: Route['policies']): readonly string[] {
+  const hasMetadata = policies.some(
+    (policy) =>
+      policy.state === 'valid' &&
+      (policy.value as { resourceMetadata?: unknown } | null)?.resourceMetadata !== undefined,
+  )
+  return hasMetadata ? [...SHARED_PATHS, METADATA_PATH] : SHARED_PATHS
+}
+
+function below(value: string): Match {
+  return { path: { kind: 'prefix', value }, headers: [], query: [] }
+}
+
+function gatewayOf(reading: Reading, own: number): Placed<Gateway> {
+  const read = { value: { port: own }, diagnostics: [] }
+  const listener = toListener(reading, MCP, read, { name: 'default', policies: [] })
+  const place = new FilePlace(reading.document, MCP)
+  const gateway = { name: NAME, origin: place.origin, listeners: [listener], policies: [] }
+  return { thing: gateway, place }
+}

@@ -1,0 +1,145 @@
+import type { CallEvents, CallHandle, OpenCall, OutgoingCall } from '../exchange/call.ts'
+import type { Header } from '../exchange/header-edit.ts'
+import { isFieldText } from '../wire/http1/field-lines.ts'
+import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
+import { isToken } from '../wire/http1/message.ts'
+import type { ResponseHead } from '../wire/http1/response-head.ts'
+import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
+import type { Attempt, Choice, Cluster } from './cluster.ts'
+import type { Waiting } from './pool.ts'
+
+/** Calls to the service behind a cluster, one attempt each, with responses that are streams. */
+export function caller(cluster: Cluster): OpenCall {
+  return (exchange, call, events) => {
+    const lines = renderLines(call)
+    const choice = lines === undefined ? 'bad-call' : cluster.choose(exchange, [])
+    if (typeof choice === 'string' || lines === undefined) {
+      events.failed(typeof choice === 'string' ? choice : 'bad-call')
+      return NO_CALL
+    }
+    return new Calling(choice, call, lines, events)
+  }
+}
+
+const NO_CALL: CallHandle = { stop() {}, resume() {} }
+
+/** The fields of its head; undefined if they, or its first line, would be something else. */
+function renderLines({ method, path, authority, headers, body }: OutgoingCall): string | undefined {
+  const isPath = /^\/[!-~]*$/.test(path)
+  if (!isToken(method) || !isPath || !isFieldText(authority)) return undefined
+  let lines = ''
+  for (const [name, value] of headers) {
+    if (!isToken(name) || !isFieldText(value)) return undefined
+    lines += `${name}: ${value}\r\n`
+  }
+  if (body.length > 0) lines += `content-length: ${body.length}\r\n`
+  return lines
+}
+
+class Calling implements Waiting, ResponseEvents, CallHandle {
+  readonly #choice: Choice
+  readonly #call: OutgoingCall
+  readonly #lines: string
+  readonly #events: CallEvents
+  readonly #startedAt = performance.now()
+  #connection: UpstreamConnection | undefined
+  /** Its connection was not used before. */
+  #isFresh = false
+  #status = 0
+  #isOver = false
+
+  constructor(choice: Choice, call: OutgoingCall, lines: string, events: CallEvents) {
+    this.#choice = choice
+    this.#call = call
+    this.#lines = lines
+    this.#events = events
+    const connection = choice.pool.take()
+    if (connection === undefined) this.#open()
+    else this.connected(connection)
+  }
+
+  stop(): void {
+    if (this.#isOver) return
+    const connection = this.#connection
+    this.#over('cancelled')
+    if (connection === undefined) this.#choice.pool.cancel(this)
+    else connection.abort()
+  }
+
+  resume(): void {
+    if (!this.#isOver) this.#connection?.resume()
+  }
+
+  connected(connection: UpstreamConnection): void {
+    if (this.#isOver) {
+      connection.release()
+      return
+    }
+    this.#connection = connection
+    const { method, path, authority, body, timeout } = this.#call
+    const { host: own, endpoint } = this.#choice
+    const host = authority || own || (endpoint.startsWith('unix:') ? 'localhost' : endpoint)
+    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${this.#lines}\r\n`
+    connection.send(method, head, body.length > 0, timeout, this)
+    if (body.length === 0) return
+    connection.write(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
+    connection.end()
+  }
+
+  unconnected(reason: string): void {
+    this.#fail(reason, 'connect-failed')
+  }
+
+  interim(): void {}
+
+  response(head: ResponseHead): boolean {
+    this.#status = head.status
+    if (!this.#isOver) this.#events.response(head.status, listOf(head.fields))
+    return false
+  }
+
+  data(bytes: Buffer): boolean {
+    return this.#isOver || this.#events.data(bytes)
+  }
+
+  ended(): void {
+    if (this.#isOver) return
+    this.#over('answered')
+    this.#events.ended()
+  }
+
+  failed(reason: string, isUntouched: boolean): void {
+    this.#connection = undefined
+    if (this.#isOver) return
+    // An idle connection may be closed by the service at the moment that it is used again.
+    if (isUntouched && !this.#isFresh) this.#open()
+    else this.#fail(reason, reason === 'timeout' ? 'timeout' : 'reset')
+  }
+
+  drained(): void {}
+
+  #open(): void {
+    this.#isFresh = true
+    this.#choice.pool.request(this)
+  }
+
+  #fail(reason: string, outcome: Attempt['outcome']): void {
+    if (this.#isOver) return
+    this.#over(outcome)
+    this.#events.failed(reason)
+  }
+
+  #over(outcome: Attempt['outcome']): void {
+    this.#isOver = true
+    const duration = performance.now() - this.#startedAt
+    this.#choice.done({ outcome, status: this.#status, duration })
+  }
+}
+
+/** A copy: the head is another's soon. */
+function listOf(fields: Fields): readonly Header[] {
+  return Array.from({ length: fields.count }, (_, i) => [
+    fieldName(fields, i).toLowerCase(),
+    fieldValue(fields, i),
+  ])
+}
