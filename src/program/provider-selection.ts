@@ -70,6 +70,7 @@ interface Before {
   readonly metadata: Exchange['metadata']
   readonly responseEdit: Exchange['responseEdit']
   readonly identity: Exchange['identity']
+  readonly guardrails: Exchange['guardrails']
 }
 
 /** Which providers were asked for one request, which may not be, and which is next. */
@@ -89,7 +90,7 @@ export class ProviderSelection implements Selection {
   constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
     this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
-    const { credentialEdit, credentialQuery, metadata } = exchange
+    const { credentialEdit, credentialQuery, metadata, guardrails } = exchange
     this.#exchange = exchange
     this.#plan = plan
     this.#before = {
@@ -102,6 +103,7 @@ export class ProviderSelection implements Selection {
       credentialQuery,
       metadata,
       identity,
+      guardrails,
     }
   }
 

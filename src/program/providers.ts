@@ -124,7 +124,7 @@ function compileProvider(
       hasUsualPlace(auth) && access.credential.name !== 'authorization'
         ? access.credential
         : undefined,
-    readsModel: section.readsModel,
+    readsModel: section.readsModel || section.kinds.includes('guardrails'),
   }
   return new ProviderMember(program)
 }

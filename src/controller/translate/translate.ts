@@ -7,7 +7,11 @@ import type { Parent, Route } from '../../model/route.ts'
 import type { Settings } from '../../model/settings.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
-import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part-policies.ts'
+import {
+  checkAiOnlyPolicies,
+  checkMcpOnlyPolicies,
+  withoutEffectOnProviders,
+} from '../../reach/part-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { byAge } from '../cluster/object.ts'
 import type { Snapshot } from '../cluster/snapshot.ts'
@@ -102,6 +106,7 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* checkDynamicPolicies(model)
   yield* withoutEffectOnProviders(model)
   yield* checkMcpOnlyPolicies(model)
+  yield* checkAiOnlyPolicies(model)
 }
 
 /** A message about the Model reaches the policy that it is about. */

@@ -7,7 +7,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
   'delay',
   'extProc',
-  'guardrails',
   'inferenceRouting',
   'mcpAuthentication',
   'mcpGuardrails',
