@@ -20,6 +20,7 @@ import type { McpMessage } from './mcp-message.ts'
 import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import type { Parts } from './parts.ts'
 import type { MessageVerdict } from './permit.ts'
+import type { RequestSigner } from './request-signer.ts'
 import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
@@ -183,6 +184,8 @@ export interface ProviderProgram extends BackendProgram {
   readonly keepsCredentials: boolean
   /** Where a key goes that the configuration has no place for; undefined: it is there. */
   readonly keyHeader: CredentialHeader | undefined
+  /** Signs what it is sent; undefined: nobody has to. */
+  readonly signer: RequestSigner | undefined
   /** A rule reads more of a call than its provider. */
   readonly readsModel: boolean
 }

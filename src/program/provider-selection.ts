@@ -176,6 +176,10 @@ export class ProviderSelection implements Selection {
     if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
     const attempt = this.#call?.prepare(exchange, target)
     if (attempt !== undefined && 'status' in attempt) return attempt
+    if (program.signer !== undefined) {
+      if (attempt === undefined) return UNSIGNED
+      program.signer(exchange, attempt.body)
+    }
     this.attempt = attempt
     return undefined
   }
@@ -209,6 +213,8 @@ export class ProviderSelection implements Selection {
 }
 
 const NO_PROVIDER = reply(500, 'no-backend')
+/** A body that passes by is not there to be signed. */
+const UNSIGNED = reply(500, 'backend-auth')
 
 function isDenial({ isAllowed, isEnforced }: Decision): boolean {
   return isEnforced && !isAllowed

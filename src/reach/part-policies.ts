@@ -15,9 +15,9 @@ export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
   yield* unenforced(model, 'mcp', isAboutMcp)
 }
 
-/** Guards of calls to models at what leads to something else. */
+/** Policies about calls to models at what leads to something else. */
 export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
-  yield* unenforced(model, 'ai', isGuard)
+  yield* unenforced(model, 'ai', isForCalls)
 }
 
 function* unenforced(
@@ -40,8 +40,11 @@ function* unenforced(
   }
 }
 
-function isGuard({ kind, state }: Attached): boolean {
-  return state === 'valid' && kind === 'guardrails'
+/** Guards, and credentials that sign what is sent: both need the call as a whole. */
+function isForCalls(policy: Attached): boolean {
+  if (policy.state !== 'valid') return false
+  if (policy.kind === 'guardrails') return true
+  return policy.kind === 'backendAuth' && (policy.value as { kind?: unknown }).kind === 'aws'
 }
 
 function* reachingOthers(

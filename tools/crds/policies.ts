@@ -255,7 +255,7 @@ const transformation = object(
   atLeastOne('request', 'response'),
 )
 
-const authFromFile = of('backendAuth', { key: undefined })
+const authFromFile = of('backendAuth', { key: undefined, aws: undefined })
 const backendAuth: Structural = {
   ...authFromFile,
   properties: {
