@@ -8,6 +8,7 @@ import type { RequestAttributes } from './attributes.ts'
 import type { Connection, Destination, Source } from './connection.ts'
 import { type Decision, NO_DECISIONS } from './decision.ts'
 import type { ErrorFormat } from './error-format.ts'
+import { type AttachedGuardrails, NO_GUARDRAILS } from './guardrails.ts'
 import { type HeaderEdit, NO_EDIT } from './header-edit.ts'
 import type { HeaderView } from './header-view.ts'
 import {
@@ -136,6 +137,8 @@ export class Exchange implements StageVariables {
   grpcStatus = -1
   /** Limits on what calls to models use that it counts for; taken from once the call is known. */
   usageLimits: readonly UsageLimit[] = NO_USAGE_LIMITS
+  /** What calls to models must pass; set by the steps of a provider. */
+  guardrails: readonly AttachedGuardrails[] = NO_GUARDRAILS
   /** What was decided about it and is worth telling: denials above all. */
   decisions: readonly Decision[] = NO_DECISIONS
 

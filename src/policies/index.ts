@@ -14,6 +14,7 @@ import { csrf } from './csrf/index.ts'
 import type { Policy } from './define.ts'
 import { directResponse } from './direct-response/index.ts'
 import { extAuthz } from './ext-authz/index.ts'
+import { guardrails } from './guardrails/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
@@ -62,4 +63,5 @@ export const POLICIES: readonly Policy[] = [
   conditionally(directResponse, 'if-true'),
   requestMirror,
   retry,
+  guardrails,
 ]

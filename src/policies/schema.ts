@@ -21,6 +21,7 @@ import { bodyShown, extAuthz, plainExtAuthz } from './ext-authz/schema.ts'
 import { frontendHttp } from './frontend-http/schema.ts'
 import { frontendTcp } from './frontend-tcp/schema.ts'
 import { frontendTls } from './frontend-tls/schema.ts'
+import { guardrails } from './guardrails/schema.ts'
 import { healthCheck } from './health-check/schema.ts'
 import { http } from './http/schema.ts'
 import { jwtAuthentication } from './jwt-authentication/schema.ts'
@@ -178,6 +179,10 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
     stage: 'mcp',
     composes: true,
     hasRules: true,
+  }),
+  define('guardrails', BACKEND, guardrails, {
+    aliases: ['promptGuard'],
+    composes: true,
   }),
   define('loadBalancer', BACKEND, loadBalancer, { cluster: 'endpoints' }),
   define('healthCheck', BACKEND, healthCheck, { cluster: 'endpoints' }),

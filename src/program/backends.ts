@@ -2,6 +2,7 @@ import type { JsonObject } from '../cel/values/value.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Backend } from '../model/backend.ts'
+import type { ValidPolicy } from '../model/policy.ts'
 import type { BackendRef } from '../model/route.ts'
 import type { MirrorTarget } from '../policies/delivery.ts'
 import type { Http } from '../policies/http/schema.ts'
@@ -131,6 +132,8 @@ function compilePlain(
   reached: Effective,
 ): BackendProgram | Reply {
   const policies = [...reached.byKind.values()].flat()
+  // Guards of calls to models would guard nothing here.
+  if (policies.some(isUnenforcedGuard)) return INVALID_BACKEND
   const cluster = clusters.open(backend, clusterPolicies(policies))
   if (cluster === undefined) return INVALID_BACKEND
   const section = sections.compile(around, 'backend', (one) => holdsForRequests(one, backend))
@@ -151,6 +154,10 @@ function compilePlain(
     responseParts: section.responseParts,
     requestBodies: section.requestBodies,
   }
+}
+
+function isUnenforcedGuard({ kind, level }: ValidPolicy): boolean {
+  return kind === 'guardrails' && level !== 'gateway' && level !== 'listener'
 }
 
 /** `backend` in expressions. */

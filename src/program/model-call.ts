@@ -8,12 +8,20 @@ import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
-import { type Cost, dialectOf, setMembers, translatorFor } from '../protocols/llm/index.ts'
+import {
+  type Cost,
+  dialectOf,
+  type GuardRule,
+  guardedTranslator,
+  setMembers,
+  translatorFor,
+} from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
 import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
+import { guardRequest, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
 import { type BudgetDecision, UsageReservation } from './usage-reservation.ts'
@@ -142,7 +150,8 @@ export class ModelCall {
     const { model, usage } = response?.summary ?? {}
     if (usage !== undefined) this.priced = this.#price(model, usage)
     // What no provider served cost nothing.
-    const isServed = response !== undefined && exchange.status >= 200 && exchange.status < 300
+    const isSuccess = exchange.status >= 200 && exchange.status < 300
+    const isServed = response !== undefined && (isSuccess || response.isRejected)
     this.#reservation?.settle((limit) => (isServed ? this.#used(limit, usage) : 0))
     exchange.llm = {
       ...(exchange.llm ?? this.attributes),
@@ -182,17 +191,24 @@ export class ModelCall {
     const { name, access, options, catalogNames, prices } = target
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
     const model = typeof options.model === 'string' ? options.model : undefined
-    const translator = chooseTranslator(client, access.dialects(options))
+    const guards = guardsOf(exchange.guardrails)
+    const isGuarded = guards.response.length > 0 && this.endpoint.operation === 'generate'
+    const translator = chooseTranslator(client, access.dialects(options), isGuarded)
+    if (translator === undefined && isGuarded) {
+      return invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
+    }
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const bytes = this.#changed(options)
+    const bytes = this.#changed(options, guards.request)
+    if ('status' in bytes) return bytes
     const known = prices?.find(catalogNames, model ?? asked)
     if (this.#needsPrice && !isPriced(known)) return UNPRICED
     const read = translator.translate(bytes, {
       described: bytes === this.#bytes ? this.#summary : undefined,
       model,
       maker: name,
+      guards: guards.response,
       maxOutputTokens: known?.maxOutputTokens,
       endpoint: this.endpoint,
     })
@@ -208,12 +224,18 @@ export class ModelCall {
   }
 
   /** With the fields that the configuration sets: those that are missing, and those that it insists on. */
-  #changed({ defaults = {}, overrides = {} }: ProviderOptions): Uint8Array {
+  #changed(
+    { defaults = {}, overrides = {} }: ProviderOptions,
+    guards: readonly GuardRule[],
+  ): Uint8Array | Reply {
     const given = this.#summary?.body ?? {}
     const missing = Object.entries(defaults as object).filter(
       ([name]) => !Object.hasOwn(given, name),
     )
-    const set = { ...Object.fromEntries(missing), ...(overrides as object) }
+    const written = { ...Object.fromEntries(missing), ...(overrides as object) }
+    const guarded = guardRequest({ ...given, ...written }, guards)
+    if (isRejection(guarded)) return guarded
+    const set = { ...written, ...guarded }
     return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set)
   }
 
@@ -250,13 +272,20 @@ export class ModelCall {
 /** What says something about the client's language alone. */
 const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
 
+/** A body of a call has no member `reason` beside these, and a Reply always has one. */
+function isRejection(guarded: object): guarded is Reply {
+  return 'reason' in guarded && 'status' in guarded
+}
+
 function chooseTranslator(
   client: Endpoint['dialect'],
   spoken: ReturnType<ProviderAccess['dialects']>,
+  isGuarded: boolean,
 ): Translator | undefined {
-  if (spoken.includes(client)) return translatorFor(client, client)
+  const find = isGuarded ? guardedTranslator : translatorFor
+  if (spoken.includes(client)) return find(client, client)
   for (const dialect of spoken) {
-    const found = translatorFor(client, dialect)
+    const found = find(client, dialect)
     if (found !== undefined) return found
   }
   return undefined

@@ -23,6 +23,8 @@ export class ModelResponse {
   firstTokenAt = 0
   /** It was a stream. */
   isStream = false
+  /** A provider served it, and a guard kept it from the client. */
+  isRejected = false
   /** All providers were tried: clients should not try again by themselves. */
   isFinal = false
   #hasEnded = false
@@ -167,7 +169,10 @@ export class ModelResponse {
       return error.body
     }
     const read = this.#call.response(bytes)
-    if (!read.ok) return replyOf(read.error)
+    if (!read.ok) {
+      this.isRejected = read.error.status < 500
+      return replyOf(read.error)
+    }
     const { value } = read
     this.#summary = value
     this.#dropped = [...new Set([...this.#dropped, ...value.dropped])]
@@ -197,7 +202,10 @@ function isCoded({ headers }: ResponseDraft): boolean {
   return !/^(?:identity)?$/i.test((headers.get('content-encoding') ?? '').trim())
 }
 
-function replyOf({ message, code }: LlmError): Reply {
-  const said = { ...UNREADABLE, message }
+function replyOf({ status, message, code }: LlmError): Reply {
+  const said =
+    status < 500
+      ? { ...reply(status, 'authorization'), detail: 'guard', message }
+      : { ...UNREADABLE, message }
   return code === undefined ? said : { ...said, code }
 }

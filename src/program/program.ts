@@ -22,6 +22,7 @@ import type { HeadersRead } from './headers-read.ts'
 import type { CallTarget, ModelAttempt, ModelCall } from './model-call.ts'
 import type { Parts } from './parts.ts'
 import type { MessageVerdict, Permit } from './permit.ts'
+import type { RequestSigner } from './request-signer.ts'
 import type { WayBack } from './way-back.ts'
 
 export type { AccessLogProgram } from '../policies/access-log/compile.ts'
@@ -195,6 +196,8 @@ export interface ProviderProgram extends BackendProgram {
   readonly keepsCredentials: boolean
   /** Where a key goes that the configuration has no place for; undefined: it is there. */
   readonly keyHeader: CredentialHeader | undefined
+  /** Signs what it is sent; undefined: nobody has to. */
+  readonly signer: RequestSigner | undefined
   /** A rule reads more of a call than its provider. */
   readonly readsModel: boolean
 }

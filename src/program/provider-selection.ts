@@ -70,6 +70,7 @@ interface Before {
   readonly metadata: Exchange['metadata']
   readonly responseEdit: Exchange['responseEdit']
   readonly identity: Exchange['identity']
+  readonly guardrails: Exchange['guardrails']
 }
 
 /** Which providers were asked for one request, which may not be, and which is next. */
@@ -89,7 +90,7 @@ export class ProviderSelection implements Selection {
   constructor(exchange: Exchange, plan: SelectionPlan, call?: ModelCall) {
     this.#call = call
     const { path, search, host, requestEdit, responseEdit, identity } = exchange
-    const { credentialEdit, credentialQuery, metadata } = exchange
+    const { credentialEdit, credentialQuery, metadata, guardrails } = exchange
     this.#exchange = exchange
     this.#plan = plan
     this.#before = {
@@ -102,6 +103,7 @@ export class ProviderSelection implements Selection {
       credentialQuery,
       metadata,
       identity,
+      guardrails,
     }
   }
 
@@ -174,6 +176,10 @@ export class ProviderSelection implements Selection {
     if (program.keyHeader !== undefined) moveKey(exchange, program.keyHeader)
     const attempt = this.#call?.prepare(exchange, target)
     if (attempt !== undefined && 'status' in attempt) return attempt
+    if (program.signer !== undefined) {
+      if (attempt === undefined) return UNSIGNED
+      program.signer(exchange, attempt.body)
+    }
     this.attempt = attempt
     return undefined
   }
@@ -207,6 +213,8 @@ export class ProviderSelection implements Selection {
 }
 
 const NO_PROVIDER = reply(500, 'no-backend')
+/** A body that passes by is not there to be signed. */
+const UNSIGNED = reply(500, 'backend-auth')
 
 function isDenial({ isAllowed, isEnforced }: Decision): boolean {
   return isEnforced && !isAllowed

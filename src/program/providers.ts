@@ -21,6 +21,7 @@ import { modelErrorFormat } from './model-errors.ts'
 import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember } from './provider-selection.ts'
+import { requestSigner } from './request-signer.ts'
 
 /**
  * A backend of several providers. Services that policies around it ask are asked once, before a
@@ -124,7 +125,8 @@ function compileProvider(
       hasUsualPlace(auth) && access.credential.name !== 'authorization'
         ? access.credential
         : undefined,
-    readsModel: section.readsModel,
+    signer: requestSigner(auth, provider, endpoint, compilation.services.world?.date ?? Date.now),
+    readsModel: section.readsModel || section.kinds.includes('guardrails'),
   }
   return new ProviderMember(program)
 }

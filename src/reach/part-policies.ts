@@ -12,27 +12,51 @@ import { decidesAt } from './points.ts'
 
 /** Rules about MCP at what leads to something else: it looks guarded, and is not. */
 export function* checkMcpOnlyPolicies(model: Model): Generator<Diagnostic> {
+  yield* unenforced(model, 'mcp', isAboutMcp)
+}
+
+/** Policies about calls to models at what leads to something else. */
+export function* checkAiOnlyPolicies(model: Model): Generator<Diagnostic> {
+  yield* unenforced(model, 'ai', isForCalls)
+}
+
+function* unenforced(
+  model: Model,
+  enforcedBy: Backend['kind'],
+  isMeant: (policy: Attached) => boolean,
+): Generator<Diagnostic> {
   const reported = new Set<Attached>()
-  for (const policy of reachingOthers(model)) {
+  for (const policy of reachingOthers(model, enforcedBy, isMeant)) {
     const { kind, origin } = policy
-    if (!isAboutMcp(policy) || reported.has(policy)) continue
+    if (!isMeant(policy) || reported.has(policy)) continue
     reported.add(policy)
     yield {
       code: 'PC0219',
       severity: 'error',
-      message: `nothing enforces \`${kind}\` for a backend that is not of the kind \`mcp\``,
+      message: `nothing enforces \`${kind}\` for a backend that is not of the kind \`${enforcedBy}\``,
       origin,
       hint: 'write rules about requests with `authorization`, or remove it',
     }
   }
 }
 
-function* reachingOthers({ backends, routes }: Model): Generator<Attached> {
-  const isOther = ({ kind }: Backend) => kind !== 'mcp' && kind !== 'invalid'
+/** Guards, and credentials that sign what is sent: both need the call as a whole. */
+function isForCalls(policy: Attached): boolean {
+  if (policy.state !== 'valid') return false
+  if (policy.kind === 'guardrails') return true
+  return policy.kind === 'backendAuth' && (policy.value as { kind?: unknown }).kind === 'aws'
+}
+
+function* reachingOthers(
+  { backends, routes }: Model,
+  enforcedBy: Backend['kind'],
+  isMeant: (policy: Attached) => boolean,
+): Generator<Attached> {
+  const isOther = ({ kind }: Backend) => kind !== enforcedBy && kind !== 'invalid'
   const others = new Set(backends.filter(isOther).map(({ name }) => name))
   for (const backend of backends) {
     if (isOther(backend)) yield* backend.policies
-    if (backend.kind !== 'ai') continue
+    if (backend.kind !== 'ai' || !isOther(backend)) continue
     for (const { providers } of backend.groups) {
       for (const { policies } of providers) yield* policies
     }
@@ -40,9 +64,9 @@ function* reachingOthers({ backends, routes }: Model): Generator<Attached> {
   for (const { policies, rules } of routes) {
     for (const rule of rules) {
       const refs = rule.action.kind === 'forward' ? rule.action.backends : []
-      const around = [...policies, ...rule.policies].filter(isAboutMcp)
-      // Nearly every one of thousands of routes has nothing to do with MCP.
-      if (around.length === 0 && !refs.some((ref) => ref.policies.some(isAboutMcp))) continue
+      const around = [...policies, ...rule.policies].filter(isMeant)
+      // Nearly every one of thousands of routes has nothing to do with them.
+      if (around.length === 0 && !refs.some((ref) => ref.policies.some(isMeant))) continue
       const reached = refs.filter(({ backend }) => others.has(backend))
       for (const ref of reached) yield* ref.policies
       if (reached.length > 0) yield* around

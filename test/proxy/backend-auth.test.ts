@@ -219,7 +219,11 @@ describe('backendAuth that cannot be', () => {
   }
 
   for (const [auth, message] of [
-    ['{ aws: {} }', /`aws` is not supported.*requests are not signed for AWS yet/],
+    ['{ aws: {} }', /`accessKeyId` is missing/],
+    [
+      '{ aws: { accessKeyId: AKIDEXAMPLE, secretAccessKey: a } }',
+      /nothing enforces `backendAuth` for a backend that is not of the kind `ai`/,
+    ],
     ['{ gcp: {} }', /tokens of Google Cloud/],
     ['{ azure: {} }', /tokens of Azure/],
     ['{ oauthTokenExchange: { a: 1 } }', /tokens are not exchanged yet/],

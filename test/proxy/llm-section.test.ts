@@ -283,9 +283,9 @@ describe('llm', () => {
         'PC0302',
       ],
       ['an unknown reference', { models: [{ ...model, provider: { reference: 'b' } }] }, 'PC0302'],
-      ['guardrails', { models: [{ ...model, guardrails: {} }] }, 'PC0219'],
+      ['a guard of nothing', { models: [{ ...model, guardrails: { request: [{}] } }] }, 'PC0211'],
       ['a transformation', { models: [{ ...model, transformation: { a: '1' } }] }, 'PC0219'],
-      ['guardrails for all', { models: [model], policies: { guardrails: {} } }, 'PC0219'],
+      ['an unknown guard', { models: [model], policies: { guardrails: { a: [] } } }, 'PC0210'],
       ['two of one name', { models: [model, model] }, 'PC0303'],
       [
         'no address',

@@ -267,7 +267,7 @@ const transformation = object(
   atLeastOne('request', 'response'),
 )
 
-const authFromFile = of('backendAuth', { key: undefined })
+const authFromFile = of('backendAuth', { key: undefined, aws: undefined })
 const backendAuth: Structural = {
   ...authFromFile,
   properties: {

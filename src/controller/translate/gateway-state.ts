@@ -6,7 +6,11 @@ import { isSame } from '../../model/reconcile.ts'
 import type { Route } from '../../model/route.ts'
 import type { TcpRoute } from '../../model/tcp-route.ts'
 import { checkDynamicPolicies } from '../../reach/dynamic-policies.ts'
-import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../../reach/part-policies.ts'
+import {
+  checkAiOnlyPolicies,
+  checkMcpOnlyPolicies,
+  withoutEffectOnProviders,
+} from '../../reach/part-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
 import { Cell } from './cells.ts'
 import type { Effects } from './effects.ts'
@@ -215,4 +219,5 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* checkDynamicPolicies(model)
   yield* withoutEffectOnProviders(model)
   yield* checkMcpOnlyPolicies(model)
+  yield* checkAiOnlyPolicies(model)
 }

@@ -13,7 +13,13 @@ import { type BackendAuth, isSendable } from './schema.ts'
 const FAILED = reply(500, 'backend-auth')
 
 export function compileBackendAuth([{ value }]: Attachments<BackendAuth>): Part {
+  if (value.kind === 'aws') return { step: signedLater }
   return { step: value.kind === 'key' ? sendKey(value) : passOn(value.location) }
+}
+
+/** A signature is over the body as the provider gets it: calls to models alone have theirs whole. */
+const signedLater: Step = ({ backend }) => {
+  return (backend as { readonly type?: unknown } | undefined)?.type === 'ai' ? undefined : FAILED
 }
 
 function sendKey({ key, location }: Extract<BackendAuth, { kind: 'key' }>): Step {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { SecretRef } from '../../model/secret.ts'
 import { annotate, type CheckText } from '../annotations.ts'
 import { type SentLocation, sentLocation } from '../credential-location.ts'
-import { toSecretRef } from '../materials.ts'
+import { secret, toSecretRef } from '../materials.ts'
 import { issue, oneOfKeys } from '../shapes.ts'
 
 const HINT =
@@ -52,6 +52,26 @@ const key = () =>
       .transform(({ value, location }) => ({ secret: value, location })),
   ])
 
+const aws = () =>
+  z.strictObject({
+    accessKeyId: z
+      .string()
+      .regex(/^[A-Za-z0-9]{4,128}$/)
+      .describe('The id of the access key.'),
+    secretAccessKey: secret().describe('The secret access key: its text, or `{file}`.'),
+    sessionToken: secret().optional().describe('The token of temporary credentials.'),
+    region: z
+      .string()
+      .regex(/^[a-z0-9-]{1,32}$/)
+      .optional()
+      .describe('The region; by default that of the provider.'),
+    service: z
+      .string()
+      .regex(/^[a-z0-9-]{1,32}$/)
+      .prefault('bedrock')
+      .describe('The service that requests are signed for.'),
+  })
+
 const passthrough = () => z.strictObject({ location: sentLocation().optional() })
 
 export const backendAuth = oneOfKeys(
@@ -65,11 +85,23 @@ export const backendAuth = oneOfKeys(
         'The credential by which the gateway authenticated the client, where the client sent it ' +
           'or at `location`.',
       ),
+    aws: aws()
+      .optional()
+      .describe('Signs calls to models with credentials of AWS (Signature Version 4).'),
     location: sentLocation().optional(),
   }),
-  ['key', 'passthrough'],
+  ['key', 'passthrough', 'aws'],
 )
-  .transform(({ key, passthrough, location }): BackendAuth => {
+  .transform(({ key, passthrough, aws, location }): BackendAuth => {
+    if (aws !== undefined) {
+      const { sessionToken, region, ...rest } = aws
+      return {
+        kind: 'aws',
+        ...rest,
+        ...(sessionToken === undefined ? {} : { sessionToken }),
+        ...(region === undefined ? {} : { region }),
+      }
+    }
     if (key !== undefined) {
       const own = key.location ?? location ?? BEARER
       return { kind: 'key', key: key.secret, location: own }
@@ -85,3 +117,11 @@ export type BackendAuth =
   | { readonly kind: 'key'; readonly key: SecretRef; readonly location: SentLocation }
   /** Without a location, where each client sent its own. */
   | { readonly kind: 'passthrough'; readonly location?: SentLocation }
+  | {
+      readonly kind: 'aws'
+      readonly accessKeyId: string
+      readonly secretAccessKey: SecretRef
+      readonly sessionToken?: SecretRef
+      readonly region?: string
+      readonly service: string
+    }

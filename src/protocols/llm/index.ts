@@ -19,11 +19,12 @@ export type {
 } from './dialect.ts'
 export { DIALECTS, dialectOf, recognizeEndpoint } from './dialects/index.ts'
 export type { Header, LlmError, LlmErrorType, WireError } from './error.ts'
-export { type MaskedText, maskText, StreamMasker } from './guards/masker.ts'
-export { RECOGNIZERS, type Recognizer, recognizerOf } from './guards/recognizers.ts'
+export { type GuardRule, patternRecognizer } from './guards/guard-rule.ts'
+export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
+export { guardText } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type AwsCredentials, signAws } from './sigv4.ts'
-export { translatorFor } from './translate.ts'
+export { guardedTranslator, translatorFor } from './translate.ts'
 export type {
   StreamTranslator,
   TranslatedCall,

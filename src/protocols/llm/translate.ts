@@ -8,6 +8,8 @@ import type {
 } from './dialect.ts'
 import { dialectOf } from './dialects/index.ts'
 import { invalidRequest, type LlmError } from './error.ts'
+import type { GuardRule } from './guards/guard-rule.ts'
+import { EventGuard, guardParts } from './guards/response-guard.ts'
 import { joinBytes } from './json.ts'
 import type { NeutralRequest, StreamEvent } from './neutral.ts'
 import { passThrough } from './pass-through.ts'
@@ -35,6 +37,16 @@ export function translatorFor(client: DialectName, provider: DialectName): Trans
       translate: (bytes, options) => passThrough(from, bytes, options),
     }
   }
+  return guardedTranslator(client, provider)
+}
+
+/** The same without passing bytes: what a model writes must be known to be guarded. */
+export function guardedTranslator(
+  client: DialectName,
+  provider: DialectName,
+): Translator | undefined {
+  const from = dialectOf(client)
+  const to = dialectOf(provider)
   if (from.client === undefined || to.provider === undefined) return undefined
   return {
     client,
@@ -67,7 +79,7 @@ function translate(
     maxOutputTokens: options.maxOutputTokens,
   })
   if (!written.ok) return written
-  const call = new Call(from, to, neutral, names, options.maker)
+  const call = new Call(from, to, neutral, names, options)
   return {
     ok: true,
     value: {
@@ -91,19 +103,21 @@ class Call {
   readonly #neutral: NeutralRequest
   readonly #names: ToolNames
   readonly #maker: string
+  readonly #guards: readonly GuardRule[]
 
   constructor(
     from: Dialect,
     to: ProviderHalf,
     neutral: NeutralRequest,
     names: ToolNames,
-    maker: string,
+    { maker, guards = [] }: TranslateOptions,
   ) {
     this.#from = from
     this.#to = to
     this.#neutral = neutral
     this.#names = names
     this.#maker = maker
+    this.#guards = guards
   }
 
   response(bytes: Uint8Array): Read<TranslatedResponse> {
@@ -111,7 +125,9 @@ class Call {
     // What the provider did wrong is not the client's fault.
     if (!read.ok)
       return { ok: false, error: { ...read.error, status: Math.max(500, read.error.status) } }
-    const response = { ...read.value, parts: this.#names.restoreParts(read.value.parts) }
+    const parts = guardParts(this.#names.restoreParts(read.value.parts), this.#guards)
+    if ('status' in parts) return { ok: false, error: parts }
+    const response = { ...read.value, parts }
     const written = this.#client().writeResponse(response, this.#neutral)
     const { id, model, usage } = response
     return {
@@ -122,7 +138,8 @@ class Call {
 
   openStream(): StreamTranslator {
     const writer = this.#client().writeStream(this.#neutral)
-    return new TranslatedStream(this.#to.readStream(this.#maker), writer, this.#names)
+    const guard = this.#guards.length === 0 ? undefined : new EventGuard(this.#guards)
+    return new TranslatedStream(this.#to.readStream(this.#maker), writer, this.#names, guard)
   }
 
   #client(): NonNullable<Dialect['client']> {
@@ -141,8 +158,10 @@ class TranslatedStream implements StreamTranslator {
   readonly #reader: StreamReader
   readonly #writer: StreamWriter
   readonly #names: ToolNames
+  readonly #guard: EventGuard | undefined
 
-  constructor(reader: StreamReader, writer: StreamWriter, names: ToolNames) {
+  constructor(reader: StreamReader, writer: StreamWriter, names: ToolNames, guard?: EventGuard) {
+    this.#guard = guard
     this.#reader = reader
     this.#writer = writer
     this.#names = names
@@ -157,11 +176,15 @@ class TranslatedStream implements StreamTranslator {
   }
 
   push(bytes: Uint8Array): Uint8Array {
-    return this.#write(this.#reader.push(bytes))
+    return this.#write(this.#guarded(this.#reader.push(bytes)))
   }
 
   end(): Uint8Array {
-    return this.#write(this.#reader.end())
+    return this.#write(this.#guarded(this.#reader.end()))
+  }
+
+  #guarded(events: readonly StreamEvent[]): readonly StreamEvent[] {
+    return this.#guard === undefined ? events : this.#guard.filter(events)
   }
 
   abort(error: LlmError): Uint8Array {

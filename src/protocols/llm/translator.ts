@@ -8,6 +8,7 @@ import type {
   WireRequest,
 } from './dialect.ts'
 import type { Header, LlmError, WireError } from './error.ts'
+import type { GuardRule } from './guards/guard-rule.ts'
 import type { NeutralRequest } from './neutral.ts'
 
 /**
@@ -32,6 +33,8 @@ export interface TranslateOptions {
   /** The provider's name in the configuration. Signatures of reasoning go back only to their maker. */
   readonly maker: string
   readonly maxOutputTokens?: number | undefined
+  /** For what the model writes; of translated calls alone. */
+  readonly guards?: readonly GuardRule[] | undefined
   /** Seconds since 1970; absent: now. */
   readonly now?: number | undefined
 }

@@ -1,7 +1,11 @@
 import type { Report } from '../../diagnostics/report.ts'
 import type { Model } from '../../model/model.ts'
 import { checkDynamicPolicies } from '../dynamic-policies.ts'
-import { checkMcpOnlyPolicies, withoutEffectOnProviders } from '../part-policies.ts'
+import {
+  checkAiOnlyPolicies,
+  checkMcpOnlyPolicies,
+  withoutEffectOnProviders,
+} from '../part-policies.ts'
 import { shadowedPolicies } from '../shadowed-policies.ts'
 import { unenforcedOnStreams } from '../stream-policies.ts'
 import { attachPolicies } from './attach.ts'
@@ -28,6 +32,7 @@ const MODEL_CHECKS = [
   checkDynamicPolicies,
   withoutEffectOnProviders,
   checkMcpOnlyPolicies,
+  checkAiOnlyPolicies,
   shadowedPolicies,
 ] as const
 

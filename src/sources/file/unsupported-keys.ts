@@ -7,7 +7,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'backendTunnel',
   'delay',
   'extProc',
-  'guardrails',
   'inferenceRouting',
   'mcpGuardrails',
   'networkExtAuthz',
@@ -30,7 +29,6 @@ interface Foreign {
 
 /** Credentials for backends that others make, and what of it is missing here. */
 const CREDENTIALS: Readonly<Record<string, string>> = {
-  aws: 'requests are not signed for AWS yet',
   gcp: 'tokens of Google Cloud are not fetched yet',
   azure: 'tokens of Azure are not fetched yet',
   copilot: 'tokens of GitHub Copilot are not fetched yet',

@@ -30,15 +30,19 @@ const model = z.strictObject({
     .optional()
     .describe('Rates for long prompts.'),
   maxOutputTokens: z.int().min(1).optional().describe('The most tokens that the model can write.'),
-  tags: z.array(z.string().max(128)).max(64).optional(),
+  tags: z.array(z.string().max(128)).max(64).optional().describe('Not used yet.'),
 })
 
 /** Prices of models by provider, as `config.modelCatalog` has them inline or in a file. */
 export const modelCatalog = z.strictObject({
-  providers: z.record(
-    z.string().min(1).max(256),
-    z.strictObject({ models: z.record(z.string().min(1).max(256), model) }),
-  ),
+  providers: z
+    .record(
+      z.string().min(1).max(256),
+      z.strictObject({
+        models: z.record(z.string().min(1).max(256), model).describe('Models by their names.'),
+      }),
+    )
+    .describe('Providers, by the names that the log has for them or by those of `provider`.'),
 })
 
 /** What is wrong with the text of a catalog, if anything. */

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { StreamEvent } from '../neutral.ts'
+import { patternRecognizer } from './guard-rule.ts'
 import { maskText, StreamMasker } from './masker.ts'
 import { RECOGNIZERS, recognizerOf } from './recognizers.ts'
+import { EventGuard } from './response-guard.ts'
 
 const mask = (text: string): string => maskText(text, RECOGNIZERS).text
 
@@ -170,5 +173,48 @@ describe('masking a stream', () => {
     let out = 0
     for (let at = 0; at < 10_000; at++) out += masker.push('1').length
     assert.ok(out > 9_000)
+  })
+})
+
+describe('patterns that somebody wrote', () => {
+  const secret = patternRecognizer('pro(ject|gram) +[a-z]+[0-9]?', 'SECRET')
+  const words = fc.constantFrom('pro', 'ject', 'gram', ' ', 'zeus', '7', ', ', 'a', 'project x')
+
+  it('mask the same in a stream, however it is cut', () => {
+    fc.assert(
+      fc.property(fc.array(words, { maxLength: 40 }), (pieces) => {
+        const expected = maskText(pieces.join(''), [secret]).text
+        const guard = new EventGuard([{ recognizers: [secret], rejection: undefined }])
+        const events: StreamEvent[] = [
+          { kind: 'blockStart', block: 0, part: { kind: 'text' } },
+          ...pieces.map((text) => ({ kind: 'delta', block: 0, text }) as const),
+          { kind: 'blockEnd', block: 0 },
+        ]
+        const out = events.flatMap((event) => guard.filter([event]))
+        const text = out.map((event) => (event.kind === 'delta' ? event.text : '')).join('')
+        assert.equal(text, expected)
+      }),
+    )
+  })
+
+  it('never let anything of a rejected match out, and end with the error', () => {
+    const rejection = { status: 403, type: 'invalidRequest', message: 'no' } as const
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 9 }), (sizes) => {
+        let rest = 'tell of project zeus and more'
+        const pieces = sizes.map((size) => {
+          const piece = rest.slice(0, size)
+          rest = rest.slice(size)
+          return piece
+        })
+        const guard = new EventGuard([{ recognizers: [secret], rejection }])
+        guard.filter([{ kind: 'blockStart', block: 0, part: { kind: 'text' } }])
+        const deltas = [...pieces, rest].map((text) => ({ kind: 'delta', block: 0, text }) as const)
+        const out = guard.filter([...deltas, { kind: 'blockEnd', block: 0 }, { kind: 'end' }])
+        assert.deepEqual(out.at(-1), { kind: 'error', error: rejection })
+        const text = out.map((event) => (event.kind === 'delta' ? event.text : '')).join('')
+        assert.ok('tell of '.startsWith(text), text)
+      }),
+    )
   })
 })

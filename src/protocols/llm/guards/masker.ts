@@ -43,6 +43,8 @@ export class StreamMasker {
   readonly #recognizers: readonly Recognizer[]
   /** The longest finding, and what it looks at after itself. */
   readonly #reach: number
+  /** There are letters that no finding goes over. */
+  readonly #hasBreaks: boolean
   readonly #found = new Set<string>()
   /** What has not been let go, and before it the context that has. */
   #text = ''
@@ -50,6 +52,7 @@ export class StreamMasker {
 
   constructor(recognizers: readonly Recognizer[]) {
     this.#recognizers = recognizers
+    this.#hasBreaks = recognizers.every(({ crossesBreaks }) => crossesBreaks !== true)
     this.#reach = Math.max(0, ...recognizers.map(({ maxLength }) => maxLength)) + CONTEXT
   }
 
@@ -60,7 +63,8 @@ export class StreamMasker {
   push(piece: string): string {
     if (this.#recognizers.length === 0) return piece
     this.#text += piece
-    const settled = Math.max(this.#text.length - this.#reach, lastBreak(this.#text))
+    const broken = this.#hasBreaks ? lastBreak(this.#text) : 0
+    const settled = Math.max(this.#text.length - this.#reach, broken)
     return this.#release(Math.max(settled, this.#from))
   }
 

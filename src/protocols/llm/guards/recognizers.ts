@@ -11,6 +11,8 @@ export interface Recognizer {
   readonly mask: string
   /** The longest that it finds, in UTF-16 units. What it decides depends on no more than this. */
   readonly maxLength: number
+  /** It may find what spans any letters, so that no text is let go before `maxLength`. */
+  readonly crossesBreaks?: boolean
   /** The first finding at or after `from`. It may look at the two letters before and after it. */
   find(text: string, from: number): { readonly start: number; readonly end: number } | undefined
 }

@@ -102,7 +102,6 @@ export const UNSERVED_KEYS = [
   'finalTransformation',
   'backendTunnel',
   'promptCaching',
-  'guardrails',
 ] as const
 
 const modelHead = {
@@ -131,7 +130,6 @@ const modelHead = {
     .max(64)
     .optional()
     .describe('Requests that it is for; absent: all.'),
-  guardrails: waits('What is masked or rejected.'),
   ...change,
 }
 
@@ -144,7 +142,7 @@ const providerHead = {
 
 export const modelSchema = z.strictObject(modelHead)
 export const providerSchema = z.strictObject(providerHead)
-export const MODEL_POLICIES = ['authorization', ...POLICY_KEYS]
+export const MODEL_POLICIES = ['authorization', 'guardrails', ...POLICY_KEYS]
 export const PROVIDER_POLICIES = POLICY_KEYS
 
 const goal = { model: z.string().min(1).max(256).describe('A model of `models`.') }
@@ -200,6 +198,7 @@ export const llmSchema = z.strictObject({
     .array(
       modelSchema.extend({
         authorization: policySchema('authorization').optional().describe('Who may use it.'),
+        guardrails: policySchema('guardrails').optional().describe('What is masked or rejected.'),
         ...policies,
       }),
     )

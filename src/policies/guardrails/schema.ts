@@ -1,0 +1,73 @@
+import * as z from 'zod'
+import { compilePattern } from '../../cel/library/regex-pattern.ts'
+import { choice, scalar } from '../scalars.ts'
+import { oneOfKeys } from '../shapes.ts'
+
+/** The recognizers of protocols/llm/guards, by name. */
+export const BUILT_IN = [
+  'email',
+  'apiKey',
+  'iban',
+  'creditCard',
+  'ssn',
+  'caSin',
+  'phoneNumber',
+] as const
+
+const builtIn = choice(...BUILT_IN)
+
+const pattern = scalar<string>({
+  what: 'a regular expression',
+  hint: 'write it in the syntax of RE2',
+  maxLength: 2048,
+  parse: (text) => (text === '' || compilePattern(text) === undefined ? undefined : text),
+})
+
+const rule = oneOfKeys(
+  z.strictObject({
+    builtin: builtIn.optional().describe('A recognizer that the gateway has.'),
+    pattern: pattern.optional().describe('A regular expression, in the syntax of RE2.'),
+    name: z
+      .string()
+      .regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/)
+      .optional()
+      .describe('What stands in place of a match of `pattern`: `<NAME>`; `MASKED` by default.'),
+  }),
+  ['builtin', 'pattern'],
+)
+
+const guard = z.strictObject({
+  regex: z
+    .strictObject({
+      action: choice('Mask', 'Reject')
+        .prefault('Mask')
+        .describe('Mask: what is found is replaced. Reject: the call is.'),
+      rules: z.array(rule).min(1).max(64).describe('What is looked for.'),
+    })
+    .describe('Looks for texts of some form.'),
+  rejection: z
+    .strictObject({
+      status: z.int().min(400).max(499).prefault(403).describe('The status.'),
+      message: z.string().min(1).max(1024).optional().describe('What clients are told.'),
+    })
+    .prefault({})
+    .describe('How a call is rejected.'),
+})
+
+const guards = (what: string) => z.array(guard).min(1).max(16).optional().describe(what)
+
+export const guardrails = z
+  .strictObject({
+    request: guards('For what is sent to models: prompts, system prompts, results of tools.'),
+    response: guards(
+      'For what models write, streams included: text and reasoning, not arguments of tools. ' +
+        'Responses are translated for it, so that what the gateway does not know is dropped.',
+    ),
+  })
+  .describe(
+    'Masks or rejects what must not reach models, or must not come from them. In the order of ' +
+      'the list; those of all levels apply. Requests that are not calls to models are denied.',
+  )
+
+export type Guardrails = z.output<typeof guardrails>
+export type Guard = z.output<typeof guard>

@@ -1,0 +1,44 @@
+import type { Exchange } from '../exchange/exchange.ts'
+import { headerEdit } from '../exchange/header-edit.ts'
+import type { AiProvider, Endpoint } from '../model/backend.ts'
+import { secretText } from '../model/secret.ts'
+import type { BackendAuth } from '../policies/backend-auth/schema.ts'
+import { signAws } from '../protocols/llm/index.ts'
+
+/** Signs what is sent to a provider, once all of it is known. */
+export type RequestSigner = (exchange: Exchange, body: Uint8Array) => void
+
+/** Undefined: a key is enough, or nothing is sent. */
+export function requestSigner(
+  auth: BackendAuth | undefined,
+  { options }: AiProvider,
+  endpoint: Endpoint,
+  date: () => number,
+): RequestSigner | undefined {
+  if (auth?.kind !== 'aws') return undefined
+  const { accessKeyId, secretAccessKey, sessionToken, service } = auth
+  const region = auth.region ?? String(options.region ?? '')
+  const credentials = {
+    accessKeyId,
+    secretAccessKey: secretText(secretAccessKey)?.trim() ?? '',
+    sessionToken: sessionToken && secretText(sessionToken)?.trim(),
+  }
+  const host = hostOf(endpoint)
+  return (exchange, body) => {
+    const query = exchange.search.slice(1)
+    const request = { method: exchange.request.method, path: exchange.path, query, body }
+    const now = new Date(date())
+    const headers = signAws(
+      { ...request, headers: [['host', host]] },
+      { region, service, credentials, now },
+    )
+    const set = headers.map(([name, value]) => ({ name, value }))
+    exchange.credentialEdit = exchange.credentialEdit.with(headerEdit({ set }))
+  }
+}
+
+/** As the provider is sent it. */
+function hostOf({ host, port, scheme }: Endpoint): string {
+  const name = host.includes(':') ? `[${host}]` : host
+  return port === (scheme === 'https' ? 443 : 80) ? name : `${name}:${port}`
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, it } from 'node:test'
+import { BUILT_IN } from '../../src/policies/guardrails/schema.ts'
+import { RECOGNIZERS } from '../../src/protocols/llm/index.ts'
+import { loadText } from '../../src/sources/file/load.ts'
+import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
+import { cut, type ModelProvider, startModelProvider } from './model-provider.ts'
+
+let openai: ModelProvider
+let anthropic: ModelProvider
+let port = 0
+let running: Deciding | undefined
+
+const model = (name: string, provider: string, { port: at }: ModelProvider, more = {}) => ({
+  name,
+  provider,
+  params: { apiKey: 'sk-provider', hostOverride: `127.0.0.1:${at}` },
+  ...more,
+})
+
+async function serve(guardrails: object, own: object = {}): Promise<void> {
+  const text = JSON.stringify({
+    gateways: { default: { port } },
+    llm: {
+      models: [model('gpt-x', 'openAI', openai, own), model('claude-x', 'anthropic', anthropic)],
+      policies: { guardrails },
+    },
+  })
+  if (running === undefined) running = await startDeciding(text, 'json')
+  else await running.apply(text)
+}
+
+const mask = (...rules: object[]) => ({ regex: { rules } })
+const reject = (...rules: object[]) => ({ regex: { action: 'reject', rules } })
+const EMAIL = { builtin: 'email' }
+
+async function call(body: object, path = '/v1/chat/completions') {
+  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
+    method: 'POST',
+    body: JSON.stringify({ model: 'gpt-x', ...body }),
+  })
+  return { status: response.status, text: await response.text() }
+}
+
+const user = (content: unknown) => ({ messages: [{ role: 'user', content }] })
+
+const chunk = (delta: object, finish_reason: string | null = null) =>
+  `data: ${JSON.stringify({
+    ...{ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' },
+    choices: [{ index: 0, delta, finish_reason }],
+  })}\n\n`
+
+/** A stream that says these pieces, cut wherever it hurts. */
+function saying(...pieces: readonly string[]): readonly Buffer[] {
+  const events = [
+    ...pieces.map((content) => chunk({ content })),
+    chunk({}, 'stop'),
+    'data: [DONE]\n\n',
+  ]
+  return cut(Buffer.from(events.join('')), 11)
+}
+
+/** What a client of chat completions reads. */
+function heard(stream: string): string {
+  return stream
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice(6)).choices?.[0]?.delta?.content ?? '')
+    .join('')
+}
+
+describe('guards of calls to models', () => {
+  before(async () => {
+    openai = await startModelProvider('openai')
+    anthropic = await startModelProvider('anthropic')
+    port = await freePort()
+  })
+
+  after(async () => {
+    await running?.stop()
+    await openai.close()
+    await anthropic.close()
+  })
+
+  beforeEach(() => {
+    for (const provider of [openai, anthropic]) {
+      provider.arrived.length = 0
+      provider.behaviour = {}
+    }
+  })
+
+  it('know the recognizers that the configuration can name', () => {
+    assert.deepEqual([...BUILT_IN].sort(), RECOGNIZERS.map(({ name }) => name).sort())
+  })
+
+  describe('on requests', () => {
+    it('mask all texts, and leave the rest as it is written', async () => {
+      await serve({ request: [mask(EMAIL, { pattern: 'project [a-z]+', name: 'SECRET' })] })
+      const { status } = await call({
+        temperature: 1.0,
+        messages: [
+          { role: 'system', content: 'ann@example.com asks' },
+          { role: 'user', content: [{ type: 'text', text: 'about project zeus' }] },
+          {
+            role: 'assistant',
+            tool_calls: [
+              {
+                id: 'a@example.com',
+                type: 'function',
+                function: { name: 'f', arguments: '{"to":"ben@example.com"}' },
+              },
+            ],
+          },
+          { role: 'tool', tool_call_id: 'a@example.com', content: 'eve@example.com' },
+        ],
+      })
+      assert.equal(status, 200)
+      const sent = openai.bodies()[0] as { readonly messages: Record<string, never>[] }
+      const [first, second, third, fourth] = sent.messages
+      assert.equal(first?.content, '<EMAIL_ADDRESS> asks')
+      assert.deepEqual(second?.content, [{ type: 'text', text: 'about <SECRET>' }])
+      const [toolCall] = (third?.tool_calls ?? []) as Record<string, never>[]
+      assert.equal(toolCall?.id, 'a@example.com')
+      assert.deepEqual(toolCall?.function, {
+        name: 'f',
+        arguments: '{"to":"<EMAIL_ADDRESS>"}',
+      })
+      assert.deepEqual(
+        [fourth?.content, fourth?.tool_call_id],
+        ['<EMAIL_ADDRESS>', 'a@example.com'],
+      )
+    })
+
+    it('see through escapes of JSON', async () => {
+      await serve({ request: [mask(EMAIL)] })
+      await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        method: 'POST',
+        body: '{"model":"gpt-x","messages":[{"role":"user","content":"ann\\u0040example.com"}]}',
+      })
+      assert.ok(!String(openai.arrived[0]?.body).includes('example.com'))
+    })
+
+    it('reject in the words of each vendor, and nobody is sent anything', async () => {
+      await serve({
+        request: [{ ...reject(EMAIL), rejection: { status: 422, message: 'No addresses.' } }],
+      })
+      const { status, text } = await call(user('ann@example.com'))
+      assert.equal(status, 422)
+      assert.match(JSON.parse(text).error.message, /^No addresses\./)
+      const vendor = await call(
+        { model: 'claude-x', max_tokens: 9, system: 'of ann@example.com', ...user('hi') },
+        '/v1/messages',
+      )
+      assert.deepEqual([vendor.status, JSON.parse(vendor.text).type], [422, 'error'])
+      assert.deepEqual([openai.arrived.length, anthropic.arrived.length], [0, 0])
+      assert.equal((await call(user('hi'))).status, 200)
+    })
+
+    it('of a model apply after those for all', async () => {
+      const own = { guardrails: { request: [mask({ pattern: '<EMAIL_ADDRESS>', name: 'TWICE' })] } }
+      await serve({ request: [mask(EMAIL)] }, own)
+      await call(user('ann@example.com'))
+      assert.match(String(openai.arrived[0]?.body), /<TWICE>/)
+    })
+  })
+
+  describe('on responses', () => {
+    it('mask and reject whole ones, of the same language and translated', async () => {
+      await serve({ response: [mask({ pattern: 'Gr.{1,2}e', name: 'HELLO' })] })
+      const same = await call(user('hi'))
+      assert.equal(JSON.parse(same.text).choices[0].message.content, '<HELLO>')
+      const other = await call({ model: 'claude-x', ...user('hi') })
+      assert.equal(JSON.parse(other.text).choices[0].message.content, '<HELLO>')
+      await serve({ response: [reject({ pattern: 'Gr.{1,2}e' })] })
+      const rejected = await call(user('hi'))
+      assert.equal(rejected.status, 403)
+      assert.ok(!rejected.text.includes('Gr'), rejected.text)
+    })
+
+    it('mask streams across pieces', async () => {
+      await serve({ response: [mask(EMAIL, { pattern: 'project [a-z]+', name: 'SECRET' })] })
+      const pieces = saying('write to a', 'nn@exa', 'mple.c', 'om about pro', 'ject zeus', ', now')
+      openai.behaviour = { pieces }
+      const { status, text } = await call({ stream: true, ...user('hi') })
+      assert.equal(status, 200)
+      assert.equal(heard(text), 'write to <EMAIL_ADDRESS> about <SECRET>, now')
+      assert.match(text, /\[DONE\]/)
+    })
+
+    it('end streams with an error before anything of what is rejected', async () => {
+      await serve({ response: [reject(EMAIL)] })
+      openai.behaviour = { pieces: saying('write to a', 'nn@exa', 'mple.c', 'om, now') }
+      const { text } = await call({ stream: true, ...user('hi') })
+      assert.ok(!text.includes('[DONE]') && !/ann|example/.test(text), text)
+      assert.match(text, /"error"/)
+    })
+
+    it('reject what cannot be guarded, and endpoints that are not read', async () => {
+      await serve({ response: [mask(EMAIL)] })
+      const gemini = await call({ contents: [] }, '/v1beta/models/gpt-x:generateContent')
+      assert.equal(gemini.status, 400)
+      assert.equal(openai.arrived.length, 0)
+    })
+  })
+
+  for (const [what, guardrails] of [
+    ['a pattern that is none', { request: [mask({ pattern: '(' })] }],
+    ['an unknown recognizer', { request: [mask({ builtin: 'shoeSize' })] }],
+    ['a kind of guard that is not there', { request: [{ webhook: { host: 'a:1' } }] }],
+  ] as const) {
+    it(`are rejected with their configuration: ${what}`, () => {
+      const backend = { name: 'm', ai: { name: 'p', provider: { openAI: {} } } }
+      const policies = { guardrails }
+      const text = JSON.stringify({ gateways: {}, backends: [{ ...backend, policies }] })
+      const { diagnostics } = loadText(text, 'a.json', { environment: {} }).result
+      assert.ok(diagnostics.some(({ severity }) => severity === 'error'))
+    })
+  }
+
+  it('are rejected at a backend that is none of models', () => {
+    const policies = { guardrails: { request: [mask(EMAIL)] } }
+    const backend = { name: 'm', host: 'api:8080', policies }
+    const text = JSON.stringify({
+      gateways: { default: { port: 4000 } },
+      backends: [backend],
+      routes: [{ backends: [{ backend: 'm' }] }],
+    })
+    const { diagnostics } = loadText(text, 'a.json', { environment: {} }).result
+    const errors = diagnostics.filter(({ severity }) => severity === 'error')
+    assert.deepEqual(
+      errors.map(({ code }) => code),
+      ['PC0219'],
+    )
+  })
+})
