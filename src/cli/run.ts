@@ -58,7 +58,7 @@ import { restartNeeded } from './restart-needed.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
-import { loadStored, openStorage, withStorage } from './storage.ts'
+import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
@@ -230,7 +230,8 @@ async function serveUntilStopped(
   }
   const linting = new LintApart({
     file,
-    environment: terminal.environment,
+    environment,
+    text: store && (() => textOfWhole(storage)),
     found: (findings) => {
       status = { ...status, findings }
       logFindings(findings, log)
