@@ -371,10 +371,11 @@ async function serveUntilStopped(
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })
   await new Promise((done) => setTimeout(done, settings.drain.min))
-  await fleet.drain()
-  await records?.close()
+  // What is read now would have what has been drained listen again.
   stopping.abort()
   await store?.close()
+  await fleet.drain()
+  await records?.close()
   linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()
