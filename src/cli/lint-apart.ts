@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
-import type { Diagnostic } from '../diagnostics/diagnostic.ts'
+import type { Diagnostic, Origin } from '../diagnostics/diagnostic.ts'
 import type { Environment } from '../sources/file/expand.ts'
 
 /** Milliseconds after a change: what was changed is served before anybody thinks about it. */
@@ -11,6 +11,8 @@ const MAX_TEXT = 64 * 1024 * 1024
 export interface LintApartOptions {
   readonly file: string
   readonly environment: Environment
+  /** What is looked at in place of the file, if something is stored beside it. */
+  readonly text?: (() => string | undefined) | undefined
   readonly found: (findings: readonly Diagnostic[]) => void
   readonly failed: (message: string) => void
   /** The program that is run: this one. */
@@ -45,7 +47,9 @@ export class LintApart {
   #start(): void {
     const { file, environment, entry = process.argv[1] as string } = this.#options
     const settings = { env: environment, timeout: PATIENCE, maxBuffer: MAX_TEXT } as const
-    const args = [...process.execArgv, entry, 'lint', '--format', 'json', file]
+    const text = this.#options.text?.()
+    const subject = text === undefined ? file : '-'
+    const args = [...process.execArgv, entry, 'lint', '--format', 'json', subject]
     const child = execFile(process.execPath, args, settings, (error, out) => {
       if (this.#child !== child) return
       this.#child = undefined
@@ -53,11 +57,20 @@ export class LintApart {
     })
     child.unref()
     this.#child = child
+    // It may end without reading to the end.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(text ?? '')
     try {
       if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
     } catch {
       // It is over already, or may not be slowed; either way it is looked at.
     }
+  }
+
+  /** Places are those of the whole, as `/api/config/effective` shows it. */
+  #named(origin: Origin): Origin {
+    if (origin.kind !== 'file' || origin.file !== 'standard-input') return origin
+    return { ...origin, file: `${this.#options.file} with stored changes` }
   }
 
   /** With errors among the findings the command fails, and has told them all the same. */
@@ -70,6 +83,6 @@ export class LintApart {
       failed(problem)
       return
     }
-    found(said.diagnostics)
+    found(said.diagnostics.map((one) => ({ ...one, origin: this.#named(one.origin) })))
   }
 }

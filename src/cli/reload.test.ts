@@ -64,6 +64,16 @@ describe('reloading', () => {
     assert.deepEqual(happened, ['load', 'follow 0', 'apply a', 'applied'])
   })
 
+  it('applies nothing that is read to its end after the stop', async () => {
+    const { happened, loads, source, stopping, over } = watched()
+    source.refresh()
+    await turn()
+    stopping.abort()
+    loads[0]?.resolve(configuration('a'))
+    await over
+    assert.deepEqual(happened, ['load', 'follow 0', 'close'])
+  })
+
   it('what changes while one is read is read after it, once: the last one stays', async () => {
     const { happened, loads, source } = watched()
     source.refresh()

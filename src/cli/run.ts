@@ -61,7 +61,7 @@ import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
-import { loadStored, openStorage, withStorage } from './storage.ts'
+import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
@@ -237,7 +237,8 @@ async function serveUntilStopped(
   }
   const linting = new LintApart({
     file,
-    environment: terminal.environment,
+    environment,
+    text: store && (() => textOfWhole(storage)),
     found: (findings) => {
       status = { ...status, findings }
       logFindings(findings, log)
@@ -381,10 +382,11 @@ async function serveUntilStopped(
   status = { ...status, isReady: false, detail: 'draining' }
   log.info('portcullis', { message: 'draining' })
   await new Promise((done) => setTimeout(done, settings.drain.min))
-  await fleet.drain()
-  await records?.close()
+  // What is read now would have what has been drained listen again.
   stopping.abort()
   await store?.close()
+  await fleet.drain()
+  await records?.close()
   linting.close()
   for (const server of servers) server.close()
   for (const server of servers) server.closeAllConnections()

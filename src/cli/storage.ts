@@ -11,6 +11,7 @@ import { loadMerged, loadOver } from '../sources/database/load.ts'
 import { createSealing, readKeys } from '../sources/database/sealing.ts'
 import { SecretReferences } from '../sources/database/secrets.ts'
 import type { Store } from '../sources/database/store.ts'
+import { textForTools } from '../sources/database/tool-text.ts'
 import type { Environment } from '../sources/file/expand.ts'
 import type { Loaded } from '../sources/file/load.ts'
 import {
@@ -130,6 +131,12 @@ const validate: ConstructorParameters<typeof Configuration>[0]['validate'] = asy
   const read = await runCooperatively(servable(file, result, { isStrict: true }), now)
   if (hasErrors(read.diagnostics)) return read.diagnostics
   return [...read.diagnostics, ...checkModel(file, result.value)]
+}
+
+/** The file with what is stored, for a command that looks at it apart; it has secrets in it. */
+export function textOfWhole({ configuration }: Storage): string | undefined {
+  const view = configuration.view()
+  return view && textForTools(view)
 }
 
 /** Ready is also who serves what was stored last; that it may be out of date is said. */

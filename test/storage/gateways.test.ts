@@ -104,6 +104,18 @@ describe('gateways with a database', { skip: SKIPPED }, () => {
     assert.equal(explained.json['route'], 'new')
   })
 
+  it('lint what is stored together with the file', async () => {
+    const rules = [{ allow: 'true' }, { deny: "request.headers['x-team'] != 'a'" }]
+    const value = { ...direct('linted', 200), policies: { authorization: { rules } } }
+    const stored = await a.api('PUT', '/config/resources/routes/linted', value)
+    assert.equal(stored.status, 200, stored.text)
+    await until('it is linted', async () => {
+      const { json } = await b.api('GET', '/lint')
+      const text = JSON.stringify(json['findings'] ?? [])
+      return text.includes('with stored changes') && text.includes('"AZ0')
+    })
+  })
+
   it('never show a secret that is stored', async () => {
     const secret = 'canary-of-a-provider'
     const value = {

@@ -46,7 +46,9 @@ export class FileSource implements Source {
         }
         if (signal.aborted) return
         this.#isAsked = false
-        yield await this.#read(follow)
+        const update = await this.#read(follow)
+        if (signal.aborted) return
+        yield update
       }
     } finally {
       watch.close()
