@@ -7,7 +7,8 @@
 // With --keep the cluster is left for a look at it; NODE=1 test/cluster/down.sh removes it.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { createWriteStream, readdirSync, readFileSync } from 'node:fs'
+import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chartFolder } from '../charts/helm.ts'
@@ -35,8 +36,11 @@ async function run(wanted: Wanted): Promise<void> {
   call(process.execPath, [join(ROOT, 'tools/release.ts')])
   const dist = join(ROOT, 'dist')
   const own = readdirSync(dist).filter((name) => name.endsWith('-linux-amd64.tar'))
-  const images = [...own.map((name) => join(dist, name)), ...suiteImages()]
-  const cluster = await startCluster({ node: true, images })
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-conformance-'))
+  const images = [...own.map((name) => join(dist, name)), ...suiteImages(folder)]
+  const cluster = await startCluster({ node: true, images }).finally(() =>
+    rmSync(folder, { recursive: true }),
+  )
   try {
     install(cluster)
     await runSuite(cluster, wanted)
