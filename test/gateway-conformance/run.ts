@@ -23,6 +23,22 @@ const REPORT = join(ROOT, 'test/conformance/reports/gateway-api-v1.6.3.yaml')
 const LOG = join(ROOT, '.cache/gateway-conformance.log')
 const SYSTEM = 'portcullis-system'
 
+/**
+ * How long the suite waits for what depends on a pod to start, of which a busy machine has many; it
+ * sets no limits to these. That requests are answered in 30 s is one, and stays.
+ */
+const PATIENT = [
+  'GatewayMustHaveAddress',
+  'GatewayMustHaveCondition',
+  'GatewayStatusMustHaveListeners',
+  'GatewayListenersMustHaveConditions',
+  'ListenerSetMustHaveCondition',
+  'ListenerSetListenersMustHaveConditions',
+  'LatestObservedGenerationSet',
+  'NamespacesMustBeReady',
+  'DefaultTestTimeout',
+]
+
 /** Names of tests; undefined: all of them. */
 type Wanted = readonly string[] | undefined
 
@@ -101,6 +117,7 @@ function runSuite(cluster: Cluster, wanted: Wanted): Promise<void> {
     'cleanup-base-resources': 'false',
     'usable-address': `${balancers}.250`,
     'unusable-address': '192.0.2.1',
+    'timeout-config-overrides': PATIENT.map((name) => `${name}:300`).join(';'),
     ...(wanted === undefined && report),
   }
   const args = Object.entries(flags).map(([name, value]) => `-${name}=${value}`)
