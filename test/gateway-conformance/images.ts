@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { writeImage } from '../../tools/image/oci.ts'
 
@@ -12,9 +11,8 @@ const ECHO = ['v1.5.1', 'v1.6.0-dev.2', 'v1.6.0-dev.3'].map(
 /** It must run for the suite to begin, but answers tests of UDP alone. */
 const DNS = 'registry.k8s.io/coredns/coredns:v1.12.2'
 
-/** Archives of the images that pods of the suite are started from. */
-export function suiteImages(): readonly string[] {
-  const folder = mkdtempSync(join(tmpdir(), 'portcullis-conformance-'))
+/** Archives of the images that pods of the suite are started from, written into a folder. */
+export function suiteImages(folder: string): readonly string[] {
   const pause = join(folder, 'pause.tar')
   const program = readFileSync(join(ROOT, '.cache/cluster/bin/echo-basic'))
   const echo = ECHO.map((name, index) => {

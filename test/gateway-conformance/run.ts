@@ -7,7 +7,8 @@
 // With --keep the cluster is left for a look at it; NODE=1 test/cluster/down.sh removes it.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { createWriteStream, readdirSync, readFileSync } from 'node:fs'
+import { createWriteStream, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { chartFolder } from '../charts/helm.ts'
@@ -22,6 +23,22 @@ const REPORT = join(ROOT, 'test/conformance/reports/gateway-api-v1.6.3.yaml')
 const LOG = join(ROOT, '.cache/gateway-conformance.log')
 const SYSTEM = 'portcullis-system'
 
+/**
+ * How long the suite waits for what depends on a pod to start, of which a busy machine has many; it
+ * sets no limits to these. That requests are answered in 30 s is one, and stays.
+ */
+const PATIENT = [
+  'GatewayMustHaveAddress',
+  'GatewayMustHaveCondition',
+  'GatewayStatusMustHaveListeners',
+  'GatewayListenersMustHaveConditions',
+  'ListenerSetMustHaveCondition',
+  'ListenerSetListenersMustHaveConditions',
+  'LatestObservedGenerationSet',
+  'NamespacesMustBeReady',
+  'DefaultTestTimeout',
+]
+
 /** Names of tests; undefined: all of them. */
 type Wanted = readonly string[] | undefined
 
@@ -35,8 +52,11 @@ async function run(wanted: Wanted): Promise<void> {
   call(process.execPath, [join(ROOT, 'tools/release.ts')])
   const dist = join(ROOT, 'dist')
   const own = readdirSync(dist).filter((name) => name.endsWith('-linux-amd64.tar'))
-  const images = [...own.map((name) => join(dist, name)), ...suiteImages()]
-  const cluster = await startCluster({ node: true, images })
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-conformance-'))
+  const images = [...own.map((name) => join(dist, name)), ...suiteImages(folder)]
+  const cluster = await startCluster({ node: true, images }).finally(() =>
+    rmSync(folder, { recursive: true }),
+  )
   try {
     install(cluster)
     await runSuite(cluster, wanted)
@@ -97,6 +117,7 @@ function runSuite(cluster: Cluster, wanted: Wanted): Promise<void> {
     'cleanup-base-resources': 'false',
     'usable-address': `${balancers}.250`,
     'unusable-address': '192.0.2.1',
+    'timeout-config-overrides': PATIENT.map((name) => `${name}:300`).join(';'),
     ...(wanted === undefined && report),
   }
   const args = Object.entries(flags).map(([name, value]) => `-${name}=${value}`)
