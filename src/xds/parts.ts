@@ -106,7 +106,8 @@ function changeThings(
   parts: ReadonlyMap<string, Part>,
   changed: Map<string, Part | undefined>,
 ): boolean {
-  const nameOf = (thing: Thing | undefined) => (thing === undefined ? '' : `${section}/${thing.name}`)
+  const nameOf = (thing: Thing | undefined) =>
+    thing === undefined ? '' : `${section}/${thing.name}`
   const max = Math.min(old.length, young.length)
   let start = 0
   while (start < max && old[start] === young[start]) start++

@@ -59,7 +59,11 @@ interface MadeOf {
 const MADE_OF = new WeakMap<Snapshot, MadeOf>()
 const LANES = [0, 1, 2, 3] as const
 
-function made(model: Model, parts: LayeredMap<Part>, sums: Lanes = sumsOf(parts.values())): Snapshot {
+function made(
+  model: Model,
+  parts: LayeredMap<Part>,
+  sums: Lanes = sumsOf(parts.values()),
+): Snapshot {
   const snapshot = { parts, version: textOfSums(sums) }
   MADE_OF.set(snapshot, { model, parts, sums })
   return snapshot

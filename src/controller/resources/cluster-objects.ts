@@ -54,7 +54,6 @@ export const endpointSlice = object({
     .nullish(),
 })
 
-export type EndpointSliceObject = z.output<typeof endpointSlice>
 
 const base64Entries = z.record(z.string(), z.string()).nullish()
 

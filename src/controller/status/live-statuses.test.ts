@@ -13,7 +13,13 @@ const policies = 5_000
 
 function policy(n: number, generation = 1): ObjectStatus {
   const name = `p${n}`
-  return { kind: 'ProxyPolicy', namespace: 'apps', name, generation, ancestors: [{ ref, conditions }] }
+  return {
+    kind: 'ProxyPolicy',
+    namespace: 'apps',
+    name,
+    generation,
+    ancestors: [{ ref, conditions }],
+  }
 }
 
 function proxy(node: string, version: string): ProxyState {
@@ -25,7 +31,11 @@ describe('statuses with what proxies say', () => {
   let rollouts: Rollouts
   let statuses: LiveStatuses
   const addresses = [{ type: 'IPAddress', value: '192.0.2.1' }]
-  const names = () => statuses.take().map(({ name }) => name).sort()
+  const names = () =>
+    statuses
+      .take()
+      .map(({ name }) => name)
+      .sort()
   const programmedOf = (status: ObjectStatus | undefined) =>
     status?.ancestors?.[0]?.conditions.find(({ type }) => type === 'Programmed')
 

@@ -142,7 +142,13 @@ function lookAt(proxies: Proxies | undefined): Look {
   const sequences = running.map(({ outcome }) => sequenceOf(outcome?.version ?? ''))
   const isReachable = deployment.addresses.length > 0
   const { isReady, failures } = deployment
-  const base = canonicalJson([isReachable, isReady, failures, states.length > 0, running.length > 0])
+  const base = canonicalJson([
+    isReachable,
+    isReady,
+    failures,
+    states.length > 0,
+    running.length > 0,
+  ])
   const diagnostics = running.flatMap(({ outcome }) =>
     (outcome?.rejections ?? []).flatMap((one) => one.diagnostics),
   )

@@ -61,7 +61,8 @@ export class BackendTlsPolicies {
     }
     for (const key of new Set([...before.keys(), ...this.#byService.keys()])) {
       const [old = [], young = []] = [before.get(key), this.#byService.get(key)]
-      const isSame = old.length === young.length && old.every((one, at) => isSameEntry(one, young[at]))
+      const isSame =
+        old.length === young.length && old.every((one, at) => isSameEntry(one, young[at]))
       if (!isSame) this.#view.cells.touch(`BackendTLSPolicy for ${key}`)
     }
   }

@@ -28,8 +28,7 @@ export function gatewaysOf(
 ): { readonly gateways: readonly Gateway[]; readonly effects: Effects } {
   const { key } = read
   const effects = noEffects()
-  const at = (part: TargetPart, level: Level) =>
-    policies.at('Gateway', key, part, level, effects)
+  const at = (part: TargetPart, level: Level) => policies.at('Gateway', key, part, level, effects)
   const ofSet = (set: string, part: TargetPart) =>
     policies.at('ListenerSet', set, part, 'listener', effects)
   /** With the policies for the listener, and for the whole of the ListenerSet that it is of. */

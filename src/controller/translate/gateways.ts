@@ -70,8 +70,7 @@ function classesOf({ view, controllerName }: GatewayDeps): readonly string[] {
 
 /** The ListenerSets of a Gateway, the oldest first. */
 function setsOf(view: ClusterView, key: string): readonly Read<ListenerSetObject>[] {
-  const find = () =>
-    view.all('ListenerSet', listenerSet).filter((set) => gatewayOfSet(set) === key)
+  const find = () => view.all('ListenerSet', listenerSet).filter((set) => gatewayOfSet(set) === key)
   const isUnchanged = (a: readonly Read[], b: readonly Read[]) =>
     a.length === b.length && a.every((one, at) => one === b[at])
   return view.cells.shared(`sets of ${key}`, find, isUnchanged)

@@ -1,6 +1,6 @@
 import { reachable } from '../../model/hostnames.ts'
-import { GATEWAY_API } from '../resources/metadata.ts'
 import type { ListenerSpec } from '../resources/gateway.ts'
+import { GATEWAY_API } from '../resources/metadata.ts'
 import type { ParentRef } from '../resources/routes.ts'
 import { OK, refuse, type Verdict } from './conditions.ts'
 import { isNamespaceAllowed, type PlacedListener } from './listeners.ts'

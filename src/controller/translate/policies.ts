@@ -96,7 +96,11 @@ export class Policies {
       const aimed = after?.aims.get(id)
       const all = aimed === undefined ? kept : [...kept, aimed]
       if (all.length === 0) this.#aimed.delete(id)
-      else this.#aimed.set(id, all.sort((a, b) => byAge(a.read.object, b.read.object)))
+      else
+        this.#aimed.set(
+          id,
+          all.sort((a, b) => byAge(a.read.object, b.read.object)),
+        )
       this.#view.cells.touch(`policies for ${id}`)
       const [gateway] = id.split(' :')
       if (gateway !== id) this.#view.cells.touch(`policies for ports of ${gateway}`)

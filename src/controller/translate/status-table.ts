@@ -13,8 +13,13 @@ import { policyStatus } from './policy-status.ts'
 import type { ReachedPolicies } from './reached.ts'
 import type { RouteOutcome } from './route-outcome.ts'
 import { staleStatus } from './stale-status.ts'
-import { backendStatuses, classStatuses, gatewayStatuses, modelStatuses } from './statuses.ts'
-import { tlsStatuses } from './statuses.ts'
+import {
+  backendStatuses,
+  classStatuses,
+  gatewayStatuses,
+  modelStatuses,
+  tlsStatuses,
+} from './statuses.ts'
 import type { ClusterView } from './view.ts'
 
 export interface StatusTableDeps {

@@ -226,9 +226,7 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
     const { namespace, name } = read
     const made = makeBackend(deps, { kind: 'ProxyBackend', namespace, name })
     const own = problemsOf(read, made)
-    const invalid = made.policies.flatMap((one) =>
-      one.state === 'invalid' ? one.diagnostics : [],
-    )
+    const invalid = made.policies.flatMap((one) => (one.state === 'invalid' ? one.diagnostics : []))
     const wrong = [...own, ...invalid]
     const unserved = unservedParts(read)
     const textOf = (all: readonly Diagnostic[]) => all.map((one) => one.message).join('; ')

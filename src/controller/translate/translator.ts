@@ -144,8 +144,7 @@ class TranslatorState {
       this.#staleRoutes.clear()
       for (const update of stale) update()
     }
-    const ordered = this.#orderedRoutes()
-    for (const state of this.#gateways.values()) state.update(ordered)
+    for (const state of this.#gateways.values()) state.update()
     const gateways = this.#orderedGateways()
     const models = new Map<string, Model>()
     for (const { key, model } of gateways) if (model !== undefined) models.set(key, model)
@@ -154,7 +153,12 @@ class TranslatorState {
     const removed = changes.flatMap(({ kind, key, after }) =>
       after === undefined ? [`${kind} ${key}`] : [],
     )
-    return { models, touched, removed, statuses: () => this.#statuses.list(gateways, ordered) }
+    return {
+      models,
+      touched,
+      removed,
+      statuses: () => this.#statuses.list(gateways, this.#orderedRoutes()),
+    }
   }
 
   *diagnostics(): Generator<Diagnostic> {
@@ -244,14 +248,12 @@ class TranslatorState {
 
   #moved(before: RouteOutcome | undefined, after: RouteOutcome | undefined): void {
     const keys = new Set([...(before?.parts.keys() ?? []), ...(after?.parts.keys() ?? [])])
-    const isMoved = before && after && byAge(before.read.object, after.read.object) !== 0
     for (const key of keys) {
       const [old, young] = [before?.parts.get(key), after?.parts.get(key)]
-      if (isMoved) this.#gateways.get(key)?.routesMoved()
       // The part that is there now stands for the route; the one before is forgotten.
       if (old !== undefined) this.#reached.change(key, old, old.effects)
       if (young !== undefined) this.#reached.change(key, young, undefined, young.effects)
-      this.#gateways.get(key)?.routeChanged(old, young)
+      this.#gateways.get(key)?.routeChanged(before, after)
     }
   }
 
