@@ -54,7 +54,6 @@ export const endpointSlice = object({
     .nullish(),
 })
 
-
 const base64Entries = z.record(z.string(), z.string()).nullish()
 
 export const secret = object({

@@ -100,9 +100,9 @@ export class GatewayState {
     return this.#own.draft
   }
 
-  /** Undefined where the Gateway is not accepted. */
+  /** Undefined where nothing is delivered for the Gateway. */
   get model(): Model | undefined {
-    return this.draft.accepted.ok ? this.#model : undefined
+    return this.draft.isDelivered ? this.#model : undefined
   }
 
   /** Whether it is there, and ours. */

@@ -34,6 +34,8 @@ const ROUTE_KINDS = Object.keys(ROUTE_SCHEMAS) as readonly RouteKindName[]
 
 /** What a Translation came to since the one before. */
 export interface TranslationStep extends Pick<Translation, 'models'> {
+  /** Those of Gateways that proxies are deployed for. */
+  readonly deployed: ReadonlyMap<string, Model>
   /** Of all objects; valid until the next step. */
   readonly statuses: () => readonly ObjectStatus[]
   /** Statuses that are different, and those of objects that are. */
@@ -147,7 +149,12 @@ class TranslatorState {
     for (const state of this.#gateways.values()) state.update()
     const gateways = this.#orderedGateways()
     const models = new Map<string, Model>()
-    for (const { key, model } of gateways) if (model !== undefined) models.set(key, model)
+    const deployed = new Map<string, Model>()
+    for (const { key, model, draft } of gateways) {
+      if (model === undefined) continue
+      models.set(key, model)
+      if (draft.accepted.ok) deployed.set(key, model)
+    }
     const touched = this.#statuses.update(gateways, changes)
     view.cells.sweep()
     const removed = changes.flatMap(({ kind, key, after }) =>
@@ -155,6 +162,7 @@ class TranslatorState {
     )
     return {
       models,
+      deployed,
       touched,
       removed,
       statuses: () => this.#statuses.list(gateways, this.#orderedRoutes()),
