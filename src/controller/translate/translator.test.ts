@@ -70,6 +70,27 @@ describe('a Gateway that is no longer accepted', () => {
   })
 })
 
+describe('a translation that breaks off', () => {
+  it('leaves nothing out of the next one', () => {
+    const put = started()
+    const route = (name: string): KubeObject =>
+      object('HTTPRoute', name, { parentRefs: [{ name: 'edge' }], rules: [{ backendRefs: [] }] })
+    put(gateway(), route('a'))
+    let isBroken = true
+    const broken = new Proxy(route('b'), {
+      get: (target, key) => {
+        if (isBroken && key === 'spec') throw new Error('broken')
+        return target[key as string]
+      },
+    })
+    assert.throws(() => put(broken, route('c'), route('d')), /broken/)
+    isBroken = false
+    const { models } = put(route('e'))
+    const names = models.get('apps/edge')?.routes.map(({ name }) => name.at(-1))
+    assert.deepEqual(names, ['a', 'b', 'c', 'd', 'e'])
+  })
+})
+
 describe('an edit', () => {
   it('touches the status of its object alone, and keeps every other part of the Model', () => {
     const put = started()

@@ -65,7 +65,13 @@ export class Translator {
       this.#visible = visible
       this.#state = new TranslatorState(this.#options, visible)
     }
-    return this.#state.translate(snapshot)
+    try {
+      return this.#state.translate(snapshot)
+    } catch (error) {
+      // Nobody knows how far it came: the next one begins from nothing.
+      this.#state = new TranslatorState(this.#options, visible)
+      throw error
+    }
   }
 
   /** All that there is to say of the objects that were translated last. */
