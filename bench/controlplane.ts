@@ -92,10 +92,16 @@ class ControlPlaneBench {
     }
     cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(secret))
     const programs = new Programs(cluster, port)
-    const controller = await programs.startController()
-    const bench = new ControlPlaneBench(cluster, programs, port, controller)
-    await bench.#prepare()
-    return bench
+    try {
+      const controller = await programs.startController()
+      const bench = new ControlPlaneBench(cluster, programs, port, controller)
+      await bench.#prepare()
+      return bench
+    } catch (error) {
+      await programs.close()
+      await cluster.close()
+      throw error
+    }
   }
 
   async close(): Promise<void> {
@@ -145,16 +151,15 @@ class ControlPlaneBench {
     const list = { apiVersion: 'v1', kind: 'List', items: objects }
     this.#cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(list))
     const service = '/api/v1/namespaces/apps/services/edge'
-    await eventually(
-      async () => (await this.#ask('GET', service)) === 200 || undefined,
-      service,
-      60,
-    )
+    // The Deployment is the last that is applied.
+    for (const path of [service, '/apis/apps/v1/namespaces/apps/deployments/edge']) {
+      await eventually(async () => (await this.#ask('GET', path)) === 200 || undefined, path, 120)
+    }
     const status = { loadBalancer: { ingress: [{ ip: '192.0.2.7' }] } }
     await this.#ask('PATCH', `${service}/status`, { status }, MERGE)
     const token = await this.#programs.tokenFor('edge')
     await this.#programs.startProxy('edge', token, this.#port + 5)
-    await eventually(() => this.#programs.isReady(this.#port + 5), 'a ready proxy', 60)
+    await eventually(() => this.#programs.isReady(this.#port + 5), 'a ready proxy', 180)
   }
 
   async measure(size: number): Promise<Measured> {
