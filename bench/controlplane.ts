@@ -14,7 +14,8 @@ import {
   startCluster,
 } from '../test/cluster/harness.ts'
 import { Programs, type Running, SYSTEM } from '../test/cluster/programs.ts'
-import { nanoseconds, type Report } from './report.ts'
+import { type Measured, reportOf } from './controlplane/report.ts'
+import type { Report } from './report.ts'
 
 /** CONTROLPLANE_SIZES: how many routes, each with a policy; the first is what others compare with. */
 const SIZES = (process.env['CONTROLPLANE_SIZES'] ?? '100,1000,5000').split(',').map(Number)
@@ -25,22 +26,6 @@ const AT_ONCE = 16
 const GATEWAYS = '/apis/gateway.networking.k8s.io/v1/namespaces/apps'
 const POLICIES = '/apis/portcullis.dev/v1alpha1/namespaces/apps/proxypolicies'
 const MERGE = 'application/merge-patch+json'
-
-interface Measured {
-  readonly routes: number
-  /** Seconds from the first of the new routes until all policies are programmed. */
-  readonly seconds: number
-  readonly attached: number
-  /** Milliseconds from the edit of a policy until the proxy enforces it. */
-  readonly edits: readonly number[]
-  /** CPU time of the controller for each edit, in milliseconds. */
-  readonly cpu: number
-  /** CPU time in a second at rest, in milliseconds. */
-  readonly rest: number
-  readonly rss: number
-  readonly requests: number
-  readonly failed: number
-}
 
 /** A controller and a proxy as processes, at a real API server. */
 export async function controlplane(): Promise<Report> {
@@ -333,74 +318,4 @@ function policyOf(n: number, value: string) {
       traffic: { authorization: { action: 'Allow', policy } },
     },
   }
-}
-
-function reportOf(all: readonly Measured[]): Report {
-  const [first] = all
-  const last = all.at(-1)
-  if (first === undefined || last === undefined) throw new Error('nothing was measured')
-  const growth = last.cpu / first.cpu
-  const failed = all.reduce((sum, one) => sum + one.failed, 0)
-  const slowest = Math.max(...all.map(({ edits }) => quantile(edits, 0.99)))
-  return {
-    intro: [
-      'A controller, a proxy and an API server with its store, each a process of this machine. Each',
-      'route has a policy. An edit is a changed rule of one policy, and ends when the proxy enforces',
-      'it on a socket. Routes of a row are added to those of the row before; requests go through the',
-      'proxy all the while.',
-    ],
-    tables: [
-      {
-        title: 'One edit',
-        columns: ['routes', 'p50', 'p99', 'CPU time of the controller'],
-        rows: all.map(({ routes, edits, cpu }) => [
-          `${routes}`,
-          nanoseconds(quantile(edits, 0.5) * 1e6),
-          nanoseconds(quantile(edits, 0.99) * 1e6),
-          `${cpu.toFixed(1)} ms`,
-        ]),
-      },
-      {
-        title: 'From nothing to Programmed',
-        columns: [
-          'routes',
-          'time',
-          'attachedRoutes',
-          'memory',
-          'CPU at rest',
-          'requests',
-          'failed',
-        ],
-        rows: all.map((one) => [
-          `${one.routes}`,
-          `${one.seconds.toFixed(1)} s`,
-          `${one.attached}`,
-          `${Math.round(one.rss / 2 ** 20)} MiB`,
-          `${(one.rest / 10).toFixed(1)} %`,
-          `${one.requests}`,
-          `${one.failed}`,
-        ]),
-      },
-    ],
-    targets: [
-      {
-        what: 'edit to enforced, p99',
-        wanted: '<= 100 ms',
-        measured: nanoseconds(slowest * 1e6),
-        met: slowest <= 100,
-      },
-      {
-        what: `CPU time of an edit, ${last.routes} routes to ${first.routes}`,
-        wanted: '<= 2 times',
-        measured: `${growth.toFixed(1)} times`,
-        met: growth <= 2,
-      },
-      { what: 'failed requests', wanted: '0', measured: `${failed}`, met: failed === 0 },
-    ],
-  }
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = values.toSorted((a, b) => a - b)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 }
