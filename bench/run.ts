@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8'
 import { authorization } from './authorization.ts'
 import { cel } from './cel.ts'
 import { change } from './change.ts'
+import { controlplane } from './controlplane.ts'
 import { decisions } from './decisions.ts'
 import { delivery } from './delivery.ts'
 import { http1Body } from './http1-body.ts'
@@ -28,6 +29,7 @@ const BENCHES: ReadonlyMap<string, () => Promise<Report>> = new Map([
   ['change', change],
   ['decisions', decisions],
   ['delivery', delivery],
+  ['controlplane', controlplane],
   ['stalls', stalls],
   ['jwt', jwt],
   ['telemetry', telemetry],

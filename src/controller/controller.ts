@@ -230,7 +230,7 @@ export class Controller {
       const applied = await applyClasses(client, snapshot, options)
       for (const name of applied) log.info('class', { applied: name })
       const isLeader = () => this.#leader.isLeader
-      const isDeployed = await deployments?.deploy(snapshot, translation.models, isLeader)
+      const isDeployed = await deployments?.deploy(snapshot, translation.deployed, isLeader)
       if (isDeployed === false) this.#later()
       this.#statuses.useFindings(this.#health.findings())
       const failed = await this.#writer.write(snapshot, this.#statuses.take())

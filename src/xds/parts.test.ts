@@ -141,7 +141,7 @@ describe('the parts of a Model', () => {
         const name = `b${random.chance(0.9) ? 100 + step * 4 + count : random.int(12)}`
         if (random.chance(0.3)) next.splice(at, 1)
         else if (random.chance(0.4)) next.splice(at, 0, thing(name, `${step}`))
-        else if (random.chance(0.25)) next.push(...next.splice(at, 2))
+        else if (random.chance(0.35)) next.push(...next.splice(at, 2))
         else if (next[at] !== undefined) next[at] = thing(next[at].name, `${step}`)
       }
       while (next.length > 20) next.shift()

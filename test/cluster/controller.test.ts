@@ -297,7 +297,7 @@ spec:
       const response = await fetch(`http://127.0.0.1:${port}${path}`).catch(() => undefined)
       return response?.status === 200 ? response.text() : undefined
     }
-    assert.equal(await eventually(() => read(health, '/readyz'), 'readiness', 30), 'ready\n')
+    assert.equal(await eventually(() => read(health, '/readyz'), 'readiness', 120), 'ready\n')
     const text = await eventually(() => read(metrics, '/metrics'), 'metrics', 10)
     assert.match(text, /portcullis_controller_objects\{kind="ProxyPolicy"\} [1-9]/)
     child.kill('SIGTERM')

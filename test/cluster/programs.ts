@@ -60,7 +60,7 @@ export class Programs {
       PORTCULLIS_METRICS_PORT: String(port + 2),
     })
     const ready = () => isOk(`http://127.0.0.1:${port + 1}/readyz`)
-    await eventually(ready, 'a ready controller', 30).catch((error) => {
+    await eventually(ready, 'a ready controller', 120).catch((error) => {
       throw new Error(`${error.message}\n${running.output()}`)
     })
     return running

@@ -59,6 +59,12 @@ const RULES: readonly Validation[] = [
   },
 ]
 
+/** Of the first Gateway that the policy reaches. */
+function condition(name: string, description: string) {
+  const jsonPath = `.status.ancestors[*].conditions[?(@.type=="${name}")].status`
+  return { name, jsonPath, description }
+}
+
 export const proxyPolicy: Kind = {
   kind: 'ProxyPolicy',
   plural: 'proxypolicies',
@@ -67,15 +73,19 @@ export const proxyPolicy: Kind = {
   labels: { [`${GATEWAY_API}/policy`]: 'Direct' },
   columns: [
     {
-      name: 'Accepted',
-      jsonPath: '.status.ancestors[*].conditions[?(@.type=="Accepted")].status',
-      description: 'Whether the policy is understood.',
+      name: 'Kind',
+      jsonPath: '.spec.targetRefs[*].kind',
+      description: 'The kind of the first target.',
     },
     {
-      name: 'Attached',
-      jsonPath: '.status.ancestors[*].conditions[?(@.type=="Attached")].status',
-      description: 'Whether the policy reaches a gateway.',
+      name: 'Target',
+      jsonPath: '.spec.targetRefs[*].name',
+      description: 'The name of the first target.',
     },
+    condition('Accepted', 'Whether the policy is valid.'),
+    condition('Attached', 'Whether the policy reaches a gateway.'),
+    { ...condition('RulesHealthy', 'Whether every rule can match.'), name: 'Healthy' },
+    condition('Programmed', 'Whether proxies run the policy.'),
   ],
   spec: object(
     'What the policy is for, and what it says.',

@@ -44,8 +44,7 @@ const SETS: ReadonlyMap<string, readonly string[]> = new Map(
  */
 export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspects | undefined> {
   if (before !== undefined && UNSUSPECTED.has(before) && isSameAround(before, model)) {
-    const known = new Set(before.routes)
-    const routes = model.routes.filter((route) => !known.has(route))
+    const routes = routesSince(before.routes, model.routes)
     yield* search({ ...model, routes }, model)
     if (UNSUSPECTED.has(model)) return undefined
   }
@@ -54,6 +53,16 @@ export function* suspectsOf(model: Model, before?: Model): Generator<void, Suspe
 
 /** Models without a single rule that its own place does not clear. */
 const UNSUSPECTED = new WeakSet<Model>()
+
+/** Those that are new; most stay where they are, and are passed over quickly. */
+function routesSince(before: readonly Route[], now: readonly Route[]): readonly Route[] {
+  let start = 0
+  while (start < now.length && before[start] === now[start]) start++
+  let end = 0
+  while (end < now.length - start && before.at(-1 - end) === now.at(-1 - end)) end++
+  const known = new Set(before.slice(start, before.length - end))
+  return now.slice(start, now.length - end).filter((route) => !known.has(route))
+}
 
 /** Whether routes that both have mean the same in both. */
 function isSameAround(before: Model, now: Model): boolean {

@@ -54,8 +54,6 @@ export const endpointSlice = object({
     .nullish(),
 })
 
-export type EndpointSliceObject = z.output<typeof endpointSlice>
-
 const base64Entries = z.record(z.string(), z.string()).nullish()
 
 export const secret = object({

@@ -178,7 +178,8 @@ describe('Programmed', () => {
   it('a Gateway that is not accepted is not programmed', () => {
     const bad = { ...accepted, status: 'False', reason: 'Invalid' } as const
     const status = { ...gateway, conditions: [bad] }
-    assert.match(programmed(status, [done]), /^False Invalid/)
+    assert.equal(programmed(status, []), 'False Invalid: not accepted')
+    assert.match(programmed(status, [done]), /^False Invalid: not accepted: its proxies stay/)
   })
 })
 

@@ -48,7 +48,7 @@ function gateway(status: ObjectStatus, { proxiesOf, sinceAt }: LiveState): Objec
   const since = sinceAt(key)
   const accepted = conditions.find(({ type }) => type === 'Accepted')
   const verdict =
-    accepted?.status === 'True' ? served(proxies, since) : refuse('Invalid', 'not accepted')
+    accepted?.status === 'True' ? served(proxies, since) : refuse('Invalid', notAccepted(proxies))
   const message =
     proxies === undefined || since === undefined
       ? ''
@@ -87,6 +87,15 @@ function pending(condition: Condition, { message }: Refusal): Condition {
   return condition.type === 'Programmed' && condition.status === 'True'
     ? conditionOf('Programmed', refuse('Pending', message))
     : condition
+}
+
+/** Says what the proxies do that were deployed before. */
+function notAccepted(proxies: Proxies | undefined): string {
+  if (proxies === undefined || runningOf(proxies).length === 0) return 'not accepted'
+  return (
+    'not accepted: its proxies stay as they were deployed, ' +
+    'and get changes of listeners, routes and policies'
+  )
 }
 
 /** What proxies reject and no policy says: other kinds have no condition for it. */

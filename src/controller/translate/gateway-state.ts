@@ -16,10 +16,11 @@ import { Cell } from './cells.ts'
 import type { Effects } from './effects.ts'
 import { BackendSet, type GatewayModelDeps, gatewaysOf } from './gateway-model.ts'
 import { draftOf, type GatewayDeps, type GatewayDraft } from './gateways.ts'
+import { OrderedParts } from './ordered-parts.ts'
 import type { GatewayForRoutes } from './parents.ts'
 import type { ReachedPolicies } from './reached.ts'
 import type { Recipe } from './references.ts'
-import type { RouteOutcome, RoutePart } from './route-outcome.ts'
+import type { RouteOutcome } from './route-outcome.ts'
 
 export interface GatewayStateDeps extends GatewayDeps, GatewayModelDeps {
   readonly reached: ReachedPolicies
@@ -57,6 +58,9 @@ export function gatewayForRoutes(
   return deps.view.cells.shared(`Gateway for routes ${key}`, read, isSame)
 }
 
+/** The same for all: whoever compares Models sees at once that nothing changed. */
+const NO_POLICIES: Model['frontend'] = []
+
 interface Own {
   readonly draft: GatewayDraft
   readonly gateways: readonly Gateway[]
@@ -69,11 +73,13 @@ export class GatewayState {
   readonly #deps: GatewayStateDeps
   readonly #cell: Cell<Own | undefined>
   readonly #backends: BackendSet
+  readonly #routes = new OrderedParts<Route>(['HTTPRoute', 'GRPCRoute'])
+  readonly #streams = new OrderedParts<TcpRoute>(['TLSRoute', 'TCPRoute'])
+  readonly #doubtful = new Set<Route>()
   /** Name of a backend → how many refer to it. */
   readonly #uses = new Map<string, { count: number; readonly recipe: Recipe }>()
   #own: Own | undefined
   #areUsesStale = true
-  #areRoutesStale = true
   #model: Model | undefined
   /** What policies say where nothing would enforce it. */
   problems: readonly Diagnostic[] = []
@@ -98,9 +104,9 @@ export class GatewayState {
     return this.#own.draft
   }
 
-  /** Undefined where the Gateway is not accepted. */
+  /** Undefined where nothing is delivered for the Gateway. */
   get model(): Model | undefined {
-    return this.draft.accepted.ok ? this.#model : undefined
+    return this.draft.isDelivered ? this.#model : undefined
   }
 
   /** Whether it is there, and ours. */
@@ -114,35 +120,40 @@ export class GatewayState {
     return after !== undefined
   }
 
-  routeChanged(before: RoutePart | undefined, after: RoutePart | undefined): void {
-    this.#use(before?.effects, after?.effects)
-    const isPlaced =
-      before?.route === after?.route &&
-      before?.stream === after?.stream &&
-      isSame(before?.attached, after?.attached)
-    if (!isPlaced) this.#areRoutesStale = true
+  routeChanged(before: RouteOutcome | undefined, after: RouteOutcome | undefined): void {
+    const [old, young] = [before?.parts.get(this.key), after?.parts.get(this.key)]
+    this.#use(old?.effects, young?.effects)
+    const readOf = (outcome: RouteOutcome | undefined, part: unknown) =>
+      part === undefined ? undefined : outcome?.read
+    this.#routes.change(readOf(before, old?.route), readOf(after, young?.route), young?.route)
+    this.#streams.change(readOf(before, old?.stream), readOf(after, young?.stream), young?.stream)
+    if (old?.route !== undefined) this.#doubtful.delete(old.route)
+    if (young?.route !== undefined && young.isDoubtful) this.#doubtful.add(young.route)
+    if (isSame(old?.attached, young?.attached)) return
+    const attached = new Map(this.attached)
+    for (const name of old?.attached ?? []) count(attached, name, -1)
+    for (const name of young?.attached ?? []) count(attached, name, 1)
+    this.attached = attached
   }
 
-  /** A route took another place. */
-  routesMoved(): void {
-    this.#areRoutesStale = true
-  }
-
-  update(ordered: readonly RouteOutcome[]): void {
+  update(): void {
     if (this.#areUsesStale || this.#backends.isStale) {
       this.#areUsesStale = false
       this.#backends.update([...this.#uses].map(([name, { recipe }]) => [name, recipe]))
     }
     const { gateways = [] } = this.#own ?? {}
     const { list: backends } = this.#backends
+    const { list: routes } = this.#routes
+    const { list: tcpRoutes } = this.#streams
     const known = this.#model
-    const isSettled = known?.gateways === gateways && known.backends === backends
-    if (isSettled && !this.#areRoutesStale) return
-    this.#areRoutesStale = false
-    const { routes, tcpRoutes, doubtful } = this.#placed(ordered)
-    if (isSettled && known.routes === routes && known.tcpRoutes === tcpRoutes) return
-    this.#model = freeze({ gateways, routes, tcpRoutes, backends, frontend: [] })
-    this.problems = [...checkModel({ ...this.#model, routes: doubtful })]
+    const isSettled =
+      known?.gateways === gateways &&
+      known.backends === backends &&
+      known.routes === routes &&
+      known.tcpRoutes === tcpRoutes
+    if (isSettled) return
+    this.#model = freeze({ gateways, routes, tcpRoutes, backends, frontend: NO_POLICIES })
+    this.problems = [...checkModel({ ...this.#model, routes: [...this.#doubtful] })]
     this.#deps.reached.blame(this.key, this.problems)
   }
 
@@ -151,32 +162,6 @@ export class GatewayState {
     this.#backends.drop()
     this.#deps.reached.change(this.key, this, this.#own?.effects)
     this.#deps.reached.blame(this.key, [])
-  }
-
-  /** The same lists as before, where the same routes are in them. */
-  #placed(ordered: readonly RouteOutcome[]) {
-    const routes: Route[] = []
-    const streams: TcpRoute[] = []
-    const doubtful: Route[] = []
-    const attached = new Map<string, number>()
-    for (const { parts } of ordered) {
-      const part = parts.get(this.key)
-      if (part === undefined) continue
-      const { route, stream } = part
-      for (const name of part.attached) attached.set(name, (attached.get(name) ?? 0) + 1)
-      if (stream !== undefined) streams.push(stream)
-      if (route === undefined) continue
-      routes.push(route)
-      if (part.isDoubtful) doubtful.push(route)
-    }
-    this.attached = attached
-    const before = this.#model
-    return {
-      routes: before !== undefined && isSameList(before.routes, routes) ? before.routes : routes,
-      tcpRoutes:
-        before !== undefined && isSameList(before.tcpRoutes, streams) ? before.tcpRoutes : streams,
-      doubtful,
-    }
   }
 
   #read(): Own | undefined {
@@ -208,10 +193,10 @@ export class GatewayState {
   }
 }
 
-function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
-  if (a.length !== b.length) return false
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
-  return true
+function count(counts: Map<string, number>, name: string, change: number): void {
+  const sum = (counts.get(name) ?? 0) + change
+  if (sum === 0) counts.delete(name)
+  else counts.set(name, sum)
 }
 
 function* checkModel(model: Model): Generator<Diagnostic> {

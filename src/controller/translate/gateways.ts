@@ -26,6 +26,8 @@ import type { ClusterView, Read } from './view.ts'
 export interface GatewayDraft {
   readonly read: Read<GatewayObject>
   readonly accepted: Verdict
+  /** Whether its proxies, where there are any, get its configuration. */
+  readonly isDelivered: boolean
   /** Of `spec.tls.backend`; undefined where it says nothing. */
   readonly clientCertificate: Verdict | undefined
   readonly frontend: Frontend
@@ -111,6 +113,7 @@ function draftGateway(
   return {
     read,
     accepted,
+    isDelivered: accepted.ok || DEPLOYMENT_REASONS.has(accepted.reason),
     clientCertificate: client?.verdict,
     frontend,
     listeners,
@@ -118,6 +121,12 @@ function draftGateway(
     client: client?.material,
   }
 }
+
+/**
+ * About how proxies are deployed and not about what they do. Those that run already get every change
+ * of routes and policies: a mistake in parameters must not leave them with rules of yesterday.
+ */
+const DEPLOYMENT_REASONS: ReadonlySet<string> = new Set(['InvalidParameters', 'UnsupportedAddress'])
 
 /** A server of MCP has the level of its backend, as in a file. */
 export function partLevel(view: ClusterView, key: string): 'backend' | 'provider' {
@@ -142,7 +151,8 @@ function acceptance(deps: GatewayDeps, { value, namespace }: Read<GatewayObject>
   if (gatewayNamespaces !== undefined && !gatewayNamespaces.includes(namespace)) {
     const message =
       `proxies may not be deployed in the namespace ${namespace}: ` +
-      `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}`
+      `rbac.gatewayNamespaces lists ${gatewayNamespaces.join(', ')}; ` +
+      'proxies that run there get no more changes and are to be deleted'
     return refuse('Invalid', message)
   }
   const ref = infrastructure?.parametersRef

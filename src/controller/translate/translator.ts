@@ -34,6 +34,8 @@ const ROUTE_KINDS = Object.keys(ROUTE_SCHEMAS) as readonly RouteKindName[]
 
 /** What a Translation came to since the one before. */
 export interface TranslationStep extends Pick<Translation, 'models'> {
+  /** Those of Gateways that proxies are deployed for. */
+  readonly deployed: ReadonlyMap<string, Model>
   /** Of all objects; valid until the next step. */
   readonly statuses: () => readonly ObjectStatus[]
   /** Statuses that are different, and those of objects that are. */
@@ -63,7 +65,13 @@ export class Translator {
       this.#visible = visible
       this.#state = new TranslatorState(this.#options, visible)
     }
-    return this.#state.translate(snapshot)
+    try {
+      return this.#state.translate(snapshot)
+    } catch (error) {
+      // Nobody knows how far it came: the next one begins from nothing.
+      this.#state = new TranslatorState(this.#options, visible)
+      throw error
+    }
   }
 
   /** All that there is to say of the objects that were translated last. */
@@ -144,17 +152,27 @@ class TranslatorState {
       this.#staleRoutes.clear()
       for (const update of stale) update()
     }
-    const ordered = this.#orderedRoutes()
-    for (const state of this.#gateways.values()) state.update(ordered)
+    for (const state of this.#gateways.values()) state.update()
     const gateways = this.#orderedGateways()
     const models = new Map<string, Model>()
-    for (const { key, model } of gateways) if (model !== undefined) models.set(key, model)
+    const deployed = new Map<string, Model>()
+    for (const { key, model, draft } of gateways) {
+      if (model === undefined) continue
+      models.set(key, model)
+      if (draft.accepted.ok) deployed.set(key, model)
+    }
     const touched = this.#statuses.update(gateways, changes)
     view.cells.sweep()
     const removed = changes.flatMap(({ kind, key, after }) =>
       after === undefined ? [`${kind} ${key}`] : [],
     )
-    return { models, touched, removed, statuses: () => this.#statuses.list(gateways, ordered) }
+    return {
+      models,
+      deployed,
+      touched,
+      removed,
+      statuses: () => this.#statuses.list(gateways, this.#orderedRoutes()),
+    }
   }
 
   *diagnostics(): Generator<Diagnostic> {
@@ -244,14 +262,12 @@ class TranslatorState {
 
   #moved(before: RouteOutcome | undefined, after: RouteOutcome | undefined): void {
     const keys = new Set([...(before?.parts.keys() ?? []), ...(after?.parts.keys() ?? [])])
-    const isMoved = before && after && byAge(before.read.object, after.read.object) !== 0
     for (const key of keys) {
       const [old, young] = [before?.parts.get(key), after?.parts.get(key)]
-      if (isMoved) this.#gateways.get(key)?.routesMoved()
       // The part that is there now stands for the route; the one before is forgotten.
       if (old !== undefined) this.#reached.change(key, old, old.effects)
       if (young !== undefined) this.#reached.change(key, young, undefined, young.effects)
-      this.#gateways.get(key)?.routeChanged(old, young)
+      this.#gateways.get(key)?.routeChanged(before, after)
     }
   }
 

@@ -1,0 +1,88 @@
+import { nanoseconds, type Report } from '../report.ts'
+
+/** What was found with so many routes. */
+export interface Measured {
+  readonly routes: number
+  /** Seconds from the first of the new routes until all policies are programmed. */
+  readonly seconds: number
+  readonly attached: number
+  /** Milliseconds from the edit of a policy until the proxy enforces it. */
+  readonly edits: readonly number[]
+  /** CPU time of the controller for each edit, in milliseconds. */
+  readonly cpu: number
+  /** CPU time in a second at rest, in milliseconds. */
+  readonly rest: number
+  readonly rss: number
+  readonly requests: number
+  readonly failed: number
+}
+
+export function reportOf(all: readonly Measured[]): Report {
+  const [first] = all
+  const last = all.at(-1)
+  if (first === undefined || last === undefined) throw new Error('nothing was measured')
+  const growth = last.cpu / first.cpu
+  const failed = all.reduce((sum, one) => sum + one.failed, 0)
+  const slowest = Math.max(...all.map(({ edits }) => quantile(edits, 0.99)))
+  return {
+    intro: [
+      'A controller, a proxy and an API server with its store, each a process of this machine. Each',
+      'route has a policy. An edit is a changed rule of one policy, and ends when the proxy enforces',
+      'it on a socket. Routes of a row are added to those of the row before; requests go through the',
+      'proxy all the while.',
+    ],
+    tables: [
+      {
+        title: 'One edit',
+        columns: ['routes', 'p50', 'p99', 'CPU time of the controller'],
+        rows: all.map(({ routes, edits, cpu }) => [
+          `${routes}`,
+          nanoseconds(quantile(edits, 0.5) * 1e6),
+          nanoseconds(quantile(edits, 0.99) * 1e6),
+          `${cpu.toFixed(1)} ms`,
+        ]),
+      },
+      {
+        title: 'From nothing to Programmed',
+        columns: [
+          'routes',
+          'time',
+          'attachedRoutes',
+          'memory',
+          'CPU at rest',
+          'requests',
+          'failed',
+        ],
+        rows: all.map((one) => [
+          `${one.routes}`,
+          `${one.seconds.toFixed(1)} s`,
+          `${one.attached}`,
+          `${Math.round(one.rss / 2 ** 20)} MiB`,
+          `${(one.rest / 10).toFixed(1)} %`,
+          `${one.requests}`,
+          `${one.failed}`,
+        ]),
+      },
+    ],
+    targets: [
+      {
+        what: 'edit to enforced, p99',
+        wanted: '<= 100 ms',
+        measured: nanoseconds(slowest * 1e6),
+        met: slowest <= 100,
+      },
+      {
+        what: `CPU time of an edit, ${last.routes} routes to ${first.routes}`,
+        wanted: '<= 2 times',
+        measured: `${growth.toFixed(1)} times`,
+        met: growth <= 2,
+      },
+      { what: 'failed requests', wanted: '0', measured: `${failed}`, met: failed === 0 },
+    ],
+  }
+}
+
+function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
+}
