@@ -2,19 +2,21 @@ import { create, toBinary } from '@bufbuild/protobuf'
 import { hashLanes, hashText, type Lanes } from '../model/hash.ts'
 import { canonicalJson } from '../model/json.ts'
 import type { Model } from '../model/model.ts'
-import { refsIn, resolveSecrets, type SecretRef, secretText } from '../model/secret.ts'
+import { resolveSecrets, secretsIn } from '../model/secret.ts'
 import { runToCompletion } from '../model/steps.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-/** Secrets are no part of a Model, and are delivered beside it. */
-type Section = keyof Model | 'secrets'
+/** Secrets are no part of a Model, and are delivered beside it, in no order. */
+const SECRETS = 'secrets'
+
+type Section = keyof Model | typeof SECRETS
 
 /**
  * How each section of a Model is delivered: one resource for each of its things, or one for all of
- * it; secrets are a resource each, in no order. A section that is new in the Model does not compile until it is listed here.
+ * it. A section that is new in the Model does not compile until it is listed here.
  */
-const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
+const SECTIONS: Readonly<Record<keyof Model, 'things' | 'whole'>> = {
   gateways: 'things',
   routes: 'things',
   tcpRoutes: 'things',
@@ -23,12 +25,9 @@ const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
   llm: 'whole',
   mcp: 'whole',
   ui: 'whole',
-  secrets: 'unordered',
 }
 
-const SECTION_NAMES = (Object.keys(SECTIONS) as readonly Section[]).filter(
-  (section) => section !== 'secrets',
-)
+const SECTION_NAMES = Object.keys(SECTIONS) as readonly (keyof Model)[]
 
 /**
  * One resource: a named thing of a Model, or a section without names. The order of things counts,
@@ -57,10 +56,9 @@ export function partsOf(
   const parts = new Map<string, Part>()
   const add = (section: Section, name: string, after: string, thing: object) => {
     parts.set(name, partOf(section, name, after, thing, previous.get(name)))
-    for (const ref of refsIn(thing)) addSecret(ref, parts, previous)
   }
   for (const section of SECTION_NAMES) {
-    const value = model[section as keyof Model]
+    const value = model[section]
     if (value === undefined) continue
     if (SECTIONS[section] === 'whole') {
       add(section, section, '', value)
@@ -73,20 +71,19 @@ export function partsOf(
       after = name
     }
   }
+  for (const [name, part] of secretParts(model, previous)) parts.set(name, part)
   return parts
 }
 
-/** Called by its version alone: two names of the same text are one resource. */
-function addSecret(
-  ref: SecretRef,
-  parts: Map<string, Part>,
-  previous: ReadonlyMap<string, Part>,
-): void {
-  const name = `secrets/${ref.version}`
-  const text = secretText(ref)
-  if (text === undefined || parts.has(name)) return
-  // The same version is the same text.
-  parts.set(name, previous.get(name) ?? partOf('secrets', name, '', { text }, undefined))
+/** The secrets that a Model uses, by the names of their resources. */
+function secretParts(model: Model, previous: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
+  const parts = new Map<string, Part>()
+  for (const [version, text] of secretsIn(model)) {
+    const name = `${SECRETS}/${version}`
+    // The same version is the same text.
+    parts.set(name, previous.get(name) ?? partOf(SECRETS, name, '', { text }, undefined))
+  }
+  return parts
 }
 
 /** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
@@ -145,7 +142,7 @@ export function readPart(
   const { section, after } = message
   const value = parseJson(message.json)
   if (typeof value !== 'object' || value === null) return undefined
-  const isWhole = SECTIONS[section] === 'whole'
+  const isWhole = section !== SECRETS && SECTIONS[section] === 'whole'
   if (isWhole ? name !== section : !name.startsWith(`${section}/`)) return undefined
   return { name, version, section, after, bytes, lanes: lanesOf(name, version), value }
 }
@@ -160,7 +157,7 @@ function versionOf(after: string, json: string): string {
 }
 
 function isSection(name: string): name is Section {
-  return Object.hasOwn(SECTIONS, name)
+  return name === SECRETS || Object.hasOwn(SECTIONS, name)
 }
 
 function parseJson(bytes: Uint8Array): unknown {
@@ -181,10 +178,10 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   const secrets = new Map<string, string>()
   for (const part of parts) {
     const { section, after } = part
-    if (section === 'secrets') {
+    if (section === SECRETS) {
       const { text } = part.value as { readonly text?: unknown }
       if (typeof text !== 'string') return undefined
-      secrets.set(part.name.slice('secrets/'.length), text)
+      secrets.set(part.name.slice(SECRETS.length + 1), text)
       continue
     }
     if (SECTIONS[section] === 'whole') {
