@@ -35,7 +35,7 @@ export function isSecretRef(value: object): value is SecretRef {
 }
 
 /** The secrets that a Model, or a part of one, uses. */
-export function secretsIn(value: unknown): Secrets {
+export function secretsIn(value: object | undefined): Secrets {
   const found = new Map<string, string>()
   for (const thing of thingsOf(value)) {
     for (const ref of refsIn(thing)) {
@@ -67,11 +67,10 @@ export function* resolveSecrets(
 }
 
 /** Named things one by one: Models that follow each other share them. */
-function* thingsOf(value: unknown): Generator<object> {
-  if (typeof value !== 'object' || value === null) return
-  for (const section of Object.values(value)) {
-    if (!Array.isArray(section)) yield [section]
-    else for (const thing of section) if (typeof thing === 'object' && thing !== null) yield thing
+function* thingsOf(value: object | undefined): Generator<object> {
+  for (const section of Object.values(value ?? {})) {
+    if (Array.isArray(section)) yield* section
+    else if (typeof section === 'object' && section !== null) yield section
   }
 }
 

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { type Asked, exchangeOf } from '../../test/fuzz/exchanges.ts'
 import { reachable } from '../model/hostnames.ts'
 import type { Match } from '../model/route.ts'
-import { compileMatcher } from './match.ts'
+import { runToCompletion } from '../model/steps.ts'
+import { compileHosts, compileMatcher, type Hosts } from './match.ts'
 
 /** `host[,host] path [METHOD] [name:value]… [?name=value]…`: `=` is exact, `~` a regular expression. */
 function entry(text: string) {
@@ -160,5 +161,35 @@ describe('Gateway API: the hostname of a listener and those of a route', () => {
     assert.equal(best(['* /'], { host: 'a.example.com' }, '*.example.com'), '* /')
     assert.equal(best(['* /'], { host: 'example.org' }, '*.example.com'), 'none')
     assert.equal(best(['*.com /'], { host: 'a.com' }, '*.example.com'), 'none')
+  })
+})
+
+describe('tables of hosts after a change', () => {
+  const routes = (paths: readonly string[]) =>
+    paths.map((path, n) => ({ entries: [entry(`h${n % 200}.test ${path}`)] }))
+  const stepsOf = (steps: Generator<void, Hosts<string>>) => {
+    let count = 0
+    for (const _ of steps) count++
+    return count
+  }
+  const before = routes(Array.from({ length: 1_000 }, (_, n) => `/before-${n}`))
+  const hosts = runToCompletion(compileHosts<string>(before))
+
+  it('are built in as many steps as the first ones where all routes changed', () => {
+    for (const after of [
+      routes(Array.from({ length: 1_000 }, (_, n) => `/after-${n}`)),
+      routes(Array.from({ length: 3_000 }, (_, n) => `/after-${n}`)),
+      before.slice(0, 200),
+    ]) {
+      assert.equal(stepsOf(compileHosts(after, hosts)), stepsOf(compileHosts<string>(after)))
+    }
+  })
+
+  it('are those of before but for one, where one route changed', () => {
+    const [changed] = routes(['/changed'])
+    const next = runToCompletion(compileHosts(before.with(0, changed ?? assert.fail()), hosts))
+    for (const [name, table] of next.exact) {
+      assert.equal(table === hosts.exact.get(name), name !== 'h0.test', name)
+    }
   })
 })

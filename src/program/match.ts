@@ -81,7 +81,10 @@ export function* compileHosts<T>(
   groups: Groups<T>,
   before: Hosts<T> | undefined = undefined,
 ): Generator<void, Hosts<T>> {
-  const changes = before && changedHosts(before.groups, groups)
+  const range = before && changedRange(before.groups, groups)
+  // To go on from tables that lose most of what they have is no less work, and all at once.
+  if (range !== undefined && isMost(range, groups.length)) return yield* compileHosts(groups)
+  const changes = before && range && changedHosts(before.groups, groups, range)
   const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
   const { any, ...built } = yield* buildTables(groups, changed, startsOf(before, changes))
@@ -110,14 +113,36 @@ export function* compileHosts<T>(
 /** The keys of paths that changed, by name; undefined: there is one without a key. */
 type Changes = ReadonlyMap<string, ReadonlySet<string> | undefined>
 
-/** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
-function changedHosts<T>(before: Groups<T>, now: Groups<T>): Changes {
+/** How many groups are the same at the beginning and at the end, and how many between them not. */
+interface ChangedRange {
+  readonly start: number
+  readonly same: number
+  readonly changed: number
+}
+
+/** So few at once hold nobody up. */
+const MAX_AT_ONCE = 100
+
+function isMost({ changed }: ChangedRange, length: number): boolean {
+  return changed > MAX_AT_ONCE && 2 * changed > length
+}
+
+function changedRange<T>(before: Groups<T>, now: Groups<T>): ChangedRange {
   const shorter = Math.min(before.length, now.length)
   let start = 0
   while (start < shorter && before[start] === now[start]) start++
   let same = 0
   const [last, end] = [before.length - 1, now.length - 1]
   while (same < shorter - start && before[last - same] === now[end - same]) same++
+  return { start, same, changed: Math.max(before.length, now.length) - start - same }
+}
+
+/** Of all entries that are new, gone, or elsewhere among the others; '' for any name. */
+function changedHosts<T>(
+  before: Groups<T>,
+  now: Groups<T>,
+  { start, same }: ChangedRange,
+): Changes {
   const changes = new Map<string, Set<string> | undefined>()
   const note = (name: string, key: string | undefined) => {
     const known = changes.get(name)

@@ -7,14 +7,16 @@ import { runToCompletion } from '../model/steps.ts'
 import { decode } from '../protobuf/decode.ts'
 import { PartSchema } from '../protobuf/generated/portcullis/xds/v1/part_pb.ts'
 
-/** Secrets are no part of a Model, and are delivered beside it. */
-type Section = keyof Model | 'secrets'
+/** Secrets are no part of a Model, and are delivered beside it, in no order. */
+const SECRETS = 'secrets'
+
+type Section = keyof Model | typeof SECRETS
 
 /**
  * How each section of a Model is delivered: one resource for each of its things, or one for all of
- * it; secrets are a resource each, in no order. A section that is new in the Model does not compile until it is listed here.
+ * it. A section that is new in the Model does not compile until it is listed here.
  */
-const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
+const SECTIONS: Readonly<Record<keyof Model, 'things' | 'whole'>> = {
   gateways: 'things',
   routes: 'things',
   tcpRoutes: 'things',
@@ -23,12 +25,9 @@ const SECTIONS: Readonly<Record<Section, 'things' | 'whole' | 'unordered'>> = {
   llm: 'whole',
   mcp: 'whole',
   ui: 'whole',
-  secrets: 'unordered',
 }
 
-const SECTION_NAMES = (Object.keys(SECTIONS) as readonly Section[]).filter(
-  (section) => section !== 'secrets',
-)
+const SECTION_NAMES = Object.keys(SECTIONS) as readonly (keyof Model)[]
 
 /**
  * One resource: a named thing of a Model, or a section without names. The order of things counts,
@@ -57,7 +56,7 @@ export function partsOf(model: Model): ReadonlyMap<string, Part> {
     for (const ref of refsIn(thing)) addSecret(ref, parts, parts)
   }
   for (const section of SECTION_NAMES) {
-    const value = model[section as keyof Model]
+    const value = model[section]
     if (value === undefined) continue
     if (SECTIONS[section] === 'whole') {
       add(section, section, '', value)
@@ -79,7 +78,7 @@ type Thing = { readonly name: string }
 export function hasUniqueNames(model: Model): boolean {
   return SECTION_NAMES.every((section) => {
     if (SECTIONS[section] === 'whole') return true
-    const things = (model[section as keyof Model] ?? []) as readonly Thing[]
+    const things = (model[section] ?? []) as readonly Thing[]
     return new Set(things.map(({ name }) => name)).size === things.length
   })
 }
@@ -96,7 +95,7 @@ export function changedParts(
 ): ReadonlyMap<string, Part | undefined> | undefined {
   const changed = new Map<string, Part | undefined>()
   for (const section of SECTION_NAMES) {
-    const [old, young] = [before[section as keyof Model], next[section as keyof Model]]
+    const [old, young] = [before[section], next[section]]
     if (old === young) continue
     if (SECTIONS[section] === 'whole') {
       if (old !== undefined && refsIn(old).length > 0) return undefined
@@ -155,10 +154,10 @@ function addSecret(
   parts: Map<string, Part | undefined>,
   known: ReadonlyMap<string, Part>,
 ): void {
-  const name = `secrets/${ref.version}`
+  const name = `${SECRETS}/${ref.version}`
   const text = secretText(ref)
   if (text === undefined || parts.has(name) || known.has(name)) return
-  parts.set(name, partOf('secrets', name, '', { text }, undefined))
+  parts.set(name, partOf(SECRETS, name, '', { text }, undefined))
 }
 
 /** Names are unique in a valid Model. In one that is not, the second keeps its own resource. */
@@ -215,7 +214,7 @@ export function readPart(
   const { section, after } = message
   const value = parseJson(message.json)
   if (typeof value !== 'object' || value === null) return undefined
-  const isWhole = SECTIONS[section] === 'whole'
+  const isWhole = section !== SECRETS && SECTIONS[section] === 'whole'
   if (isWhole ? name !== section : !name.startsWith(`${section}/`)) return undefined
   return { name, version, section, after, bytes, lanes: lanesOf(name, version), value }
 }
@@ -230,7 +229,7 @@ function versionOf(after: string, json: string): string {
 }
 
 function isSection(name: string): name is Section {
-  return Object.hasOwn(SECTIONS, name)
+  return name === SECRETS || Object.hasOwn(SECTIONS, name)
 }
 
 function parseJson(bytes: Uint8Array): unknown {
@@ -251,10 +250,10 @@ export function assemble(parts: Iterable<ReceivedPart>): Model | undefined {
   const secrets = new Map<string, string>()
   for (const part of parts) {
     const { section, after } = part
-    if (section === 'secrets') {
+    if (section === SECRETS) {
       const { text } = part.value as { readonly text?: unknown }
       if (typeof text !== 'string') return undefined
-      secrets.set(part.name.slice('secrets/'.length), text)
+      secrets.set(part.name.slice(SECRETS.length + 1), text)
       continue
     }
     if (SECTIONS[section] === 'whole') {
