@@ -164,10 +164,15 @@ const BACKENDS: readonly Setting[] = [
   setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
     happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
   }),
-  setting('config', 'backend.poolMaxSize', 'connections to each endpoint, divided among the workers', {
-    happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
-    otherwise: 'none; 8 where HTTP/2 is spoken',
-  }),
+  setting(
+    'config',
+    'backend.poolMaxSize',
+    'connections to each endpoint, divided among the workers',
+    {
+      happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
+      otherwise: 'none; 8 where HTTP/2 is spoken',
+    },
+  ),
   setting(
     'connectionLimits',
     'maxPendingRequests',
