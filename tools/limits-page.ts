@@ -163,14 +163,19 @@ const BACKENDS: readonly Setting[] = [
   setting('config', 'backend.poolIdleTimeout', 'time that an unused connection is kept', {
     happens: 'It is closed. `connectionLimits.idleTimeout` of a backend goes before.',
   }),
-  setting('config', 'backend.poolMaxSize', 'connections to each endpoint; counted per worker', {
-    happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
-    otherwise: 'none; 8 where HTTP/2 is spoken',
-  }),
+  setting(
+    'config',
+    'backend.poolMaxSize',
+    'connections to each endpoint, divided among the workers',
+    {
+      happens: 'Requests wait for one. `connectionLimits.maxConnections` of a backend goes before.',
+      otherwise: 'none; 8 where HTTP/2 is spoken',
+    },
+  ),
   setting(
     'connectionLimits',
     'maxPendingRequests',
-    'requests that wait for a connection to an endpoint; counted per worker',
+    'requests that wait for a connection to an endpoint, divided among the workers',
     {
       happens: `${REFUSED} 503 with \`Retry-After\` at once.`,
     },
@@ -300,7 +305,7 @@ function renderPage(schema: JsonSchema): string {
 
 Everything that a client or a backend could ask too much of has a limit, and a default that ordinary traffic does not reach. What happens at each is below; \`portcullis_limit_hits_total\` counts how often it did, and the access log has a \`reason\` and a \`detail\`. Keys of \`config\` are read at the start; all others take effect when the file changes, for connections that come then.
 
-Limits that say *counted per worker* (\`limits.requests\`, \`poolMaxSize\`, \`connectionLimits.maxConnections\`, \`connectionLimits.maxPendingRequests\`) hold in each worker by itself: a gateway with four workers opens up to four times as many connections to an endpoint. Connections of clients and local rate limits are counted for all workers together.
+A limit that says *counted per worker* (\`limits.requests\`) holds in each worker by itself. Connections of clients and local rate limits are counted for all workers together. \`poolMaxSize\`, \`connectionLimits.maxConnections\` and \`connectionLimits.maxPendingRequests\` are divided: each worker gets an equal part, which a worker that replaces it takes over, so that all of them together do not exceed the limit. Each worker has one connection at least: with \`maxConnections: 2\` and four workers there may be four. Clients are not spread evenly over the workers, so a worker may reach its part while another one has room. Without the policy up to 1,024 requests wait in each worker.
 
 Expressions have limits of their own: see [Expressions](expressions.md).
 

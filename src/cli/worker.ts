@@ -109,6 +109,7 @@ function begin(
     log,
     metrics,
     reusePort: true,
+    worker: { number: Number(number), count: Number(process.env['PORTCULLIS_WORKERS'] ?? 1) },
     ticketSecret,
     version,
     quotas,

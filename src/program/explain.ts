@@ -147,7 +147,7 @@ function allowedIn(stages: readonly ExplainedStage[]): ReadonlySet<string> {
 }
 
 /** Whether the body is read before any policy runs. */
-export function readsBodyFirst({ readsBody, readsBeginning }: RouteProgram): boolean {
+function readsBodyFirst({ readsBody, readsBeginning }: RouteProgram): boolean {
   return readsBody || readsBeginning === true
 }
 

@@ -20,6 +20,7 @@ import type { Cluster } from '../upstream/cluster.ts'
 import { type ClusterDeps, type OpenCluster, openCluster } from '../upstream/clusters.ts'
 import { Resolver } from '../upstream/dns.ts'
 import { type SystemNamesOptions, systemNames } from '../upstream/name-source.ts'
+import type { WorkerPlace } from '../upstream/worker-share.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { Terminators } from '../wire/tls/terminators.ts'
 import { TicketKeys } from '../wire/tls/ticket-keys.ts'
@@ -73,6 +74,8 @@ export interface GatewayOptions {
   readonly metrics: Metrics
   /** Several processes listen on the same ports. */
   readonly reusePort: boolean
+  /** Which of them this is, for limits that they share out among them. */
+  readonly worker?: WorkerPlace
   /** What backends with shares are chosen by; from 0 to below 1. */
   readonly random?: () => number
   /** Shared by those processes, so that TLS sessions go on with any of them. */
@@ -118,6 +121,7 @@ export class Gateway {
     })
     const clusterDeps: ClusterDeps = {
       settings: settings.upstream,
+      ...(options.worker === undefined ? {} : { worker: options.worker }),
       deadlines,
       resolver,
       observe: (backend) => upstreamObserver(metrics, log, backend),

@@ -146,7 +146,11 @@ export class Workers {
   #start(number: number): Worker {
     const [script, ...args] = this.#entry
     const child = fork(script, args, {
-      env: { ...process.env, PORTCULLIS_WORKER: String(number) },
+      env: {
+        ...process.env,
+        PORTCULLIS_WORKER: String(number),
+        PORTCULLIS_WORKERS: String(this.#count),
+      },
       serialization: 'advanced',
     })
     const serial = ++this.#serials

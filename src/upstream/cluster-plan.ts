@@ -6,6 +6,7 @@ import type { Algorithm } from './balance.ts'
 import type { HealthCheck } from './health.ts'
 import type { Eviction } from './outlier.ts'
 import type { PoolOptions } from './pool.ts'
+import { ONLY_WORKER, shareOf, type WorkerPlace } from './worker-share.ts'
 
 /** What policies and settings say of the connections to one backend. */
 export interface ClusterPlan {
@@ -76,6 +77,7 @@ export const DEFAULT_EVICTION: Eviction = {
 export function planOf(
   policies: readonly Attached[],
   settings: UpstreamSettings,
+  worker: WorkerPlace = ONLY_WORKER,
 ): ClusterPlan | 'invalid-policy' {
   const own = clusterPolicies(policies)
   if (own.some(({ state }) => state === 'invalid')) return 'invalid-policy'
@@ -83,6 +85,7 @@ export function planOf(
   const http = policyOf(own, 'http')
   const tcp = policyOf(own, 'tcp')
   const outlier = policyOf(own, 'outlierDetection')
+  const connections = limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY
   const connectTimeout = tcp?.connectTimeout ?? settings.connectTimeout
   return {
     tls: policyOf(own, 'backendTLS'),
@@ -95,9 +98,10 @@ export function planOf(
     pool: {
       connectTimeout,
       idleTimeout: limits?.idleTimeout ?? settings.idleTimeout,
-      max: limits?.maxConnections ?? settings.maxConnections ?? Number.POSITIVE_INFINITY,
+      // Without any a worker could serve nobody.
+      max: Math.max(1, shareOf(connections, worker)),
       maxAge: limits?.maxAge ?? settings.maxAge,
-      maxPending: limits?.maxPendingRequests ?? 1_024,
+      maxPending: limits === undefined ? 1_024 : shareOf(limits.maxPendingRequests, worker),
       maxRequestsPerConnection: limits?.maxRequestsPerConnection ?? Number.POSITIVE_INFINITY,
       head: {
         ...HEAD_LIMITS,

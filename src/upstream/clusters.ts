@@ -12,10 +12,13 @@ import { FixedCluster } from './fixed-cluster.ts'
 import type { CheckOutcome } from './health.ts'
 import type { EjectionReason } from './outlier.ts'
 import type { PoolObserver } from './pool.ts'
+import type { WorkerPlace } from './worker-share.ts'
 
 /** What clusters share. */
 export interface ClusterDeps {
   readonly settings: UpstreamSettings
+  /** For limits that workers share out among them. */
+  readonly worker?: WorkerPlace
   readonly deadlines: Deadlines
   readonly resolver: Resolver
   /** Targets that come with requests may lead to this machine, its link and its cloud's metadata. */
@@ -65,7 +68,7 @@ export function openCluster(
 ): OpenCluster {
   const key = clusterKey(backend, policies)
   const { name } = backend
-  const plan = planOf([...backend.policies, ...policies], clusterDeps.settings)
+  const plan = planOf([...backend.policies, ...policies], clusterDeps.settings, clusterDeps.worker)
   if (plan === 'invalid-policy') return closedCluster(name, key, plan)
   switch (backend.kind) {
     case 'host': {

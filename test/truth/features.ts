@@ -223,7 +223,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
         const [first] = (route['backends'] ?? []) as readonly Tree[]
         if (first === undefined || !random.chance(0.6)) return route
         const rules = [{ deny: condition(random, SCOPE) }]
-        const idle = { host: '127.0.0.1:9', weight: 0, policies: { authorization: { rules } } }
+        const idle = { host: NOBODY, weight: 0, policies: { authorization: { rules } } }
         const busy = { ...first, weight: 1 + random.int(3) }
         return { ...route, backends: random.chance(0.5) ? [idle, busy] : [busy, idle] }
       })
@@ -248,7 +248,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     change: (_, tree) => {
       const index = routesIn(tree).findIndex((route) => isTree(firstBackend(route)))
       const first = routesIn(tree)[index] && firstBackend(routesIn(tree)[index] as Tree)
-      if (!isTree(first)) return undefined
+      if (!isTree(first) || isNobody(first)) return undefined
       const weight = first['weight'] === 0 ? 1 : 0
       return withValue(tree, ['routes', index, 'backends', 0], { ...first, weight })
     },
@@ -276,8 +276,8 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       )
       if (index < 0) return undefined
       const all = routesIn(tree)[index]?.['backends'] as readonly Tree[]
-      const weighed = all.map((one) => ({ ...one, weight: random.int(3) }))
-      const kept = random.chance(0.5) ? weighed : all.slice(random.int(2)).slice(0, 1)
+      const weighed = all.map((one) => ({ ...one, weight: isNobody(one) ? 0 : random.int(3) }))
+      const kept = random.chance(0.5) ? weighed : all.filter((one) => !isNobody(one)).slice(0, 1)
       return withValue(tree, ['routes', index, 'backends'], kept)
     },
   },
@@ -320,6 +320,10 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
     },
   },
 }
+
+/** Nothing listens there: it must never get a share. */
+const NOBODY = '127.0.0.1:9'
+const isNobody = (backend: Tree) => backend['host'] === NOBODY
 
 function firstBackend(route: Tree): Json | undefined {
   return ((route['backends'] ?? []) as readonly Json[])[0]

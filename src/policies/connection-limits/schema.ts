@@ -8,12 +8,12 @@ export const connectionLimits = z
     maxConnections: count()
       .optional()
       .describe(
-        'Max connections to each endpoint at once. Counted per worker: with n workers, up to n times as many.',
+        'Max connections to each endpoint at once. Divided among the workers; each has one at least.',
       ),
     maxPendingRequests: count()
       .prefault(1024)
       .describe(
-        'Max requests that wait for a connection to an endpoint; further ones get 503. Counted per worker.',
+        'Max requests that wait for a connection to an endpoint; further ones get 503. Divided among the workers.',
       ),
     maxRequestsPerConnection: count()
       .optional()

@@ -271,7 +271,7 @@ const shape = {
       poolMaxSize: count()
         .optional()
         .describe(
-          'Max connections to each endpoint, counted per worker: with n workers, up to n times as many. Absent: no limit.',
+          'Max connections to each endpoint, divided among the workers; each has one at least. Absent: no limit.',
         ),
       keepalives: keepalives().prefault({}).describe('TCP keep-alive.'),
     })

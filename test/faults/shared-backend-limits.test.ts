@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { createServer, type Server, type ServerResponse } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
+import { listen } from '../proxy/harness.ts'
+import { type Running, startRunning } from '../proxy/running.ts'
+import { until } from '../proxy/whole-gateway.ts'
+import { workersOf } from '../proxy/worker-processes.ts'
+
+const CLIENTS = 40
+/** Seconds, on a busy machine. */
+const PATIENCE = 90
+
+describe('limits on connections to a backend hold for the gateway', {
+  skip: process.platform === 'linux' ? false : 'needs /proc',
+}, () => {
+  const held = new Set<ServerResponse>()
+  const links = new Set<Socket>()
+  const clients: { socket: Socket; text: string }[] = []
+  let most = 0
+  let backend: Server
+  let behind: number
+  let running: Running | undefined
+
+  beforeEach(async () => {
+    most = 0
+    backend = createServer((_, response) => {
+      held.add(response)
+      response.on('close', () => held.delete(response))
+    })
+    backend.on('connection', (socket) => {
+      links.add(socket)
+      most = Math.max(most, links.size)
+      socket.on('close', () => links.delete(socket))
+    })
+    behind = await listen(backend)
+  })
+
+  afterEach(async () => {
+    for (const { socket } of clients.splice(0)) socket.destroy()
+    await running?.stop()
+    running = undefined
+    backend.close()
+    backend.closeAllConnections()
+    held.clear()
+    links.clear()
+  })
+
+  const start = async (workers: number, limits: string) => {
+    const port = await free()
+    const text = `gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  backends: [{ host: 127.0.0.1:${behind}, policies: { connectionLimits: { ${limits} } } }]
+`
+    running = await startRunning(text, { workers })
+    return port
+  }
+
+  const ask = (port: number) => {
+    for (let i = 0; i < CLIENTS; i++) {
+      const client = { socket: connect(port, '127.0.0.1'), text: '' }
+      client.socket.on('error', () => {})
+      client.socket.on('data', (bytes) => (client.text += bytes))
+      client.socket.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+      clients.push(client)
+    }
+  }
+
+  const release = () => {
+    for (const response of held) response.end('served')
+  }
+
+  const count = (status: string) => clients.filter(({ text }) => text.includes(status)).length
+
+  for (const workers of [1, 2, 3]) {
+    it(`maxConnections: 7 with ${workers} workers`, async () => {
+      ask(await start(workers, 'maxConnections: 7'))
+      await until('every connection to be in use', () => held.size === 7, PATIENCE)
+      await until(
+        'all to be served',
+        () => {
+          release()
+          return count('200 OK') === CLIENTS
+        },
+        PATIENCE,
+      )
+      assert.equal(most, 7)
+    })
+  }
+
+  it('maxPendingRequests: 10 with 2 workers', async () => {
+    ask(await start(2, 'maxConnections: 2, maxPendingRequests: 10'))
+    const left = CLIENTS - 2 - 10
+    await until('all others to be rejected', () => count(' 503 ') >= left, PATIENCE)
+    assert.equal(count(' 503 '), left)
+    await until(
+      'the rest to be served',
+      () => {
+        release()
+        return count('200 OK') === CLIENTS - left
+      },
+      PATIENCE,
+    )
+  })
+
+  it('through the death of a worker', async () => {
+    const port = await start(2, 'maxConnections: 6')
+    ask(port)
+    await until('every connection to be in use', () => held.size === 6, PATIENCE)
+    const before = workersOf(running?.pid as number)
+    process.kill(before[0] as number, 'SIGKILL')
+    const now = () => workersOf(running?.pid as number)
+    await until(
+      'a new worker',
+      () => now().length === 2 && now().join() !== before.join(),
+      PATIENCE,
+    )
+    await until('its connections to be gone', () => links.size < 6, PATIENCE)
+    most = links.size
+    ask(port)
+    await until('every connection to be in use again', () => held.size === 6, PATIENCE)
+    await until(
+      'some to be served',
+      () => {
+        release()
+        return count('200 OK') > CLIENTS
+      },
+      PATIENCE,
+    )
+    assert.ok(most <= 6, `${most} connections`)
+  })
+})
