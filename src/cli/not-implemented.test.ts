@@ -41,7 +41,6 @@ describe('what no part of the gateway does yet', () => {
         {},
         /config\.storage\.mode: hybrid/,
       ],
-      ['a session key', { session: { key: KEY } }, {}, /config\.session/],
       ['OIDC', {}, { OIDC_COOKIE_SECRET: KEY }, /OIDC_COOKIE_SECRET/],
     ] as const) {
       it(`${command}: ${what} is refused, in one sentence`, () => {
@@ -56,10 +55,10 @@ describe('what no part of the gateway does yet', () => {
     }
   }
 
-  it('readonly mode and an empty variable are fine', () => {
+  it('readonly mode and an empty variable are fine, and so is a session key', () => {
     const { status, stdout } = call(
       'validate',
-      { storage: { mode: 'readonly' } },
+      { storage: { mode: 'readonly' }, session: { key: KEY } },
       { OIDC_COOKIE_SECRET: '' },
     )
     assert.equal(status, 0, stdout)
