@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
@@ -15,8 +12,6 @@ import {
 import { type Deciding, freePort, startDeciding } from '../decisions/gateway.ts'
 import { startMcpServer, type TestMcpServer } from './mcp-server.ts'
 import { until } from './whole-gateway.ts'
-
-const PACKAGES = join(import.meta.dirname, '../../node_modules/@modelcontextprotocol')
 
 let files: TestMcpServer
 let search: TestMcpServer
@@ -360,110 +355,3 @@ describe('ids of MCP sessions', () => {
     assert.match(text, /files_echo/)
   })
 })
-
-describe('an MCP server on standard streams', () => {
-  const program = join(import.meta.dirname, 'mcp-stdio-program.ts')
-  const stdio = (options = {}) => ({
-    name: 'local',
-    stdio: { cmd: process.execPath, args: [program], env: { OWN: '1' }, ...options },
-  })
-  const pidOf = (result: unknown) => Number(said(result).split(' ')[0])
-
-  it('gets few variables of the environment, and those that it is given', async () => {
-    await serve({ targets: [stdio()] })
-    const client = await connect()
-    const names = JSON.parse(said(await client.callTool({ name: 'environment' }))) as string[]
-    const known = ['HOME', 'LANG', 'OWN', 'PATH', 'TMPDIR']
-    assert.deepEqual(
-      names.filter((name) => !known.includes(name)),
-      [],
-    )
-    assert.ok(names.includes('OWN') && names.includes('PATH'))
-    const progress: number[] = []
-    await client.callTool({ name: 'progress' }, undefined, {
-      onprogress: (own) => progress.push(own.progress),
-    })
-    assert.deepEqual(progress, [1])
-  })
-
-  it('has a process for each session, which goes on over a reload and ends with it', async () => {
-    await serve({ targets: [stdio()] })
-    const [one, two] = [await connect(), await connect()]
-    const first = pidOf(await one.callTool({ name: 'calls' }))
-    const second = pidOf(await two.callTool({ name: 'calls' }))
-    assert.notEqual(first, second)
-    await serve({
-      targets: [stdio()],
-      policies: { mcpAuthorization: { rules: [{ allow: 'true' }] } },
-    })
-    assert.equal(said(await one.callTool({ name: 'calls' })), `${first} 2 true`)
-    await (one.transport as StreamableHTTPClientTransport).terminateSession()
-    await until('the process ends', () => !isAlive(first))
-    await serve()
-    await until('the other process ends', () => !isAlive(second))
-  })
-
-  it('is started again for a session whose process is gone', async () => {
-    await serve({ targets: [stdio()] })
-    const client = await connect()
-    const pid = pidOf(await client.callTool({ name: 'calls' }))
-    await new Promise((resolve) => setTimeout(resolve, 1_100))
-    await assert.rejects(client.callTool({ name: 'crash' }))
-    const next = await client.callTool({ name: 'calls' })
-    assert.match(said(next), / 1 true$/)
-    assert.notEqual(pidOf(next), pid)
-  })
-
-  it('may be any: those of the protocol itself, federated', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'mcp-files-'))
-    writeFileSync(join(folder, 'note.txt'), 'a note')
-    const packaged = (name: string, ...args: readonly string[]) => ({
-      name,
-      stdio: {
-        cmd: process.execPath,
-        args: [join(PACKAGES, `server-${name}/dist/index.js`), ...args],
-      },
-    })
-    const under = `mcp.tool.arguments.path.startsWith('${folder}/')`
-    await serve({
-      targets: [packaged('everything', 'stdio'), packaged('filesystem', folder)],
-      policies: {
-        mcpAuthorization: {
-          rules: [
-            { allow: "mcp.tool.target == 'everything'" },
-            { allow: `mcp.tool.name == 'read_text_file' && ${under}` },
-          ],
-        },
-      },
-    })
-    const client = await connect()
-    const { tools } = await client.listTools()
-    const own = names(tools).filter((name) => name.startsWith('filesystem_'))
-    assert.deepEqual(own, ['filesystem_read_text_file'])
-    assert.ok(names(tools).includes('everything_echo'))
-    const read = { name: 'filesystem_read_text_file', arguments: { path: `${folder}/note.txt` } }
-    assert.equal(said(await client.callTool(read)), 'a note')
-    const other = { ...read, arguments: { path: '/etc/hostname' } }
-    await assert.rejects(client.callTool(other), /Unknown tool/)
-    const echo = await client.callTool({ name: 'everything_echo', arguments: { message: 'x' } })
-    assert.match(said(echo), /x/)
-    rmSync(folder, { recursive: true })
-  })
-
-  it('that cannot be started fails alone', async () => {
-    const broken = stdio({ cmd: '/nowhere/program' })
-    const options = { failureMode: 'FailOpen' }
-    await serve({ targets: [{ ...broken, name: 'broken' }, at('files', files)], options })
-    const client = await connect()
-    assert.equal(said(await client.callTool({ name: 'files_echo' })), 'files/echo: ')
-  })
-})
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}

@@ -62,18 +62,16 @@ function metadataReply(
   const path = request.path.slice(WELL_KNOWN.length)
   const body = {
     resource: resourceOf(metadata, request, path || '/').href,
-    authorization_servers: issuers,
-    bearer_methods_supported: ['header'],
-    ...Object.fromEntries(
-      Object.entries(metadata).map(([name, value]) => [snakeCase(name), value]),
-    ),
+    authorization_servers: metadata.authorizationServers ?? issuers,
+    bearer_methods_supported: metadata.bearerMethodsSupported ?? ['header'],
+    scopes_supported: metadata.scopesSupported,
+    resource_name: metadata.resourceName,
+    resource_documentation: metadata.resourceDocumentation,
+    resource_policy_uri: metadata.resourcePolicyUri,
+    resource_tos_uri: metadata.resourceTosUri,
   }
   const own = reply(200, 'direct-response', `${JSON.stringify(body)}\n`, PUBLIC)
   return { ...own, contentType: 'application/json' }
-}
-
-function snakeCase(name: string): string {
-  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 }
 
 function withChallenge(outcome: Reply, more: string): Reply {
