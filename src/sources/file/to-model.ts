@@ -23,10 +23,7 @@ import { readMcpSection } from './sections/mcp-section.ts'
 import { readRoute, readTcpRoute } from './sections/routes.ts'
 import { readUi } from './sections/special.ts'
 import { readTargeted } from './sections/targeted.ts'
-import {
-  SETTINGS_THAT_WAIT,
-  SETTINGS_WITHOUT_EFFECT,
-} from './sections/unserved-settings.ts'
+import { SETTINGS_THAT_WAIT, SETTINGS_WITHOUT_EFFECT } from './sections/unserved-settings.ts'
 
 export interface ModelOptions {
   /** The path of a file that is named: relative ones start at the folder of the document. */
