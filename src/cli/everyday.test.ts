@@ -47,7 +47,7 @@ describe('portcullis help and version', () => {
 })
 
 describe('portcullis init', () => {
-  for (const kind of ['http', 'llm']) {
+  for (const kind of ['http', 'llm', 'mcp']) {
     it(`writes a file for ${kind} that is right as it is`, async () => {
       const file = join(folder, `${kind}.yaml`)
       const { code, out } = await runWith(['init', kind, '-f', file])

@@ -54,7 +54,7 @@ function formatOne(file: string, isCheck: boolean, { out, err, readInput }: Term
 }
 
 /** The same values with the usual spaces; throws where the text has no meaning. */
-export function layOut(text: string, isJson: boolean): string {
+function layOut(text: string, isJson: boolean): string {
   if (isJson) return `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`
   const documents = read(text)
   const laid = withoutPadding(documents.map((one) => one.toString(STYLE)).join(''))

@@ -7,7 +7,7 @@ import { readArgs } from './read-args.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const FOLDERS = ['../../examples/init', '../examples/init']
-const KINDS = ['http', 'llm'] as const
+const KINDS = ['http', 'llm', 'mcp'] as const
 const DEFAULT_FILE = 'portcullis.yaml'
 /** What stands in the examples where a file of one's own has the digest of its first key. */
 const NO_DIGEST = '0'.repeat(64)
@@ -15,13 +15,14 @@ const NO_DIGEST = '0'.repeat(64)
 export const init = defineCommand({
   name: 'init',
   summary: 'write a commented configuration to start from',
-  help: `portcullis init [http | llm] [-f FILE] [--force]
+  help: `portcullis init [http | llm | mcp] [-f FILE] [--force]
 
 Writes a configuration with comments, and prints an API key that it accepts; the file has
 only the digest of the key. Nothing is asked.
 
   http              in front of an HTTP service (default)
   llm               in front of language models
+  mcp               in front of MCP servers
 
   -f, --file FILE   where to (default ${DEFAULT_FILE}; - for the standard output)
       --force       replace a file that is there
@@ -74,7 +75,7 @@ function parse(args: readonly string[]) {
   const kind = KINDS.find((one) => one === word)
   if (kind === undefined || more.length > 0) {
     throw new UsageError(
-      `there is no example for \`${[word, ...more].join(' ')}\`: http and llm are`,
+      `there is no example for \`${[word, ...more].join(' ')}\`: http, llm and mcp are`,
     )
   }
   return { kind, file: values.file ?? DEFAULT_FILE, isForced: values.force === true }

@@ -71,7 +71,6 @@ export const REASON = label('reason', 'who or what made the answer', [
   'invalid-configuration',
   'invalid-policy',
   'invalid-backend',
-  'unsupported-backend',
   'expression-failed',
   'internal',
 ])
