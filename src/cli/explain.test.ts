@@ -253,7 +253,10 @@ describe('a decision in a file', () => {
     assert.match(out, /^denied {2}POST shop\.test\/orders/)
     assert.equal((await run(['why', 'other', '--decisions', records])).code, 1)
     assert.equal((await run(['why', '--decisions', records])).code, 2)
-    assert.match((await run(['why', 'x', '--decisions', `${records}.none`])).err, /cannot be read: it does not exist/)
+    assert.match(
+      (await run(['why', 'x', '--decisions', `${records}.none`])).err,
+      /cannot be read: it does not exist/,
+    )
   })
 
   it('is explained, as far as its values are shown', async () => {

@@ -39,6 +39,15 @@ function suite(name: string, requests: string): string {
 }
 
 describe('portcullis test', () => {
+  it('sends the body of a GET as a part of it', async () => {
+    const file = suite(
+      'body',
+      '- { body: text, expect: { status: 201, upstream: { method: GET, body: text } } }\n',
+    )
+    const { code, out } = await run(file)
+    assert.equal(code, 0, out)
+  })
+
   it('passes', async () => {
     const file = suite(
       'passes',

@@ -1,3 +1,4 @@
+import { constantsOf } from './constants.ts'
 import { withoutPolicies } from './open.ts'
 import type { Check, FalseClaim, Pair, Side } from './pair.ts'
 import { gatewayAt, readsAddresses, routesBy } from './places.ts'
@@ -107,13 +108,27 @@ async function refusedAmongMore(
   gateway: string,
   route: string,
 ): Promise<'some' | 'none'> {
-  const more = probesFor(random, [side.tree], FURTHER)
+  const drawn = probesFor(random, [side.tree], FURTHER)
+  const more = [...drawn, ...withEveryName(drawn, side)]
   await world.serve(world.write('open.yaml', withoutPolicies(side.tree)))
   const open = await world.send(more)
   await world.serve(side.file)
   const outcomes = await world.send(more)
   const came = comingTo(side, gateway, route, more, open)
   return came.some((index) => !isAdmitted(outcomes[index] as Outcome)) ? 'some' : 'none'
+}
+
+/** Few connections carry many requests: of each port one with every name that the file speaks of. */
+function withEveryName(probes: readonly Probe[], { tree }: Side): readonly Probe[] {
+  const byPort = new Map(
+    probes.filter(({ transport }) => transport.tls).map((one) => [one.transport.port, one]),
+  )
+  return [...byPort.values()].flatMap((probe) =>
+    constantsOf([tree]).serverNames.map((sni) => ({
+      ...probe,
+      transport: { ...probe.transport, tls: { ...probe.transport.tls, sni } },
+    })),
+  )
 }
 
 /** Shows nothing that says who it is. */

@@ -12,7 +12,12 @@ import type { RecordedRequest } from './requests.ts'
 export type Judged =
   | { readonly kind: 'admitted' }
   | { readonly kind: 'refused'; readonly reason: string; readonly isUnserved?: true }
-  | { readonly kind: 'unknown'; readonly on: readonly string[] }
+  | {
+      readonly kind: 'unknown'
+      readonly on: readonly string[]
+      /** What the rules admit may meet an error of the gateway's own, which no record shows. */
+      readonly mayBeUnserved?: boolean
+    }
 
 const ADMITTED: Judged = { kind: 'admitted' }
 
@@ -33,7 +38,8 @@ export function judgeWay(
   const ends = possible.map((one) => (one === 'left' ? behind : one))
   const [first = behind, ...others] = ends
   if (others.every(({ kind }) => kind === first.kind)) return together([before, first])
-  return together([before, { kind: 'unknown', on: unknown }])
+  const mayBeUnserved = ends.some((one) => one.kind === 'refused' && one.isUnserved === true)
+  return together([before, { kind: 'unknown', on: unknown, mayBeUnserved }])
 }
 
 /** What the gateway itself may respond to what the rules before admit, or leave to the backends. */
@@ -64,11 +70,16 @@ function repliesTo(
   return { possible: [...possible, 'left'], unknown: open }
 }
 
+export function mayBeUnserved(all: readonly Judged[]): boolean {
+  return all.some((one) => one.kind === 'unknown' && one.mayBeUnserved === true)
+}
+
 function together(all: readonly Judged[]): Judged {
   const refused = all.find(({ kind }) => kind === 'refused')
   if (refused !== undefined) return refused
   const on = all.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
-  return on.length === 0 ? ADMITTED : { kind: 'unknown', on }
+  if (all.every(({ kind }) => kind === 'admitted')) return ADMITTED
+  return { kind: 'unknown', on, mayBeUnserved: mayBeUnserved(all) }
 }
 
 function judgePoint(

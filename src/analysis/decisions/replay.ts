@@ -9,7 +9,7 @@ import { unlookedKinds } from '../diff/unlooked.ts'
 import { type Point, pointsOf, type Reading } from '../points.ts'
 import { TRUE } from '../symbolic/outcome.ts'
 import { credentialsIn, type KnownCredentials } from './credentials.ts'
-import { type Judged, judgeWay } from './judge.ts'
+import { type Judged, judgeWay, mayBeUnserved } from './judge.ts'
 import { KnownValues } from './known-values.ts'
 import { evaluateKnown } from './outcomes.ts'
 import type { RecordedDecision } from './recorded.ts'
@@ -82,9 +82,12 @@ export function replay(records: Iterable<RecordedDecision>, { old, now }: Sides)
     const wasAdmitted = recorded.isAdmitted && !isLost && !isUnserved(was, recorded)
     const isOther = before.kind !== 'unknown' && isAdmitted(before) !== wasAdmitted
     if (isOther) disagreeing++
-    const after = isOther
+    const judged = isOther
       ? judgeOn(is, recorded, credentials)
       : compared(was, is, recorded, credentials)
+    // The rules admitted it then, and no record says what it got.
+    const isDoubtful = recorded.isAdmitted && mayBeUnserved([before]) && judged.isAsBefore !== true
+    const after = isDoubtful && before.kind === 'unknown' ? before : judged
     if (after.kind === 'unknown') {
       const why = after.on.length === 0 ? 'the record does not tell' : whyOf(after.on)
       unknown.set(why, (unknown.get(why) ?? 0) + 1)
@@ -172,7 +175,11 @@ function door({ gateway, listener }: RecordedRequest): string {
   return `${gateway}/${listener}`
 }
 
-type Outcome = Judged & { readonly route?: string }
+type Outcome = Judged & {
+  readonly route?: string
+  /** Nothing differs that decides about it. */
+  readonly isAsBefore?: true
+}
 
 /** The same, unless nothing that decides about it differs: then it is what it was. */
 function compared(
@@ -190,7 +197,10 @@ function compared(
     before.length === after.length &&
     before.every((entry, at) => isSameWay(entry, after[at] as Entry))
   if (!isSame) return judged
-  return recorded.isAdmitted ? { kind: 'admitted' } : { kind: 'refused', reason: recorded.reason }
+  const as = { isAsBefore: true } as const
+  return recorded.isAdmitted
+    ? { kind: 'admitted', ...as }
+    : { kind: 'refused', reason: recorded.reason, ...as }
 }
 
 function isSameWay(a: Entry, b: Entry): boolean {
@@ -239,8 +249,10 @@ function judgeOn(
   if (outcomes.every((one) => one.kind === first.kind) && first.kind !== 'unknown') return first
   const on = outcomes.flatMap((one) => (one.kind === 'unknown' ? one.on : []))
   const isSplit = on.length === 0
+  const isLost = outcomes.some((one) => one.kind === 'refused' && one.isUnserved === true)
   return {
     kind: 'unknown',
+    mayBeUnserved: isLost || mayBeUnserved(outcomes),
     on: [
       ...routed.unknown,
       ...on,
@@ -266,7 +278,9 @@ function anyOf(judged: readonly Judged[]): Judged {
   const [first, ...others] = judged
   if (first === undefined || others.length === 0) return first ?? { kind: 'unknown', on: [] }
   if (judged.some(isAdmitted)) return { kind: 'admitted' }
-  return judged.find(({ kind }) => kind === 'unknown') ?? first
+  const unknown = judged.find(({ kind }) => kind === 'unknown')
+  if (unknown?.kind !== 'unknown') return first
+  return { ...unknown, mayBeUnserved: mayBeUnserved(judged) }
 }
 
 /** What else is different on the way, and decides as well; undefined: nothing. */

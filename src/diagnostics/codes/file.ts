@@ -293,16 +293,14 @@ export const FILE_CODES = defineCodes('PC02', 'Configuration files', [
     severity: 'error',
     title: 'not implemented in this version',
     explanation:
-      'The setting is part of the configuration, but this version cannot do what it asks for, and ' +
-      'a gateway that started without it would not be the one that was asked for: sessions would ' +
-      'end with the process, or nobody could sign in. So the gateway does not start, and a running ' +
-      'one keeps the previous configuration. This concerns `config.session` and the variable ' +
-      '`OIDC_COOKIE_SECRET`. With the Helm chart these are the values `session.secretName` and ' +
-      '`oidc.enabled`. Remove the setting.',
+      'The variable `OIDC_COOKIE_SECRET` asks for sign-in by OpenID Connect, which this version ' +
+      'cannot do, and a gateway that started without it would not be the one that was asked for: ' +
+      'nobody could sign in. So the gateway does not start. With the Helm chart this is the value ' +
+      '`oidc.enabled`. Remove the variable.',
     example: {
-      language: 'yaml',
-      wrong: `config:\n  session: { key: ${'0f'.repeat(32)} }\ngateways:\n  default: { port: 8080 }`,
-      right: 'gateways:\n  default: { port: 8080 }',
+      language: 'text',
+      wrong: 'OIDC_COOKIE_SECRET=… portcullis run -f gateway.yaml',
+      right: 'portcullis run -f gateway.yaml',
     },
   },
 ])

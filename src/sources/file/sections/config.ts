@@ -17,6 +17,7 @@ import {
 } from '../../../policies/schema.ts'
 import { checkCatalog, modelCatalog } from '../../../protocols/llm/catalog/schema.ts'
 import { omitUndefined } from '../omit-undefined.ts'
+import { databaseSettings, storageSettings } from './storage-settings.ts'
 import { isDatabase, SETTINGS_WITHOUT_EFFECT } from './unserved-settings.ts'
 
 const address = () =>
@@ -277,33 +278,8 @@ const shape = {
     })
     .prefault({})
     .describe('Connections to backends, where a policy does not say otherwise.'),
-  storage: z
-    .strictObject({
-      mode: choice('readonly', 'database', 'file', 'hybrid')
-        .prefault('readonly')
-        .describe(
-          'readonly: this file and nothing else. database: this file is a baseline, and changes ' +
-            'made by the admin API are stored in `config.database`.',
-        ),
-    })
-    .prefault({})
-    .describe('Where changes made by the admin API go.'),
-  database: z
-    .strictObject({
-      url: settingSecret().describe('postgres://…'),
-      maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
-      stateFile: z
-        .string()
-        .min(1)
-        .max(4096)
-        .optional()
-        .describe(
-          'A file with what was stored last, for a start while the database is away; a relative ' +
-            'path starts at the folder of this one. Secrets in it are encrypted.',
-        ),
-    })
-    .optional()
-    .describe('The PostgreSQL database of `storage.mode: database`.'),
+  storage: storageSettings,
+  database: databaseSettings,
   session: z
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()

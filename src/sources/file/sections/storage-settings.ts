@@ -1,0 +1,32 @@
+import * as z from 'zod'
+
+import { choice, settingSecret } from '../../../policies/schema.ts'
+
+export const storageSettings = z
+  .strictObject({
+    mode: choice('readonly', 'database', 'file', 'hybrid')
+      .prefault('readonly')
+      .describe(
+        'readonly: this file and nothing else. database: this file is a baseline, and changes ' +
+          'made by the admin API are stored in `config.database`.',
+      ),
+  })
+  .prefault({})
+  .describe('Where changes made by the admin API go.')
+
+export const databaseSettings = z
+  .strictObject({
+    url: settingSecret().describe('postgres://…'),
+    maxConnections: z.int().min(1).max(1000).prefault(5).describe('Connections at once.'),
+    stateFile: z
+      .string()
+      .min(1)
+      .max(4096)
+      .optional()
+      .describe(
+        'A file with what was stored last, for a start while the database is away; a relative ' +
+          'path starts at the folder of this one. Secrets in it are encrypted.',
+      ),
+  })
+  .optional()
+  .describe('The PostgreSQL database of `storage.mode: database`.')
