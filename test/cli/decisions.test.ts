@@ -226,6 +226,7 @@ routes:
 
   it('are followed as they are made, each once, from all workers', async () => {
     await start()
+    await denied()
     const following = follow('why', '--follow', '--admin', admin, '--json', '--limit', '1')
     try {
       const ids: string[] = []
