@@ -156,7 +156,7 @@ describe('a real API server', options, () => {
       assert.equal(written.status, 200, written.body.message ?? '')
       assert.match(
         cluster.kubectl(['-n', NAMESPACE, 'get', 'ppol', 'told']),
-        /NAME +ACCEPTED +ATTACHED +AGE\ntold +True/,
+        /NAME +KIND +TARGET +ACCEPTED +ATTACHED +HEALTHY +PROGRAMMED +AGE\ntold +Gateway +edge +True/,
       )
     })
   })
