@@ -146,10 +146,11 @@ export function describeUpgrades(clusterHere: () => Cluster): void {
 
     it('so is what this version does not implement', async () => {
       const before = everything()
-      const url = 'postgres://app:secret@db:5432/app'
-      const values = { ...example(), mode: 'database', database: { postgres: { url } } }
+      const secret = `OIDC_COOKIE_SECRET=${'0f'.repeat(32)}`
+      kubectl('create', 'secret', 'generic', 'cookies', `--from-literal=${secret}`)
+      const values = { ...example(), oidc: { enabled: true, cookieSecretName: 'cookies' } }
       await assert.rejects(helm(['upgrade', 'edge', CHART, ...WAIT], values), /pre-upgrade/)
-      assert.match(kubectl('logs', 'job/edge-validate'), /error\[PC0224\].*storage\.mode: database/)
+      assert.match(kubectl('logs', 'job/edge-validate'), /error\[PC0224\].*OIDC_COOKIE_SECRET/)
       assert.deepEqual(everything(), before)
     })
 
