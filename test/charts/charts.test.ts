@@ -128,7 +128,6 @@ describe('NOTES.txt of what is not implemented', options, () => {
 
   for (const [values, line] of [
     [{ config: { ui: {} } }, '`config.ui`'],
-    [{ config: { llm: { models: [] } } }, '`config.llm`'],
     [{ config: { config: { standardAttributes: {} } } }, '`config.config.standardAttributes`'],
     [{ database: { postgres: { url } } }, '`database.postgres.url`'],
     [{ oidc: { cookieSecretName: 'a' } }, '`oidc.cookieSecretName`'],
