@@ -320,29 +320,6 @@ routes:
     assert.match(out, /not known: 1: it depends on how it connects/)
   })
 
-  it('does not know what the gateway itself answered by a header that is not shown', async () => {
-    const policies = `authorization: { rules: [{ allow: "request.path.startsWith('/x')" }] }
-      directResponse: { conditional: [{ condition: "'x-b' in request.headers", status: 503 }] }`
-    const was = (hostnames: string) => `gateways:
-  default: { port: 8080 }
-routes:
-  - name: api
-    ${hostnames}
-    policies:
-      ${policies}
-    backends: [{ host: 'a:80' }]
-`
-    const record = recordOf({
-      ...{ gateway: 'default', listener: 'default', route: 'api', verdict: 'allowed' },
-      ...{ method: 'GET', host: 'a.example', path: '/x', status: 503 },
-    })
-    const old = ['--old', file('answers.yaml', was(''))]
-    const { out } = await replay([record], was('hostnames: [b.example]'), ...old)
-    assert.match(out, /0 newly admitted, 0 newly refused, 0 unchanged, 1 not known/)
-    const same = await replay([record], was(''), ...old)
-    assert.match(same.out, /0 newly refused, 1 unchanged, 0 not known/)
-  })
-
   for (const [what, text] of [
     ['nothing', ''],
     ['a configuration', OLD],

@@ -233,7 +233,10 @@ export class Controller {
       const isDeployed = await deployments?.deploy(snapshot, translation.deployed, isLeader)
       if (isDeployed === false) this.#later()
       this.#statuses.useFindings(this.#health.findings())
-      const failed = await this.#writer.write(snapshot, this.#statuses.take())
+      // The statuses that are taken are those of now, and so must the objects be: a status of an
+      // object that is too new for what was seen above would be dropped.
+      const { snapshot: seen } = this.#last ?? last
+      const failed = await this.#writer.write(seen, this.#statuses.take())
       if (failed > 0) this.#later()
     } catch (error) {
       log.warn('status', { error: (error as Error).message })

@@ -3,6 +3,8 @@
  * has anyway, and of those that do, one for each thing that could break on its own.
  */
 export const SLICE: readonly string[] = [
+  'BackendTLSPolicy',
+  'BackendTLSPolicyConflictResolution',
   'GRPCExactMethodMatching',
   'GRPCRouteHeaderMatching',
   'HTTPRouteBackendProtocolH2C',
