@@ -143,9 +143,9 @@ export class GatewayState {
     }
     const { gateways = [] } = this.#own ?? {}
     const { list: backends } = this.#backends
-    const { list: routes } = this.#routes
-    const { list: tcpRoutes } = this.#streams
     const known = this.#model
+    const routes = sameList(known?.routes, this.#routes.list)
+    const tcpRoutes = sameList(known?.tcpRoutes, this.#streams.list)
     const isSettled =
       known?.gateways === gateways &&
       known.backends === backends &&
@@ -205,4 +205,13 @@ function* checkModel(model: Model): Generator<Diagnostic> {
   yield* withoutEffectOnProviders(model)
   yield* checkMcpOnlyPolicies(model)
   yield* checkAiOnlyPolicies(model)
+}
+
+/** The one before, where edits came back to it: whoever compares by identity sees no change. */
+function sameList<T>(before: readonly T[] | undefined, after: readonly T[]): readonly T[] {
+  const isSameList =
+    before !== undefined &&
+    before.length === after.length &&
+    after.every((one, at) => one === before[at])
+  return isSameList ? before : after
 }
