@@ -14,18 +14,18 @@ const COSTS: readonly FloodCost[] = [
   cost('requests that are reset at once', '`http2MaxResetsPerSecond`', 'resets', 110, 15),
   cost('malformed requests', '`http2MaxResetsPerSecond`', 'resets', 30, 4),
   cost('windows of streams that overflow', '`http2MaxResetsPerSecond`', 'resets', 90, 8),
-  cost('PING', '`http2MaxControlFramesPerSecond`', 'pings', 40, 5),
-  cost('SETTINGS', '`http2MaxControlFramesPerSecond`', 'settings', 50, 4),
-  cost('empty DATA frames', '`http2MaxControlFramesPerSecond`', 'empty-frames', 30, 1),
-  cost('PRIORITY', '65,536 bytes a second', 'overhead', 30, 1),
-  cost('WINDOW_UPDATE of one byte', '65,536 bytes a second', 'overhead', 40, 2),
-  cost('frames of unknown types', '65,536 bytes a second', 'overhead', 30, 4),
-  cost('CONTINUATION without end', '64 frames', 'header-frames', 50, 1),
-  cost('a head without end', '64 KiB', 'header-frames', 30, 2),
+  cost('PING', '`http2MaxControlFramesPerSecond`', 'pings', 120, 52),
+  cost('SETTINGS', '`http2MaxControlFramesPerSecond`', 'settings', 110, 16),
+  cost('empty DATA frames', '`http2MaxControlFramesPerSecond`', 'empty-frames', 100, 9),
+  cost('PRIORITY', '65,536 bytes a second', 'overhead', 120, 3),
+  cost('WINDOW_UPDATE of one byte', '65,536 bytes a second', 'overhead', 100, 6),
+  cost('frames of unknown types', '65,536 bytes a second', 'overhead', 100, 4),
+  cost('CONTINUATION without end', '64 frames', 'header-frames', 120, 6),
+  cost('a head without end', '64 KiB', 'header-frames', 100, 12),
 ]
 
 /** Of one idle connection, and of one request that waits. */
-const [CONNECTION_KIB, STREAM_KIB] = [50, 5]
+const [CONNECTION_KIB, STREAM_KIB] = [50, 6]
 
 /** A section of the page of limits. */
 export function renderFloodCosts(): string {
