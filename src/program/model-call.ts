@@ -6,6 +6,7 @@ import { headerEdit } from '../exchange/header-edit.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Outcome } from '../exchange/step.ts'
 import type { UsageLimit } from '../exchange/usage-limit.ts'
+import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import type { Dialect, Endpoint, RequestSummary } from '../protocols/llm/dialect.ts'
 import type { LlmError } from '../protocols/llm/error.ts'
 import {
@@ -43,18 +44,7 @@ export interface CallTarget {
 }
 
 /** Fields of requests that are no parameters but what is talked about. */
-const CONTENT = new Set([
-  'model',
-  'messages',
-  'input',
-  'prompt',
-  'contents',
-  'system',
-  'systemInstruction',
-  'system_instruction',
-  'instructions',
-  'tools',
-])
+const CONTENT = new Set(['model', ...CONTENT_MEMBERS, 'tools'])
 
 /** About four bytes of English are a token; what is counted exactly is known afterwards. */
 const BYTES_PER_TOKEN = 4

@@ -1,23 +1,11 @@
 import type { RequestAttributes } from '../exchange/attributes.ts'
 import type { ErrorFormat } from '../exchange/error-format.ts'
+import { gatewayMessage } from '../exchange/gateway-messages.ts'
 import type { HeaderView } from '../exchange/header-view.ts'
 import type { Reply } from '../exchange/reply.ts'
 import type { Dialect, DialectName } from '../protocols/llm/dialect.ts'
 import { type LlmError, typeOfStatus } from '../protocols/llm/error.ts'
 import { dialectOf, recognizeEndpoint } from '../protocols/llm/index.ts'
-
-/** What clients of models are told by SDKs in place of a status. Never why in detail. */
-const MESSAGES: Readonly<Record<number, string | undefined>> = {
-  400: 'The request was rejected by the gateway.',
-  401: 'The gateway could not authenticate the request.',
-  403: 'The gateway denied the request.',
-  404: 'The gateway does not serve this.',
-  413: 'The request is larger than the gateway accepts.',
-  429: 'The gateway limits the rate of requests.',
-  502: 'The provider sent an invalid response.',
-  503: 'No provider is available.',
-  504: 'The provider did not respond in time.',
-}
 
 /** `usual`: what clients speak if their path and headers do not say. */
 export function modelErrorFormat(usual: DialectName): ErrorFormat {
@@ -36,7 +24,7 @@ function hinted(headers: HeaderView): DialectName | undefined {
 
 function formatError(dialect: Dialect, { id }: RequestAttributes, reply: Reply) {
   const { status } = reply
-  const said = reply.message ?? MESSAGES[status] ?? 'The gateway could not serve the request.'
+  const said = reply.message ?? gatewayMessage(status, 'provider')
   const error: LlmError = {
     status,
     type: typeOfStatus(status),

@@ -1,6 +1,7 @@
 import type { AttachedGuardrails } from '../exchange/guardrails.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { Guard, Guardrails } from '../policies/guardrails/schema.ts'
+import { CONTENT_MEMBERS } from '../protocols/llm/content-members.ts'
 import {
   type GuardRule,
   guardText,
@@ -42,18 +43,6 @@ function ruleOf({ regex, rejection }: Guard): GuardRule {
   return { recognizers, rejection: regex.action === 'Reject' ? error : undefined }
 }
 
-/** The members of a request that have what is talked about. */
-const CONTENT = [
-  'messages',
-  'input',
-  'prompt',
-  'contents',
-  'system',
-  'systemInstruction',
-  'system_instruction',
-  'instructions',
-]
-
 /** Members that are no text of anybody's: words of the protocol, ids, and data of files. */
 const STRUCTURE = new Set([
   'type',
@@ -85,7 +74,7 @@ export function guardRequest(
 ): Readonly<Record<string, unknown>> | Reply {
   if (rules.length === 0) return {}
   const changed: Record<string, unknown> = {}
-  for (const name of CONTENT) {
+  for (const name of CONTENT_MEMBERS) {
     if (!Object.hasOwn(body, name)) continue
     const walk = new Walk(rules)
     const value = walk.at(body[name])

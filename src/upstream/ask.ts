@@ -1,11 +1,10 @@
 import type { Answer, Ask, NoResponse, Question } from '../exchange/ask.ts'
 import { HeaderView } from '../exchange/header-view.ts'
-import { isFieldText } from '../wire/http1/field-lines.ts'
-import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
-import { isToken } from '../wire/http1/message.ts'
+import type { Fields } from '../wire/http1/fields.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Choice, Cluster } from './cluster.ts'
+import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
 /** Questions under way at once; what comes beyond is not held, so that a slow service costs little. */
@@ -27,19 +26,6 @@ export function asker(cluster: Cluster): Ask {
       asking--
     }
   }
-}
-
-/** The fields of its head; undefined where they, or its first line, would be something else. */
-function renderLines({ method, path, authority, headers, body }: Question): string | undefined {
-  const isPath = /^\/[!-~]*$/.test(path)
-  if (!isToken(method) || !isPath || !isFieldText(authority)) return undefined
-  let lines = ''
-  for (const [name, value] of headers) {
-    if (!isToken(name) || !isFieldText(value)) return undefined
-    lines += `${name}: ${value}\r\n`
-  }
-  if (body.length > 0) lines += `content-length: ${body.length}\r\n`
-  return lines
 }
 
 /** One question on its way. */
@@ -79,14 +65,7 @@ class Asking implements Waiting, ResponseEvents {
       return
     }
     this.#connection = connection
-    const { method, path, authority, body, timeout } = this.#question
-    const { host: own, endpoint } = this.#choice
-    const host = authority || own || (endpoint.startsWith('unix:') ? 'localhost' : endpoint)
-    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${this.#lines}\r\n`
-    connection.send(method, head, body.length > 0, timeout, this)
-    if (body.length === 0) return
-    connection.write(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
-    connection.end()
+    sendRequest(connection, this.#question, this.#lines, this.#choice, this)
   }
 
   unconnected(reason: string): void {
@@ -97,7 +76,7 @@ class Asking implements Waiting, ResponseEvents {
 
   response(head: ResponseHead): boolean {
     this.#status = head.status
-    this.#fields = listOf(head.fields)
+    this.#fields = headersOf(head.fields)
     return false
   }
 
@@ -113,7 +92,7 @@ class Asking implements Waiting, ResponseEvents {
       status: this.#status,
       headers: new ResponseHeaderChanges(this.#fields),
       fields: this.#fields,
-      trailers: new Map(trailers === undefined ? [] : listOf(trailers)),
+      trailers: new Map(trailers === undefined ? [] : headersOf(trailers)),
       body: Buffer.concat(this.#pieces),
     }
     this.#over(answer, 'answered')
@@ -152,14 +131,6 @@ class Asking implements Waiting, ResponseEvents {
     this.#choice.done({ outcome, status: this.#status, duration })
     this.#settle(answer)
   }
-}
-
-/** A copy: the head is another's soon. */
-function listOf(fields: Fields): readonly (readonly [string, string])[] {
-  return Array.from({ length: fields.count }, (_, i) => [
-    fieldName(fields, i).toLowerCase(),
-    fieldValue(fields, i),
-  ])
 }
 
 class ResponseHeaderChanges extends HeaderView {

@@ -1,11 +1,8 @@
 import type { CallEvents, CallHandle, OpenCall, OutgoingCall } from '../exchange/call.ts'
-import type { Header } from '../exchange/header-edit.ts'
-import { isFieldText } from '../wire/http1/field-lines.ts'
-import { type Fields, fieldName, fieldValue } from '../wire/http1/fields.ts'
-import { isToken } from '../wire/http1/message.ts'
 import type { ResponseHead } from '../wire/http1/response-head.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { Attempt, Choice, Cluster } from './cluster.ts'
+import { headersOf, renderLines, sendRequest } from './own-request.ts'
 import type { Waiting } from './pool.ts'
 
 /** Calls to the service behind a cluster, one attempt each, with responses that are streams. */
@@ -22,19 +19,6 @@ export function caller(cluster: Cluster): OpenCall {
 }
 
 const NO_CALL: CallHandle = { stop() {}, resume() {} }
-
-/** The fields of its head; undefined if they, or its first line, would be something else. */
-function renderLines({ method, path, authority, headers, body }: OutgoingCall): string | undefined {
-  const isPath = /^\/[!-~]*$/.test(path)
-  if (!isToken(method) || !isPath || !isFieldText(authority)) return undefined
-  let lines = ''
-  for (const [name, value] of headers) {
-    if (!isToken(name) || !isFieldText(value)) return undefined
-    lines += `${name}: ${value}\r\n`
-  }
-  if (body.length > 0) lines += `content-length: ${body.length}\r\n`
-  return lines
-}
 
 class Calling implements Waiting, ResponseEvents, CallHandle {
   readonly #choice: Choice
@@ -76,14 +60,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
       return
     }
     this.#connection = connection
-    const { method, path, authority, body, timeout } = this.#call
-    const { host: own, endpoint } = this.#choice
-    const host = authority || own || (endpoint.startsWith('unix:') ? 'localhost' : endpoint)
-    const head = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${this.#lines}\r\n`
-    connection.send(method, head, body.length > 0, timeout, this)
-    if (body.length === 0) return
-    connection.write(Buffer.from(body.buffer, body.byteOffset, body.byteLength))
-    connection.end()
+    sendRequest(connection, this.#call, this.#lines, this.#choice, this)
   }
 
   unconnected(reason: string): void {
@@ -94,7 +71,7 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
 
   response(head: ResponseHead): boolean {
     this.#status = head.status
-    if (!this.#isOver) this.#events.response(head.status, listOf(head.fields))
+    if (!this.#isOver) this.#events.response(head.status, headersOf(head.fields))
     return false
   }
 
@@ -134,12 +111,4 @@ class Calling implements Waiting, ResponseEvents, CallHandle {
     const duration = performance.now() - this.#startedAt
     this.#choice.done({ outcome, status: this.#status, duration })
   }
-}
-
-/** A copy: the head is another's soon. */
-function listOf(fields: Fields): readonly Header[] {
-  return Array.from({ length: fields.count }, (_, i) => [
-    fieldName(fields, i).toLowerCase(),
-    fieldValue(fields, i),
-  ])
 }

@@ -1,5 +1,6 @@
 import type { RequestAttributes } from '../../exchange/attributes.ts'
 import type { ErrorFormat } from '../../exchange/error-format.ts'
+import { gatewayMessage } from '../../exchange/gateway-messages.ts'
 import type { Header } from '../../exchange/header-edit.ts'
 import { HeaderEdit, NO_EDIT } from '../../exchange/header-edit.ts'
 import type { Reply } from '../../exchange/reply.ts'
@@ -55,21 +56,9 @@ export function errorReply(
   return { ...jsonReply(status, errorText(id, error), reason), detail }
 }
 
-const MESSAGES: Readonly<Record<number, string | undefined>> = {
-  400: 'The request was rejected by the gateway.',
-  401: 'The gateway could not authenticate the request.',
-  403: 'The gateway denied the request.',
-  404: 'The gateway does not serve this.',
-  413: 'The request is larger than the gateway accepts.',
-  429: 'The gateway limits the rate of requests.',
-  502: 'The server sent an invalid response.',
-  503: 'No server is available.',
-  504: 'The server did not respond in time.',
-}
-
 /** Errors of the gateway for clients of MCP. Never why in detail. */
 export const mcpErrorFormat: ErrorFormat = ({ id }: RequestAttributes, { status, message }) => {
-  const said = message ?? MESSAGES[status] ?? 'The gateway could not serve the request.'
+  const said = message ?? gatewayMessage(status, 'server')
   const text = errorText('null', {
     code: status >= 500 ? CODES.internal : CODES.invalidRequest,
     message: id === '' ? said : `${said} (request ${id})`,
