@@ -6,14 +6,9 @@ import { join } from 'node:path'
 import { makeAuthority, makeServingCertificate } from '../src/xds/certificate.ts'
 import { chartFolder } from '../test/charts/helm.ts'
 import { gatewayApiDefinitions } from '../test/cluster/gateway-api.ts'
-import {
-  type Cluster,
-  eventually,
-  freePorts,
-  missing,
-  startCluster,
-} from '../test/cluster/harness.ts'
+import { type Cluster, eventually, missing, startCluster } from '../test/cluster/harness.ts'
 import { Programs, type Running, SYSTEM } from '../test/cluster/programs.ts'
+import { freePorts } from '../test/free-port.ts'
 import { type Measured, reportOf } from './controlplane/report.ts'
 import type { Report } from './report.ts'
 
@@ -58,7 +53,7 @@ class ControlPlaneBench {
 
   static async start(): Promise<ControlPlaneBench> {
     const cluster = await startCluster()
-    const port = await freePorts(8)
+    const [port = 0] = await freePorts(8)
     for (const name of ['apps', SYSTEM]) cluster.createNamespace(name)
     const definitions = join(chartFolder('portcullis-crds'), 'templates')
     for (const file of [definitions, ...gatewayApiDefinitions('experimental')]) {

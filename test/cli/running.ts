@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+
+export { freePort } from '../free-port.ts'
 
 const ENTRY = join(import.meta.dirname, '../../bin/portcullis.ts')
 
@@ -27,14 +28,6 @@ export async function until(what: string, test: () => boolean | Promise<boolean>
     await wait(25)
   }
   assert.fail(`waited in vain for ${what}`)
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.on('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 export const status = (port: number, path = '/', init?: RequestInit) =>

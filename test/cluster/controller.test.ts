@@ -12,9 +12,10 @@ import { defaultSettings } from '../../src/sources/file/sections/config.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { chartFolder } from '../charts/helm.ts'
+import { freePorts } from '../free-port.ts'
 import { Forwarder } from './forwarder.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
-import { type Cluster, eventually, freePorts, missing, startCluster } from './harness.ts'
+import { type Cluster, eventually, missing, startCluster } from './harness.ts'
 import { HeldModels } from './held-models.ts'
 
 const reason = missing()
@@ -278,8 +279,7 @@ spec:
   })
 
   it('runs as a program, and says when it is ready', async () => {
-    const xds = await freePorts(3)
-    const [health, metrics] = [xds + 1, xds + 2]
+    const [xds, health = 0, metrics = 0] = await freePorts(3)
     const child = spawn(process.execPath, [join(ROOT, 'bin/controller.ts')], {
       env: {
         ...process.env,

@@ -10,8 +10,9 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { makeAuthority, makeServingCertificate } from '../../src/xds/certificate.ts'
 import { chartFolder } from '../charts/helm.ts'
+import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
-import { type Cluster, eventually, freePorts, missing, startCluster } from './harness.ts'
+import { type Cluster, eventually, missing, startCluster } from './harness.ts'
 import { Programs, type Running, SYSTEM } from './programs.ts'
 import { PROVIDER, tokenOf } from './tokens.ts'
 
@@ -35,7 +36,8 @@ describe('delivery from a real controller to real proxies', options, () => {
 
   before(async () => {
     cluster = await startCluster()
-    port = await freePorts(14)
+    const [first] = await freePorts(14)
+    port = first as number
     for (const name of ['apps', 'shop', SYSTEM]) cluster.createNamespace(name)
     const definitions = join(chartFolder('portcullis-crds'), 'templates')
     const files = [definitions, ...gatewayApiDefinitions('experimental')]

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { KubernetesObject } from '../charts/helm.ts'
+import { freePorts } from '../free-port.ts'
 
 const FOLDER = import.meta.dirname
 const ROOT = join(FOLDER, '../..')
@@ -47,28 +47,9 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 
 /** A control plane gets ports and a folder that nobody else has, so that several can run. */
 async function ownPlace(): Promise<Readonly<Record<string, string>>> {
-  const [api, etcd] = [await freePorts(3), await freePorts(2)]
+  const [[api], [etcd]] = [await freePorts(3), await freePorts(2)]
   const CLUSTER_STATE = `/tmp/portcullis-plane-${process.pid}`
   return { CLUSTER_STATE, API_PORT: String(api), ETCD_PORT: String(etcd) }
-}
-
-/** The first of so many that nobody listens on. */
-export async function freePorts(count: number): Promise<number> {
-  for (;;) {
-    const first = 20_000 + Math.floor(Math.random() * 10_000)
-    const all = await Promise.all(
-      Array.from({ length: count }, (_, index) => isFree(first + index)),
-    )
-    if (all.every(Boolean)) return first
-  }
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }
 
 function run(script: string, args: readonly string[], environment: object): Promise<string> {

@@ -12,6 +12,9 @@ import type { DecisionQuery } from '../../src/telemetry/decision-ring.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { steady } from '../steady-settings.ts'
+
+export { freePort } from '../free-port.ts'
 
 export interface Deciding {
   readonly gateway: Gateway
@@ -72,7 +75,7 @@ export function modelOf(text: string): Model {
 }
 
 export function settingsOf(text: string): Settings {
-  return load(text).settings ?? assert.fail()
+  return steady(load(text).settings ?? assert.fail())
 }
 
 function load(text: string): Loaded {
@@ -84,12 +87,4 @@ export async function startBackend(): Promise<Server & { readonly port: number }
   const server = createServer((_, response) => response.end('hello'))
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   return Object.assign(server, { port: (server.address() as AddressInfo).port })
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as AddressInfo
-  await new Promise((done) => server.close(done))
-  return port
 }

@@ -15,6 +15,7 @@ import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
 import { free } from '../proxy/doorstep.ts'
 import { startServer } from '../proxy/governed.ts'
+import { steady } from '../steady-settings.ts'
 import { Random } from '../truth/random.ts'
 import { fuzz } from './runs.ts'
 
@@ -159,7 +160,7 @@ describe('a configuration with broken parts', () => {
         const { settings } = load(configuration(new Random(1), ports, 1))
         const log = createLogger({ format: 'json', level: 'error', write: () => {} })
         const metrics = createMetrics()
-        const own = { settings: settings ?? assert.fail(), log, metrics, reusePort: false }
+        const own = { settings: steady(settings ?? assert.fail()), log, metrics, reusePort: false }
         return { gateway: new Gateway(own), ports }
       }),
     )

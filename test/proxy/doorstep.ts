@@ -1,4 +1,4 @@
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import type { Connection } from '../../src/exchange/connection.ts'
 import type { Decision } from '../../src/exchange/decision.ts'
 import type { Listener, TerminatedTls } from '../../src/model/gateway.ts'
@@ -22,7 +22,9 @@ import { Deadlines } from '../../src/wire/deadlines.ts'
 import { Terminators } from '../../src/wire/tls/terminators.ts'
 import { TicketKeys } from '../../src/wire/tls/ticket-keys.ts'
 import type { KeyPair } from '../tls/certificates.ts'
-import { listen, startUpstream } from './harness.ts'
+import { startUpstream } from './harness.ts'
+
+export { freePort as free } from '../free-port.ts'
 
 /** A decision by a function, as the rules of a policy would make it. */
 export function networkDecision(
@@ -156,13 +158,6 @@ export function terminated({ cert, key }: KeyPair, clients?: { ca: string }): Te
 }
 
 /** A port that nobody listens on, as likely as not. */
-export async function free(): Promise<number> {
-  const server = createServer()
-  const port = await listen(server)
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
 export const PLACE = { kind: 'file', file: 'gateway.yaml', line: 3, column: 5 } as const
 
 export function programOf(listeners: readonly ListenerProgram[]): Program {

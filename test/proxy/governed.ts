@@ -15,6 +15,8 @@ import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { freePort } from '../free-port.ts'
+import { steady } from '../steady-settings.ts'
 
 /** A whole gateway, from its file on, before a backend that tells what it was sent. */
 export interface Governed {
@@ -58,12 +60,6 @@ export async function startServer(listener: RequestListener) {
   return { port, close }
 }
 
-async function freePort(): Promise<number> {
-  const { port, close } = await startServer(() => {})
-  close()
-  return port
-}
-
 /** `policies` is the YAML below `policies:` of the only route; `more` stands at the end of the file. */
 export function govern(policies: string, more = ''): Promise<Governed> {
   return governBy(policies, (text, port, backend) => {
@@ -100,7 +96,7 @@ export async function governBy(
     const { value, diagnostics } = result
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     assert.deepEqual(errors, [])
-    return { model: value ?? assert.fail(), settings: settings ?? assert.fail() }
+    return { model: value ?? assert.fail(), settings: steady(settings ?? assert.fail()) }
   }
   const { model, settings } = modelOf(given)
   const lines: Record<string, unknown>[] = []

@@ -13,6 +13,8 @@ import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { freePort } from '../free-port.ts'
+import { steady } from '../steady-settings.ts'
 import { exchange } from './harness.ts'
 import { spansIn } from './spans.ts'
 
@@ -28,13 +30,6 @@ async function listening(server: Server): Promise<number> {
 }
 
 const portOf = (server: Server) => (server.address() as AddressInfo).port
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  const port = await listening(server)
-  await new Promise((done) => server.close(done))
-  return port
-}
 
 before(async () => {
   let failures = 0
@@ -83,7 +78,7 @@ const read = (text: string) => {
   const { result, settings } = loadFile(file, { environment: {} })
   const { value, diagnostics } = result
   assert.ok(value, JSON.stringify(diagnostics))
-  return { model: value, settings: settings ?? assert.fail() }
+  return { model: value, settings: steady(settings ?? assert.fail()) }
 }
 
 function config(port: number, frontend: string, route = 'all', name = 'first'): string {

@@ -16,6 +16,7 @@ import { confine } from '../../src/sources/file/confine.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { steady } from '../steady-settings.ts'
 import { type KeyPair, makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import {
   BROKEN_PARTS,
@@ -55,7 +56,12 @@ describe('a Model in parts', { skip: WITHOUT_OPENSSL }, () => {
     assert.ok(read({}))
     const settings = loadFile(file, { environment: {} }).settings ?? assert.fail()
     const log = createLogger({ format: 'json', level: 'error', write: () => {} })
-    gateway = new Gateway({ settings, log, metrics: createMetrics(), reusePort: false })
+    gateway = new Gateway({
+      settings: steady(settings),
+      log,
+      metrics: createMetrics(),
+      reusePort: false,
+    })
   })
   after(async () => {
     await gateway.drain()

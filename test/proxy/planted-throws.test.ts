@@ -8,6 +8,7 @@ import { openMetrics } from '../../src/cli/fleet.ts'
 import { CALL_OUTS, type CallOutName } from '../../src/proxy/call-outs.ts'
 import { Gateway } from '../../src/proxy/gateway.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { steady } from '../steady-settings.ts'
 import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
 import { type AuthorizationService, startAuthorizationService } from './authorization-service.ts'
 import { free } from './doorstep.ts'
@@ -243,7 +244,7 @@ routes:
     const write = (line: string) => void lines.push(JSON.parse(line))
     const log = createLogger({ format: 'json', level: 'info', write })
     const metrics = openMetrics(settings)
-    gateway = new Gateway({ settings, log, metrics, reusePort: false })
+    gateway = new Gateway({ settings: steady(settings), log, metrics, reusePort: false })
     await apply()
   })
 

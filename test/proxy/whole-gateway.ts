@@ -10,6 +10,7 @@ import { Gateway } from '../../src/proxy/gateway.ts'
 import { loadFile } from '../../src/sources/file/load.ts'
 import { renderPrometheus } from '../../src/telemetry/exposition-text.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
+import { steady } from '../steady-settings.ts'
 
 export type LogLine = Readonly<Record<string, unknown>>
 
@@ -73,7 +74,7 @@ function readText(text: string) {
     const { value: model, diagnostics } = result
     const errors = diagnostics.filter(({ severity }) => severity === 'error')
     assert.ok(model !== undefined && errors.length === 0, JSON.stringify(diagnostics))
-    return { model, settings: settings ?? assert.fail() }
+    return { model, settings: steady(settings ?? assert.fail()) }
   } finally {
     rmSync(folder, { recursive: true })
   }

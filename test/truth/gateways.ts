@@ -10,6 +10,7 @@ import { loadFile } from '../../src/sources/file/load.ts'
 import type { DecisionRecord } from '../../src/telemetry/decision-record.ts'
 import { createLogger } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { freePorts } from '../free-port.ts'
 import { Credentials } from './credentials.ts'
 import { isTree, type Json, type Tree, writeYaml } from './document.ts'
 import type { Place } from './generate.ts'
@@ -160,13 +161,6 @@ export class World {
     for (const link of links.values()) link.close()
     return outcomes
   }
-}
-
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listening))
-  const ports = servers.map(portOf)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
 }
 
 /** The same file on other ports. */

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import type { AiProvider, Backend } from '../../model/backend.ts'
 import type { Listener } from '../../model/gateway.ts'
 import type { Model } from '../../model/model.ts'
@@ -186,11 +185,34 @@ function backendFor(
   return { kind: 'host', name, origin, policies, endpoints: [{ host: '127.0.0.1', port }] }
 }
 
+// Below those that systems give to outgoing connections, so that none is taken before it is used.
+const FIRST_PORT = 16_384
+const LAST_PORT = 32_767
+
 /** Ports that nobody listens on, found by listening on them for a moment. */
 async function freePorts(written: readonly number[]): Promise<ReadonlyMap<number, number>> {
-  const servers = written.map(() => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return new Map(written.map((port, index) => [port, ports[index] as number]))
+  const found = new Map<number, number>()
+  const held: Server[] = []
+  for (const port of written) {
+    const server = await listenSomewhere()
+    found.set(port, (server.address() as AddressInfo).port)
+    held.push(server)
+  }
+  await Promise.all(held.map((server) => once(server.close(), 'close')))
+  return found
+}
+
+async function listenSomewhere(): Promise<Server> {
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT))
+    const server = createServer().listen(port, '127.0.0.1')
+    const isListening = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (isListening) return server
+  }
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return server
 }
