@@ -18,6 +18,7 @@ import { guardrails } from './guardrails/index.ts'
 import { openJwt } from './jwt-authentication/authenticator.ts'
 import { jwtAuthentication } from './jwt-authentication/index.ts'
 import { localRateLimit } from './local-rate-limit/index.ts'
+import { remoteRateLimit } from './remote-rate-limit/index.ts'
 import { requestHeaders } from './request-headers/index.ts'
 import { requestMirror } from './request-mirror/index.ts'
 import { requestRedirect } from './request-redirect/index.ts'
@@ -53,6 +54,7 @@ export const POLICIES: readonly Policy[] = [
   conditionally(extAuthz, 'unless-false'),
   authorization,
   conditionally(localRateLimit, 'unless-false'),
+  conditionally(remoteRateLimit, 'unless-false'),
   budgets,
   backendAuth,
   transformations,

@@ -31,6 +31,7 @@ import { mcpAuthorization } from './mcp-authorization/schema.ts'
 import { networkAuthorization } from './network-authorization/schema.ts'
 import { outlierDetection } from './outlier-detection/schema.ts'
 import { proxyProtocol } from './proxy-protocol/schema.ts'
+import { plainRemoteRateLimit, remoteRateLimit } from './remote-rate-limit/schema.ts'
 import { requestHeaders } from './request-headers/schema.ts'
 import { requestMirror } from './request-mirror/schema.ts'
 import { requestRedirect } from './request-redirect/schema.ts'
@@ -158,6 +159,11 @@ export const POLICY_SCHEMAS: readonly PolicySchema[] = [
   define('authorization', BOTH, authorization, { composes: true, hasRules: true, isInline: true }),
   define('localRateLimit', TRAFFIC, localRateLimit, {
     plain: plainRateLimit,
+    countsRequests: true,
+  }),
+  define('remoteRateLimit', TRAFFIC, remoteRateLimit, {
+    plain: plainRemoteRateLimit,
+    asksService: true,
     countsRequests: true,
   }),
   define('budgets', TRAFFIC, budgets, { composes: true, countsRequests: true }),

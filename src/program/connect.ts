@@ -32,14 +32,14 @@ export function connectTo(
 function spokenIn(
   version: '2',
   policies: readonly ValidPolicy[],
-  { origin }: ValidPolicy,
+  { kind, origin }: ValidPolicy,
 ): readonly ValidPolicy[] {
   const http: ValidPolicy = {
     state: 'valid',
     kind: 'http',
     section: 'backend',
     level: 'provider',
-    policy: 'extAuthz',
+    policy: kind,
     origin,
     value: { version },
   }

@@ -9,7 +9,7 @@ export function rateLimitCounter(
   metrics: Metrics,
   { kind, policy }: Parameters<WatchStep>[0],
 ): ReturnType<WatchStep> {
-  if (kind !== 'localRateLimit') return undefined
+  if (kind !== 'localRateLimit' && kind !== 'remoteRateLimit') return undefined
   const decisions = metrics.counter(rateLimitDecisions).of({ policy })
   return (outcome) => decisions.at(outcome === undefined ? 'allowed' : 'limited').inc()
 }

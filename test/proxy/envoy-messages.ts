@@ -1,7 +1,7 @@
 import protobuf from 'protobufjs/light.js'
 
 /**
- * The messages of Envoy's external authorization, version 3, as another implementation of protobuf
+ * The messages of Envoy's external authorization and rate limits, version 3, as another implementation of protobuf
  * reads and writes them: `name: number type`, `*` where repeated, `map` from strings.
  */
 const MESSAGES: Readonly<Record<string, string>> = {
@@ -31,6 +31,16 @@ const MESSAGES: Readonly<Record<string, string>> = {
   HeaderValueOption: 'header:1 HeaderValue, append:2 BoolValue, append_action:3 int32',
   HeaderValue: 'key:1 string, value:2 string, raw_value:3 bytes',
   BoolValue: 'value:1 bool',
+  RateLimitRequest: 'domain:1 string, descriptors:2 *Descriptor, hits_addend:3 uint32',
+  Descriptor: 'entries:1 *Entry, hits_addend:3 UInt64Value',
+  Entry: 'key:1 string, value:2 string',
+  UInt64Value: 'value:1 uint64',
+  RateLimitResponse:
+    'overall_code:1 int32, statuses:2 *DescriptorStatus, response_headers_to_add:3 *HeaderValue, request_headers_to_add:4 *HeaderValue, raw_body:5 bytes',
+  DescriptorStatus:
+    'code:1 int32, current_limit:2 RateLimit, limit_remaining:3 uint32, duration_until_reset:4 Duration',
+  RateLimit: 'requests_per_unit:1 uint32, unit:2 int32',
+  Duration: 'seconds:1 int64, nanos:2 int32',
 }
 
 const root = protobuf.Root.fromJSON({

@@ -118,6 +118,7 @@ describe('policies in Kubernetes', () => {
     apiKey: 'apiKeyAuthentication',
     extAuthz: 'extAuth',
     localRateLimit: 'rateLimit',
+    remoteRateLimit: 'rateLimit',
     outlierDetection: 'health',
     backendTLS: 'tls',
     backendAuth: 'auth',

@@ -153,16 +153,32 @@ const limits = of('localRateLimit', {
   '[].fillInterval': undefined,
   '[].type': undefined,
 })
-const rateLimit = object('Refuses with 429 what comes too often.', {
-  'local!': {
-    ...limits,
-    items: {
-      ...limits.items,
-      required: ['unit'],
-      ...validated([exactlyOne(['requests', 'tokens'])]),
+const remoteLimits = withBackendRef(
+  'The rate limit service.',
+  of('remoteRateLimit', {
+    ...NO_TARGET,
+    failureMode: words('What happens when the service cannot be asked.', ['Deny', 'Allow'], 'Deny'),
+  }),
+)
+const rateLimit = object(
+  'Refuses with 429 what comes too often. In files these are `localRateLimit` and ' +
+    '`remoteRateLimit`.',
+  {
+    local: {
+      ...limits,
+      items: {
+        ...limits.items,
+        required: ['unit'],
+        ...validated([exactlyOne(['requests', 'tokens'])]),
+      },
+    },
+    global: {
+      ...remoteLimits,
+      required: ['backendRef', 'domain', 'descriptors'],
     },
   },
-})
+  atLeastOne('local', 'global'),
+)
 
 const headerName = (what: string) =>
   text(what, { maxLength: 256, pattern: "^[!#$%&'*+\\-.^_`|~0-9A-Za-z]+$" })

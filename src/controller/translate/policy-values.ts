@@ -116,13 +116,23 @@ const headerModifiers: Converter = (value, { field }) => {
   ]
 }
 
-const rateLimit: Converter = (value, { field }) => {
-  const local = isFields(value) ? value['local'] : undefined
-  if (local === undefined || Object.keys(value as Fields).length > 1) {
-    const message = 'only `local` is supported, and it is required'
-    throw new NotConvertible('localRateLimit', field, 'PC0704', message)
+const rateLimit: Converter = (value, context) => {
+  const { field } = context
+  const { local, global, ...rest } = isFields(value) ? value : {}
+  const [unknown] = Object.keys(rest)
+  if (unknown !== undefined || (local === undefined && global === undefined)) {
+    const at = unknown === undefined ? field : `${field}.${unknown}`
+    const message = '`local` and `global` are supported, and one of them is required'
+    throw new NotConvertible('localRateLimit', at, 'PC0704', message)
   }
-  return [{ kind: 'localRateLimit', field: `${field}.local`, value: local }]
+  return [
+    ...(local === undefined
+      ? []
+      : [{ kind: 'localRateLimit', field: `${field}.local`, value: local }]),
+    ...(global === undefined
+      ? []
+      : calling('remoteRateLimit')(global, { ...context, field: `${field}.global` })),
+  ]
 }
 
 const jwt: Converter = (value, context) => [
@@ -367,6 +377,7 @@ const SHAPED: ReadonlySet<string> = new Set([
   'apiKey',
   'extAuthz',
   'localRateLimit',
+  'remoteRateLimit',
   'transformations',
   'backendAuth',
   'outlierDetection',

@@ -6,11 +6,12 @@ import { type Reply, reply } from '../../exchange/reply.ts'
 import { type Outcome, runSteps, type Step } from '../../exchange/step.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import type { Header } from '../service-headers.ts'
 import { originalOf } from '../stand-in.ts'
 import { compileHttp, type HttpProtocol } from './http.ts'
 import { Answers } from './response-cache.ts'
 import type { ExtAuthz } from './schema.ts'
-import { applyChanges, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
+import { applyChanges, NO_CHANGES, type Verdict } from './verdict.ts'
 
 /** Every service that reaches the place must admit the request. */
 export function compileExtAuthz(policies: Attachments<ExtAuthz>, site: CompileContext): Part {

@@ -20,14 +20,9 @@ import {
   type DeniedHttpResponse,
   type OkHttpResponse,
 } from '../../protobuf/generated/envoy/service/auth/v3/external_auth_pb.ts'
-import {
-  type Changes,
-  denial,
-  type Header,
-  NO_CHANGES,
-  unwritableHeader,
-  type Verdict,
-} from './verdict.ts'
+import { grpcCall, grpcMessage, headerOf } from '../grpc-call.ts'
+import type { Header } from '../service-headers.ts'
+import { type Changes, denial, NO_CHANGES, unwritableHeader, type Verdict } from './verdict.ts'
 
 const METHOD_PATH = '/envoy.service.auth.v3.Authorization/Check'
 
@@ -42,32 +37,12 @@ export interface Asked {
   readonly metadata: Readonly<Record<string, Json>>
 }
 
-/** One byte that says whether the message is compressed, four of length. */
-const PREFIX = 5
-
 /** envoy.service.auth.v3.CheckRequest as a unary call of gRPC. */
 export function grpcQuestion(exchange: Exchange, asked: Asked, timeout: number): Question {
   const attributes = attributeContext(exchange, asked)
   const request = toBinary(CheckRequestSchema, create(CheckRequestSchema, { attributes }))
-  const body = Buffer.alloc(PREFIX + request.length)
-  body.writeUInt32BE(request.length, 1)
-  body.set(request, PREFIX)
-  return {
-    method: 'POST',
-    path: METHOD_PATH,
-    authority: '',
-    headers: [
-      ['content-type', 'application/grpc'],
-      ['te', 'trailers'],
-      ['grpc-timeout', `${Math.max(1, Math.round(timeout))}m`],
-    ],
-    body,
-    timeout,
-    maxBytes: MAX_ANSWER,
-  }
+  return grpcCall(METHOD_PATH, request, timeout)
 }
-
-const MAX_ANSWER = 1 << 20
 
 function attributeContext(
   exchange: Exchange,
@@ -138,18 +113,10 @@ function peer(
 }
 
 /** envoy.service.auth.v3.CheckResponse. */
-export function readGrpcResponse({ status, headers, trailers, body }: Answer): Verdict {
-  const grpcStatus = trailers.get('grpc-status') ?? headers.get('grpc-status')
-  if (status !== 200) return { kind: 'failed', detail: `status ${status}` }
-  if (grpcStatus !== '0') return { kind: 'failed', detail: `gRPC status ${grpcStatus ?? 'absent'}` }
-  const content = Buffer.from(body.buffer, body.byteOffset, body.length)
-  if (content.length < PREFIX || content[0] !== 0) {
-    return { kind: 'failed', detail: 'no message of gRPC' }
-  }
-  if (content.readUInt32BE(1) !== content.length - PREFIX) {
-    return { kind: 'failed', detail: 'no message of gRPC' }
-  }
-  const response = decode(CheckResponseSchema, content.subarray(PREFIX))
+export function readGrpcResponse(answer: Answer): Verdict {
+  const message = grpcMessage(answer)
+  if (typeof message === 'string') return { kind: 'failed', detail: message }
+  const response = decode(CheckResponseSchema, message)
   if (response === undefined) return { kind: 'failed', detail: 'no CheckResponse' }
   const { status: state, deniedResponse, okResponse, dynamicMetadata } = response
   const code = state?.code ?? 0
@@ -169,7 +136,7 @@ const FORBIDDEN = 403
 function denied(response: DeniedHttpResponse | undefined, detail: string): Verdict {
   const code = response?.status?.code ?? 0
   const status = code >= 300 && code <= 599 ? code : FORBIDDEN
-  const headers = (response?.headers ?? []).map(headerOf)
+  const headers = (response?.headers ?? []).map(({ header }) => headerOf(header))
   return { kind: 'denied', detail, reply: denial(status, headers, response?.body ?? NO_BODY) }
 }
 
@@ -178,7 +145,7 @@ const NO_BODY = new Uint8Array()
 function changesOf(ok: OkHttpResponse | undefined): Changes {
   if (ok === undefined) return NO_CHANGES
   const of = (action: Action) =>
-    ok.headers.filter((option) => actionOf(option) === action).map(headerOf)
+    ok.headers.filter((option) => actionOf(option) === action).map(({ header }) => headerOf(header))
   const answer = ok.responseHeadersToAdd
   return {
     set: of('set'),
@@ -186,8 +153,12 @@ function changesOf(ok: OkHttpResponse | undefined): Changes {
     addIfAbsent: of('add-if-absent'),
     overwrite: of('overwrite'),
     remove: ok.headersToRemove,
-    responseSet: answer.filter((option) => actionOf(option) === 'set').map(headerOf),
-    responseAdd: answer.filter((option) => actionOf(option) !== 'set').map(headerOf),
+    responseSet: answer
+      .filter((option) => actionOf(option) === 'set')
+      .map(({ header }) => headerOf(header)),
+    responseAdd: answer
+      .filter((option) => actionOf(option) !== 'set')
+      .map(({ header }) => headerOf(header)),
     querySet: ok.queryParametersToSet.map(({ key, value }) => [key, value]),
     queryRemove: ok.queryParametersToRemove,
   }
@@ -206,11 +177,4 @@ function actionOf({ append, appendAction }: HeaderValueOption): Action {
     default:
       return 'set'
   }
-}
-
-/** The value is what it has on the wire: one character for each byte that the service sent. */
-function headerOf({ header }: HeaderValueOption): Header {
-  const raw = header?.rawValue ?? header?.value ?? NO_BODY
-  const value = Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('latin1')
-  return [header?.key ?? '', value]
 }

@@ -6,9 +6,10 @@ import { headerEdit } from '../../exchange/header-edit.ts'
 import { reply } from '../../exchange/reply.ts'
 import type { ValidPolicy } from '../../model/policy.ts'
 import { type CompileContext, variablesOf } from '../define.ts'
+import type { Header } from '../service-headers.ts'
 import { textOf } from '../value-text.ts'
 import type { ExtAuthz } from './schema.ts'
-import { denial, type Header, NO_CHANGES, type Verdict } from './verdict.ts'
+import { denial, NO_CHANGES, type Verdict } from './verdict.ts'
 
 export type HttpProtocol = NonNullable<ExtAuthz['protocol']['http']>
 

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../cel/values/value.ts'
 import type { Exchange } from '../../exchange/exchange.ts'
 import { HeaderEdit, headerEdit } from '../../exchange/header-edit.ts'
 import { type Reply, reply } from '../../exchange/reply.ts'
+import { type Header, isFit, isFitName, unwritable } from '../service-headers.ts'
 
 /** What a service says of a request. */
 export type Verdict =
@@ -10,8 +11,6 @@ export type Verdict =
   | { readonly kind: 'denied'; readonly reply: Reply; readonly detail: string }
   /** It could not be asked, or did not answer what can be understood. */
   | { readonly kind: 'failed'; readonly detail: string }
-
-export type Header = readonly [name: string, value: string]
 
 /** What it wants to have changed in a request that it admits, and in the response to it. */
 export interface Changes {
@@ -40,46 +39,11 @@ export const NO_CHANGES: Changes = {
   queryRemove: [],
 }
 
-/** Who frames and routes a message writes these, whatever a service says. */
-const OWN: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'date',
-  'host',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
-function isFit([name, value]: Header): boolean {
-  return isFitName(name) && isFitValue(value)
-}
-
-function isFitName(name: string): boolean {
-  return isToken(name) && !OWN.has(name.toLowerCase())
-}
-
-function isToken(name: string): boolean {
-  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
-}
-
-/** One character for each byte. */
-function isFitValue(value: string): boolean {
-  return !/[^\t\x20-\x7e\x80-\xff]/.test(value)
-}
-
 /** The first header of the changes that no message can have; those of `OWN` are left out. */
 export function unwritableHeader(changes: Changes): string | undefined {
   const { set, add, addIfAbsent, overwrite, responseSet, responseAdd } = changes
   const all = [...set, ...add, ...addIfAbsent, ...overwrite, ...responseSet, ...responseAdd]
-  for (const [name, value] of all) {
-    if (!isToken(name)) return 'a header whose name is not valid'
-    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `the header ${name}`
-  }
-  return undefined
+  return unwritable(all)
 }
 
 export function applyChanges(exchange: Exchange, changes: Changes): void {

@@ -11,7 +11,6 @@ export const UNSUPPORTED_POLICIES: readonly string[] = [
   'mcpGuardrails',
   'networkExtAuthz',
   'oidc',
-  'remoteRateLimit',
   'sessionAffinity',
 ]
 

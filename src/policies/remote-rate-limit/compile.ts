@@ -1,0 +1,148 @@
+import type { Variables } from '../../cel/index.ts'
+import type { Exchange } from '../../exchange/exchange.ts'
+import { headerEdit } from '../../exchange/header-edit.ts'
+import { type Reply, reply } from '../../exchange/reply.ts'
+import type { UsageLimit } from '../../exchange/usage-limit.ts'
+import type { ValidPolicy } from '../../model/policy.ts'
+import { type Attachments, type CompileContext, type Part, variablesOf } from '../define.ts'
+import { type Header, isFit } from '../service-headers.ts'
+import { textOf } from '../value-text.ts'
+import type { Counted, Said, Verdict } from './grpc.ts'
+import type { Descriptor, RemoteRateLimit } from './schema.ts'
+
+type Ask = (exchange: Exchange, counted: readonly Counted[]) => Promise<Verdict>
+
+export function compileRemoteRateLimit(
+  [policy]: Attachments<RemoteRateLimit>,
+  context: CompileContext,
+): Part {
+  const ask = compileAsk(policy, context)
+  const fails = policy.value.failureMode === 'Deny'
+  const all = policy.value.descriptors.map((descriptor, index) => ({
+    descriptor,
+    count: compileDescriptor(descriptor, index, policy, context),
+  }))
+  const requests = all.filter(({ descriptor }) => descriptor.type === 'requests')
+  const tokens = all.filter(({ descriptor }) => descriptor.type === 'tokens')
+  const settle = (exchange: Exchange, verdict: Verdict): Reply | undefined => {
+    if (verdict.kind === 'failed') return fails ? unavailable(verdict.detail) : undefined
+    if (verdict.kind === 'over') return tooMany(verdict.said)
+    applyHeaders(exchange, verdict.said)
+    return undefined
+  }
+  return {
+    step: (exchange) => {
+      const variables = variablesOf(exchange)
+      if (tokens.length > 0) {
+        const counted = tokens.map(({ count }) => count(variables))
+        const limit = tokenLimit(exchange, counted, ask, (verdict) => settle(exchange, verdict))
+        exchange.usageLimits = [...exchange.usageLimits, limit]
+      }
+      if (requests.length === 0) return undefined
+      const counted = requests.map(({ count }) => count(variables))
+      return ask(exchange, counted).then((verdict) => settle(exchange, verdict))
+    },
+  }
+}
+
+function compileAsk(policy: ValidPolicy<RemoteRateLimit>, context: CompileContext): Ask {
+  const { target, domain, timeout } = policy.value
+  const connected = context.connect(target, policy, '2')
+  // Only with such a policy: what protobuf needs takes longer to load than a request may.
+  const loading = import('./grpc.ts')
+  loading.catch(() => {})
+  return async (exchange, counted) => {
+    const { limitCall, readLimitResponse } = await loading
+    const response = await connected(exchange, limitCall(domain, counted, timeout))
+    return 'failure' in response
+      ? { kind: 'failed', detail: response.failure }
+      : readLimitResponse(response)
+  }
+}
+
+function compileDescriptor(
+  { entries, cost }: Descriptor,
+  index: number,
+  policy: ValidPolicy<RemoteRateLimit>,
+  context: CompileContext,
+): (variables: Variables) => Counted {
+  const compile = (text: string, field: string) =>
+    context
+      .compile(text, { policy, field: `descriptors[${index}].${field}`, result: 'any' })
+      ?.evaluate()
+  const values = entries.map(({ key, value }, at) => ({
+    key,
+    evaluate: compile(value, `entries[${at}].value`),
+  }))
+  const costOf = cost === undefined ? undefined : compile(cost, 'cost')
+  return (variables) => ({
+    entries: values.map(({ key, evaluate }) => ({
+      key,
+      value: textOf(evaluate?.(variables)) ?? '',
+    })),
+    cost: cost === undefined ? 1 : wholeNumber(costOf?.(variables)),
+  })
+}
+
+const MAX_COST = 0xffff_ffff
+
+/** What is no such number counts as one request does. */
+function wholeNumber(value: unknown): number {
+  const number = typeof value === 'bigint' ? Number(value) : value
+  if (typeof number !== 'number' || !(number >= 0)) return 1
+  return Math.min(MAX_COST, Math.ceil(number))
+}
+
+/** Asks whether there is room without taking any, and reports afterwards what was used. */
+function tokenLimit(
+  exchange: Exchange,
+  counted: readonly Counted[],
+  ask: Ask,
+  settle: (verdict: Verdict) => Reply | undefined,
+): UsageLimit {
+  const costing = (cost: number) => counted.map(({ entries }) => ({ entries, cost }))
+  return {
+    measure: 'tokens',
+    isFor: () => true,
+    take: () => ask(exchange, costing(0)).then(settle),
+    settle(used) {
+      if (used > 0) void ask(exchange, costing(wholeNumber(used)))
+    },
+  }
+}
+
+function unavailable(detail: string): Reply {
+  const headers = headerEdit({ set: [{ name: 'retry-after', value: '1' }] })
+  return { ...reply(503, 'rate-limit', '', headers), detail: `unavailable: ${detail}` }
+}
+
+function tooMany({ responseHeaders, body, limit, reset }: Said): Reply {
+  const own: Header[] = []
+  if (reset !== undefined) own.push(['retry-after', String(reset)])
+  if (limit !== undefined)
+    own.push(['ratelimit-limit', String(limit)], ['ratelimit-remaining', '0'])
+  if (reset !== undefined) own.push(['ratelimit-reset', String(reset)])
+  const fit = responseHeaders.filter(isFit)
+  const isType = ([name]: Header) => name.toLowerCase() === 'content-type'
+  const set = [...own, ...fit.filter((header) => !isType(header))].map(named)
+  const plain = body.length === 0 ? '' : 'text/plain; charset=utf-8'
+  return {
+    ...reply(429, 'rate-limit', '', headerEdit({ set })),
+    ...(body.length === 0 ? {} : { body }),
+    contentType: body.length === 0 ? '' : (fit.find(isType)?.[1] ?? plain),
+  }
+}
+
+function applyHeaders(exchange: Exchange, { requestHeaders, responseHeaders }: Said): void {
+  const [request, response] = [requestHeaders.filter(isFit), responseHeaders.filter(isFit)]
+  if (request.length > 0) {
+    exchange.requestEdit = exchange.requestEdit.with(headerEdit({ set: request.map(named) }))
+  }
+  if (response.length > 0) {
+    exchange.responseEdit = headerEdit({ set: response.map(named) }).with(exchange.responseEdit)
+  }
+}
+
+function named([name, value]: Header) {
+  return { name, value }
+}

@@ -1,0 +1,81 @@
+import { create, toBinary } from '@bufbuild/protobuf'
+import type { Answer, Question } from '../../exchange/ask.ts'
+import { decode } from '../../protobuf/decode.ts'
+import {
+  RateLimitResponse_Code as Code,
+  type RateLimitResponse_DescriptorStatus as DescriptorStatus,
+  RateLimitRequestSchema,
+  RateLimitResponseSchema,
+} from '../../protobuf/generated/envoy/service/ratelimit/v3/rls_pb.ts'
+import { grpcCall, grpcMessage, headerOf } from '../grpc-call.ts'
+import { type Header, unwritable } from '../service-headers.ts'
+
+const METHOD_PATH = '/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit'
+
+export interface Counted {
+  readonly entries: readonly { readonly key: string; readonly value: string }[]
+  readonly cost: number
+}
+
+/** What the service says. */
+export type Verdict =
+  | { readonly kind: 'within' | 'over'; readonly said: Said }
+  | { readonly kind: 'failed'; readonly detail: string }
+
+export interface Said {
+  readonly requestHeaders: readonly Header[]
+  readonly responseHeaders: readonly Header[]
+  readonly body: Uint8Array
+  /** Of the limit that is used up for longest, if the service tells. */
+  readonly limit?: number
+  /** Seconds. */
+  readonly reset?: number
+}
+
+/** envoy.service.ratelimit.v3.RateLimitRequest as a unary call of gRPC. */
+export function limitCall(domain: string, counted: readonly Counted[], timeout: number): Question {
+  const [first] = counted
+  const isSame = first !== undefined && counted.every(({ cost }) => cost === first.cost)
+  // One number for all is what every version of the protocol has; there, 0 would count as 1.
+  const isShared = isSame && first.cost > 0
+  const descriptors = counted.map(({ entries, cost }) => ({
+    entries: [...entries],
+    ...(isShared ? {} : { hitsAddend: BigInt(cost) }),
+  }))
+  const hitsAddend = isShared ? first.cost : 0
+  const message = create(RateLimitRequestSchema, { domain, descriptors, hitsAddend })
+  return grpcCall(METHOD_PATH, toBinary(RateLimitRequestSchema, message), timeout)
+}
+
+/** envoy.service.ratelimit.v3.RateLimitResponse. */
+export function readLimitResponse(answer: Answer): Verdict {
+  const message = grpcMessage(answer)
+  if (typeof message === 'string') return { kind: 'failed', detail: message }
+  const response = decode(RateLimitResponseSchema, message)
+  if (response === undefined) return { kind: 'failed', detail: 'no RateLimitResponse' }
+  const { overallCode, statuses, rawBody } = response
+  const requestHeaders = response.requestHeadersToAdd.map(headerOf)
+  const responseHeaders = response.responseHeadersToAdd.map(headerOf)
+  const bad = unwritable([...requestHeaders, ...responseHeaders])
+  // Without it the backend would take the client's own header of this name for the service's word.
+  if (bad !== undefined) return { kind: 'failed', detail: `${bad} cannot be written` }
+  const said = { requestHeaders, responseHeaders, body: rawBody, ...longest(statuses) }
+  if (overallCode === Code.OK) return { kind: 'within', said }
+  if (overallCode === Code.OVER_LIMIT) return { kind: 'over', said }
+  return { kind: 'failed', detail: `code ${overallCode}` }
+}
+
+function longest(statuses: readonly DescriptorStatus[]): Pick<Said, 'limit' | 'reset'> {
+  let found: { limit?: number; reset?: number } = {}
+  for (const { code, currentLimit, durationUntilReset } of statuses) {
+    if (code !== Code.OVER_LIMIT) continue
+    const { seconds = 0n, nanos = 0 } = durationUntilReset ?? {}
+    const reset = durationUntilReset && Math.max(1, Number(seconds) + (nanos > 0 ? 1 : 0))
+    if (found.reset !== undefined && (reset ?? 0) <= found.reset) continue
+    found = {
+      ...(currentLimit && { limit: currentLimit.requestsPerUnit }),
+      ...(reset !== undefined && { reset }),
+    }
+  }
+  return found
+}

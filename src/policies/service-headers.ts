@@ -1,0 +1,43 @@
+/* Headers that a service of the user wants to have in a message. */
+
+export type Header = readonly [name: string, value: string]
+
+/** Who frames and routes a message writes these, whatever a service says. */
+const OWN: ReadonlySet<string> = new Set([
+  'connection',
+  'content-length',
+  'date',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+export function isFit([name, value]: Header): boolean {
+  return isFitName(name) && isFitValue(value)
+}
+
+export function isFitName(name: string): boolean {
+  return isToken(name) && !OWN.has(name.toLowerCase())
+}
+
+function isToken(name: string): boolean {
+  return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name)
+}
+
+/** One character for each byte. */
+function isFitValue(value: string): boolean {
+  return !/[^\t\x20-\x7e\x80-\xff]/.test(value)
+}
+
+/** The first header that no message can have; those that others write are left out. */
+export function unwritable(headers: readonly Header[]): string | undefined {
+  for (const [name, value] of headers) {
+    if (!isToken(name)) return 'a header whose name is not valid'
+    if (!OWN.has(name.toLowerCase()) && !isFitValue(value)) return `the header ${name}`
+  }
+  return undefined
+}
