@@ -92,9 +92,50 @@ export const proxyBackend = object({
 
 export type ProxyBackendObject = z.output<typeof proxyBackend>
 
-/** What it says of models is not served: only where it belongs is read. */
+const choices = <T extends z.ZodRawShape>(own: T) =>
+  z.strictObject({ targets: z.array(z.strictObject({ model: z.string(), ...own })).min(1) })
+
+const when = { when: z.string().optional() }
+const weight = { weight: z.int().min(0).default(1) }
+const priority = { priority: z.int().min(0) }
+/** They have the same members, so that one of them can be read without knowing which. */
+type Choices = z.ZodType<{
+  readonly targets: readonly {
+    readonly model: string
+    readonly when?: string | undefined
+    readonly weight?: number | undefined
+    readonly priority?: number | undefined
+  }[]
+}>
+
 export const proxyModel = object({
-  spec: z.looseObject({ parentRefs: z.array(parentRef).default([]) }),
+  spec: z.strictObject({
+    parentRefs: z.array(parentRef).default([]),
+    match: z.strictObject({ model: z.string().optional() }).default({}),
+    visibility: z.enum(['Public', 'Internal']).default('Public'),
+    provider: z.string().optional(),
+    model: z.string().optional(),
+    baseURL: z.string().optional(),
+    azure: z.record(z.string(), z.string()).optional(),
+    bedrock: z.strictObject({ region: z.string().default('us-east-1') }).optional(),
+    vertexai: z.record(z.string(), z.string()).optional(),
+    custom: z
+      .strictObject({
+        backendRef: objectBackendRef.optional(),
+        formats: z.array(z.strictObject({ type: z.string(), path: z.string().optional() })),
+      })
+      .optional(),
+    virtualModel: z
+      .strictObject({
+        weighted: (choices(weight) as Choices).optional(),
+        failover: (choices(priority) as Choices).optional(),
+        conditional: (choices(when) as Choices).optional(),
+      })
+      .optional(),
+    policies: section,
+  }),
 })
+
+export type ProxyModelObject = z.output<typeof proxyModel>
 
 export const proxyParameters = object({ spec: z.unknown().optional() })

@@ -28,7 +28,7 @@ export interface BackendDeps {
 
 /** What a reference comes to in the Model of one Gateway. */
 export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
-  if (recipe.kind === 'invalid') return recipe.backend
+  if (recipe.kind === 'made') return recipe.backend
   const { view } = deps
   const { namespace, name } = recipe
   if (recipe.kind === 'ProxyBackend') {
@@ -43,7 +43,7 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
 }
 
 /** It was there when it was referred to. */
-function gone(recipe: Exclude<Recipe, { readonly kind: 'invalid' }>): Backend {
+function gone(recipe: Exclude<Recipe, { readonly kind: 'made' }>): Backend {
   const { kind, namespace, name } = recipe
   const about = { kind, key: `${namespace}/${name}` }
   const diagnostics = [complaint(about, '', 'PC0702', `there is no ${kind} ${about.key}`)]

@@ -12,15 +12,17 @@ import {
   withoutEffectOnProviders,
 } from '../../reach/part-policies.ts'
 import { unenforcedOnStreams } from '../../reach/stream-policies.ts'
+import { listenerSet } from '../resources/gateway.ts'
 import { Cell } from './cells.ts'
 import type { Effects } from './effects.ts'
 import { BackendSet, type GatewayModelDeps, gatewaysOf } from './gateway-model.ts'
-import { draftOf, type GatewayDeps, type GatewayDraft } from './gateways.ts'
+import { draftOf, type GatewayDeps, type GatewayDraft, gatewayOfSet } from './gateways.ts'
+import { type GatewayModels, modelsOf } from './models.ts'
 import { OrderedParts } from './ordered-parts.ts'
 import type { GatewayForRoutes } from './parents.ts'
 import type { ReachedPolicies } from './reached.ts'
 import type { Recipe } from './references.ts'
-import type { RouteOutcome } from './route-outcome.ts'
+import { parentOf, type RouteOutcome } from './route-outcome.ts'
 
 export interface GatewayStateDeps extends GatewayDeps, GatewayModelDeps {
   readonly reached: ReachedPolicies
@@ -61,8 +63,29 @@ export function gatewayForRoutes(
 /** The same for all: whoever compares Models sees at once that nothing changed. */
 const NO_POLICIES: Model['frontend'] = []
 
+/** The Gateway of ours that a route names as its parent, itself or by one of its ListenerSets. */
+export function parentGateway(
+  deps: GatewayStateDeps,
+  kind: string,
+  key: string,
+): GatewayForRoutes | undefined {
+  if (kind === 'Gateway') return gatewayForRoutes(deps, key)
+  if (kind !== 'ListenerSet') return undefined
+  const [namespace = '', name = ''] = key.split('/')
+  const set = deps.view.get('ListenerSet', listenerSet, namespace, name)
+  return set && gatewayForRoutes(deps, gatewayOfSet(set))
+}
+
+/** What the ProxyModels of a Gateway are in its Model. */
+export function gatewayModels(deps: GatewayStateDeps, key: string): GatewayModels {
+  const gatewayOf = (kind: string, parent: string) => parentGateway(deps, kind, parent)
+  return modelsOf({ view: deps.view, gatewayOf, parentOf }, key)
+}
+
 interface Own {
   readonly draft: GatewayDraft
+  /** To the models that ProxyModels offer here. */
+  readonly routes: readonly Route[]
   readonly gateways: readonly Gateway[]
   readonly effects: Effects
 }
@@ -141,10 +164,11 @@ export class GatewayState {
       this.#areUsesStale = false
       this.#backends.update([...this.#uses].map(([name, { recipe }]) => [name, recipe]))
     }
-    const { gateways = [] } = this.#own ?? {}
+    const { gateways = [], routes: toModels = [] } = this.#own ?? {}
     const { list: backends } = this.#backends
     const known = this.#model
-    const routes = sameList(known?.routes, this.#routes.list)
+    const all = toModels.length === 0 ? this.#routes.list : [...this.#routes.list, ...toModels]
+    const routes = sameList(known?.routes, all)
     const tcpRoutes = sameList(known?.tcpRoutes, this.#streams.list)
     const isSettled =
       known?.gateways === gateways &&
@@ -173,9 +197,18 @@ export class GatewayState {
       found.listeners.map(({ spec }) => spec.port),
     )
     const { gateways, effects } = gatewaysOf(this.#deps, found, isByPort)
+    const { routes, backends, effects: ofModels } = gatewayModels(this.#deps, this.key)
+    for (const [name, recipe] of ofModels.uses) effects.uses.set(name, recipe)
+    for (const backend of backends) effects.uses.set(backend.name, { kind: 'made', backend })
     const known = this.#own?.gateways
     const isKept = known !== undefined && isSame(known, gateways)
-    return { draft: found, gateways: isKept ? known : freeze(gateways), effects }
+    const before = this.#own?.routes
+    return {
+      draft: found,
+      gateways: isKept ? known : freeze(gateways),
+      routes: before !== undefined && isSame(before, routes) ? before : freeze(routes),
+      effects,
+    }
   }
 
   #use(before: Effects | undefined, after: Effects | undefined): void {

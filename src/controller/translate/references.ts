@@ -21,11 +21,12 @@ export type Recipe =
       /** Not among the manifests. */
       readonly isAssumed: boolean
     }
-  | { readonly kind: 'invalid'; readonly backend: Backend }
+  /** What it refers to is nothing, or was made with what refers to it. */
+  | { readonly kind: 'made'; readonly backend: Backend }
 
 /** The name of the backend that is made so. */
 export function backendName(recipe: Recipe): string {
-  if (recipe.kind === 'invalid') return recipe.backend.name
+  if (recipe.kind === 'made') return recipe.backend.name
   const { kind, namespace, name } = recipe
   const whole = `${kind}/${namespace}/${name}`
   return recipe.kind === 'Service' ? `${whole}/${recipe.port}` : whole
@@ -49,7 +50,7 @@ function invalid({ reason, message }: Refusal, origin: Origin): Recipe {
   const code = reason === 'RefNotPermitted' ? 'PC0703' : 'PC0702'
   const said: Diagnostic = { code, severity: 'error', message, origin }
   const backend = { name: id, origin, policies: [], kind: 'invalid', diagnostics: [said] } as const
-  return { kind: 'invalid', backend }
+  return { kind: 'made', backend }
 }
 
 /** The same for whoever refers from the same kind and namespace: that it is there, and its port. */

@@ -84,7 +84,7 @@ export function readRoute(
     const served = listeners.filter(({ isServed }) => isServed)
     const made = makeRoute(deps, read, served.length > 0)
     first ??= made
-    const parents = served.map((one) => parentOf(gateway, parent?.isByPort === true, one))
+    const parents = served.map((one) => parentOf(parent ?? { key: gateway, isByPort: false }, one))
     const known = before?.parts.get(gateway)
     const { route, stream } = placed(made, parents, known)
     parts.set(gateway, {
@@ -151,8 +151,11 @@ function makeRoute({ view, policies }: RouteDeps, read: AnyRoute, isServed: bool
   return { ...made, effects }
 }
 
-function parentOf(gateway: string, isByPort: boolean, { name, spec }: ListenerForRoutes): Parent {
-  return { gateway: gatewayName(gateway, isByPort, spec.port), listener: name }
+export function parentOf(
+  { key, isByPort }: Pick<GatewayForRoutes, 'key' | 'isByPort'>,
+  { name, spec }: ListenerForRoutes,
+): Parent {
+  return { gateway: gatewayName(key, isByPort, spec.port), listener: name }
 }
 
 /** Where a policy is for one port, each port is a gateway of its own in the Model. */

@@ -8,6 +8,7 @@ import { Cell } from './cells.ts'
 import type { ObjectStatus, StatusWithDiagnostics } from './conditions.ts'
 import type { GatewayState } from './gateway-state.ts'
 import type { GatewayDraft } from './gateways.ts'
+import type { GatewayModels } from './models.ts'
 import type { Policies } from './policies.ts'
 import { policyStatus } from './policy-status.ts'
 import type { ReachedPolicies } from './reached.ts'
@@ -28,6 +29,7 @@ export interface StatusTableDeps {
   readonly tls: BackendTlsPolicies
   readonly reached: ReachedPolicies
   readonly controllerName: string
+  readonly modelsAt: (gateway: string) => GatewayModels
 }
 
 /** What a status was written for. */
@@ -67,7 +69,7 @@ export class StatusTable {
     this.#backends = cell(() => backendStatuses(view))
     this.#models = cell(() => {
       view.cells.read('Gateway *')
-      return modelStatuses(view, [...this.#gateways.keys()])
+      return modelStatuses(view, [...this.#gateways.keys()].map(deps.modelsAt))
     })
   }
 

@@ -18,10 +18,11 @@ import {
 import { noEffects } from './effects.ts'
 import type { GatewayDraft, SetDraft } from './gateways.ts'
 import { isServed, type PlacedListener } from './listeners.ts'
+import { type GatewayModels, verdictKey } from './models.ts'
 import { unservedParts } from './proxy-backend.ts'
 import type { RouteOutcome } from './route-outcome.ts'
 import { SUPPORTED_FEATURES } from './supported-features.ts'
-import { type ClusterView, complaint, gatewayRef, identityOf, type Read } from './view.ts'
+import { type ClusterView, complaint, gatewayRef, identityOf, type Read, titleOf } from './view.ts'
 
 /** What a refusal says, for people who have only manifests. */
 function said(read: Read, conditions: readonly Condition[], field = 'spec'): readonly Diagnostic[] {
@@ -247,18 +248,25 @@ export function backendStatuses(view: ClusterView): readonly StatusWithDiagnosti
   })
 }
 
-/** Nothing serves models by these objects: they are told so, rather than left without a word. */
+/** `gateways`: what models come to at each Gateway of ours. */
 export function modelStatuses(
   view: ClusterView,
-  gateways: Iterable<string>,
+  gateways: readonly GatewayModels[],
 ): readonly StatusWithDiagnostics[] {
-  const ours = new Set(gateways)
+  const problems = Map.groupBy(
+    new Set(gateways.flatMap(({ diagnostics }) => diagnostics)),
+    ({ origin }) => (origin.kind === 'object' ? origin.object : ''),
+  )
   return view.all('ProxyModel', proxyModel).map((read) => {
-    const message = 'ProxyModel is not served by this version; use a ProxyBackend and a route'
-    const conditions = [conditionOf('Accepted', refuse('UnsupportedValue', message))]
-    const parents = read.value.spec.parentRefs
-      .filter(({ namespace = read.namespace, name }) => ours.has(`${namespace}/${name}`))
-      .map((ref) => ({ ref, conditions }))
-    return { status: { ...identityOf(read), parents }, diagnostics: said(read, conditions) }
+    const parents = read.value.spec.parentRefs.flatMap((ref, index) => {
+      const id = verdictKey(read.key, index)
+      const verdict = gateways.map(({ verdicts }) => verdicts.get(id)).find((one) => one)
+      return verdict === undefined ? [] : [{ ref, conditions: [conditionOf('Accepted', verdict)] }]
+    })
+    const own = problems.get(titleOf(read)) ?? []
+    const unattached = parents.flatMap(({ conditions }) =>
+      own.length === 0 ? said(read, conditions, 'spec.parentRefs') : [],
+    )
+    return { status: { ...identityOf(read), parents }, diagnostics: [...own, ...unattached] }
   })
 }

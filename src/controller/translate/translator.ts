@@ -3,14 +3,17 @@ import type { Model } from '../../model/model.ts'
 import { byAge } from '../cluster/object.ts'
 import { changesBetween, EMPTY_SNAPSHOT, objectsOf, type Snapshot } from '../cluster/snapshot.ts'
 import { endpointSlice } from '../resources/cluster-objects.ts'
-import { gateway as gatewaySchema, listenerSet } from '../resources/gateway.ts'
+import { gateway as gatewaySchema } from '../resources/gateway.ts'
 import { type LabelSelector, selects } from '../resources/metadata.ts'
 import { BackendTlsPolicies } from './backend-tls.ts'
 import { Cell } from './cells.ts'
 import type { ObjectStatus } from './conditions.ts'
-import { GatewayState, type GatewayStateDeps, gatewayForRoutes } from './gateway-state.ts'
-import { gatewayOfSet } from './gateways.ts'
-import type { GatewayForRoutes } from './parents.ts'
+import {
+  GatewayState,
+  type GatewayStateDeps,
+  gatewayModels,
+  parentGateway,
+} from './gateway-state.ts'
 import { Policies } from './policies.ts'
 import { ReachedPolicies } from './reached.ts'
 import {
@@ -129,6 +132,7 @@ class TranslatorState {
       tls: this.#tls,
       reached: this.#reached,
       controllerName,
+      modelsAt: (key) => gatewayModels(this.#gatewayDeps, key),
     })
   }
 
@@ -213,7 +217,7 @@ class TranslatorState {
     const deps: RouteDeps = {
       view: this.#view,
       policies: this.#policies,
-      gatewayOf: (parent, parentKey) => this.#gatewayOf(parent, parentKey),
+      gatewayOf: (parent, parentKey) => parentGateway(this.#gatewayDeps, parent, parentKey),
     }
     const update = () => {
       const before = state.outcome
@@ -269,18 +273,6 @@ class TranslatorState {
       if (young !== undefined) this.#reached.change(key, young, undefined, young.effects)
       this.#gateways.get(key)?.routeChanged(before, after)
     }
-  }
-
-  #gatewayOf(kind: string, key: string): GatewayForRoutes | undefined {
-    if (kind === 'Gateway') return this.#forRoutes(key)
-    if (kind !== 'ListenerSet') return undefined
-    const [namespace = '', name = ''] = key.split('/')
-    const set = this.#view.get('ListenerSet', listenerSet, namespace, name)
-    return set && this.#forRoutes(gatewayOfSet(set))
-  }
-
-  #forRoutes(key: string): GatewayForRoutes | undefined {
-    return gatewayForRoutes(this.#gatewayDeps, key)
   }
 }
 

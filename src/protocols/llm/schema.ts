@@ -119,6 +119,36 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   xai: preset('api.x.ai', '/v1', [...CHAT, 'responses']),
 }
 
+/** What a preset is to whoever makes calls: an endpoint that speaks these formats. */
+export function presetOptions(name: string, { basePath, formats }: Preset) {
+  const types = formats.map((type) => ({ type }))
+  return { formats: types, providerOverride: name, pathPrefix: basePath }
+}
+
+/** Where an API is: its host, and the path that all of it is below, if it has one. */
+export function parseBaseUrl(
+  url: string,
+): { readonly endpoint: Endpoint; readonly pathPrefix?: string } | undefined {
+  if (!URL.canParse(url)) return undefined
+  const { protocol, hostname, port, pathname } = new URL(url)
+  if (protocol !== 'https:' && protocol !== 'http:') return undefined
+  const scheme = protocol === 'https:' ? 'https' : 'http'
+  const host = hostname.replace(/^\[|\]$/g, '')
+  const endpoint = { host, port: Number(port) || (scheme === 'https' ? 443 : 80), scheme } as const
+  const pathPrefix = pathname.replace(/\/$/, '')
+  return pathPrefix === '' ? { endpoint } : { endpoint, pathPrefix }
+}
+
+/** Paths that clients of models ask at, on a gateway that others use too. */
+export const MODEL_PATHS: readonly string[] = [
+  '/v1',
+  '/v1beta',
+  '/v2',
+  '/models',
+  '/chat/completions',
+  '/responses',
+]
+
 function preset(host: string, basePath: string, formats: readonly string[] = CHAT): Preset {
   return { endpoint: { host, port: 443, scheme: 'https' }, basePath, formats }
 }

@@ -4,7 +4,7 @@ import { nearestName } from '../../../diagnostics/nearest.ts'
 import type { AiProvider, Endpoint } from '../../../model/backend.ts'
 import type { JsonObject } from '../../../model/json.ts'
 import type { Attached } from '../../../model/policy.ts'
-import { PRESETS, PROVIDERS } from '../../../protocols/llm/schema.ts'
+import { PRESETS, PROVIDERS, parseBaseUrl, presetOptions } from '../../../protocols/llm/schema.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import { readPolicies } from '../policies.ts'
 import { complain, parseAt, type Reading } from '../reading.ts'
@@ -143,10 +143,7 @@ function kindOf(who: Who, own: Params): Kind | undefined {
   }
   const preset = PRESETS[who]
   if (preset !== undefined) {
-    const { basePath, formats, endpoint } = preset
-    const types = formats.map((type) => ({ type }))
-    const options = { formats: types, providerOverride: who, pathPrefix: basePath }
-    return { kind: 'custom', options, endpoint }
+    return { kind: 'custom', options: presetOptions(who, preset), endpoint: preset.endpoint }
   }
   return { kind: who, options: definedOf(optionsOf(who, own)) as JsonObject }
 }
@@ -174,12 +171,7 @@ function endpointOf({ kind, options, endpoint }: Kind, own: Params): Endpoint | 
     return written
   }
   if (own.hostOverride !== undefined) return undefined
-  if (own.baseUrl !== undefined) {
-    const { protocol, hostname, port } = new URL(own.baseUrl)
-    const scheme = protocol === 'https:' ? 'https' : 'http'
-    const host = hostname.replace(/^\[|\]$/g, '')
-    return { host, port: Number(port) || (scheme === 'https' ? 443 : 80), scheme }
-  }
+  if (own.baseUrl !== undefined) return parseBaseUrl(own.baseUrl)?.endpoint
   if (endpoint !== undefined) return endpoint
   const host = PROVIDERS.find(({ name }) => name === kind)?.host(options)
   return host === undefined ? undefined : { host: host.toLowerCase(), port: 443, scheme: 'https' }
@@ -187,8 +179,8 @@ function endpointOf({ kind, options, endpoint }: Kind, own: Params): Endpoint | 
 
 /** The base path of `baseUrl` is where the API is; without one, it is where the provider has it. */
 function pathsOf({ model, baseUrl, pathOverride, pathPrefix }: Params): object {
-  const base = baseUrl && new URL(baseUrl).pathname.replace(/\/$/, '')
-  return definedOf({ model, pathOverride, pathPrefix: pathPrefix ?? (base || undefined) })
+  const base = baseUrl === undefined ? undefined : parseBaseUrl(baseUrl)?.pathPrefix
+  return definedOf({ model, pathOverride, pathPrefix: pathPrefix ?? base })
 }
 
 /** Fields of the model win. */

@@ -4,6 +4,7 @@ import { hasErrors } from '../../../diagnostics/result.ts'
 import type { AiBackend, AiModel, AiProvider, Backend } from '../../../model/backend.ts'
 import type { Gateway } from '../../../model/gateway.ts'
 import type { Match, Parent, Route } from '../../../model/route.ts'
+import { MODEL_PATHS } from '../../../protocols/llm/schema.ts'
 import type { Placed } from '../../../reach/checks/draft.ts'
 import { originOf, type Path, valueAt } from '../document.ts'
 import { FilePlace } from '../file-place.ts'
@@ -27,9 +28,6 @@ const NAME = 'llm'
 
 const head = z.strictObject(llmHead)
 const modelList = z.array(z.unknown()).min(1).max(1000)
-
-/** Paths that clients of models ask at, on a gateway that others use too. */
-const SHARED_PATHS = ['/v1', '/v1beta', '/v2', '/models', '/chat/completions', '/responses']
 
 export function readLlm(reading: Reading): ReadLlm {
   const { document } = reading
@@ -68,7 +66,7 @@ export function readLlm(reading: Reading): ReadLlm {
       {
         name: NAME,
         origin,
-        matches: (own === undefined ? SHARED_PATHS : ['/']).map(below),
+        matches: (own === undefined ? MODEL_PATHS : ['/']).map(below),
         policies: [],
         action: { kind: 'forward', backends: [{ backend: NAME, weight: 1, policies: [] }] },
       },
