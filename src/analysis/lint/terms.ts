@@ -59,6 +59,12 @@ export function headerOf(term: Term): string | undefined {
 
 /** `group` of `jwt.group`, wherever in the expression. */
 export function claimOf(term: Term): string | undefined {
-  const steps = attributeOf(term)?.steps ?? testedBy(term)?.steps
-  return steps?.length === 2 && steps[0] === 'jwt' ? steps[1] : undefined
+  const steps = claimPathOf(term)
+  return steps?.length === 1 ? steps[0] : undefined
+}
+
+/** `realm_access`, `roles` of `jwt.realm_access.roles`, whether it is read or asked for. */
+export function claimPathOf(term: Term): readonly string[] | undefined {
+  const [variable, ...path] = attributeOf(term)?.steps ?? testedBy(term)?.steps ?? []
+  return variable === 'jwt' && path.length > 0 ? path : undefined
 }

@@ -106,10 +106,30 @@ describe('lint: what is fine is not told', () => {
       ['warning AZ019'],
     ],
     ['the key beside', { rules: ["allow: jwt.tenanr == 'a'"], more: TOKEN }, ['warning AZ019']],
+    ...[
+      "jwt.claims.sub == 'a'",
+      "jwt['claims'].sub == 'a'",
+      'has(jwt.claims)',
+      "'sub' in jwt.claims",
+      "'claims' in jwt",
+      "jwt.claims['sub'] == 'a'",
+    ].map(
+      (rule) =>
+        [
+          `claims below claims: ${rule}`,
+          { rules: [`allow: "${rule}"`], more: TOKEN },
+          ['warning AZ024'],
+        ] as const,
+    ),
     [
-      'claims below claims',
-      { rules: ["allow: jwt.claims.sub == 'a'"], more: TOKEN },
-      ['warning AZ024'],
+      'one element of a claim that is a list',
+      { rules: ["allow: jwt.roles[0] == 'a'", "allow: jwt.groups.join('') == 'a'"], more: TOKEN },
+      [],
+    ],
+    [
+      'a member of a claim that is a list, and one text',
+      { rules: ["allow: jwt.realm_access.roles == 'a'"], more: TOKEN },
+      ['warning AZ014'],
     ],
   ] as readonly (readonly [string, Written, readonly string[]])[]) {
     it(what, () => {
@@ -118,12 +138,16 @@ describe('lint: what is fine is not told', () => {
     })
   }
 
-  it('names the danger of `contains` on a list', () => {
-    const [found] = lint(modelOf({ rules: ["allow: jwt.groups.contains('a')"], more: TOKEN }))
-    assert.equal(found?.diagnostic.code, 'AZ014')
-    assert.match(found?.diagnostic.message ?? '', /usually a list/)
-    assert.doesNotMatch(found?.diagnostic.message ?? '', /also matches/)
-  })
+  for (const list of ['jwt.groups', 'jwt.realm_access.roles', "jwt.resource_access['x'].roles"]) {
+    it(`names the danger of \`contains\` on a list: ${list}`, () => {
+      const rules = [`allow: ${list}.contains('a')`]
+      const [found] = lint(modelOf({ rules, more: TOKEN }))
+      assert.equal(found?.diagnostic.code, 'AZ014')
+      assert.match(found?.diagnostic.message ?? '', /usually a list/)
+      assert.doesNotMatch(found?.diagnostic.message ?? '', /also matches/)
+      assert.equal(found?.diagnostic.hint?.includes(`'a' in ${list}`), true)
+    })
+  }
 })
 
 describe('errors that are found at little cost', () => {

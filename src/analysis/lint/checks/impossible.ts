@@ -4,7 +4,7 @@ import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, type Finding } from '../finding.ts'
-import { signedLeaves, termsOf } from '../terms.ts'
+import { claimPathOf, signedLeaves, termsOf } from '../terms.ts'
 
 interface Problem {
   readonly message: string
@@ -173,14 +173,16 @@ export const globs: Check = function* ({ rules }) {
 export const nestedClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const term of termsOf(placed.condition.term)) {
-      const steps = attributeOf(term)?.steps
-      const [variable, field, claim] = steps ?? []
-      if (variable !== 'jwt' || field !== 'claims' || claim === undefined) continue
+      const [field, ...claim] = claimPathOf(term) ?? []
+      if (field !== 'claims') continue
       const said = {
         code: 'AZ024',
         severity: 'warning',
         message: `\`jwt\` is the claims themselves: this reads a claim called \`claims\``,
-        hint: `write \`${nameOf(['jwt', ...(steps ?? []).slice(2)])}\``,
+        hint:
+          claim.length > 0
+            ? `write \`${nameOf(['jwt', ...claim])}\``
+            : 'leave `claims` out: `has(jwt.sub)`, `jwt.sub`',
       } as const
       yield { diagnostic: aboutRule(said, placed, term) }
       break

@@ -6,7 +6,7 @@ import { nameOf } from '../../symbolic/attribute-tree.ts'
 import { attributeOf } from '../../symbolic/leaves.ts'
 import type { Check } from '../check.ts'
 import { aboutRule, originOfRule } from '../finding.ts'
-import { claimOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
+import { claimOf, claimPathOf, headerOf, signedLeaves, termsOf } from '../terms.ts'
 
 /** AZ011: what comes out may be no boolean, and then the rule does not match. */
 export const maybeNotBoolean: Check = function* ({ rules }) {
@@ -139,7 +139,7 @@ const SPACED: ReadonlySet<string> = new Set(['scope', 'scp', 'scopes'])
 export const listClaims: Check = function* ({ rules }) {
   for (const { placed } of rules) {
     for (const { term } of signedLeaves(placed.condition.term)) {
-      const said = listProblem(term)
+      const said = listProblem(term, placed.rule.expression)
       if (said === undefined) continue
       const severity = 'warning'
       yield { diagnostic: aboutRule({ code: 'AZ014', severity, ...said }, placed, term) }
@@ -147,28 +147,36 @@ export const listClaims: Check = function* ({ rules }) {
   }
 }
 
-function listProblem(term: Term): { readonly message: string; readonly hint: string } | undefined {
-  const subject = [...termsOf(term)].find((one) => claimOf(one) !== undefined)
-  const claim = subject && claimOf(subject)
+interface Said {
+  readonly message: string
+  readonly hint: string
+}
+
+function listProblem(term: Term, expression: string): Said | undefined {
+  const subject = [...termsOf(term)].find((one) => claimPathOf(one) !== undefined)
+  // Issuers nest lists in objects: `realm_access.roles`.
+  const claim = subject && claimPathOf(subject)?.at(-1)
   const value = constantOf(term)
-  if (claim === undefined || value === undefined) return undefined
+  if (subject === undefined || claim === undefined || value === undefined) return undefined
+  const read = expression.slice(subject.start, subject.end)
   if (term.kind === 'call' && term.name === 'contains' && LISTS.has(claim) && !SPACED.has(claim)) {
     return {
       message: `\`${claim}\` is usually a list, and \`contains\` looks for a part of a string: the rule depends on how the issuer writes it`,
-      hint: `write \`'${value}' in jwt.${claim}\`, which is true of an element alone`,
+      hint: `write \`'${value}' in ${read}\`, which is true of an element alone`,
     }
   }
   if (term.kind === 'call' && term.name === 'contains') {
-    const parts = `${claim}.split(' ')`
+    const parts = `${read}.split(' ')`
     return {
       message: `this also matches \`${value}-more\`: it looks for a part of the text, not for an element`,
       hint: SPACED.has(claim)
-        ? `write \`'${value}' in jwt.${parts}\``
-        : `write \`'${value}' in jwt.${claim}\` where it is a list`,
+        ? `write \`'${value}' in ${parts}\``
+        : `write \`'${value}' in ${read}\` where it is a list`,
     }
   }
-  if (term.kind !== 'equal') return undefined
-  if (claim === 'aud') {
+  // Not of an element, nor of what a function makes of it.
+  if (term.kind !== 'equal' || (term.left !== subject && term.right !== subject)) return undefined
+  if (claimOf(subject) === 'aud') {
     return {
       message: '`aud` may be one text or a list of them: a list never equals a text',
       hint: 'name the accepted `audiences` at the provider of jwtAuthentication: it takes both',
@@ -177,12 +185,12 @@ function listProblem(term: Term): { readonly message: string; readonly hint: str
   if (SPACED.has(claim)) {
     return {
       message: `\`${claim}\` holds several scopes with spaces between: with two it equals neither`,
-      hint: `write \`'${value}' in jwt.${claim}.split(' ')\``,
+      hint: `write \`'${value}' in ${read}.split(' ')\``,
     }
   }
   if (!LISTS.has(claim)) return undefined
   return {
     message: `\`${claim}\` is usually a list: a list never equals a text`,
-    hint: `write \`'${value}' in jwt.${claim}\``,
+    hint: `write \`'${value}' in ${read}\``,
   }
 }
