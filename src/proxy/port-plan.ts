@@ -104,7 +104,7 @@ const HTTP_DEFAULTS: HttpSettings = {
   http2MaxConcurrentStreams: 100,
   http2MaxResetsPerSecond: 100,
   http2MaxControlFramesPerSecond: 1_000,
-  http2WindowSize: 65_536,
+  http2WindowSize: 262_144,
   http2ConnectionWindowSize: 1_048_576,
   http2FrameSize: 16_384,
   http2KeepaliveInterval: 30_000,

@@ -13,6 +13,10 @@ export class HeldBytes {
     return this.#bytes.length
   }
 
+  get bytes(): Buffer {
+    return this.#bytes
+  }
+
   /** What is held, and no longer is. */
   take(): Buffer {
     const bytes = this.#bytes

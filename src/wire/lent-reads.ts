@@ -18,6 +18,8 @@ const LARGE = 131_072
 const MAX_KEPT = 16
 /** Large buffers of one connection whose bytes are on their way. */
 const MAX_LENT = 8
+/** Bytes that one record of TLS has at most. */
+const RECORD = 16_384
 
 /** Idle connections to backends that have a large buffer, since their last response needed one. */
 const MAX_RESTING = 64
@@ -40,8 +42,12 @@ export interface Reader {
 export class LentReads {
   #reader: Reader | undefined = undefined
   readonly #isShared: boolean
+  readonly #gathers: boolean
   #buffer: Buffer
   #filled = 0
+  /** Up to where the reader has received what is in the buffer; records gather behind. */
+  #delivered = 0
+  #isScheduled = false
   /** Bytes of this message so far, of several where they came together. */
   #received = 0
   /** Whether it is one of those that rest with a large buffer. */
@@ -58,9 +64,13 @@ export class LentReads {
     return resting
   }
 
-  /** `isShared`: has no small buffer of its own. */
-  constructor(isShared = false) {
+  /**
+   * `isShared`: has no small buffer of its own. `gathers`: reads into a large buffer that come in one
+   * turn of the event loop are received together, since TLS hands out one record at a time.
+   */
+  constructor(isShared = false, gathers = false) {
     this.#isShared = isShared
+    this.#gathers = gathers
     this.#buffer = this.#small()
   }
 
@@ -75,14 +85,35 @@ export class LentReads {
   }
 
   received(length: number): void {
-    this.#filled = length
+    this.#filled += length
     this.#received += length
-    const bytes = this.#buffer.subarray(0, length)
+    if (!this.#gathers || this.#buffer.length !== LARGE) this.flush()
+    else if (!this.#isScheduled) {
+      this.#isScheduled = true
+      setImmediate(this.#flushLater)
+    }
+  }
+
+  /** What has gathered is received now. */
+  flush(): void {
+    const from = this.#delivered
+    const to = this.#filled
+    if (from === to) return
+    this.#delivered = to
+    const bytes = this.#buffer.subarray(from, to)
     this.#reader?.receive(this.#buffer === SHARED ? Buffer.from(bytes) : bytes)
+  }
+
+  readonly #flushLater = (): void => {
+    this.#isScheduled = false
+    this.flush()
   }
 
   /** The buffer of the next read, asked for after each. */
   next(): Buffer {
+    const hasRoom = this.#buffer.length === LARGE && this.#filled + RECORD <= LARGE
+    if (this.#gathers && hasRoom && !this.isResting) return this.#buffer.subarray(this.#filled)
+    this.flush()
     const isNeeded = this.isLending && this.#reader?.needsBytes() === true
     const isFull = this.#filled === this.#buffer.length
     const isLarge = this.#buffer.length === LARGE
@@ -90,6 +121,7 @@ export class LentReads {
     if (!this.isResting) this.#uncount()
     this.isResting = false
     this.#filled = 0
+    this.#delivered = 0
     if (!isNeeded) this.recover()
     const isFree = this.#buffer === SHARED || !(isNeeded || this.#isForgotten)
     if (!isFree || wantsLarge !== isLarge) {
@@ -183,8 +215,8 @@ export function lentReadsOf(socket: Socket): LentReads | undefined {
 }
 
 /** The same of a socket that was accepted; undefined: it tells of its bytes by events. */
-export function lendReads(socket: Socket): LentReads | undefined {
-  const reads = new LentReads(true)
+export function lendReads(socket: Socket, gathers = false): LentReads | undefined {
+  const reads = new LentReads(true, gathers)
   const isLent = readInto(
     socket,
     () => reads.next(),

@@ -52,10 +52,41 @@ export class FrameReader {
   }
 
   read(more: Buffer): void {
-    const bytes = this.#held.join(more)
+    const held = this.#held
+    const events = this.#events
+    const end = more.length
+    let at = 0
+    // Of what came only so much is copied as the frame that was cut off needs.
+    while (held.length > 0 && at < end && !events.isOver) {
+      const next = Math.min(end, at + this.#missing())
+      const bytes = held.join(more.subarray(at, next))
+      at = next
+      const read = this.#readFrames(bytes, 0)
+      if (read < bytes.length && !events.isOver) held.hold(bytes, read)
+    }
+    if (at < end && !events.isOver) {
+      at = this.#readFrames(more, at)
+      // What came may be in a buffer that is used again.
+      if (at < end && !events.isOver) held.hold(Buffer.from(more.subarray(at)), 0)
+    }
+    if (events.isOver) held.clear()
+  }
+
+  /** How many bytes the frame lacks whose first bytes are held: for its head, or to be whole. */
+  #missing(): number {
+    const { bytes } = this.#held
+    const { length } = bytes
+    if (length < FRAME_HEAD) return FRAME_HEAD - length
+    // Of DATA the length of its padding is all that is waited for.
+    if (bytes[3] === DATA) return 1
+    return FRAME_HEAD + bytes.readUIntBE(0, 3) - length
+  }
+
+  /** Returns where the first frame begins that is not whole. */
+  #readFrames(bytes: Buffer, from: number): number {
     const events = this.#events
     const end = bytes.length
-    let at = 0
+    let at = from
     while (at < end && !events.isOver) {
       if (this.#inData) {
         at = this.#readData(bytes, at, end)
@@ -85,10 +116,7 @@ export class FrameReader {
       at = next
     }
     this.#report(bytes)
-    if (events.isOver) this.#held.clear()
-    // What came may be in a buffer that is used again; what was joined is our own.
-    else if (at < end && bytes === more) this.#held.hold(Buffer.from(bytes.subarray(at)), 0)
-    else if (at < end) this.#held.hold(bytes, at)
+    return at
   }
 
   /** Returns where the payload goes on, or 0 for more bytes. */

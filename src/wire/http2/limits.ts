@@ -47,7 +47,7 @@ export const HTTP2_LIMITS: Http2Limits = {
   body: Number.POSITIVE_INFINITY,
   lowersNames: false,
   streams: 128,
-  streamWindow: 65_535,
+  streamWindow: 262_144,
   connectionWindow: 1_048_576,
   frame: 16_384,
   resets: { perSecond: 50, burst: 200 },

@@ -5,6 +5,8 @@ import type { Socket } from 'node:net'
 import type { Deadlines } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
 import { RequestHead } from '../http1/head.ts'
+import { type LentReads, lendReads, type Reader } from '../lent-reads.ts'
+import type { BodySink } from '../streams.ts'
 import { ConnectionFrames } from './connection-frames.ts'
 import type { FieldBlock } from './field-block.ts'
 import { type Http2Limits, type Http2Observer, listSizeOf } from './limits.ts'
@@ -26,15 +28,24 @@ import type { StreamOwner } from './stream-owner.ts'
 
 /** Heads that one connection keeps for its next requests. */
 const MAX_HEADS = 16
+/** Bytes of a body that are copied rather than lent: a few must not keep a large buffer away. */
+const SHORT = 2_048
 
 /** What frames of a client do to streams; how its connection lives and ends: ./server.ts. */
-export abstract class ServerFrames extends ConnectionFrames<ServerStream> implements StreamOwner {
+export abstract class ServerFrames
+  extends ConnectionFrames<ServerStream>
+  implements StreamOwner, Reader
+{
   protected readonly limits: Http2Limits
   protected readonly events: DownstreamEvents
   /** The last stream that the client opened, and the last one that will be served. */
   protected last = 0
   protected lastServed: number = LARGEST_STREAM
+  /** Undefined where bytes come by events, in memory of their own. */
+  protected readonly reads: LentReads | undefined
   readonly #heads: RequestHead[] = []
+  /** Who got bytes that they may still need. */
+  readonly #borrowers = new Map<ServerStream, BodySink>()
 
   constructor(
     socket: Socket,
@@ -50,6 +61,29 @@ export abstract class ServerFrames extends ConnectionFrames<ServerStream> implem
     })
     this.limits = limits
     this.events = events
+    this.reads = lendReads(socket, 'encrypted' in socket)
+  }
+
+  abstract receive(bytes: Buffer): void
+
+  needsBytes(): boolean {
+    for (const [stream, sink] of this.#borrowers)
+      if (sink.hasWritten?.() === true) this.#borrowers.delete(stream)
+    return this.#borrowers.size > 0
+  }
+
+  /**
+   * A sink that has not written what it got before gets a copy: else each of its pieces, however
+   * short, could keep a large buffer away from everyone.
+   */
+  lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer {
+    const { reads } = this
+    if (reads?.isLending !== true) return bytes
+    if (bytes.length < SHORT || sink.hasWritten?.() !== true) return Buffer.from(bytes)
+    const before = this.#borrowers.get(stream)
+    if (before !== undefined && before !== sink && before.hasWritten?.() !== true) reads.forget()
+    this.#borrowers.set(stream, sink)
+    return bytes
   }
 
   protected override cutOff(stream: ServerStream, code: number): void {
@@ -154,6 +188,12 @@ export abstract class ServerFrames extends ConnectionFrames<ServerStream> implem
   }
 
   protected removed(stream: ServerStream): void {
+    const borrower = this.#borrowers.get(stream)
+    if (borrower !== undefined) {
+      this.#borrowers.delete(stream)
+      // Its exchange is over, and nobody will say when what it got is free.
+      if (borrower.hasWritten?.() !== true) this.reads?.forget()
+    }
     if (!stream.isFinished) return
     stream.gone('over')
     if (this.#heads.length < MAX_HEADS) this.#heads.push(stream.head)

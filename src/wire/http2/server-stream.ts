@@ -323,7 +323,8 @@ export class ServerStream implements Downstream, WireStream {
       this.#unreadable('body-too-large')
       return
     }
-    if (!sink.write(this.#asWire ? chunkOf(bytes) : bytes)) this.#isPaused = true
+    const sent = this.#asWire ? chunkOf(bytes) : this.#owner.lend(this, bytes, sink)
+    if (!sink.write(sent)) this.#isPaused = true
     if (this.#isOver) return
     if (!this.#isPaused) this.#returnWindow()
     this.#awaitClient()

@@ -4,7 +4,7 @@
 import type { Socket } from 'node:net'
 import type { Deadlines, Timed } from '../deadlines.ts'
 import type { DownstreamEvents } from '../downstream.ts'
-import { guardedEvents } from '../guard-events.ts'
+import { guarded, guardedEvents } from '../guard-events.ts'
 import { closeGracefully } from '../http1/close-grace.ts'
 import { FrameReader } from './frame-reader.ts'
 import {
@@ -33,6 +33,8 @@ import { ServerFrames } from './server-frames.ts'
 
 /** How often a connection is looked at. */
 const PERIOD = 1_000
+/** Bytes of a turn of the event loop that are no large body's. */
+const LITTLE = 8_192
 const ALIVE = Buffer.from('alive?\0\0')
 const LEAVING = Buffer.from('leaving\0')
 
@@ -44,6 +46,7 @@ export class ServerSession extends ServerFrames implements Timed {
   readonly socket: Socket
   deadline: number
   readonly #reader: FrameReader
+  readonly #receive: (bytes: Buffer) => void
   readonly #openedAt = performance.now()
   #idleSince = this.#openedAt
   #heardAt = this.#openedAt
@@ -83,11 +86,18 @@ export class ServerSession extends ServerFrames implements Timed {
     const more = limits.connectionWindow - DEFAULT_WINDOW
     if (more > 0) frames.windowUpdate(0, more)
     this.output.schedule()
-    const on = guardedEvents(socket, (error) => events.broke?.(undefined, error))
-    on('data', (bytes: Buffer) => this.#receive(bytes))
+    const broke = (error: unknown) => events.broke?.(undefined, error)
+    const on = guardedEvents(socket, broke)
+    this.#receive = guarded(socket, broke, (bytes: Buffer) => this.#read(bytes))
+    // What was read before the session began comes by events, and all where nothing can be lent.
+    socket.on('data', this.#receive)
+    this.reads?.use(this)
     on('drain', () => this.#onDrain())
-    // Half a connection is of no use: what the client cannot say any more it would have to say.
-    on('end', () => socket.destroy())
+    on('end', () => {
+      this.reads?.flush()
+      // Half a connection is of no use: what the client cannot say any more it would have to say.
+      socket.destroy()
+    })
     on('error', () => this.#onClose())
     on('close', () => this.#onClose())
     observer.counted('session')
@@ -158,7 +168,13 @@ export class ServerSession extends ServerFrames implements Timed {
     if (this.streams.size === 0) this.#end()
   }
 
-  #receive(bytes: Buffer): void {
+  receive(bytes: Buffer): void {
+    this.#receive(bytes)
+    // Little came at once: whatever is under way needs no large buffer of its own for now.
+    if (bytes.length < LITTLE && this.reads !== undefined) this.reads.isResting = true
+  }
+
+  #read(bytes: Buffer): void {
     if (this.isOver) return
     this.#heardAt = performance.now()
     let rest = bytes
@@ -263,6 +279,7 @@ export class ServerSession extends ServerFrames implements Timed {
     this.#isClosed = true
     this.isOver = true
     this.deadlines.remove(this)
+    this.reads?.close()
     this.unwatch()
     this.abandon('reset')
     this.events.closed()

@@ -1,3 +1,4 @@
+import type { BodySink } from '../streams.ts'
 import type { ServerStream } from './server-stream.ts'
 import type { StreamOutput } from './stream-output.ts'
 
@@ -7,6 +8,8 @@ export interface StreamOwner {
   returnWindow(octets: number): void
   /** The same on a stream. */
   returnStreamWindow(stream: ServerStream, octets: number): void
+  /** What `sink` is given of bytes that were received: these, or a copy. */
+  lend(stream: ServerStream, bytes: Buffer, sink: BodySink): Buffer
   /** We end the stream with this code. */
   reset(stream: ServerStream, code: number): void
   /** The whole response is on its way, and nobody has the request in hand any more. */

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { LentReads } from './lent-reads.ts'
+
+const RECORD = 16_384
+
+/** What a socket does with what it has read; returns the buffer of the read after it. */
+function read(reads: LentReads, buffer: Buffer, length: number, value: number): Buffer {
+  buffer.fill(value, 0, length)
+  reads.received(length)
+  return reads.next()
+}
+
+/** A reader that keeps what it is given, and may need it for as long as `needs` is set. */
+function keeper(reads: LentReads) {
+  const received: Buffer[] = []
+  const own = { received, needs: true }
+  reads.use({
+    receive: (bytes) => void received.push(bytes),
+    needsBytes: () => own.needs,
+  })
+  return own
+}
+
+it('hands out the records of one turn together, and never touches what is needed', async () => {
+  const reads = new LentReads(true, true)
+  const { received } = keeper(reads)
+  let buffer = reads.next()
+  // The first one fills the small buffer of all connections, and is copied out of it.
+  buffer = read(reads, buffer, RECORD, 1)
+  assert.deepEqual(
+    received.map(({ length }) => length),
+    [RECORD],
+  )
+  for (const value of [2, 3, 4]) buffer = read(reads, buffer, RECORD, value)
+  assert.equal(received.length, 1)
+  await turn()
+  assert.equal(received[1]?.length, 3 * RECORD)
+  // Another turn goes on behind what is needed, up to the end of the buffer and beyond.
+  for (const value of [5, 6, 7, 8, 9, 10]) buffer = read(reads, buffer, RECORD, value)
+  await turn()
+  const all = Buffer.concat(received)
+  assert.equal(all.length, 10 * RECORD)
+  for (let i = 0; i < 10; i++)
+    assert.ok(all.subarray(i * RECORD, (i + 1) * RECORD).every((value) => value === i + 1))
+})
+
+it('reads to the same buffer again once nothing of it is needed', async () => {
+  const reads = new LentReads(true, true)
+  const own = keeper(reads)
+  own.needs = false
+  let buffer = read(reads, reads.next(), RECORD, 1)
+  const memory = buffer.buffer
+  for (let value = 2; value < 40; value++) buffer = read(reads, buffer, RECORD, value)
+  await turn()
+  assert.equal(buffer.buffer, memory)
+  assert.equal(Buffer.concat(own.received).length, 39 * RECORD)
+})
+
+it('gives a large buffer back when the reader rests', async () => {
+  const reads = new LentReads(true, true)
+  const own = keeper(reads)
+  own.needs = false
+  const small = reads.next()
+  let buffer = read(reads, small, RECORD, 1)
+  assert.notEqual(buffer.buffer, small.buffer)
+  buffer = read(reads, buffer, 100, 2)
+  await turn()
+  reads.isResting = true
+  buffer = read(reads, buffer, 50, 3)
+  assert.equal(buffer.buffer, small.buffer)
+  assert.equal(own.received.at(-1)?.length, 50)
+})
+
+it('without gathering hands out each read at once', () => {
+  const reads = new LentReads(true)
+  const { received } = keeper(reads)
+  let buffer = read(reads, reads.next(), RECORD, 1)
+  buffer = read(reads, buffer, 100_000, 2)
+  buffer = read(reads, buffer, 10, 3)
+  assert.deepEqual(
+    received.map(({ length }) => length),
+    [RECORD, 100_000, 10],
+  )
+  assert.ok(buffer.length > 0)
+})

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect } from 'node:http2'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { after, before, describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
+import { createServer as createTlsServer } from 'node:tls'
+import fc from 'fast-check'
+import { Deadlines } from '../../src/wire/deadlines.ts'
+import type { Downstream, DownstreamEvents } from '../../src/wire/downstream.ts'
+import { NO_LINES } from '../../src/wire/http1/field-lines.ts'
+import { HTTP2_LIMITS } from '../../src/wire/http2/limits.ts'
+import { ServerSession } from '../../src/wire/http2/server.ts'
+import type { BodySink } from '../../src/wire/streams.ts'
+import { fill } from '../faults/patterns.ts'
+import { makeAuthority, WITHOUT_OPENSSL } from '../tls/certificates.ts'
+import { fuzz } from './runs.ts'
+
+/**
+ * Uploads of many streams of one connection, which share the buffers that it reads into, in the
+ * clear and over TLS, where records gather. Each sink keeps what it is given without a copy, and
+ * compares it only when it says that it has written it.
+ */
+
+interface Upload {
+  readonly seed: number
+  readonly length: number
+  /** The client writes so much at a time. */
+  readonly piece: number
+  /** After so many pieces that were received it is written; -1: only at the very end. */
+  readonly writesAfter: number
+  /** Whether the sink says when it has written; one that does not may keep its bytes for ever. */
+  readonly saysWritten: boolean
+  /** Takes no more after this many bytes, until some turns later. */
+  readonly pausesAt: number
+  /** The response comes after this many bytes; -1: after all of them. */
+  readonly repliesAt: number
+}
+
+const upload: fc.Arbitrary<Upload> = fc.record({
+  seed: fc.nat(1_000),
+  length: fc.oneof(fc.nat(40), fc.nat(20_000), fc.nat(400_000)),
+  piece: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1_000, max: 200_000 })),
+  writesAfter: fc.constantFrom(0, 0, 1, 2, -1),
+  saysWritten: fc.constantFrom(true, true, true, false),
+  pausesAt: fc.constantFrom(0, 100, 50_000),
+  repliesAt: fc.constantFrom(-1, -1, -1, -1, -1, -1, -1, 60_000),
+})
+
+/** Keeps what it gets until it is written, and compares it only then. */
+class Keeper implements BodySink {
+  readonly #expected: Upload
+  readonly #downstream: Downstream
+  declare readonly hasWritten?: () => boolean
+  #views: Buffer[] = []
+  #pieces = 0
+  #total = 0
+  #hasPaused = false
+  #hasReplied = false
+  compared = 0
+  fault: string | undefined = undefined
+
+  constructor(expected: Upload, downstream: Downstream) {
+    this.#expected = expected
+    this.#downstream = downstream
+    if (expected.saysWritten) this.hasWritten = () => this.#views.length === 0
+  }
+
+  write(bytes: Buffer): boolean {
+    this.#views.push(bytes)
+    this.#total += bytes.length
+    const { writesAfter, pausesAt, repliesAt } = this.#expected
+    if (writesAfter >= 0 && ++this.#pieces > writesAfter) this.compare()
+    if (repliesAt >= 0 && this.#total >= repliesAt) this.#reply()
+    if (this.#hasPaused || pausesAt === 0 || this.#total < pausesAt) return true
+    this.#hasPaused = true
+    setTimeout(() => this.#downstream.resumeBody(), 2)
+    return false
+  }
+
+  compare(): void {
+    for (const view of this.#views) {
+      const right = fill(this.#expected.seed, this.compared, view.length)
+      if (!view.equals(right)) this.fault ??= `bytes from ${this.compared} on are others'`
+      this.compared += view.length
+    }
+    this.#views = []
+  }
+
+  end(): void {
+    this.#reply()
+  }
+
+  abort(reason: string): void {
+    if (!this.#hasReplied) this.fault ??= reason
+  }
+
+  #reply(): void {
+    if (this.#hasReplied) return
+    this.#hasReplied = true
+    this.#downstream.reply(200, NO_LINES, 'ok')
+  }
+}
+
+const LIMITS = { ...HTTP2_LIMITS, controlFrames: { perSecond: 1e9, burst: 1e9 } }
+
+for (const isTls of [false, true]) {
+  const skip = isTls && WITHOUT_OPENSSL
+  describe(`buffers of uploads over HTTP/2, ${isTls ? 'TLS' : 'in the clear'}`, { skip }, () => {
+    const deadlines = new Deadlines(50)
+    let uploads: readonly Upload[] = []
+    let keepers: Keeper[] = []
+    let server: Server
+    let client: ClientHttp2Session
+    const events: DownstreamEvents = {
+      request: (downstream) => {
+        const at = Number(downstream.head.path.slice(1))
+        const keeper = new Keeper(uploads[at] as Upload, downstream)
+        keepers[at] = keeper
+        downstream.readBody(keeper, false)
+      },
+      refused: () => {},
+      unreadable: () => {},
+      aborted: () => {},
+      drained: () => {},
+      finished: () => {},
+      closed: () => {},
+    }
+
+    before(async () => {
+      const serve = (socket: Socket) => {
+        socket.on('error', () => {})
+        new ServerSession(socket, LIMITS, deadlines, events)
+      }
+      const { cert, key } = isTls ? makeAuthority('uploads') : { cert: '', key: '' }
+      server = isTls
+        ? createTlsServer({ cert, key, ALPNProtocols: ['h2'] }, serve)
+        : createServer(serve)
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as AddressInfo
+      const options = { rejectUnauthorized: false }
+      client = connect(`${isTls ? 'https' : 'http'}://127.0.0.1:${port}`, options)
+      await once(client, 'connect')
+    })
+    after(() => {
+      client.destroy()
+      server.close()
+    })
+
+    it('are never touched while a stream needs them', async () => {
+      const property = fc.asyncProperty(
+        fc.array(upload, { minLength: 1, maxLength: 8 }),
+        async (some) => {
+          uploads = some
+          keepers = []
+          await Promise.all(some.map((one, at) => send(client, one, at)))
+          for (const [at, { length, repliesAt }] of some.entries()) {
+            const keeper = keepers[at]
+            keeper?.compare()
+            assert.equal(keeper?.fault, undefined, `upload ${at}`)
+            // What comes after an early response need not be read by anybody.
+            if (repliesAt < 0) assert.equal(keeper?.compared, length)
+          }
+        },
+      )
+      await fc.assert(property, fuzz(0.02, 40))
+    })
+  })
+}
+
+/** Resolves when the response has come. */
+async function send(client: ClientHttp2Session, { seed, length, piece }: Upload, at: number) {
+  const stream = client.request({ ':method': 'POST', ':path': `/${at}`, 'content-length': length })
+  stream.on('error', () => {})
+  const closed = once(stream, 'close')
+  stream.resume()
+  for (let from = 0, i = 0; from < length && !stream.destroyed; i++) {
+    // Of very small ones only some, so that it comes to an end.
+    const size = i > 40 ? length - from : Math.min(piece, length - from)
+    stream.write(fill(seed, from, size))
+    from += size
+    if (i % 3 === 0) await turn()
+  }
+  stream.end()
+  await closed
+}
