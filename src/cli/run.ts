@@ -59,7 +59,7 @@ import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
-import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
+import { boundYoungSpace, resumeOptimization, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
@@ -365,7 +365,10 @@ async function serveUntilStopped(
   store?.start()
   const stopping = new AbortController()
   void followSource(source, following, stopping.signal).catch(broke)
-  void logHash(first).then(resumeOptimization)
+  void logHash(first).then(() => {
+    resumeOptimization()
+    boundYoungSpace()
+  })
 
   if (terminal.width !== undefined) {
     const serving = { file, model: first, settings, workers: fleet.size, version: VERSION }

@@ -13,7 +13,7 @@ import { openLog } from '../telemetry/open-log.ts'
 import { watchProcess } from '../telemetry/process-metrics.ts'
 import { openMetrics } from './fleet.ts'
 import { outliveErrors } from './outlive-errors.ts'
-import { resumeOptimization } from './startup-memory.ts'
+import { boundYoungSpace, resumeOptimization } from './startup-memory.ts'
 
 /** A process that serves what its parent tells it; see proxy/workers.ts. */
 export function runWorker(number: string): Promise<number> {
@@ -54,6 +54,7 @@ export function runWorker(number: string): Promise<number> {
       }
       if (order.kind === 'apply') {
         resumeOptimization()
+        boundYoungSpace()
         serving ??= begin(order.settings, number, order.ticketSecret, quotas)
         const { gateway } = serving
         const { model, secrets, isStrict } = order

@@ -4,6 +4,7 @@
 
 import type { Pattern } from '../cel/library/regex-pattern.ts'
 import type { Exchange } from '../exchange/exchange.ts'
+import { LayeredMap } from '../model/layered-map.ts'
 import type { Match, PathMatch } from '../model/route.ts'
 import { byDetail, type Candidate } from './candidate.ts'
 
@@ -30,15 +31,17 @@ export class HostTable<T> {
   readonly name: string
   /** The next shorter wildcard that covers the same hosts. */
   shorter: HostTable<T> | undefined = undefined
-  /** Undefined: none. */
-  exact: Map<string, Candidate<T>[]> | undefined = undefined
-  byPrefix = new Map<string, Prefix<T>>()
-  prefixes = new Map<number, Prefix<T>[]>()
+  /** Undefined: none. Tables that follow each other share it but for what changed. */
+  exact: LayeredMap<readonly Candidate<T>[]> | undefined = undefined
+  /** By the hash of their text. */
+  prefixes: LayeredMap<readonly Prefix<T>[], number> = LayeredMap.of(new Map())
   root: Prefix<T> | undefined = undefined
   longest = 0
   /** Which lengths there are: others need no look-up. */
   lengths = new Uint8Array(1)
   readonly patterns: Candidate<T>[] = []
+  /** Until it is sealed. */
+  #added: Added<T> | undefined = undefined
 
   constructor(name: string) {
     this.name = name
@@ -56,40 +59,53 @@ export class HostTable<T> {
     const prefixes = [...keys].filter((key) => !key.startsWith('='))
     if (prefixes.includes('') || this.#hasBelow(prefixes)) return undefined
     const made = this.copy()
-    made.exact = this.exact && new Map(this.exact)
-    made.byPrefix = new Map(this.byPrefix)
-    made.prefixes = new Map(this.prefixes)
-    for (const key of keys) {
-      if (key.startsWith('=')) made.exact?.delete(key.slice(1))
-      else if (made.byPrefix.delete(key)) {
-        const hash = hashPrefix(key)
-        const others = made.prefixes.get(hash)?.filter(({ text }) => text !== key) ?? []
-        if (others.length === 0) made.prefixes.delete(hash)
-        else made.prefixes.set(hash, others)
-      }
-    }
-    if (made.exact?.size === 0) made.exact = undefined
+    const gone = [...keys].filter((key) => this.exact !== undefined && key.startsWith('='))
+    const left = this.exact?.with(gone.map((key) => [key.slice(1), undefined]))
+    made.exact = left?.size === 0 ? undefined : left
+    for (const text of prefixes) made.#replace(text, undefined)
     return made
+  }
+
+  /** How much is found by a key. */
+  countAt(key: string): number {
+    if (key.startsWith('=')) return this.exact?.get(key.slice(1))?.length ?? 0
+    return this.#prefixAt(key)?.candidates.length ?? 0
+  }
+
+  #prefixAt(text: string): Prefix<T> | undefined {
+    return this.prefixes.get(hashPrefix(text))?.find((prefix) => prefix.text === text)
+  }
+
+  /** Lists may be those of the table before: others take their place. */
+  #replace(text: string, prefix: Prefix<T> | undefined): void {
+    const hash = hashPrefix(text)
+    const known = this.prefixes.get(hash)
+    if (known === undefined && prefix === undefined) return
+    const others = known?.filter((other) => other.text !== text) ?? []
+    const list = prefix === undefined ? others : [...others, prefix]
+    this.prefixes = this.prefixes.with([[hash, list.length === 0 ? undefined : list]])
   }
 
   #hasBelow(prefixes: readonly string[]): boolean {
     if (prefixes.length === 0) return false
     const starts = prefixes.map((text) => `${text}/`)
-    for (const text of this.byPrefix.keys()) {
-      for (let i = 0; i < starts.length; i++) if (text.startsWith(starts[i] as string)) return true
-    }
-    return false
+    let isFound = false
+    this.prefixes.forEach((list) => {
+      for (let p = 0; p < list.length && !isFound; p++) {
+        const { text } = list[p] as Prefix<T>
+        for (let i = 0; i < starts.length; i++) isFound ||= text.startsWith(starts[i] as string)
+      }
+    })
+    return isFound
   }
 
-  /** Of a copy: what was added by these keys is there, best first. */
-  sealKeys(keys: ReadonlySet<string>): void {
-    for (const key of keys) {
-      if (key.startsWith('=')) this.exact?.get(key.slice(1))?.sort(byDetail)
-      else {
-        const prefix = this.byPrefix.get(key)
-        if (prefix !== undefined) this.#link(prefix)
-      }
-    }
+  /** Of a copy: what was added is there, best first. */
+  sealAdded(): void {
+    const { exact, prefixes } = this.#takeAdded()
+    for (const candidates of exact.values()) candidates.sort(byDetail)
+    if (exact.size > 0) this.exact = (this.exact ?? LayeredMap.of(new Map())).with(exact)
+    for (const [text, prefix] of prefixes) this.#replace(text, prefix)
+    for (const prefix of prefixes.values()) this.#link(prefix)
   }
 
   #link(prefix: Prefix<T>): void {
@@ -102,49 +118,60 @@ export class HostTable<T> {
       this.lengths = lengths
     } else if (this.lengths[text.length] === 0) this.lengths = this.lengths.slice()
     this.lengths[text.length] = 1
-    const hash = hashPrefix(text)
-    // The list may be that of the table before.
-    this.prefixes.set(hash, [...(this.prefixes.get(hash) ?? []), prefix])
     prefix.shorter = this.#shorterThan(text)
   }
 
   #shorterThan(text: string): Prefix<T> | undefined {
     for (let slash = text.lastIndexOf('/'); slash > 0; slash = text.lastIndexOf('/', slash - 1)) {
-      const shorter = this.byPrefix.get(text.slice(0, slash))
+      const shorter = this.#prefixAt(text.slice(0, slash))
       if (shorter !== undefined) return shorter
     }
     return this.root
   }
 
   get isEmpty(): boolean {
-    return this.exact === undefined && this.byPrefix.size + this.patterns.length === 0
+    const { exact, root, prefixes, patterns } = this
+    return exact === undefined && root === undefined && prefixes.size + patterns.length === 0
   }
 
   add(candidate: Candidate<T>, { path }: Match): void {
-    if (path.kind === 'exact') push((this.exact ??= new Map()), path.value, candidate)
+    this.#added ??= { exact: new Map(), prefixes: new Map() }
+    const { exact, prefixes } = this.#added
+    if (path.kind === 'exact') push(exact, path.value, candidate)
     else if (path.kind === 'regex') this.patterns.push(candidate)
     else {
       const text = prefixOf(path.value)
-      const prefix = this.byPrefix.get(text)
-      if (prefix === undefined) this.byPrefix.set(text, new Prefix(text, candidate))
+      const prefix = prefixes.get(text)
+      if (prefix === undefined) prefixes.set(text, new Prefix(text, candidate))
       else prefix.candidates.push(candidate)
     }
   }
 
   /** All are there: best first, and each prefix is told of the next shorter one. */
   seal(): void {
-    for (const candidates of this.exact?.values() ?? []) candidates.sort(byDetail)
+    const { exact, prefixes } = this.#takeAdded()
+    for (const candidates of exact.values()) candidates.sort(byDetail)
+    if (exact.size > 0) this.exact = LayeredMap.of(exact)
     this.patterns.sort(byDetail)
-    this.root = this.byPrefix.get('')
-    for (const text of this.byPrefix.keys()) this.longest = Math.max(this.longest, text.length)
-    this.lengths = new Uint8Array(this.longest + 1)
-    for (const [text, prefix] of this.byPrefix) {
+    this.root = prefixes.get('')
+    const byHash = new Map<number, Prefix<T>[]>()
+    for (const [text, prefix] of prefixes) {
+      this.longest = Math.max(this.longest, text.length)
       prefix.candidates.sort(byDetail)
-      this.lengths[text.length] = 1
-      if (text === '') continue
-      push(this.prefixes, hashPrefix(text), prefix)
-      prefix.shorter = this.#shorterThan(text)
+      if (text !== '') push(byHash, hashPrefix(text), prefix)
     }
+    this.prefixes = LayeredMap.of(byHash)
+    this.lengths = new Uint8Array(this.longest + 1)
+    for (const [text, prefix] of prefixes) {
+      this.lengths[text.length] = 1
+      if (text !== '') prefix.shorter = this.#shorterThan(text)
+    }
+  }
+
+  #takeAdded(): Added<T> {
+    const added = this.#added ?? { exact: new Map(), prefixes: new Map() }
+    this.#added = undefined
+    return added
   }
 
   find(exchange: Exchange, refused: T): T | undefined {
@@ -205,6 +232,12 @@ export class HostTable<T> {
     }
     return undefined
   }
+}
+
+/** What a table gets, by path. */
+interface Added<T> {
+  readonly exact: Map<string, Candidate<T>[]>
+  readonly prefixes: Map<string, Prefix<T>>
 }
 
 class Prefix<T> {

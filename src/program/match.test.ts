@@ -192,4 +192,34 @@ describe('tables of hosts after a change', () => {
       assert.equal(table === hosts.exact.get(name), name !== 'h0.test', name)
     }
   })
+
+  for (const host of ['', 'h0.test ']) {
+    it(`look through no other route for one that changed, of 5,000 for ${host || 'any host'}`, () => {
+      let looks = 0
+      const counted = (line: string) => {
+        const entries = [entry(line)]
+        return {
+          get entries() {
+            looks++
+            return entries
+          },
+        }
+      }
+      const lines = Array.from({ length: 5_000 }, (_, n) => `${host || '* '}/p-${n}`)
+      let groups = lines.map(counted)
+      let last = runToCompletion(compileHosts<string>(groups))
+      assert.ok(looks >= 5_000)
+      looks = 0
+      for (let round = 0; round < 50; round++) {
+        groups = groups.with(round * 97, counted(`${host || '* '}/changed-${round}`))
+        last = runToCompletion(compileHosts(groups, last))
+      }
+      assert.ok(looks <= 50 * 4, `${looks}`)
+      // Another route has the same path: its order among the others counts.
+      groups = groups.with(7, counted(`${host || '* '}/p-9`))
+      looks = 0
+      runToCompletion(compileHosts(groups, last))
+      assert.ok(looks >= 5_000)
+    })
+  }
 })

@@ -87,7 +87,14 @@ export function* compileHosts<T>(
   const changes = before && range && changedHosts(before.groups, groups, range)
   const changed = changes && new Set(changes.keys())
   if (before !== undefined && changed?.size === 0) return before
-  const { any, ...built } = yield* buildTables(groups, changed, startsOf(before, changes))
+  const starts = startsOf(before, changes)
+  // Where all that is found by a changed path is of changed groups, no others are looked through.
+  const isWithin = before !== undefined && range !== undefined && isAllOf(before, range, starts)
+  const among =
+    isWithin && starts.size === changed?.size
+      ? groups.slice(range.start, groups.length - range.same)
+      : groups
+  const { any, ...built } = yield* buildTables(among, changed, starts)
   const exact = merged(before?.exact, changed, built.exact, '')
   if (before !== undefined && ![...(changed ?? [])].some((name) => name.startsWith('*.'))) {
     const { wildcards, suffixes, longest } = before
@@ -183,6 +190,24 @@ function startsOf<T>(before: Hosts<T> | undefined, changes: Changes | undefined)
   return starts
 }
 
+/** Whether these groups are all that have anything in the tables by the keys that changed. */
+function isAllOf<T>(before: Hosts<T>, range: ChangedRange, starts: Starts<T>): boolean {
+  const own = new Map<string, Map<string, number>>()
+  for (const { entries } of before.groups.slice(range.start, before.groups.length - range.same)) {
+    for (const { hostnames, match } of entries) {
+      const key = keyOf(match.path) ?? ''
+      for (const name of hostnames.length === 0 ? [''] : new Set(hostnames)) {
+        const counts = own.get(name) ?? new Map<string, number>()
+        own.set(name, counts.set(key, (counts.get(key) ?? 0) + 1))
+      }
+    }
+  }
+  return [...starts].every(([name, { keys }]) => {
+    const table = name === '' ? before.any : before.exact.get(name)
+    return [...keys].every((key) => table?.countAt(key) === (own.get(name)?.get(key) ?? 0))
+  })
+}
+
 interface Tables<T> {
   readonly exact: Map<string, HostTable<T>>
   readonly wildcards: Map<string, HostTable<T>>
@@ -205,8 +230,8 @@ function* buildTables<T>(
     fill(tables, groups, from, names, starts)
     yield
   }
-  for (const { table, keys } of starts.values()) {
-    table.sealKeys(keys)
+  for (const { table } of starts.values()) {
+    table.sealAdded()
     if (table.isEmpty) tables.exact.delete(table.name)
   }
   const begun = new Set([...starts.values()].map(({ table }) => table))

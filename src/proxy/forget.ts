@@ -41,13 +41,19 @@ export class Forgetting {
   /** Of what there may be thousands: the same set where a change concerns no name. */
   #writtenNames(model: Model): Pick<Names, 'route' | 'policy'> {
     const { model: before, names } = this.#known ?? {}
-    const isNamedAlike =
-      before !== undefined && isAlike(before.routes, model.routes, (a, b) => a.name === b.name)
-    const route = isNamedAlike ? names?.route : undefined
+    let isNamedAlike = before !== undefined
+    // One look at the routes says both, since there may be thousands.
+    const isRouteAlike = (a: Route, b: Route) => {
+      if (a.name !== b.name) isNamedAlike = false
+      return hasSameNames(a, b)
+    }
+    const hasSameRoutes = before !== undefined && isAlike(before.routes, model.routes, isRouteAlike)
+    // Where it ended early, the rest was not looked at.
+    const route = isNamedAlike && hasSameRoutes ? names?.route : undefined
     const hasSamePolicies =
       before?.frontend === model.frontend &&
+      hasSameRoutes &&
       isAlike(before.gateways, model.gateways, hasSameNames) &&
-      isAlike(before.routes, model.routes, hasSameNames) &&
       isAlike(before.backends, model.backends, hasSameNames)
     const policy = hasSamePolicies ? names?.policy : undefined
     return {

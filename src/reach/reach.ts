@@ -155,11 +155,20 @@ type StreamRef = Pick<Where, 'backend' | 'ref' | 'number'>
 
 function routesByGateway({ routes }: Model): ReadonlyMap<string, readonly Route[]> {
   const byGateway = new Map<string, Route[]>()
-  for (const route of routes) {
-    for (const { gateway } of route.parents) {
-      const known = byGateway.get(gateway)
-      if (known === undefined) byGateway.set(gateway, [route])
-      else if (known.at(-1) !== route) known.push(route)
+  // Counted loops, and no look-up for the gateway of the route before: there may be thousands.
+  let name: string | undefined
+  let known: Route[] = []
+  for (let i = 0; i < routes.length; i++) {
+    const route = routes[i] as Route
+    const { parents } = route
+    for (let p = 0; p < parents.length; p++) {
+      const { gateway } = parents[p] as Route['parents'][number]
+      if (gateway !== name) {
+        name = gateway
+        known = byGateway.get(gateway) ?? []
+        byGateway.set(gateway, known)
+      }
+      if (known[known.length - 1] !== route) known.push(route)
     }
   }
   return byGateway

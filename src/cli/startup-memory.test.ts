@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+
+const MODULE = import.meta.resolve('./startup-memory.ts')
+
+/** Short-lived objects, many of which live through a collection: V8 makes room for them. */
+const CHURN = `
+  import { getHeapSpaceStatistics } from 'node:v8'
+  const kept = new Array(20_000)
+  let largest = 0
+  for (let turn = 0; turn < 600; turn++) {
+    for (let n = 0; n < 2_000; n++) kept[(turn * 2_000 + n) % kept.length] = { n, of: [n, turn] }
+    const spaces = getHeapSpaceStatistics()
+    largest = Math.max(largest, spaces.find((each) => each.space_name === 'new_space').space_size)
+    await new Promise(setImmediate)
+  }
+  console.log(largest / 1024 / 1024)
+`
+
+function largestYoungSpace(before: string): number {
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const file = `data:text/javascript,${encodeURIComponent(CHURN)}`
+  const script = `import * as memory from ${JSON.stringify(MODULE)}; ${before}; await import(${JSON.stringify(file)})`
+  // By standard input: with an argument of Node's own the module leaves V8 as it is.
+  const input = `import(${JSON.stringify(`data:text/javascript,${encodeURIComponent(script)}`)})`
+  const { stdout, stderr } = spawnSync(process.execPath, [], { env, input, encoding: 'utf8' })
+  assert.equal(stderr, '')
+  return Number(stdout)
+}
+
+test('the space for short-lived objects of a gateway stays small', () => {
+  const largest = largestYoungSpace('memory.boundYoungSpace()')
+  assert.ok(largest > 0 && largest <= 13, `${largest} MB`)
+})
+
+test('V8 would let it grow', () => {
+  assert.ok(largestYoungSpace('memory.resumeOptimization()') > 20)
+})
