@@ -12,6 +12,16 @@ start etcd etcd --data-dir "$state/etcd" --unsafe-no-fsync --log-level warn \
 
 flags=()
 [ -z "$NODE" ] || flags=("--advertise-address=$node_address")
+# With CLUSTER_AUDIT=1 it is written down who asked for what; no contents.
+if [ -n "${CLUSTER_AUDIT:-}" ]; then
+  cat >"$state/audit.yaml" <<'POLICY'
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules: [{ level: Metadata }]
+POLICY
+  flags+=("--audit-policy-file=$state/audit.yaml" "--audit-log-path=$state/audit.log")
+fi
 start kube-apiserver kube-apiserver "${flags[@]}" \
   --etcd-servers="http://127.0.0.1:$etcd_port" \
   --bind-address="$([ -n "$NODE" ] && echo 0.0.0.0 || echo 127.0.0.1)" --secure-port="$api_port" \

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { request } from 'node:https'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import type { KubernetesObject } from '../charts/helm.ts'
 import { freePorts } from '../free-port.ts'
@@ -15,6 +15,22 @@ export interface ClusterOptions {
   readonly node?: boolean
   /** Archives of images that the node gets. */
   readonly images?: readonly string[]
+  /** The API server writes down who asks for what; see `Cluster.audited`. */
+  readonly audit?: boolean
+}
+
+/** One request, as the API server saw it. */
+export interface AuditEvent {
+  readonly verb: string
+  readonly user: { readonly username: string }
+  readonly objectRef?: {
+    readonly apiGroup?: string
+    readonly resource: string
+    readonly subresource?: string
+    readonly namespace?: string
+    readonly name?: string
+  }
+  readonly responseStatus?: { readonly code?: number }
 }
 
 /** What the API server answered. */
@@ -40,8 +56,9 @@ export function missing({ node = false }: ClusterOptions = {}): string | undefin
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   await run('prepare.sh', options.node ? [] : ['helm', 'debian', 'kubernetes'], {})
   const environment = options.node ? { NODE: '1' } : await ownPlace()
-  const { images = [] } = options
-  const kubeconfig = await run('up.sh', [], { ...environment, CLUSTER_IMAGES: images.join(' ') })
+  const { images = [], audit = false } = options
+  const more = { CLUSTER_IMAGES: images.join(' '), ...(audit && { CLUSTER_AUDIT: '1' }) }
+  const kubeconfig = await run('up.sh', [], { ...environment, ...more })
   return new Cluster(kubeconfig.trim().split('\n').at(-1) as string, environment)
 }
 
@@ -153,6 +170,16 @@ export class Cluster {
       return loadBalancer?.ingress?.[0]?.ip
     }, `an address of ${name}`)
     return found
+  }
+
+  /** What a user asked for so far, where the cluster was started with `audit`. */
+  audited(username: string): readonly AuditEvent[] {
+    const lines = readFileSync(join(dirname(this.kubeconfig), 'audit.log'), 'utf8').split('\n')
+    // The last line may not be written to its end yet.
+    return lines
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as AuditEvent)
+      .filter(({ user }) => user.username === username)
   }
 
   logs(namespace: string, deployment: string): string {

@@ -70,9 +70,9 @@ export class Programs {
     return fetch(`http://127.0.0.1:${this.#port + 2}/metrics`).then((found) => found.text())
   }
 
-  /** Of a service account in the namespace `apps`. */
-  async tokenFor(account: string, audience = 'portcullis'): Promise<string> {
-    const path = `/api/v1/namespaces/apps/serviceaccounts/${account}/token`
+  /** Of a service account, in the namespace `apps` unless another one is named. */
+  async tokenFor(account: string, audience = 'portcullis', namespace = 'apps'): Promise<string> {
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${account}/token`
     const { status, body } = await this.#cluster.ask('POST', path, {
       apiVersion: 'authentication.k8s.io/v1',
       kind: 'TokenRequest',

@@ -1,21 +1,36 @@
 import { generateKeyPairSync, sign } from 'node:crypto'
 
 const ISSUER = 'https://issuer.example.com'
-const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+
+type Claims = Readonly<Record<string, unknown>>
+
+interface Maker {
+  readonly provider: { readonly issuer: string; readonly jwks: { readonly inline: string } }
+  readonly tokenOf: (claims: Claims, header?: Claims) => string
+}
+
+const MAKERS = new Map<string, Maker>()
+
+/** Somebody who makes tokens in the name of the issuer, with keys of its own. */
+export function providerOf(kid: string): Maker {
+  const known = MAKERS.get(kid)
+  if (known !== undefined) return known
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const key = { ...publicKey.export({ format: 'jwk' }), use: 'sig', kid, alg: 'RS256' }
+  const made = {
+    provider: { issuer: ISSUER, jwks: { inline: JSON.stringify({ keys: [key] }) } },
+    tokenOf: (claims: Claims, header: Claims = {}) => {
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const exp = Math.floor(Date.now() / 1000) + 3600
+      const head = part({ alg: 'RS256', kid, ...header })
+      const text = `${head}.${part({ iss: ISSUER, exp, ...claims })}`
+      return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`
+    },
+  }
+  MAKERS.set(kid, made)
+  return made
+}
 
 /** The provider whose tokens `tokenOf` makes, as a configuration names it. */
-export const PROVIDER = {
-  issuer: ISSUER,
-  jwks: {
-    inline: JSON.stringify({
-      keys: [{ ...publicKey.export({ format: 'jwk' }), use: 'sig', kid: 'test', alg: 'RS256' }],
-    }),
-  },
-}
-
-export function tokenOf(claims: Readonly<Record<string, unknown>>): string {
-  const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const exp = Math.floor(Date.now() / 1000) + 3600
-  const text = `${part({ alg: 'RS256', kid: 'test' })}.${part({ iss: ISSUER, exp, ...claims })}`
-  return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`
-}
+export const PROVIDER = providerOf('test').provider
+export const tokenOf = providerOf('test').tokenOf

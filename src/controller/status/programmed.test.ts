@@ -193,4 +193,22 @@ describe('RulesHealthy', () => {
       ['False', 'NeverMatches', 'spec.traffic.x: no (PC0701)'],
     )
   })
+  it('is false for a policy that is not accepted: nothing passes what it guards', () => {
+    const none = () => undefined
+    const [ancestor] = policy.ancestors ?? []
+    const wrong = {
+      ...accepted,
+      status: 'False',
+      reason: 'Invalid',
+      message: 'no (PC0107)',
+    } as const
+    const conditions = [wrong, ...(ancestor?.conditions ?? [])]
+    const status = { ...policy, ancestors: [{ ref: ancestor?.ref ?? {}, conditions }] }
+    const made = withLiveState(status, { findings: [], proxiesOf: none, sinceAt: none })
+    const found = made.ancestors?.[0]?.conditions.find(({ type }) => type === 'RulesHealthy')
+    assert.deepEqual(
+      [found?.status, found?.reason, found?.message],
+      ['False', 'Invalid', 'nothing passes what it guards: no (PC0107)'],
+    )
+  })
 })

@@ -173,17 +173,26 @@ function policy(status: ObjectStatus, { proxiesOf, sinceAt, findings }: LiveStat
     const key = `${namespace}/${name}`
     const conditions: readonly Condition[] = [
       ...ancestor.conditions,
-      findings.length === 0
-        ? conditionOf('RulesHealthy', OK, 'Healthy')
-        : conditionOf(
-            'RulesHealthy',
-            refuse('NeverMatches', renderStatus(findings, { object: title })),
-          ),
+      conditionOf('RulesHealthy', healthOf(title, ancestor.conditions, findings), 'Healthy'),
       programmed(title, proxiesOf(key), sinceAt(key)),
     ]
     return { ...ancestor, conditions }
   })
   return { ...status, ancestors }
+}
+
+/** Rules that cannot be read can never match either, and nothing passes what they guard. */
+function healthOf(
+  title: string,
+  conditions: readonly Condition[],
+  findings: readonly Diagnostic[],
+): Verdict {
+  const accepted = conditions.find(({ type }) => type === 'Accepted')
+  if (accepted?.status === 'False') {
+    return refuse('Invalid', `nothing passes what it guards: ${accepted.message}`)
+  }
+  if (findings.length === 0) return OK
+  return refuse('NeverMatches', renderStatus(findings, { object: title }))
 }
 
 function programmed(
