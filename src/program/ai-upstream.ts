@@ -4,9 +4,12 @@ import type { Exchange } from '../exchange/exchange.ts'
 import { type Reply, reply } from '../exchange/reply.ts'
 import type { AiBackend } from '../model/backend.ts'
 import { matchesModel } from '../model/model-names.ts'
-import { recognizeEndpoint } from '../protocols/llm/index.ts'
+import { callerOf } from '../protocols/caller.ts'
+import { type Endpoint, recognizeEndpoint, StateIds } from '../protocols/llm/index.ts'
+import { balancer } from '../upstream/balance.ts'
 import { ModelCall } from './model-call.ts'
 import type { ModelRouter } from './model-router.ts'
+import { ModelState, unknownState } from './model-state.ts'
 import type { AiUpstream, ProviderProgram, Selection } from './program.ts'
 import { type ProviderMember, ProviderSelection, type SelectionPlan } from './provider-selection.ts'
 
@@ -16,7 +19,10 @@ export function aiUpstream(
   providers: readonly ProviderProgram[],
   plan: SelectionPlan,
   router: ModelRouter | undefined,
+  { sealKey, random }: { readonly sealKey: Uint8Array; readonly random: () => number },
 ): AiUpstream {
+  const ids = new StateIds(sealKey)
+  const names = providers.map(({ target }) => target.name)
   const readsModel = providers.some((one) => one.readsModel)
   const allowed = backend.allowEndpoints ?? []
   const startedAt = Math.floor(Date.now() / 1000)
@@ -27,17 +33,37 @@ export function aiUpstream(
     if (endpoint?.operation === 'models') {
       return router && listModels(router, exchange, startedAt)
     }
-    if (endpoint !== undefined) return new ModelCall(endpoint)
+    if (endpoint?.dialect === 'responses') return openStateful(endpoint, exchange)
+    return endpoint === undefined ? unread(exchange) : new ModelCall(endpoint)
+  }
+
+  /** Whether a request may pass that does not say which model it is for. */
+  const unread = (exchange: Exchange): Reply | undefined => {
     if (router !== undefined) return NOT_SERVED
     const isCounted = exchange.usageLimits.length > 0
     const isGuarded = readsModel || isCounted || allowedModels(exchange) !== undefined
-    return isGuarded && !allowed.some((one) => isBelow(path, one)) ? UNREAD_MODEL : undefined
+    return isGuarded && !allowed.some((one) => isBelow(exchange.path, one))
+      ? UNREAD_MODEL
+      : undefined
+  }
+
+  /** Of the dialect whose providers store what clients name by ids. */
+  const openStateful = (endpoint: Endpoint, exchange: Exchange): ModelCall | Reply => {
+    const state = new ModelState(ids, callerOf(exchange), names)
+    if (endpoint.operation !== 'state') return new ModelCall(endpoint, state)
+    if (endpoint.state === undefined) return NOT_SERVED
+    const unknown = state.openPath(endpoint.state.ids)
+    if (unknown !== undefined) return unknown
+    const denied = state.model === undefined ? unread(exchange) : undefined
+    return denied ?? new ModelCall(endpoint, state)
   }
 
   const planFor = (exchange: Exchange, call: ModelCall): SelectionPlan | Reply => {
-    if (!mayUse(allowedModels(exchange), call.model)) return MODEL_NOT_ALLOWED
+    const isKnown = call.endpoint.operation !== 'state' || call.model !== ''
+    if (isKnown && !mayUse(allowedModels(exchange), call.model)) return MODEL_NOT_ALLOWED
     exchange.llm = call.attributes
-    return router === undefined ? plan : router.plan(exchange, call)
+    const own = router === undefined ? plan : router.plan(exchange, call)
+    return 'status' in own ? own : ownedBy(call.state, own, random)
   }
 
   const select = (exchange: Exchange, call?: ModelCall): Selection | Reply => {
@@ -87,6 +113,31 @@ function allowedModels(exchange: Exchange): Value | undefined {
   if (exchange.identity === undefined) return undefined
   exchange.enter(undefined)
   return exchange.apiKey?.allowedModels
+}
+
+/** What a call names is with one provider, and nobody else can serve it. */
+function ownedBy(
+  state: ModelState | undefined,
+  plan: SelectionPlan,
+  random: () => number,
+): SelectionPlan | Reply {
+  if (state === undefined || (state.provider === undefined && state.unknown === undefined)) {
+    return plan
+  }
+  const { provider } = state
+  const all = plan.groups.flat()
+  const isStored = all.some(({ target }) =>
+    target.access.dialects(target.options).includes('responses'),
+  )
+  // Those that store nothing say that it cannot be translated.
+  if (!isStored) return plan
+  const member = all.find(({ target }) => target.name === provider)
+  if (state.unknown !== undefined) return unknownState(state.unknown)
+  // It is with another provider than those that serve the model.
+  if (member === undefined) return state.first === undefined ? plan : unknownState(state.first)
+  const members = [member]
+  const balancers = [balancer('LeastRequest', members, { hashKey: undefined, random })]
+  return { groups: [members], balancers, failsOver: false }
 }
 
 /** What is no list of names allows nothing. */

@@ -55,7 +55,7 @@ export function estimateOf(
   const params = (attributes.params ?? {}) as JsonObject
   // A rate limit is filled again soon: it goes by what the client says alone.
   if (budget === undefined) return input + (saidOutput(params) ?? 0)
-  const writes = operation === 'generate'
+  const writes = operation === 'generate' || operation === 'compact'
   const all = targets.map((target) => {
     const entry = entryOf(target, model)
     const output = writes ? outputOf(params, target, entry) : 0

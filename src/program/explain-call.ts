@@ -35,7 +35,7 @@ export function calledAt(
     const isTold = !upstream.choosesByModel && !upstream.providers.some((one) => one.readsModel)
     return isTold ? {} : { unknown: 'the body is not given, and it names the model' }
   }
-  const bad = body.rejected ?? call.read(body.content)
+  const bad = body.rejected ?? call.read(body.content, exchange)
   if (bad !== undefined) return { late: bad }
   const candidates = upstream.candidates(exchange, call)
   return 'status' in candidates ? { late: candidates } : { call, candidates }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { OpenCall } from '../exchange/call.ts'
 import type { Exchange } from '../exchange/exchange.ts'
 import type { McpBackend, McpTarget } from '../model/backend.ts'
@@ -25,12 +24,10 @@ import { type McpAddress, mcpAddress } from './mcp-address.ts'
 import { prepareCall } from './mcp-call.ts'
 import type { Permit } from './permit.ts'
 import type { McpProgram, McpUpstream } from './program.ts'
+import { sealKeyOf } from './seal-key.ts'
 
 /** Milliseconds that a tool may take, where nothing else is said. */
 const DEFAULT_TIMEOUT = 300_000
-
-/** By default, of this process: sessions do not outlive it then. */
-let ownKey: Uint8Array | undefined
 
 /** Undefined if a server cannot be reached as it is configured. */
 export function openMcpUpstream(
@@ -45,12 +42,11 @@ export function openMcpUpstream(
     if (server === undefined) return undefined
     servers.push(server)
   }
-  ownKey ??= randomBytes(32)
   const options: McpEndpointOptions<Permit<'mcp'>> = {
     name: backend.name,
     servers,
     options: backend.options,
-    sealKey: compilation.services.sealKey ?? ownKey,
+    sealKey: sealKeyOf(compilation.services),
     rules: {
       isGuarded: mcp.isGuarded,
       decide: (exchange, message) => mcp.decide(exchange, message).permit,

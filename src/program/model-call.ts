@@ -19,12 +19,13 @@ import {
 } from '../protocols/llm/index.ts'
 import type { ProviderAccess } from '../protocols/llm/provider.ts'
 import type { ProviderOptions } from '../protocols/llm/schema.ts'
-import type { TranslatedCall, Translator } from '../protocols/llm/translator.ts'
+import type { StateMaps, TranslatedCall, Translator } from '../protocols/llm/translator.ts'
 import type { Usage } from '../protocols/llm/usage.ts'
 import { budgetUnits, entryOf, estimateOf, isPriced, UNPRICED } from './call-estimate.ts'
 import { guardRequest, guardsOf } from './model-guards.ts'
 import type { ModelPrices, PricedCall } from './model-prices.ts'
 import { ModelResponse } from './model-response.ts'
+import { type ModelState, unknownState } from './model-state.ts'
 import { type BudgetDecision, UsageReservation } from './usage-reservation.ts'
 
 /** What is sent to one provider, and how its response is read. */
@@ -58,6 +59,7 @@ const READING_FUEL = 2_000_000
 /** One request to a model, in the language of its client. */
 export class ModelCall {
   readonly endpoint: Endpoint
+  readonly state: ModelState | undefined
   /** The response of the provider that was asked last. */
   response: ModelResponse | undefined = undefined
   readonly #dialect: Dialect
@@ -70,8 +72,10 @@ export class ModelCall {
   /** `llm` in expressions, but for the provider. */
   attributes: JsonObject = {}
 
-  constructor(endpoint: Endpoint) {
+  /** `state`: of dialects whose providers store what clients name by ids. */
+  constructor(endpoint: Endpoint, state?: ModelState) {
     this.endpoint = endpoint
+    this.state = state
     this.#dialect = dialectOf(endpoint.dialect)
   }
 
@@ -88,7 +92,7 @@ export class ModelCall {
 
   /** What the client asked for; empty if it named none. */
   get model(): string {
-    return this.#summary?.model ?? this.endpoint.model ?? ''
+    return this.#summary?.model ?? this.endpoint.model ?? this.state?.model ?? ''
   }
 
   get readsBody(): boolean {
@@ -96,20 +100,39 @@ export class ModelCall {
   }
 
   /** The body is there. A Reply says what is wrong with it. */
-  read(bytes: Uint8Array = new Uint8Array()): Reply | undefined {
+  read(bytes: Uint8Array = new Uint8Array(), exchange?: Exchange): Reply | undefined {
+    if (this.#isState) return this.#readState(bytes, exchange)
     // Rules and the provider must not read different things.
-    const allowance = { left: READING_FUEL }
-    const text = Buffer.from(bytes).toString('utf8')
-    const body = readJson(text, { duplicates: 'refuse', allowance })
-    if (allowance.left < 0) return TOO_COSTLY
-    if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-      return invalid('The body is not a JSON object, or names a field twice.')
-    }
+    const body = readObject(bytes)
+    if (isReply(body)) return body
     const read = this.#dialect.describe(bytes, this.endpoint)
     if (!read.ok) return refused(read.error)
     this.#bytes = bytes
     this.#summary = read.value
-    this.attributes = attributesOf(read.value, body as JsonObject, bytes.length)
+    this.attributes = attributesOf(read.value, body, bytes.length)
+    this.state?.openBody(read.value.body)
+    return undefined
+  }
+
+  get #isState(): boolean {
+    return this.endpoint.operation === 'state'
+  }
+
+  /** What is sent to a path that names what is stored: often nothing, and a file for a container. */
+  #readState(bytes: Uint8Array, exchange: Exchange | undefined): Reply | undefined {
+    const { model = '' } = this.state ?? {}
+    const type = exchange?.request.headers.get('content-type') ?? 'application/json'
+    const isJson = bytes.length > 0 && !/^multipart\/form-data\b/i.test(type)
+    const body = isJson ? readObject(bytes) : {}
+    if (isReply(body)) return body
+    this.state?.openBody(body)
+    if (this.state?.unknown !== undefined) return unknownState(this.state.unknown)
+    const { search = '', path = '' } = exchange?.request ?? {}
+    // What is no event and no JSON passes as it comes.
+    const stream = /[?&]stream=true\b/.test(search) || path.endsWith('/content')
+    this.#bytes = bytes
+    this.#summary = { model, stream, body }
+    this.attributes = model === '' ? {} : { requestModel: model }
     return undefined
   }
 
@@ -117,7 +140,8 @@ export class ModelCall {
   reserve({ usageLimits }: Exchange, targets: readonly CallTarget[]): Outcome | Promise<Outcome> {
     const { model, attributes } = this
     const limits = usageLimits.filter((limit) => limit.isFor(model))
-    if (limits.length === 0) return undefined
+    // Nothing is used by looking at what was made; what makes it counted.
+    if (limits.length === 0 || this.#isState) return undefined
     this.#needsPrice = limits.some(({ measure }) => measure === 'usd')
     const isCounted = targets.some((target) => isPriced(entryOf(target, model)))
     if (this.#needsPrice && !isCounted) return UNPRICED
@@ -182,15 +206,16 @@ export class ModelCall {
     const { model: asked, dialect: client } = { model: this.model, dialect: this.endpoint.dialect }
     const model = typeof options.model === 'string' ? options.model : undefined
     const guards = guardsOf(exchange.guardrails)
-    const isGuarded = guards.response.length > 0 && this.endpoint.operation === 'generate'
+    const { operation } = this.endpoint
+    const isGuarded = guards.response.length > 0 && operation === 'generate'
+    if (guards.response.length > 0 && (this.#isState || operation === 'compact')) return UNGUARDED
+    if (guards.request.length > 0 && this.#isState && this.#bytes.length > 0) return UNGUARDED
     const translator = chooseTranslator(client, access.dialects(options), isGuarded)
-    if (translator === undefined && isGuarded) {
-      return invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
-    }
+    if (translator === undefined && isGuarded) return UNGUARDED
     if (translator === undefined || !this.#isTranslatable(translator)) {
       return invalid(`No provider of \`${asked}\` serves this endpoint.`, 'unsupported_endpoint')
     }
-    const bytes = this.#changed(options, guards.request)
+    const bytes = this.#isState ? this.#bytes : this.#changed(options, guards.request)
     if ('status' in bytes) return bytes
     const known = prices?.find(catalogNames, model ?? asked)
     if (this.#needsPrice && !isPriced(known)) return UNPRICED
@@ -201,6 +226,7 @@ export class ModelCall {
       guards: guards.response,
       maxOutputTokens: known?.maxOutputTokens,
       endpoint: this.endpoint,
+      state: this.#stateFor(exchange, name),
     })
     if (!read.ok) return refused(read.error)
     const call = read.value
@@ -209,8 +235,21 @@ export class ModelCall {
     this.modelLabel = model ?? known?.name ?? 'other'
     this.#target = target
     this.#called = model ?? asked
-    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough)
+    const isEdited = translator.isPassThrough && this.state !== undefined
+    this.response = new ModelResponse(call, this.#dialect, translator.isPassThrough, isEdited)
     return { body: call.request.body, response: this.response }
+  }
+
+  #stateFor(exchange: Exchange, provider: string): StateMaps | undefined {
+    const { state, endpoint } = this
+    if (state === undefined) return undefined
+    const isOfResponses = (endpoint.state?.collection ?? 'responses') === 'responses'
+    const maps = state.mapsFor(provider, this.model, isOfResponses)
+    const path = endpoint.state?.pathWith(
+      endpoint.state.ids.map((id) => maps.toProvider(id, 'id') ?? id),
+    )
+    if (path !== undefined) exchange.search = state.openQuery(exchange.search)
+    return { ...maps, path }
   }
 
   /** With the fields that the configuration sets: those that are missing, and those that it insists on. */
@@ -224,7 +263,7 @@ export class ModelCall {
     )
     const written = { ...Object.fromEntries(missing), ...(overrides as object) }
     const guarded = guardRequest({ ...given, ...written }, guards)
-    if (isRejection(guarded)) return guarded
+    if (isReply(guarded)) return guarded
     const set = { ...written, ...guarded }
     return Object.keys(set).length === 0 ? this.#bytes : setMembers(this.#bytes, set)
   }
@@ -263,7 +302,7 @@ export class ModelCall {
 const FOREIGN_HEADERS = ['anthropic-version', 'anthropic-beta', 'openai-organization']
 
 /** A body of a call has no member `reason` beside these, and a Reply always has one. */
-function isRejection(guarded: object): guarded is Reply {
+function isReply(guarded: object): guarded is Reply {
   return 'reason' in guarded && 'status' in guarded
 }
 
@@ -328,6 +367,20 @@ function costOf(cost: Cost): JsonObject {
     reasoning: dollars(reasoning),
   }
 }
+
+/** A Reply says what is wrong with it. */
+function readObject(bytes: Uint8Array): JsonObject | Reply {
+  const allowance = { left: READING_FUEL }
+  const text = Buffer.from(bytes).toString('utf8')
+  const body = readJson(text, { duplicates: 'refuse', allowance })
+  if (allowance.left < 0) return TOO_COSTLY
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    return invalid('The body is not a JSON object, or names a field twice.')
+  }
+  return body as JsonObject
+}
+
+const UNGUARDED = invalid('Responses of this API cannot be guarded.', 'unsupported_endpoint')
 
 const TOO_COSTLY = {
   ...invalid('The body has too many fields to be read.', 'too_many_fields'),

@@ -31,6 +31,8 @@ export class ModelResponse {
   readonly #call: TranslatedCall
   readonly #dialect: Dialect
   readonly #isPassThrough: boolean
+  /** Bytes pass but for ids in them. */
+  readonly #isEdited: boolean
   #stream: StreamTranslator | undefined
   #summary: ResponseSummary = {}
   #dropped: readonly string[]
@@ -39,10 +41,11 @@ export class ModelResponse {
   #pieces: Buffer[] = []
   #size = 0
 
-  constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean) {
+  constructor(call: TranslatedCall, dialect: Dialect, isPassThrough: boolean, isEdited = false) {
     this.#call = call
     this.#dialect = dialect
     this.#isPassThrough = isPassThrough
+    this.#isEdited = isEdited
     this.#dropped = call.request.dropped
   }
 
@@ -78,7 +81,7 @@ export class ModelResponse {
   /** What policies on the way back see is what this makes of it. */
   get part(): PlacedPart {
     const response = (exchange: Exchange, draft: ResponseDraft) => this.#begin(exchange, draft)
-    if (this.#isPassThrough || this.#call.stream) {
+    if ((this.#isPassThrough && !this.#isEdited) || this.#call.stream) {
       return { policy: undefined, response, body: { mode: 'stream', open: this.#open } }
     }
     const change = (bytes: Uint8Array, _: Exchange, draft?: ResponseDraft) =>

@@ -22,6 +22,7 @@ import { ModelRouter } from './model-router.ts'
 import type { BackendProgram, ProviderProgram } from './program.ts'
 import { ProviderMember } from './provider-selection.ts'
 import { requestSigner } from './request-signer.ts'
+import { sealKeyOf } from './seal-key.ts'
 
 /**
  * A backend of several providers. Services that policies around it ask are asked once, before a
@@ -64,7 +65,7 @@ export function compileProviders(
     decodesBody: once.decodesBody || programs.some((one) => one.decodesBody === true),
     requestTimeout: 0,
     decider: undefined,
-    upstream: aiUpstream(backend, programs, plan, router),
+    upstream: aiUpstream(backend, programs, plan, router, { sealKey: sealKeyOf(services), random }),
   }
 }
 

@@ -20,8 +20,10 @@ import type { RequestState } from './request-state.ts'
 const OPERATIONS = {
   generate: 'chat',
   countTokens: 'count-tokens',
+  compact: 'chat',
   embed: 'embeddings',
   models: 'chat',
+  state: 'state',
 } as const
 
 /** Counts a call that is over; one that reached no provider is a request like any other. */

@@ -220,7 +220,7 @@ export class RequestLoop extends RequestEnds implements DownstreamEvents, Delive
       return
     }
     const provide = () => this.#provide(state, upstream, permit)
-    const ready = () => this.#when(state, call.read(exchange.request.body), provide)
+    const ready = () => this.#when(state, call.read(exchange.request.body, exchange), provide)
     if (state.body !== undefined || downstream.head.framing === 'none') ready()
     else this.#readFirst(state, { whole: true, decoded: true }, ready)
   }

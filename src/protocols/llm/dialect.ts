@@ -1,5 +1,6 @@
 import type { Header, LlmError, WireError } from './error.ts'
 import type { NeutralRequest, NeutralResponse, StreamEvent } from './neutral.ts'
+import type { StatePath } from './state/state-paths.ts'
 import type { Usage } from './usage.ts'
 
 export type DialectName =
@@ -33,7 +34,8 @@ export interface Dialect {
   readonly provider?: ProviderHalf
 }
 
-export type Operation = 'generate' | 'countTokens' | 'embed' | 'models'
+/** `state`: what a provider has stored for a client is read or changed. */
+export type Operation = 'generate' | 'countTokens' | 'compact' | 'embed' | 'models' | 'state'
 
 export interface Endpoint {
   readonly dialect: DialectName
@@ -44,6 +46,8 @@ export interface Endpoint {
   readonly stream?: boolean
   /** The word in the path, for dialects that have one. */
   readonly call?: string
+  /** What a path names that is stored; absent with `state`: nothing that is known. */
+  readonly state?: StatePath
 }
 
 export type Read<T> =

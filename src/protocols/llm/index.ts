@@ -24,8 +24,11 @@ export { RECOGNIZERS, recognizerOf } from './guards/recognizers.ts'
 export { guardText } from './guards/response-guard.ts'
 export { setMembers } from './json.ts'
 export { type AwsCredentials, signAws } from './sigv4.ts'
+export { type NamedId, stateIdsOf } from './state/state-edits.ts'
+export { type OpenedId, StateIds } from './state/state-ids.ts'
 export { guardedTranslator, translatorFor } from './translate.ts'
 export type {
+  StateMaps,
   StreamTranslator,
   TranslatedCall,
   TranslatedResponse,

@@ -3,7 +3,9 @@ import { invalidRequest, type LlmError } from './error.ts'
 import { encodeJson, isObject, joinBytes, parseJson, setMembers } from './json.ts'
 import { type Fields, list, obj } from './reading.ts'
 import { isMarked } from './signatures.ts'
-import type { StreamTranslator, TranslatedCall, TranslateOptions } from './translator.ts'
+import { editRequest, editResponse } from './state/state-edits.ts'
+import { isJson, StateStream } from './state/state-stream.ts'
+import type { StateMaps, StreamTranslator, TranslatedCall, TranslateOptions } from './translator.ts'
 import { UsageEventFilter } from './usage-event-filter.ts'
 
 const NOTHING = new Uint8Array(0)
@@ -31,13 +33,15 @@ export function passThrough(
     }
     changes['stream_options'] = { ...given, include_usage: true }
   }
-  const unsigned = withoutForeignSignatures(bytes)
+  const { state } = options
+  const named = state?.hasIds === true ? editBytes(bytes, state.toProvider, editRequest) : bytes
+  const unsigned = withoutForeignSignatures(named)
   return {
     ok: true,
     value: {
       request: {
-        path: dialect.pathOf(endpoint, model),
-        headers: [['content-type', 'application/json']],
+        path: state?.path ?? dialect.pathOf(endpoint, model),
+        headers: bytes.length === 0 ? [] : [['content-type', 'application/json']],
         body:
           Object.keys(changes).length > 0 ? setMembers(unsigned.bytes, changes) : unsigned.bytes,
         dropped: unsigned.dropped,
@@ -45,15 +49,37 @@ export function passThrough(
       stream,
       response: (response) => ({
         ok: true,
-        value: { ...dialect.usageOf(response), headers: [], body: response, dropped: [] },
+        value: {
+          ...dialect.usageOf(response),
+          headers: [],
+          body: state === undefined ? response : forClient(response, state),
+          dropped: [],
+        },
       }),
       error: (status, header, response) => {
         const type = header('content-type') ?? 'application/json'
         return { status, headers: [['content-type', type]], body: response }
       },
-      openStream: () => new PassingStream(dialect, hidesUsage),
+      openStream: () => new PassingStream(dialect, hidesUsage, state),
     },
   }
+}
+
+/** What is no JSON, as a file, names nothing. */
+function forClient(bytes: Uint8Array, { toClient }: StateMaps): Uint8Array {
+  return isJson(Buffer.from(bytes).toString('utf8'))
+    ? editBytes(bytes, toClient, editResponse)
+    : bytes
+}
+
+function editBytes(
+  bytes: Uint8Array,
+  map: StateMaps['toClient'],
+  edit: typeof editRequest,
+): Uint8Array {
+  const text = Buffer.from(bytes).toString('utf8')
+  const edited = edit(text, map)
+  return edited === text ? bytes : Buffer.from(edited)
 }
 
 function asksForUsage(body: Fields): boolean {
@@ -116,12 +142,13 @@ class PassingStream implements StreamTranslator {
   readonly dropped = []
   readonly #dialect: Dialect
   readonly #tap: StreamTap
-  readonly #filter: UsageEventFilter | undefined
+  readonly #filter: UsageEventFilter | StateStream | undefined
 
-  constructor(dialect: Dialect, hidesUsage: boolean) {
+  constructor(dialect: Dialect, hidesUsage: boolean, state: StateMaps | undefined) {
     this.#dialect = dialect
     this.#tap = dialect.tap()
-    this.#filter = hidesUsage ? new UsageEventFilter() : undefined
+    if (hidesUsage) this.#filter = new UsageEventFilter()
+    else this.#filter = state && new StateStream(state.toClient)
   }
 
   get model(): string | undefined {

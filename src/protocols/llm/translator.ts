@@ -10,6 +10,7 @@ import type {
 import type { Header, LlmError, WireError } from './error.ts'
 import type { GuardRule } from './guards/guard-rule.ts'
 import type { NeutralRequest } from './neutral.ts'
+import type { MapId } from './state/state-edits.ts'
 
 /**
  * From one dialect to another and back. Equal dialects: bytes pass, except for what the gateway was
@@ -35,8 +36,20 @@ export interface TranslateOptions {
   readonly maxOutputTokens?: number | undefined
   /** For what the model writes; of translated calls alone. */
   readonly guards?: readonly GuardRule[] | undefined
+  /** Ids of what the provider stores, where bytes pass; absent: as they are. */
+  readonly state?: StateMaps | undefined
   /** Seconds since 1970; absent: now. */
   readonly now?: number | undefined
+}
+
+/** Ids as the provider and as the client know them. */
+export interface StateMaps {
+  readonly toProvider: MapId
+  readonly toClient: MapId
+  /** Of an endpoint whose path names what is stored. */
+  readonly path: string | undefined
+  /** The request names something that is stored. */
+  readonly hasIds: boolean
 }
 
 /** One request at one provider. */

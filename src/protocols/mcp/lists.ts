@@ -1,4 +1,4 @@
-import { editJson, jsonMembers } from './json-text.ts'
+import { editJson, jsonMembers } from '../json-text.ts'
 import { isObject } from './message.ts'
 import type { ListMethod } from './methods.ts'
 import type { Names } from './names.ts'

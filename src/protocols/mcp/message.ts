@@ -1,6 +1,6 @@
 import { readJson } from '../../cel/values/json-read.ts'
 import type { JsonObject } from '../../cel/values/value.ts'
-import { jsonMembers } from './json-text.ts'
+import { jsonMembers } from '../json-text.ts'
 
 /** What a client sent, as rules and servers read it. */
 export interface ClientMessage {

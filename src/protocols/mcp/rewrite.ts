@@ -1,4 +1,4 @@
-import { editJson, type JsonPath } from './json-text.ts'
+import { editJson, type JsonPath } from '../json-text.ts'
 import type { ServerMessage } from './message.ts'
 import type { NameKind } from './methods.ts'
 import type { Names } from './names.ts'

@@ -1,6 +1,6 @@
+import { editJson } from '../json-text.ts'
 import type { McpMessage } from './attributes.ts'
 import { claimedVersion } from './header-check.ts'
-import { editJson } from './json-text.ts'
 import type { ClientMessage } from './message.ts'
 import type { SentMessage } from './server.ts'
 import type { Serving } from './serving.ts'

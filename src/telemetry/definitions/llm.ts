@@ -29,6 +29,7 @@ export const llmRequests = defineCounter({
       'chat',
       'embeddings',
       'count-tokens',
+      'state',
     ]),
     label('outcome', 'what came of it', [
       'success',

@@ -284,7 +284,7 @@ const shape = {
     .strictObject({ key: hexKey().describe('64 hexadecimal digits.') })
     .optional()
     .describe(
-      'Seals the ids of MCP sessions: replicas with the same key know the sessions of each other, and sessions survive restarts. By default `SESSION_KEY` of the environment, else a random key.',
+      'Seals the ids of MCP sessions and of what model providers store for callers: replicas with the same key know the ids of each other, and ids survive restarts. By default `SESSION_KEY` of the environment, else a random key.',
     ),
   mcp: z
     .strictObject({

@@ -1,6 +1,7 @@
 import { describeJson, summarize } from '../../describe.ts'
-import { type Dialect, defineDialect } from '../../dialect.ts'
+import { type Dialect, defineDialect, type Endpoint } from '../../dialect.ts'
 import { obj, reading, str } from '../../reading.ts'
+import { readStatePath } from '../../state/state-paths.ts'
 import { SseTap, type TapReader } from '../../stream-tap.ts'
 import { errorFrom, readOpenaiError, writeOpenaiError } from '../openai-errors.ts'
 import { readRequest } from './read-request.ts'
@@ -13,10 +14,14 @@ import { writeStream, writeStreamError } from './write-stream.ts'
 export const responses: Dialect = defineDialect({
   name: 'responses',
   recognize(method, path) {
-    if (method !== 'POST' || !/\/responses$/.test(path)) return undefined
-    return { dialect: 'responses', operation: 'generate' }
+    const dialect = 'responses'
+    const [, call] = (method === 'POST' && CALL.exec(path)) || []
+    if (call !== undefined) return { dialect, operation: 'generate', ...CALLS[call] }
+    const state = readStatePath(method, path)
+    if (state === undefined) return undefined
+    return { dialect, operation: 'state', ...(state === 'unknown' ? {} : { state }) }
   },
-  pathOf: () => '/responses',
+  pathOf: ({ call }) => (call === undefined ? '/responses' : `/responses/${call}`),
   describe: describeJson,
   usageOf: (bytes) => summarize(bytes, { id: 'id', model: 'model', usage: 'usage' }, readUsage),
   tap: () => new SseTap(TAP),
@@ -35,6 +40,13 @@ export const responses: Dialect = defineDialect({
     readError: readOpenaiError,
   },
 })
+
+const CALL = /\/(responses(?:\/compact|\/input_tokens)?)$/
+
+const CALLS: Readonly<Record<string, Pick<Endpoint, 'operation' | 'call' | 'stream'>>> = {
+  'responses/compact': { operation: 'compact', call: 'compact', stream: false },
+  'responses/input_tokens': { operation: 'countTokens', call: 'input_tokens', stream: false },
+}
 
 const TAP: TapReader = {
   isOfInterest(data, event, state) {

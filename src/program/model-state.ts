@@ -1,0 +1,111 @@
+import { type Reply, reply } from '../exchange/reply.ts'
+import type { StateMaps } from '../protocols/llm/index.ts'
+import { type NamedId, type OpenedId, type StateIds, stateIdsOf } from '../protocols/llm/index.ts'
+
+/**
+ * What one call names of what providers store, and whether its caller may. All clients share the
+ * account of the gateway, so a provider would give anyone everything.
+ */
+export class ModelState {
+  readonly #ids: StateIds
+  readonly #caller: string
+  readonly #providers: readonly string[]
+  /** By the id that the client sent. */
+  readonly #opened = new Map<string, OpenedId>()
+  #unknown: NamedId | undefined
+  #first: NamedId | undefined
+
+  constructor(ids: StateIds, caller: string, providers: readonly string[]) {
+    this.#ids = ids
+    this.#caller = caller
+    this.#providers = providers
+  }
+
+  /** What the client called the model that made the response which a path names. */
+  model: string | undefined
+
+  /** All of it is stored by one provider; undefined: nothing is named. */
+  get provider(): string | undefined {
+    return [...this.#opened.values()][0]?.provider
+  }
+
+  /** The first that is named at all. */
+  get first(): NamedId | undefined {
+    return this.#first
+  }
+
+  /** The first id that names nothing of this caller's. */
+  get unknown(): NamedId | undefined {
+    return this.#unknown
+  }
+
+  /** The ids in a path; a Reply if one is not known. */
+  openPath(ids: readonly string[]): Reply | undefined {
+    for (const id of ids) this.#open({ id, param: 'id', isOptional: false })
+    this.model = [...this.#opened.values()][0]?.model
+    return this.#unknown && unknownState(this.#unknown)
+  }
+
+  openBody(body: Readonly<Record<string, unknown>>): void {
+    for (const named of stateIdsOf(body)) this.#open(named)
+  }
+
+  #open(named: NamedId): void {
+    this.#first ??= named
+    const opened = this.#ids.open(named.id, this.#caller, this.#providers)
+    const isOther = this.provider !== undefined && opened?.provider !== this.provider
+    if (opened !== undefined && !isOther) this.#opened.set(named.id, opened)
+    else if (!named.isOptional) this.#unknown ??= named
+    else this.#hasForeign = true
+  }
+
+  /** An id that is left out, since the provider must not look for it. */
+  #hasForeign = false
+
+  /** For the provider that was chosen. `model`: what the client calls the one it asks for. */
+  mapsFor(provider: string, model: string, isOfResponses: boolean): StateMaps {
+    const owner = { provider, caller: this.#caller }
+    const known = new Map([...this.#opened].map(([sealed, { id }]) => [id, sealed]))
+    const seal = (id: string, member: string) => {
+      const isResponse = member === 'response.id' || (member === 'id' && isOfResponses)
+      return this.#ids.seal(id, owner, isResponse && model !== '' ? model : undefined)
+    }
+    return {
+      path: undefined,
+      hasIds: this.#opened.size > 0 || this.#hasForeign,
+      toProvider: (sealed) => this.#opened.get(sealed)?.id,
+      toClient: (id, member) => {
+        const own = known.get(id) ?? seal(id, member)
+        known.set(id, own)
+        return own
+      },
+    }
+  }
+
+  /** A cursor of a list: one that is not known means nothing to anyone. */
+  openQuery(search: string): string {
+    return search.replace(/([?&](?:after|before)=)([^&]*)/g, (all, name: string, value: string) => {
+      const opened = this.#ids.open(decode(value), this.#caller, this.#providers)
+      return opened === undefined ? all : `${name}${encodeURIComponent(opened.id)}`
+    })
+  }
+}
+
+/** The same for what another caller has and for what nobody has. */
+export function unknownState({ id, param }: NamedId): Reply {
+  const code = param === 'previous_response_id' ? 'previous_response_not_found' : 'not_found'
+  return {
+    ...reply(404, 'no-backend'),
+    detail: 'unknown-state',
+    message: `Nothing with id '${id.slice(0, 200)}' was found (\`${param}\`).`,
+    code,
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

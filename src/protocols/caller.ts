@@ -1,0 +1,27 @@
+import { createHash } from 'node:crypto'
+import type { Exchange } from '../exchange/exchange.ts'
+import { canonicalJson } from '../model/json.ts'
+
+/**
+ * Who sends the request, in a form that does not tell it: the same for the same user whichever
+ * token it has at the moment. Empty: nobody found out.
+ */
+export function callerOf(exchange: Exchange): string {
+  const known: unknown[] = []
+  for (let own = exchange.identity; own !== undefined; own = own.earlier) {
+    const { variable, value } = own
+    if (variable === 'jwt') known.push([variable, value.iss, value.sub ?? withoutTimes(value)])
+    else if (variable !== 'extauthz') known.push([variable, value])
+  }
+  const { identity, fingerprint } = exchange.source
+  if (identity !== undefined) known.push(['spiffe', identity])
+  else if (fingerprint !== undefined) known.push(['certificate', fingerprint])
+  if (known.length === 0) return ''
+  const text = known.map((one) => canonicalJson(one)).sort()
+  return createHash('sha256').update(text.join('\n')).digest('base64url').slice(0, 22)
+}
+
+function withoutTimes(claims: object): object {
+  const { exp: _, iat: __, nbf: ___, jti: ____, ...rest } = claims as Record<string, unknown>
+  return rest
+}

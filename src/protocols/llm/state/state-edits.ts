@@ -1,0 +1,141 @@
+import { editJson, type JsonPath } from '../../json-text.ts'
+import { isObject } from '../json.ts'
+import type { Fields } from '../reading.ts'
+
+/** What becomes of an id; undefined: it is left as it is. */
+export type MapId = (id: string, member: string) => string | undefined
+
+/** An id that a request names, and what it is called there. */
+export interface NamedId {
+  readonly id: string
+  readonly param: string
+  /** The request says the same without it, so one that is not known can be left out. */
+  readonly isOptional: boolean
+}
+
+const LISTS: readonly string[] = ['input', 'items']
+
+/** Every id in a request that names what the provider stores. */
+export function stateIdsOf(body: Fields): readonly NamedId[] {
+  const found: NamedId[] = []
+  const add = (value: unknown, param: string, isOptional = false) => {
+    if (typeof value === 'string') found.push({ id: value, param, isOptional })
+  }
+  add(body['previous_response_id'], 'previous_response_id')
+  const { conversation } = body
+  add(isObject(conversation) ? conversation['id'] : conversation, 'conversation')
+  for (const list of LISTS) {
+    const items = body[list]
+    if (!Array.isArray(items)) continue
+    items.forEach((item, index) => {
+      if (!isObject(item)) return
+      const at = `${list}[${index}]`
+      add(item['id'], `${at}.id`, isWhole(item))
+      add(item['approval_request_id'], `${at}.approval_request_id`)
+      add(item['container_id'], `${at}.container_id`)
+    })
+  }
+  const { tools } = body
+  if (Array.isArray(tools)) {
+    tools.forEach((tool, index) => {
+      if (isObject(tool)) add(tool['container'], `tools[${index}].container`)
+    })
+  }
+  return found
+}
+
+/** Items that say all there is to say, so that nothing is looked up by their ids. */
+const WHOLE: ReadonlySet<unknown> = new Set([
+  'message',
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+])
+
+function isWhole(item: Fields): boolean {
+  const { type, role, content } = item
+  if (type === undefined || type === null) return typeof role === 'string' && content !== undefined
+  if (type === 'message') return content !== undefined
+  if (type === 'reasoning') return typeof item['encrypted_content'] === 'string'
+  return WHOLE.has(type)
+}
+
+/** The request with the ids that the provider knows; an optional one that has none is left out. */
+export function editRequest(text: string, map: MapId): string {
+  return editJson(text, (path, raw) => {
+    const [first, second, third] = path
+    if (path.length === 0) return 'enter'
+    if (path.length === 1) {
+      if (first === 'previous_response_id') return mapped(raw(), path, map)
+      if (first === 'conversation')
+        return raw().startsWith('{') ? 'enter' : mapped(raw(), path, map)
+      return LISTS.includes(first as string) || first === 'tools' ? 'enter' : 'keep'
+    }
+    if (first === 'conversation') return second === 'id' ? mapped(raw(), path, map) : 'keep'
+    if (path.length === 2) return 'enter'
+    if (first === 'tools') return third === 'container' ? mapped(raw(), path, map) : 'keep'
+    return ITEM_IDS.has(third as string) ? mapped(raw(), path, map, third === 'id') : 'keep'
+  })
+}
+
+const ITEM_IDS: ReadonlySet<string> = new Set(['id', 'approval_request_id', 'container_id'])
+
+/** Members that always have an id, wherever they are. */
+const ID_MEMBERS: ReadonlySet<string | number | undefined> = new Set([
+  'item_id',
+  'previous_response_id',
+  'container_id',
+  'approval_request_id',
+  'first_id',
+  'last_id',
+])
+/** Members that hold objects with ids; what a client wrote (metadata, schemas) is not looked into. */
+const ENTERED: ReadonlySet<string | number | undefined> = new Set([
+  'response',
+  'item',
+  'conversation',
+  'output',
+  'data',
+  'part',
+  'content',
+  'annotation',
+  'annotations',
+])
+const WITH_ID: ReadonlySet<string | number | undefined> = new Set([
+  'response',
+  'item',
+  'conversation',
+])
+
+/** A response, an event, a list or a resource with the ids that the client knows. */
+export function editResponse(text: string, map: MapId): string {
+  return editJson(text, (path, raw) => {
+    const last = path.at(-1)
+    if (last === undefined || typeof last === 'number' || ENTERED.has(last)) return 'enter'
+    const isId = ID_MEMBERS.has(last) || (last === 'id' && hasOwnId(path))
+    return isId ? mapped(raw(), path, map) : 'keep'
+  })
+}
+
+function hasOwnId(path: JsonPath): boolean {
+  const parent = path.at(-2)
+  if (parent === undefined || WITH_ID.has(parent)) return true
+  const list = path.at(-3)
+  return typeof parent === 'number' && (list === 'output' || list === 'data')
+}
+
+function mapped(raw: string, path: JsonPath, map: MapId, isDropped = false) {
+  if (!raw.startsWith('"')) return 'keep'
+  const own = map(JSON.parse(raw) as string, memberOf(path))
+  if (own !== undefined) return { text: JSON.stringify(own) } as const
+  return isDropped ? 'drop' : 'keep'
+}
+
+/** `id` of a response is told from that of an item by what it is a member of. */
+function memberOf(path: JsonPath): string {
+  const last = String(path.at(-1))
+  if (last !== 'id') return last
+  const parent = path.at(-2)
+  return parent === undefined ? 'id' : typeof parent === 'number' ? 'item.id' : `${parent}.id`
+}
