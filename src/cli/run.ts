@@ -63,6 +63,7 @@ import { resumeOptimization, withoutOptimization } from './startup-memory.ts'
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
+import { openUi } from './ui-folder.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -300,7 +301,7 @@ async function serveUntilStopped(
   const opened = await Promise.all([
     serve(
       settings.admin,
-      adminResponses(() => status, secrets, authenticate),
+      adminResponses(() => status, secrets, authenticate, openUi()),
       at('config.adminAddr'),
       broke,
       true,

@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Change } from '../../sources/database/configuration.ts'
 import { textForTools } from '../../sources/database/tool-text.ts'
+import { chainLine, FIRST_LINK } from '../../telemetry/decision-chain.ts'
 import { renderFailure } from './change-failures.ts'
 import { changesSchema } from './config-changes.ts'
 import { type ApiReply, anyJson, type Endpoint, ok, problem } from './define.ts'
@@ -124,7 +125,9 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       const { id = '' } = parts
       const records = await deps.find({ id, limit: 100 })
       if (records.length === 0) return problem(404, `there is no record of ${id}`)
-      const files = { 'one.jsonl': records.map((one) => `${JSON.stringify(one)}\n`).join('') }
+      // As in a file of decisions: the command reads no line that lacks its digest.
+      const lines = records.map((one) => chainLine(FIRST_LINK, 'decision', one).line)
+      const files = { 'one.jsonl': `${lines.join('\n')}\n` }
       const args = ['-f', 'FILES/config.json', `--decision=${id}`, '--decisions', 'FILES/one.jsonl']
       return tool(deps, 'explain', [...args, '--json'], [], files)
     },
