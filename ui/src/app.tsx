@@ -34,9 +34,36 @@ const PAGES = [
     page: lazy(() => import('./pages/decisions.tsx').then(named('Decisions'))),
   },
   {
+    path: 'policies',
+    label: 'Policies',
+    page: lazy(() => import('./pages/policies.tsx').then(named('Policies'))),
+  },
+  {
     path: 'sandbox',
     label: 'Sandbox',
     page: lazy(() => import('./pages/sandbox.tsx').then(named('Sandbox'))),
+  },
+  {
+    path: 'backends',
+    label: 'Backends',
+    page: lazy(() => import('./pages/backends.tsx').then(named('Backends'))),
+  },
+  { path: 'llm', label: 'LLM', page: lazy(() => import('./pages/llm.tsx').then(named('Llm'))) },
+  { path: 'mcp', label: 'MCP', page: lazy(() => import('./pages/mcp.tsx').then(named('Mcp'))) },
+  {
+    path: 'history',
+    label: 'History',
+    page: lazy(() => import('./pages/history.tsx').then(named('History'))),
+  },
+  {
+    path: 'config',
+    label: 'Configuration',
+    page: lazy(() => import('./pages/config.tsx').then(named('Config'))),
+  },
+  {
+    path: 'settings',
+    label: 'Settings',
+    page: lazy(() => import('./pages/settings.tsx').then(named('Settings'))),
   },
 ] as const
 

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import type { Change } from '../../sources/database/configuration.ts'
 import { textForTools } from '../../sources/database/tool-text.ts'
@@ -180,11 +181,38 @@ async function tool(
   const own = isFile
     ? args.map((arg) => (arg === 'FILES/config.json' ? configuration.file : arg))
     : args
-  const result = await runTool(command, own, files)
+  const result =
+    command === 'effective'
+      ? await runOnce(deps, files['config.json'] as string, () => runTool(command, own, files))
+      : await runTool(command, own, files)
   if (result === 'busy') {
     return problem(429, 'other analyses are running: try again soon', {}, { 'retry-after': '5' })
   }
   return replyOf(command, result, deps, keep)
+}
+
+interface LastRun {
+  readonly digest: string
+  readonly result: Promise<ToolResult | 'busy'>
+}
+
+const lastRuns = new WeakMap<ApiDeps, LastRun>()
+
+/** Several pages of the UI read the same: it is worked out once for each configuration. */
+async function runOnce(
+  deps: ApiDeps,
+  text: string,
+  run: () => Promise<ToolResult | 'busy'>,
+): Promise<ToolResult | 'busy'> {
+  // The text has secrets in it, and is not kept.
+  const digest = createHash('sha256').update(text).digest('hex')
+  const last = lastRuns.get(deps)
+  if (last?.digest === digest) return last.result
+  const own = { digest, result: run() }
+  lastRuns.set(deps, own)
+  const result = await own.result
+  if ((result === 'busy' || result.code !== 0) && lastRuns.get(deps) === own) lastRuns.delete(deps)
+  return result
 }
 
 function replyOf(

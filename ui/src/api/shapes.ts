@@ -37,6 +37,7 @@ export interface MetricsSummary {
   }
   readonly decisions: { readonly byVerdict: Counts; readonly deniedByPolicy: Counts }
   readonly authenticationFailures: number
+  readonly llm: { readonly requests: Counts; readonly tokens: Counts; readonly cost: Counts }
 }
 
 export type ActionName = 'Allow' | 'Require' | 'Deny'
@@ -291,4 +292,12 @@ export interface McpServers {
     readonly backend: string
     readonly servers: readonly { readonly name: string; readonly transport: string }[]
   }[]
+}
+
+export interface PlaygroundResponse {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly isCut: boolean
+  readonly milliseconds: number
 }

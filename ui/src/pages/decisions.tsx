@@ -105,7 +105,7 @@ function List() {
       <Text size="sm" c="dimmed" role="status">
         {shown.length} shown{isLive ? ', new ones appear by themselves' : ''}
       </Text>
-      <Stack gap={0}>
+      <Stack gap={0} className="rows">
         {shown.slice(0, SHOWN).map((decision, index) => (
           <DecisionRow key={`${decision.id} ${decision.stage} ${index}`} decision={decision} />
         ))}

@@ -1,5 +1,5 @@
 import { Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
-import { lazy, type ReactNode, Suspense } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import type { Counts, Decision, Diagnostic, Effective, MetricsSummary } from '../api/shapes.ts'
 import { useApi } from '../api/use-api.ts'
 import { useHealth } from '../health.ts'
@@ -59,9 +59,11 @@ export function Overview() {
               it read.
             </Empty>
           ) : null}
-          {denied.data?.decisions.map((decision) => (
-            <DecisionRow key={decision.id + decision.stage} decision={decision} />
-          ))}
+          <div className="rows">
+            {denied.data?.decisions.map((decision) => (
+              <DecisionRow key={decision.id + decision.stage} decision={decision} />
+            ))}
+          </div>
         </section>
       </SimpleGrid>
       <Warnings />
@@ -163,12 +165,22 @@ function Part({ title, link, children }: PartProps) {
 }
 
 function Warnings() {
-  const lint = useApi<{ findings: readonly Diagnostic[] }>('/api/lint')
+  // The gateway looks at its policies after each start and change: until then it responds 503.
+  const [isKnown, setKnown] = useState(false)
+  const lint = useApi<{ findings: readonly Diagnostic[] }>(
+    '/api/lint',
+    isKnown ? {} : { every: PACE },
+  )
+  const isLooking = lint.problem?.status === 503
+  useEffect(() => setKnown(lint.data !== undefined), [lint.data])
   const said = useApi<{ diagnostics: readonly Diagnostic[] }>('/api/diagnostics')
   const found = [...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])]
   return (
     <Part title="Warnings">
-      {lint.problem === undefined ? null : <Problem problem={lint.problem} retry={lint.reload} />}
+      {isLooking ? <Loading label="The gateway is looking at its policies" /> : null}
+      {lint.problem === undefined || isLooking ? null : (
+        <Problem problem={lint.problem} retry={lint.reload} />
+      )}
       {found.length === 0 && lint.data !== undefined ? (
         <Text c="dimmed">Nothing to report about the configuration and its policies.</Text>
       ) : null}
