@@ -78,6 +78,18 @@ const RULES: readonly Row[] = [
         ['src/cel/a.ts:1: imports test/t.ts, but cel may import diagnostics'],
       ],
       [
+        'the UI sees what runs in browsers, and nothing sees the UI',
+        {
+          'ui/src/a.tsx':
+            "import { b } from './b.ts'\nimport { c } from '../../src/cel/index.ts'\nimport { p } from '../../src/proxy/p.ts'",
+          'src/cel/c.ts': "import { b } from '../../ui/src/b.ts'",
+        },
+        [
+          'ui/src/a.tsx:3: imports src/proxy/p.ts, but ui may import analysis, reach, schemas of policies and protocols, cel, model, diagnostics',
+          'src/cel/c.ts:1: imports ui/src/b.ts, but cel may import diagnostics',
+        ],
+      ],
+      [
         'a folder that the table does not know',
         { 'src/magic/a.ts': "import { b } from './b.ts'" },
         ['src/magic/a.ts:1: src/magic has no row in test/architecture/table.ts'],

@@ -13,6 +13,7 @@ import {
 } from '../telemetry/exposition.ts'
 import { type Authenticate, isForeign } from './callers.ts'
 import { type Answer, json, text } from './servers.ts'
+import { type FindUi, UI_PATH, uiAnswer, wantsPage } from './ui-files.ts'
 
 /** How things stand, for probes and people. */
 export interface Status {
@@ -79,9 +80,20 @@ export function adminResponses(
   status: () => Status,
   secrets: readonly string[],
   authenticate: Authenticate,
+  findUi: FindUi,
 ): ReadonlyMap<string, Answer> {
   return new Map<string, Answer>([
-    ['/', (_, response: ServerResponse) => text(response, 200, OVERVIEW)],
+    [
+      '/',
+      (request, response: ServerResponse) => {
+        response.setHeader('vary', 'accept')
+        if (wantsPage(request)) {
+          response.writeHead(302, { location: UI_PATH })
+          response.end()
+        } else text(response, 200, OVERVIEW)
+      },
+    ],
+    [UI_PATH, uiAnswer(findUi)],
     [
       '/config_dump',
       (request, response) => {
@@ -100,6 +112,7 @@ export function adminResponses(
 
 const OVERVIEW = `portcullis admin
 
+/ui/                the Admin UI, for browsers
 /config_dump        what runs, without secrets
 /api/openapi.json   what the admin API can do
 /api/health         whether the gateway serves, and how it stands with its storage

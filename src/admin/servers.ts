@@ -34,7 +34,7 @@ export async function serve(
       void run(api, request, response, broke)
       return
     }
-    const answer = responses.get(path) ?? responses.get(folderOf(path))
+    const answer = responses.get(path) ?? nearestFolder(responses, path)
     if (answer === undefined) text(response, 404, `there is nothing at ${path}\n`)
     else if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD')
@@ -107,10 +107,13 @@ export function isListening(server: Server | Diagnostic | undefined): server is 
   return server !== undefined && !('code' in server)
 }
 
-/** `/api/decisions/` answers for all that is below it; the overview for itself alone. */
-function folderOf(path: string): string {
-  const end = path.lastIndexOf('/')
-  return end <= 0 ? path : path.slice(0, end + 1)
+/** `/ui/` responds for all that is below it, at any depth; `/` for itself alone. */
+function nearestFolder(responses: ReadonlyMap<string, Answer>, path: string): Answer | undefined {
+  for (let end = path.lastIndexOf('/'); end > 0; end = path.lastIndexOf('/', end - 1)) {
+    const answer = responses.get(path.slice(0, end + 1))
+    if (answer !== undefined) return answer
+  }
+  return undefined
 }
 
 export function text(response: ServerResponse, status: number, body: string): void {

@@ -58,6 +58,7 @@ import { boundYoungSpace, resumeOptimization, withoutOptimization } from './star
 import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
+import { openUi } from './ui-folder.ts'
 
 /** Beside the source, and one folder nearer in a bundle. */
 const [QUICKSTART = ''] = ['../../examples', '../examples']
@@ -270,7 +271,7 @@ async function serveUntilStopped(
   const opened = await Promise.all([
     serve(
       settings.admin,
-      adminResponses(() => status, secrets, authenticate),
+      adminResponses(() => status, secrets, authenticate, openUi()),
       at('config.adminAddr'),
       broke,
       true,

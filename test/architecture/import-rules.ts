@@ -16,7 +16,7 @@ export const followsImportTable: Rule = (files) =>
   })
 
 function isPermitted(folder: string, mayImport: readonly string[], target: string): boolean {
-  if (!target.startsWith('src/')) return false
+  if (!isProduct(target)) return false
   const other = folderOf(target)
   return (
     other === folder ||
@@ -96,13 +96,18 @@ interface ProductImport extends Import {
 
 function productImports(files: readonly SourceFile[]): readonly ProductImport[] {
   return files
-    .filter(({ path }) => path.startsWith('src/') && !isTest(path))
+    .filter(({ path }) => isProduct(path) && !isTest(path))
     .flatMap(importsOf)
     .filter((found): found is ProductImport => found.target !== undefined)
 }
 
-/** The folder directly under src; of a file that lies there, its own name. */
+function isProduct(path: string): boolean {
+  return path.startsWith('src/') || path.startsWith('ui/')
+}
+
+/** The folder directly under src, or `ui`; of a file that lies in src, its own name. */
 function folderOf(path: string): string {
+  if (path.startsWith('ui/')) return 'ui'
   return path.split('/')[1] ?? path
 }
 

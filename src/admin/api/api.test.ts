@@ -256,6 +256,15 @@ describe('the admin API', () => {
     })
   }
 
+  it('works out what guards what once for each configuration', async () => {
+    await call('/api/policies/effective')
+    ran = []
+    await Promise.all([call('/api/policies/effective'), call('/api/policies/effective?route=x')])
+    assert.deepEqual(ran, [])
+    await call('/api/policies/lint', json('POST', {}))
+    assert.equal(ran[0], 'lint')
+  })
+
   it('gives values to a command so that none is taken for an option', async () => {
     await call('/api/policies/explain', json('POST', { request: '--file=/etc/passwd' }))
     assert.ok(ran.includes('--request=--file=/etc/passwd'))

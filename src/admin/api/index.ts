@@ -7,6 +7,7 @@ import { DECISION_ENDPOINTS } from './decisions.ts'
 import { type Endpoint, ok } from './define.ts'
 import type { ApiDeps } from './deps.ts'
 import { openApiOf } from './openapi.ts'
+import { PLAYGROUND_ENDPOINTS } from './playground.ts'
 import { POLICY_ENDPOINTS } from './policies.ts'
 import { PROCESS_ENDPOINTS } from './process.ts'
 import { routeApi } from './router.ts'
@@ -28,6 +29,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   ...CHANGE_ENDPOINTS,
   ...DECISION_ENDPOINTS,
   ...POLICY_ENDPOINTS,
+  ...PLAYGROUND_ENDPOINTS,
 ]
 
 export function apiAnswer(deps: ApiDeps, authenticate: Authenticate): Answer {

@@ -2,6 +2,7 @@ import {
   authenticationFailures,
   authorizationDecisions,
 } from '../../telemetry/definitions/authorization.ts'
+import { llmCost, llmRequests, llmTokens } from '../../telemetry/definitions/llm.ts'
 import { requests, requestsActive } from '../../telemetry/definitions/requests.ts'
 import type { MetricView } from '../../telemetry/exposition.ts'
 
@@ -14,6 +15,7 @@ export function summariseMetrics(metrics: Iterable<MetricView>) {
   const byReason: Counts = {}
   const byVerdict: Counts = {}
   const deniedByPolicy: Counts = {}
+  const llm = { requests: {} as Counts, tokens: {} as Counts, cost: {} as Counts }
   let [total, active, failures] = [0, 0, 0]
   for (const { definition, labelNames, series } of metrics) {
     for (const one of series) {
@@ -30,12 +32,16 @@ export function summariseMetrics(metrics: Iterable<MetricView>) {
         add(byVerdict, label('verdict'), value)
         if (label('verdict') === 'denied') add(deniedByPolicy, label('policy'), value)
       } else if (definition.name === authenticationFailures.name) failures += value
+      else if (definition.name === llmRequests.name) add(llm.requests, label('model'), value)
+      else if (definition.name === llmTokens.name) add(llm.tokens, label('model'), value)
+      else if (definition.name === llmCost.name) add(llm.cost, label('model'), value)
     }
   }
   return {
     requests: { total, active, byStatus, byRoute, byReason },
     decisions: { byVerdict, deniedByPolicy },
     authenticationFailures: failures,
+    llm,
   }
 }
 

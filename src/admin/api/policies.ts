@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import type { Change } from '../../sources/database/configuration.ts'
 import { textForTools } from '../../sources/database/tool-text.ts'
+import { chainLine, FIRST_LINK } from '../../telemetry/decision-chain.ts'
 import { renderFailure } from './change-failures.ts'
 import { changesSchema } from './config-changes.ts'
 import { type ApiReply, anyJson, type Endpoint, ok, problem } from './define.ts'
@@ -124,7 +126,9 @@ export const POLICY_ENDPOINTS: readonly Endpoint[] = [
       const { id = '' } = parts
       const records = await deps.find({ id, limit: 100 })
       if (records.length === 0) return problem(404, `there is no record of ${id}`)
-      const files = { 'one.jsonl': records.map((one) => `${JSON.stringify(one)}\n`).join('') }
+      // As in a file of decisions: the command reads no line that lacks its digest.
+      const lines = records.map((one) => chainLine(FIRST_LINK, 'decision', one).line)
+      const files = { 'one.jsonl': `${lines.join('\n')}\n` }
       const args = ['-f', 'FILES/config.json', `--decision=${id}`, '--decisions', 'FILES/one.jsonl']
       return tool(deps, 'explain', [...args, '--json'], [], files)
     },
@@ -177,11 +181,38 @@ async function tool(
   const own = isFile
     ? args.map((arg) => (arg === 'FILES/config.json' ? configuration.file : arg))
     : args
-  const result = await runTool(command, own, files)
+  const result =
+    command === 'effective'
+      ? await runOnce(deps, files['config.json'] as string, () => runTool(command, own, files))
+      : await runTool(command, own, files)
   if (result === 'busy') {
     return problem(429, 'other analyses are running: try again soon', {}, { 'retry-after': '5' })
   }
   return replyOf(command, result, deps, keep)
+}
+
+interface LastRun {
+  readonly digest: string
+  readonly result: Promise<ToolResult | 'busy'>
+}
+
+const lastRuns = new WeakMap<ApiDeps, LastRun>()
+
+/** Several pages of the UI read the same: it is worked out once for each configuration. */
+async function runOnce(
+  deps: ApiDeps,
+  text: string,
+  run: () => Promise<ToolResult | 'busy'>,
+): Promise<ToolResult | 'busy'> {
+  // The text has secrets in it, and is not kept.
+  const digest = createHash('sha256').update(text).digest('hex')
+  const last = lastRuns.get(deps)
+  if (last?.digest === digest) return last.result
+  const own = { digest, result: run() }
+  lastRuns.set(deps, own)
+  const result = await own.result
+  if ((result === 'busy' || result.code !== 0) && lastRuns.get(deps) === own) lastRuns.delete(deps)
+  return result
 }
 
 function replyOf(

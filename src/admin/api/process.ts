@@ -108,6 +108,13 @@ export const PROCESS_ENDPOINTS: readonly Endpoint[] = [
             deniedByPolicy: z.record(z.string(), z.number()),
           }),
           authenticationFailures: z.number(),
+          llm: z
+            .object({
+              requests: z.record(z.string(), z.number()),
+              tokens: z.record(z.string(), z.number()),
+              cost: z.record(z.string(), z.number()).describe('In US dollars.'),
+            })
+            .describe('Calls to models, by model.'),
         }),
       },
     },

@@ -1,0 +1,140 @@
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { join, sep } from 'node:path'
+import { type Answer, text } from './servers.ts'
+
+/** Where the Admin UI is, for browsers. */
+export const UI_PATH = '/ui/'
+
+/** In the page as it was built; a fresh value for each response stands in its place. */
+const NONCE = '__CSP_NONCE__'
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+}
+
+const ENCODINGS = [
+  ['br', '.br'],
+  ['gzip', '.gz'],
+] as const
+
+/** A folder with the UI as it was built, or why there is none. */
+export type FindUi = () => Promise<{ readonly folder: string } | { readonly problem: string }>
+
+interface Built {
+  readonly page: string
+  /** Path below the folder → bytes; precompressed ones have names of their own. */
+  readonly files: ReadonlyMap<string, Buffer>
+}
+
+/** The files of the Admin UI. They hold nothing of the gateway, so anyone may read them. */
+export function uiAnswer(find: FindUi): Answer {
+  let loading: Promise<Built | string> | undefined
+  const load = async () => {
+    const found = await find()
+    return 'problem' in found ? found.problem : readBuilt(found.folder)
+  }
+  return async (request, response) => {
+    loading ??= load()
+    const built = await loading
+    if (typeof built === 'string') {
+      loading = undefined
+      text(response, 503, `${built}\n`)
+      return
+    }
+    const path = (request.url ?? '').split('?', 1)[0] as string
+    const name = path.slice(UI_PATH.length)
+    if (name.includes('.')) sendFile(request, response, built, name)
+    // Pages have no files: the script of the one page knows them by their paths.
+    else sendPage(request, response, built)
+  }
+}
+
+/** Browsers are sent to the UI; programs that read `/` get what they always did. */
+export function wantsPage({ headers }: IncomingMessage): boolean {
+  return /(?:^|,)\s*text\/html\b/.test(headers.accept ?? '')
+}
+
+function readBuilt(folder: string): Built {
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+  const files = new Map(
+    names.map((file) => [file.slice(folder.length + 1).replaceAll(sep, '/'), readFileSync(file)]),
+  )
+  return { page: String(files.get('index.html') ?? ''), files }
+}
+
+function sendPage(request: IncomingMessage, response: ServerResponse, { page }: Built): void {
+  const nonce = randomBytes(16).toString('base64')
+  const body = Buffer.from(page.replaceAll(NONCE, nonce))
+  response.writeHead(200, {
+    ...GUARDING,
+    'content-type': TYPES['.html'],
+    'content-length': body.length,
+    'cache-control': 'no-store',
+    'content-security-policy': policyFor(nonce),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}
+
+/** Nothing but the gateway is loaded from or sent to; styles that scripts write have the nonce. */
+function policyFor(nonce: string): string {
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "font-src 'self'",
+    "connect-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
+
+const GUARDING = {
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+} as const
+
+/** Only names that the folder has: a path cannot lead out of it. */
+function sendFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { files }: Built,
+  name: string,
+): void {
+  const plain = files.get(name)
+  const type = TYPES[/\.[a-z]+$/.exec(name)?.[0] ?? '']
+  if (plain === undefined || type === undefined || name === 'index.html') {
+    text(response, 404, 'there is no such file: reload the page\n')
+    return
+  }
+  const accepted = request.headers['accept-encoding'] ?? ''
+  const [encoding, ending] = ENCODINGS.find(
+    ([coding, end]) =>
+      new RegExp(`(?:^|,)\\s*${coding}\\s*(?:,|;\\s*q=(?!0(?:\\.0*)?\\s*(?:,|$))|$)`).test(
+        accepted,
+      ) && files.has(`${name}${end}`),
+  ) ?? [undefined, '']
+  const body = files.get(`${name}${ending}`) ?? plain
+  response.writeHead(200, {
+    ...GUARDING,
+    'content-type': type,
+    'content-length': body.length,
+    vary: 'accept-encoding',
+    // Names of files below assets/ have a hash of their content.
+    'cache-control': name.startsWith('assets/')
+      ? 'public, max-age=31536000, immutable'
+      : 'no-cache',
+    ...(encoding === undefined ? {} : { 'content-encoding': encoding }),
+  })
+  response.end(request.method === 'HEAD' ? undefined : body)
+}

@@ -1,0 +1,118 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort, until } from '../cli/running.ts'
+
+const ENTRY = process.env['PORTCULLIS'] ?? join(import.meta.dirname, '../../bin/portcullis.ts')
+
+/** A gateway with its UI, as a process, and a backend that returns whatever it is sent. */
+export interface UiGateway {
+  /** `http://127.0.0.1:…/ui/` */
+  readonly ui: string
+  readonly admin: string
+  readonly file: string
+  readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<number>
+  readonly stop: () => Promise<void>
+}
+
+export interface UiGatewayOptions {
+  /** Of a PostgreSQL; absent: the gateway is read-only. */
+  readonly database?: string
+  /** `gateways` and all that follows; PORT and BACKEND are filled in. */
+  readonly text?: string
+  /** More of `config`, at two spaces. */
+  readonly config?: string
+  readonly host?: string
+}
+
+const TEXT = `gateways:
+  default: { port: PORT }
+routes:
+- name: public
+  matches: [{ path: { pathPrefix: /public } }]
+  backends: [{ backend: example }]
+- name: api
+  matches: [{ path: { pathPrefix: / } }]
+  policies:
+    authorization:
+      rules:
+      - deny: request.path.startsWith('/admin')
+      - require: request.method in ['GET', 'HEAD']
+      - allow: request.headers['x-team'] == 'eng'
+      - allow: cidr('10.0.0.0/8').containsIP(source.address)
+  backends: [{ backend: example }]
+backends:
+- { name: example, host: 127.0.0.1:BACKEND }
+`
+
+export async function startUiGateway(options: UiGatewayOptions = {}): Promise<UiGateway> {
+  const { database, text = TEXT, config = '', host = '127.0.0.1' } = options
+  const backend = await startBackend()
+  const folder = mkdtempSync(join(tmpdir(), 'portcullis-ui-'))
+  const file = join(folder, 'gateway.yaml')
+  const [port, admin, stats, ready] = await Promise.all([1, 2, 3, 4].map(() => freePort()))
+  const stored =
+    database === undefined
+      ? ''
+      : `  storage: { mode: database }\n  database: ${JSON.stringify({ url: database })}\n`
+  const own = (backend.address() as AddressInfo).port
+  writeFileSync(
+    file,
+    `config:
+  workers: 1
+  adminAddr: ${host}:${admin}
+  statsAddr: 127.0.0.1:${stats}
+  readinessAddr: 127.0.0.1:${ready}
+${stored}${config}${text.replaceAll('PORT', String(port)).replaceAll('BACKEND', String(own))}`,
+  )
+  let out = ''
+  const child = spawn(process.execPath, [ENTRY, 'run', '-f', file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env['PATH'] },
+  })
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (out += bytes))
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${ready}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  try {
+    await until('the gateway is ready', isReady)
+  } catch (error) {
+    await end(child)
+    throw new Error(`${(error as Error).message}\n${out}`)
+  }
+  return {
+    ui: `http://127.0.0.1:${admin}/ui/`,
+    admin: `http://127.0.0.1:${admin}`,
+    file,
+    get: async (path, headers = {}) => {
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`, { headers })
+      await reply.text()
+      return reply.status
+    },
+    stop: async () => {
+      await end(child)
+      backend.close()
+      backend.closeAllConnections()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function startBackend(): Promise<Server> {
+  const server = createServer((request, response) => response.end(`${request.url}`))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+function end(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve()
+    child.once('exit', () => resolve())
+    child.kill('SIGKILL')
+  })
+}

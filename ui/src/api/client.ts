@@ -1,0 +1,70 @@
+/** An error that the API told of, in the form of RFC 9457. */
+export class ApiProblem extends Error {
+  readonly status: number
+  /** The members of the problem beside the known ones. */
+  readonly more: Readonly<Record<string, unknown>>
+
+  constructor(status: number, detail: string, more: Readonly<Record<string, unknown>> = {}) {
+    super(detail)
+    this.status = status
+    this.more = more
+  }
+}
+
+const TOKEN = 'portcullis-token'
+let onUnauthorized: () => void = () => {}
+
+/** Of this tab alone: gone when it is closed. */
+export function storeToken(token: string): void {
+  sessionStorage.setItem(TOKEN, token)
+}
+
+export function watchUnauthorized(then: () => void): void {
+  onUnauthorized = then
+}
+
+function credentials(): Readonly<Record<string, string>> {
+  const token = sessionStorage.getItem(TOKEN)
+  return token === null ? {} : { authorization: `Bearer ${token}` }
+}
+
+interface Sent {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** Sent as JSON. */
+  readonly body?: unknown
+  readonly yaml?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+export async function send(path: string, sent: Sent = {}): Promise<Response> {
+  const { method = 'GET', body, yaml, headers = {}, signal } = sent
+  const type =
+    yaml !== undefined ? 'application/yaml' : body === undefined ? undefined : 'application/json'
+  const response = await fetch(path, {
+    method,
+    headers: {
+      ...credentials(),
+      ...(type === undefined ? {} : { 'content-type': type }),
+      ...headers,
+    },
+    ...(type === undefined ? {} : { body: yaml ?? JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    throw new ApiProblem(0, 'The gateway does not respond. Is it still running?')
+  })
+  if (response.ok) return response
+  if (response.status === 401) onUnauthorized()
+  const problem = await response.json().catch(() => ({}))
+  const { detail = `The gateway responded ${response.status}.`, ...more } = problem
+  throw new ApiProblem(response.status, detail, more)
+}
+
+export async function call<T>(path: string, sent: Sent = {}): Promise<T> {
+  return (await send(path, sent)).json()
+}
+
+export function resourcePath(kind: string, id: string): string {
+  return `/api/config/resources/${encodeURIComponent(kind)}/${encodeURIComponent(id)}`
+}

@@ -1,0 +1,184 @@
+import {
+  ActionIcon,
+  AppShell,
+  Burger,
+  Group,
+  NavLink,
+  Text,
+  useComputedColorScheme,
+  useMantineColorScheme,
+} from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { lazy, Suspense, useEffect, useState } from 'react'
+import { watchUnauthorized } from './api/client.ts'
+import type { Health } from './api/shapes.ts'
+import { useApi } from './api/use-api.ts'
+import { HealthContext } from './health.ts'
+import { PageFailure } from './parts/page-failure.tsx'
+import { Loading } from './parts/states.tsx'
+import { Tag } from './parts/tags.tsx'
+import { usePlace } from './router.ts'
+import { SignIn } from './sign-in.tsx'
+
+/** Each page is a file of its own, loaded when it is opened. */
+const PAGES = [
+  {
+    path: '',
+    label: 'Overview',
+    page: lazy(() => import('./pages/overview.tsx').then(named('Overview'))),
+  },
+  { path: 'map', label: 'Map', page: lazy(() => import('./pages/map.tsx').then(named('MapPage'))) },
+  {
+    path: 'decisions',
+    label: 'Decisions',
+    page: lazy(() => import('./pages/decisions.tsx').then(named('Decisions'))),
+  },
+  {
+    path: 'policies',
+    label: 'Policies',
+    page: lazy(() => import('./pages/policies.tsx').then(named('Policies'))),
+  },
+  {
+    path: 'sandbox',
+    label: 'Sandbox',
+    page: lazy(() => import('./pages/sandbox.tsx').then(named('Sandbox'))),
+  },
+  {
+    path: 'backends',
+    label: 'Backends',
+    page: lazy(() => import('./pages/backends.tsx').then(named('Backends'))),
+  },
+  { path: 'llm', label: 'LLM', page: lazy(() => import('./pages/llm.tsx').then(named('Llm'))) },
+  { path: 'mcp', label: 'MCP', page: lazy(() => import('./pages/mcp.tsx').then(named('Mcp'))) },
+  {
+    path: 'history',
+    label: 'History',
+    page: lazy(() => import('./pages/history.tsx').then(named('History'))),
+  },
+  {
+    path: 'config',
+    label: 'Configuration',
+    page: lazy(() => import('./pages/config.tsx').then(named('Config'))),
+  },
+  {
+    path: 'settings',
+    label: 'Settings',
+    page: lazy(() => import('./pages/settings.tsx').then(named('Settings'))),
+  },
+] as const
+
+function named<Name extends string, Page>(name: Name) {
+  return (module: Readonly<Record<Name, Page>>) => ({ default: module[name] })
+}
+
+export function App() {
+  const [isSignedOut, setSignedOut] = useState(false)
+  useEffect(() => watchUnauthorized(() => setSignedOut(true)), [])
+  return isSignedOut ? <SignIn done={() => setSignedOut(false)} /> : <Shell />
+}
+
+function Shell() {
+  const [isOpen, { toggle, close }] = useDisclosure()
+  const { path } = usePlace()
+  const health = useApi<Health>('/api/health', { every: 5_000 })
+  const [first = ''] = path.split('/')
+  const current = PAGES.find((page) => page.path === first)
+  const label = current?.label ?? 'Not found'
+  useEffect(() => {
+    document.title = `${label} · Portcullis`
+    close()
+  }, [label, close])
+  const Page = current?.page
+  return (
+    <HealthContext value={health}>
+      <a className="skip-link" href="#main">
+        Skip to the page
+      </a>
+      <AppShell
+        header={{ height: 52 }}
+        navbar={{ width: 200, breakpoint: 'sm', collapsed: { mobile: !isOpen } }}
+        padding="md"
+      >
+        <AppShell.Header>
+          <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+            <Group gap="sm" wrap="nowrap">
+              <Burger
+                opened={isOpen}
+                onClick={toggle}
+                hiddenFrom="sm"
+                size="sm"
+                aria-label="Pages"
+                aria-expanded={isOpen}
+              />
+              <Text fw={700}>Portcullis</Text>
+              <StorageTag />
+            </Group>
+            <SchemeSwitch />
+          </Group>
+        </AppShell.Header>
+        <AppShell.Navbar p="xs" aria-label="Pages">
+          {PAGES.map((page) => (
+            <NavLink
+              key={page.path}
+              href={`/ui/${page.path}`}
+              label={page.label}
+              active={page === current}
+              aria-current={page === current ? 'page' : undefined}
+              variant="filled"
+              py={6}
+            />
+          ))}
+        </AppShell.Navbar>
+        <AppShell.Main id="main" tabIndex={-1}>
+          <PageFailure key={path}>
+            <Suspense fallback={<Loading label="Loading the page" />}>
+              {Page === undefined ? <NotFound /> : <Page />}
+            </Suspense>
+          </PageFailure>
+        </AppShell.Main>
+      </AppShell>
+    </HealthContext>
+  )
+
+  function StorageTag() {
+    const { data, problem } = health
+    if (problem !== undefined) return <Tag tone="bad">No connection</Tag>
+    if (data === undefined) return null
+    if (!data.isReady) return <Tag tone="warn">Not ready</Tag>
+    return data.storage.mode === 'readonly' ? <Tag tone="quiet">Read-only</Tag> : <Stored />
+  }
+
+  function Stored() {
+    const { isWritable, revision } = health.data?.storage ?? {}
+    if (isWritable !== true) return <Tag tone="warn">Database unreachable</Tag>
+    return <Tag tone="good">Revision {revision}</Tag>
+  }
+}
+
+function SchemeSwitch() {
+  const { setColorScheme } = useMantineColorScheme()
+  const scheme = useComputedColorScheme('light')
+  const other = scheme === 'dark' ? 'light' : 'dark'
+  return (
+    <ActionIcon
+      variant="default"
+      size="lg"
+      aria-label={`Switch to ${other} colours`}
+      onClick={() => setColorScheme(other)}
+    >
+      <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
+        <circle cx="8" cy="8" r="6" fill="none" stroke="currentColor" strokeWidth="1.5" />
+        <path d="M8 2a6 6 0 0 1 0 12z" fill="currentColor" />
+      </svg>
+    </ActionIcon>
+  )
+}
+
+function NotFound() {
+  return (
+    <>
+      <h1>There is no such page</h1>
+      <a href="/ui/">To the overview</a>
+    </>
+  )
+}

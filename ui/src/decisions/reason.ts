@@ -1,0 +1,36 @@
+import type { Decision, Miss } from '../api/shapes.ts'
+
+/** Why, in one sentence. */
+export function reasonOf(decision: Decision): string {
+  const { cause, rule, nearest, variable, reason, invalid, credentials } = decision
+  switch (cause) {
+    case 'matched':
+      return rule === undefined ? 'A rule matched' : `${rule.action} rule matched`
+    case 'false':
+      return 'A Require rule is false'
+    case 'unset':
+      return `${variable ?? 'An attribute'} is missing`
+    case 'error':
+      return reason ?? 'A rule could not be evaluated'
+    case 'no-allow-match': {
+      const [miss] = nearest?.misses ?? []
+      return miss === undefined ? 'No Allow rule matched' : `No Allow rule matched: ${missOf(miss)}`
+    }
+    case 'no-rules':
+      return 'No rules apply'
+    case 'invalid-policy':
+      return `Policy ${invalid?.policy ?? ''} is invalid, and denies everything`
+    case 'credentials':
+      return `${credentials?.method ?? 'Authentication'} rejected the credentials`
+    case 'cross-site':
+      return 'A page of another site sent it'
+    default:
+      return cause
+  }
+}
+
+export function missOf({ condition, wanted, cause, variable, reason }: Miss): string {
+  if (cause === 'unset') return `${variable ?? condition} is missing`
+  if (cause === 'error') return reason ?? `${condition} could not be evaluated`
+  return `${condition} is ${cause}, and must be ${wanted}`
+}

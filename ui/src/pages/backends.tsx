@@ -1,0 +1,81 @@
+import { Group, Stack, Text, Title } from '@mantine/core'
+import type { Catalogue, Effective } from '../api/shapes.ts'
+import { useApi } from '../api/use-api.ts'
+import { Guards } from '../parts/guards.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { Protection, Tag } from '../parts/tags.tsx'
+import { waysTo } from '../parts/ways.ts'
+
+interface ModelDump {
+  readonly model: { readonly backends?: readonly ModelBackend[] } | null
+}
+
+interface ModelBackend {
+  readonly name: string
+  readonly kind: string
+  readonly endpoints?: readonly { readonly host?: string; readonly port?: number }[]
+}
+
+/** What stands behind the gateway, and which ways lead there. */
+export function Backends() {
+  const dump = useApi<ModelDump>('/api/config/model')
+  const effective = useApi<Effective>('/api/policies/effective')
+  const catalogue = useApi<Catalogue>('/api/llm/catalogue')
+  const ways = waysTo(effective.data)
+  const backends = dump.data?.model?.backends ?? []
+  const providers = new Map(
+    (catalogue.data?.backends ?? []).map((one) => [one.backend, one.providers]),
+  )
+  return (
+    <Page title="Backends" lead="Where requests go, and which routes lead there.">
+      {dump.problem === undefined ? null : <Problem problem={dump.problem} retry={dump.reload} />}
+      {dump.data === undefined && dump.problem === undefined ? (
+        <Loading label="Reading backends" />
+      ) : null}
+      {dump.data !== undefined && backends.length === 0 ? (
+        <Empty title="No backends">
+          Add an item to `backends` and name it in a route, and it appears here.
+        </Empty>
+      ) : null}
+      {backends.map((backend) => (
+        <section key={backend.name} className="box" aria-label={`Backend ${backend.name}`}>
+          <Stack gap="xs">
+            <Group gap="xs">
+              <Title order={2} size="h4">
+                {backend.name}
+              </Title>
+              <Tag tone="quiet">{backend.kind}</Tag>
+            </Group>
+            {(backend.endpoints ?? []).map(({ host = '', port }) => (
+              <span key={`${host}:${port}`} className="expression">
+                {host}:{port}
+              </span>
+            ))}
+            {(providers.get(backend.name) ?? []).map((provider) => (
+              <Text key={`${provider.group} ${provider.name}`} size="sm">
+                {provider.name}: {provider.provider} at{' '}
+                <span className="expression">{provider.address}</span>
+              </Text>
+            ))}
+            {effective.data !== undefined && ways.get(backend.name) === undefined ? (
+              <Text size="sm" c="dimmed">
+                No route leads here.
+              </Text>
+            ) : null}
+            {(ways.get(backend.name) ?? []).map(({ route, listener, backend: own }, index) => (
+              <div key={`${route.route} ${index}`}>
+                <Group gap="xs">
+                  <Protection value={route.protection} />
+                  <Text size="sm">
+                    {listener.gateway}, port {listener.port} → {route.route}
+                  </Text>
+                </Group>
+                <Guards guards={own.guards} />
+              </div>
+            ))}
+          </Stack>
+        </section>
+      ))}
+    </Page>
+  )
+}

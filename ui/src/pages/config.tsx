@@ -1,0 +1,175 @@
+import { yaml } from '@codemirror/lang-yaml'
+import { linter, type Diagnostic as Mark } from '@codemirror/lint'
+import { Button, Group, SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
+import { useEffect, useMemo, useState } from 'react'
+import { parseDocument } from 'yaml'
+import { type ApiProblem, call, send } from '../api/client.ts'
+import type { Change, ConfigOutline, ResourceSummary } from '../api/shapes.ts'
+import { useApi } from '../api/use-api.ts'
+import { changesIn } from '../config/changes-in.ts'
+import { keyCompletion, loadSchema } from '../config/schema-support.ts'
+import { CodeEditor } from '../editor/code-editor.tsx'
+import { useHealth, useIsReadOnly } from '../health.ts'
+import { Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
+import { Effect } from '../policies/effect.tsx'
+
+const VIEWS = [
+  { value: 'effective', label: 'Effective' },
+  { value: 'baseline', label: 'File' },
+  { value: 'edits', label: 'My edits' },
+]
+
+/** All of it as YAML: what runs, what the file says, what was edited. */
+export function Config() {
+  const outline = useApi<ConfigOutline>('/api/config')
+  const isReadOnly = useIsReadOnly()
+  const [view, setView] = useState('effective')
+  const [text, setText] = useState<string>()
+  const [problem, setProblem] = useState<ApiProblem>()
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    void round
+    const aborting = new AbortController()
+    setText(undefined)
+    send(`/api/config/${view}?format=yaml`, { signal: aborting.signal })
+      .then((response) => response.text())
+      .then(setText)
+      .catch((error: ApiProblem) => {
+        if (!aborting.signal.aborted) setProblem(error)
+      })
+    return () => aborting.abort()
+  }, [view, round])
+  return (
+    <Page title="Configuration" lead={outline.data?.file}>
+      <ReadOnlyNote file={outline.data?.file} />
+      <Group justify="space-between">
+        <SegmentedControl aria-label="View" data={VIEWS} value={view} onChange={setView} />
+        <Button
+          component="a"
+          variant="default"
+          href={`data:application/yaml;charset=utf-8,${encodeURIComponent(text ?? '')}`}
+          download={`${view}.yaml`}
+        >
+          Download
+        </Button>
+      </Group>
+      {outline.data === undefined ? null : <Edits outline={outline.data} />}
+      {problem === undefined ? null : <Problem problem={problem} />}
+      {text === undefined && problem === undefined ? <Loading label="Reading it" /> : null}
+      {text === undefined ? null : (
+        <Editing
+          key={`${view} ${round}`}
+          text={text}
+          canStore={isReadOnly === false && view === 'effective'}
+          stored={() => setRound(round + 1)}
+        />
+      )}
+    </Page>
+  )
+}
+
+function Edits({ outline }: { readonly outline: ConfigOutline }) {
+  const { merged, added, hidden, drifted } = outline.edits
+  if (outline.mode === 'readonly') return null
+  return (
+    <Text size="sm" c="dimmed">
+      Revision {outline.revision}: {merged} resources edited, {added} added, {hidden} deleted;{' '}
+      {drifted} where the file changed since the edit.
+    </Text>
+  )
+}
+
+interface EditingProps {
+  readonly text: string
+  readonly canStore: boolean
+  readonly stored: () => void
+}
+
+function Editing({ text, canStore, stored }: EditingProps) {
+  const [now, setNow] = useState(text)
+  const [comment, setComment] = useState('')
+  const [problem, setProblem] = useState<ApiProblem>()
+  const [previewed, setPreviewed] = useState<readonly Change[]>()
+  const [seen, setSeen] = useState<string>()
+  const health = useHealth()
+  const extensions = useMemo(
+    () => [yaml(), linter((view) => marksOf(view.state.doc.toString())), keyCompletion(loadSchema)],
+    [],
+  )
+  const isChanged = now !== text
+  const look = async () => {
+    setSeen(undefined)
+    setPreviewed(undefined)
+    try {
+      const { resources } = await call<{ resources: readonly ResourceSummary[] }>(
+        '/api/config/resources',
+      )
+      setProblem(undefined)
+      setPreviewed(changesIn(text, now, resources))
+    } catch (error) {
+      setProblem(error as ApiProblem)
+    }
+  }
+  const save = async () => {
+    try {
+      await call('/api/config/changes', { method: 'POST', body: { changes: previewed, comment } })
+      health.reload()
+      stored()
+    } catch (error) {
+      setProblem(error as ApiProblem)
+    }
+  }
+  return (
+    <Stack gap="sm">
+      <CodeEditor
+        label="Configuration as YAML"
+        value={now}
+        {...(canStore ? { onChange: setNow } : {})}
+        extensions={extensions}
+        hasLineNumbers
+        minHeight="12rem"
+      />
+      {canStore ? (
+        <Group>
+          <Button disabled={!isChanged || marksOf(now).length > 0} onClick={look}>
+            See the effect
+          </Button>
+          <Text size="sm" c="dimmed">
+            {isChanged ? '' : 'Nothing changed yet. `config` belongs to the file.'}
+          </Text>
+        </Group>
+      ) : null}
+      {problem === undefined ? null : <Problem problem={problem} />}
+      {previewed?.length === 0 ? <Text>No resource is different.</Text> : null}
+      {previewed === undefined || previewed.length === 0 ? null : (
+        <>
+          <Effect
+            key={JSON.stringify(previewed)}
+            changes={previewed}
+            done={(isValid) => setSeen(isValid ? now : undefined)}
+          />
+          <TextInput
+            label="Comment for the history"
+            value={comment}
+            onChange={(event) => setComment(event.currentTarget.value)}
+            maw={520}
+          />
+          <Button w="fit-content" disabled={seen !== now} onClick={save}>
+            Save {previewed.length} {previewed.length === 1 ? 'resource' : 'resources'}
+          </Button>
+        </>
+      )}
+    </Stack>
+  )
+}
+
+/** Whether it is YAML at all; what it means is checked by the gateway. */
+function marksOf(text: string): Mark[] {
+  const { errors } = parseDocument(text, { uniqueKeys: true, prettyErrors: false })
+  return errors.map(({ pos: [from, to], message }) => ({
+    from: Math.min(from, text.length),
+    to: Math.min(Math.max(from, to), text.length),
+    severity: 'error',
+    message,
+  }))
+}

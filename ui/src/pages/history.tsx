@@ -1,0 +1,146 @@
+import { Button, Group, Select, Stack, Text, TextInput, Title } from '@mantine/core'
+import { useState } from 'react'
+import { stringify } from 'yaml'
+import { type ApiProblem, call } from '../api/client.ts'
+import type { HistoryEntry } from '../api/shapes.ts'
+import { useApi } from '../api/use-api.ts'
+import { useHealth, useIsReadOnly } from '../health.ts'
+import { TextDiff } from '../history/text-diff.tsx'
+import { Empty, Loading, Page, Problem, ReadOnlyNote } from '../parts/states.tsx'
+import { Tag } from '../parts/tags.tsx'
+
+/** Who changed what, with a way back. */
+export function History() {
+  const isReadOnly = useIsReadOnly()
+  const { data, problem, reload } = useApi<{ entries: readonly HistoryEntry[] }>(
+    '/api/config/history?limit=200',
+  )
+  const [kind, setKind] = useState<string | null>(null)
+  const entries = (data?.entries ?? []).filter((one) => kind === null || one.kind === kind)
+  const revisions = [...Map.groupBy(entries, ({ revision }) => revision)]
+  return (
+    <Page title="History" lead="Every stored change with its author, and a way back.">
+      <ReadOnlyNote />
+      {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
+      {data === undefined && problem === undefined ? <Loading label="Reading the history" /> : null}
+      {data?.entries.length === 0 ? (
+        <Empty title="No changes are stored">
+          {isReadOnly === true
+            ? 'The history of a file is in its repository.'
+            : 'Change a policy; the change, its author and its effect on the resource appear here.'}
+        </Empty>
+      ) : (
+        <Select
+          label="Kind"
+          placeholder="Any"
+          clearable
+          data={[...new Set((data?.entries ?? []).map((one) => one.kind))]}
+          value={kind}
+          onChange={setKind}
+          w={200}
+        />
+      )}
+      {revisions.map(([revision, all], index) => (
+        <Revision
+          key={revision}
+          revision={revision}
+          entries={all}
+          isNewest={index === 0 && kind === null}
+          rolledBack={reload}
+        />
+      ))}
+    </Page>
+  )
+}
+
+interface RevisionProps {
+  readonly revision: number
+  readonly entries: readonly HistoryEntry[]
+  readonly isNewest: boolean
+  readonly rolledBack: () => void
+}
+
+function Revision({ revision, entries, isNewest, rolledBack }: RevisionProps) {
+  const [first] = entries
+  if (first === undefined) return null
+  const { author, time, comment, action } = first
+  return (
+    <section className="box" aria-label={`Revision ${revision}`}>
+      <Stack gap="sm">
+        <Group justify="space-between" align="start">
+          <div>
+            <Group gap="xs">
+              <Title order={2} size="h4">
+                Revision {revision}
+              </Title>
+              {isNewest ? <Tag tone="good">Current</Tag> : null}
+            </Group>
+            <Text size="sm" c="dimmed">
+              {action} by {author}, {new Date(time).toLocaleString()}
+            </Text>
+            {comment === '' ? null : <Text size="sm">{comment}</Text>}
+          </div>
+          {isNewest ? null : <Rollback revision={revision} done={rolledBack} />}
+        </Group>
+        {entries.map((entry) => (
+          <div key={`${entry.kind}/${entry.id}`}>
+            <Text size="sm" fw={600}>
+              {entry.kind} / {entry.id}
+              {entry.state === 'hidden' ? ' (deleted)' : ''}
+              {entry.state === 'reset' ? ' (as in the file again)' : ''}
+            </Text>
+            <TextDiff before={textOf(entry.before)} after={textOf(entry.after)} />
+          </div>
+        ))}
+      </Stack>
+    </section>
+  )
+}
+
+function textOf(value: unknown): string {
+  return value === null || value === undefined ? '' : stringify(value)
+}
+
+/** Asked twice, since it changes what every replica serves. */
+function Rollback({ revision, done }: { readonly revision: number; readonly done: () => void }) {
+  const [isAsked, setAsked] = useState(false)
+  const [comment, setComment] = useState('')
+  const [problem, setProblem] = useState<ApiProblem>()
+  const health = useHealth()
+  const rollback = async () => {
+    try {
+      await call('/api/config/rollback', { method: 'POST', body: { revision, comment } })
+      setAsked(false)
+      health.reload()
+      done()
+    } catch (error) {
+      setProblem(error as ApiProblem)
+    }
+  }
+  if (!isAsked) {
+    return (
+      <Button size="xs" variant="default" onClick={() => setAsked(true)}>
+        Roll back to revision {revision}
+      </Button>
+    )
+  }
+  return (
+    <Stack gap="xs">
+      <TextInput
+        label="Comment for the history"
+        value={comment}
+        onChange={(event) => setComment(event.currentTarget.value)}
+        size="xs"
+      />
+      <Group gap="xs">
+        <Button size="xs" color="red" onClick={rollback}>
+          Yes, roll back
+        </Button>
+        <Button size="xs" variant="default" onClick={() => setAsked(false)}>
+          No
+        </Button>
+      </Group>
+      {problem === undefined ? null : <Problem problem={problem} />}
+    </Stack>
+  )
+}

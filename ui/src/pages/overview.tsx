@@ -1,0 +1,190 @@
+import { Group, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import type { Counts, Decision, Diagnostic, Effective, MetricsSummary } from '../api/shapes.ts'
+import { useApi } from '../api/use-api.ts'
+import { useHealth } from '../health.ts'
+import { DecisionRow } from '../parts/decision-row.tsx'
+import { Diagnostics } from '../parts/diagnostics.tsx'
+import { Empty, Loading, Page, Problem } from '../parts/states.tsx'
+import { isOpen, Protection, Tag } from '../parts/tags.tsx'
+
+const TrafficChart = lazy(() =>
+  import('../parts/traffic-chart.tsx').then(({ TrafficChart }) => ({ default: TrafficChart })),
+)
+
+const PACE = 2_000
+
+export function Overview() {
+  const health = useHealth()
+  const metrics = useApi<MetricsSummary>('/api/metrics/summary', { every: PACE })
+  const denied = useApi<{ decisions: readonly Decision[] }>(
+    '/api/decisions?verdict=denied&limit=5',
+    { every: PACE },
+  )
+  return (
+    <Page title="Overview" lead="What this gateway serves, what it denies, and what guards it.">
+      {metrics.problem === undefined ? null : (
+        <Problem problem={metrics.problem} retry={metrics.reload} />
+      )}
+      {health.data !== undefined && !health.data.isReady ? (
+        <div className="box box-bad">
+          <Text fw={600}>Not ready: {health.data.detail}</Text>
+        </div>
+      ) : null}
+      {metrics.data === undefined ? (
+        <Loading label="Reading metrics" />
+      ) : (
+        <Numbers metrics={metrics.data} />
+      )}
+      <section aria-label="Traffic">
+        <Title order={2} size="h4" mb="xs">
+          Traffic
+        </Title>
+        <Suspense fallback={<Loading label="Loading the chart" />}>
+          <TrafficChart metrics={metrics.data} />
+        </Suspense>
+      </section>
+      <SimpleGrid cols={{ base: 1, md: 2 }}>
+        <Guarding />
+        <section aria-label="Newest denials">
+          <Group justify="space-between" mb="xs">
+            <Title order={2} size="h4">
+              Newest denials
+            </Title>
+            <a href="/ui/decisions?verdict=denied">All denials</a>
+          </Group>
+          {denied.data?.decisions.length === 0 ? (
+            <Empty title="Nothing was denied yet">
+              Send a request that a rule denies; it appears here with the rule that decided and what
+              it read.
+            </Empty>
+          ) : null}
+          <div className="rows">
+            {denied.data?.decisions.map((decision) => (
+              <DecisionRow key={decision.id + decision.stage} decision={decision} />
+            ))}
+          </div>
+        </section>
+      </SimpleGrid>
+      <Warnings />
+    </Page>
+  )
+}
+
+function Numbers({ metrics }: { readonly metrics: MetricsSummary }) {
+  const { requests, decisions, authenticationFailures } = metrics
+  return (
+    <SimpleGrid cols={{ base: 2, sm: 4 }}>
+      <Figure label="Requests" value={requests.total} />
+      <Figure label="Denied" value={decisions.byVerdict['denied'] ?? 0} />
+      <Figure label="Failed sign-ins" value={authenticationFailures} />
+      <Figure label="Errors (5xx)" value={sumOf(requests.byStatus, /^5/)} />
+    </SimpleGrid>
+  )
+}
+
+function sumOf(counts: Counts, name: RegExp): number {
+  const found = Object.entries(counts).filter(([key]) => name.test(key))
+  return found.reduce((sum, [, count]) => sum + count, 0)
+}
+
+function Figure({ label, value }: { readonly label: string; readonly value: number }) {
+  return (
+    <div className="box">
+      <Text size="sm" c="dimmed">
+        {label}
+      </Text>
+      <Text size="xl" fw={700}>
+        {value.toLocaleString()}
+      </Text>
+    </div>
+  )
+}
+
+/** The first thing to know: what anyone can reach. */
+function Guarding() {
+  const { data, problem, reload } = useApi<Effective>('/api/policies/effective')
+  const routes = (data?.listeners ?? []).flatMap(({ gateway, listener, routes: all }) =>
+    all.map((route) => ({
+      ...route,
+      at: gateway === listener ? gateway : `${gateway}/${listener}`,
+    })),
+  )
+  const open = routes.filter(({ protection }) => isOpen(protection))
+  return (
+    <Part title="What guards what" link={<a href="/ui/map">Open the map</a>}>
+      {problem === undefined ? null : <Problem problem={problem} retry={reload} />}
+      {data === undefined && problem === undefined ? (
+        <Loading label="Working out what guards what" />
+      ) : null}
+      {data !== undefined && routes.length === 0 ? (
+        <Empty title="No routes">Add a route, and this list says what guards it.</Empty>
+      ) : null}
+      {open.length === 0 && routes.length > 0 ? (
+        <Text>
+          <Tag tone="good">All guarded</Tag> Every route denies some requests without credentials.
+        </Text>
+      ) : null}
+      <Stack gap={6}>
+        {[...open, ...routes.filter((route) => !open.includes(route))]
+          .slice(0, 12)
+          .map((route, index) => (
+            <Group key={index} gap="xs">
+              <Protection value={route.protection} />
+              <Text fw={600} component="span">
+                {route.route}
+              </Text>
+              <Text c="dimmed" size="sm" component="span">
+                {route.at} {[...route.hostnames, ...(route.matches ?? [])].slice(0, 2).join(', ')}
+              </Text>
+            </Group>
+          ))}
+      </Stack>
+    </Part>
+  )
+}
+
+interface PartProps {
+  readonly title: string
+  readonly link?: ReactNode
+  readonly children: ReactNode
+}
+
+function Part({ title, link, children }: PartProps) {
+  return (
+    <section aria-label={title}>
+      <Group justify="space-between" mb="xs">
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+        {link}
+      </Group>
+      {children}
+    </section>
+  )
+}
+
+function Warnings() {
+  // The gateway looks at its policies after each start and change: until then it responds 503.
+  const [isKnown, setKnown] = useState(false)
+  const lint = useApi<{ findings: readonly Diagnostic[] }>(
+    '/api/lint',
+    isKnown ? {} : { every: PACE },
+  )
+  const isLooking = lint.problem?.status === 503
+  useEffect(() => setKnown(lint.data !== undefined), [lint.data])
+  const said = useApi<{ diagnostics: readonly Diagnostic[] }>('/api/diagnostics')
+  const found = [...(said.data?.diagnostics ?? []), ...(lint.data?.findings ?? [])]
+  return (
+    <Part title="Warnings">
+      {isLooking ? <Loading label="The gateway is looking at its policies" /> : null}
+      {lint.problem === undefined || isLooking ? null : (
+        <Problem problem={lint.problem} retry={lint.reload} />
+      )}
+      {found.length === 0 && lint.data !== undefined ? (
+        <Text c="dimmed">Nothing to report about the configuration and its policies.</Text>
+      ) : null}
+      <Diagnostics found={found} />
+    </Part>
+  )
+}

@@ -1,0 +1,25 @@
+import type { Decision } from '../api/shapes.ts'
+import { reasonOf } from '../decisions/reason.ts'
+import { VerdictTag } from './tags.tsx'
+
+/** One line of a list of decisions; it leads to the whole of it. */
+export function DecisionRow({ decision }: { readonly decision: Decision }) {
+  const { id, time, method = '', path, sni, source, stage, route } = decision
+  const what = path === undefined ? `connection ${sni ?? source}` : `${method} ${path}`
+  return (
+    <a className="row-link" href={`/ui/decisions/${encodeURIComponent(id)}`}>
+      <span>{new Date(time).toLocaleTimeString()}</span>
+      <span>
+        <VerdictTag decision={decision} />
+      </span>
+      <span className="expression">
+        {what}
+        {route === undefined ? '' : ` · ${route}`}
+      </span>
+      <span>
+        {reasonOf(decision)}
+        {stage === 'traffic' ? '' : ` (${stage})`}
+      </span>
+    </a>
+  )
+}

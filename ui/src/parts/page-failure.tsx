@@ -1,0 +1,30 @@
+import { Alert, Button, Text } from '@mantine/core'
+import { Component, type ReactNode } from 'react'
+
+interface State {
+  readonly error: Error | undefined
+}
+
+/** A bug costs one page, and says so. */
+export class PageFailure extends Component<{ readonly children: ReactNode }, State> {
+  override state: State = { error: undefined }
+
+  static getDerivedStateFromError(error: Error): State {
+    return { error }
+  }
+
+  override render(): ReactNode {
+    const { error } = this.state
+    if (error === undefined) return this.props.children
+    return (
+      <Alert color="red" variant="outline" title="This page failed" role="alert">
+        <Text size="sm" mb="sm">
+          {error.message}
+        </Text>
+        <Button size="xs" variant="default" onClick={() => location.reload()}>
+          Load it again
+        </Button>
+      </Alert>
+    )
+  }
+}

@@ -1,0 +1,54 @@
+import { useSyncExternalStore } from 'react'
+
+const BASE = '/ui/'
+const listeners = new Set<() => void>()
+
+export interface Place {
+  /** Below `/ui/`: `decisions/some-id`. */
+  readonly path: string
+  readonly query: URLSearchParams
+}
+
+/** Links are plain anchors; those that stay within the UI do not load the page again. */
+export function startRouter(): void {
+  window.addEventListener('popstate', changed)
+  document.addEventListener('click', (event) => {
+    const isPlain =
+      event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+    const anchor = (event.target as Element).closest('a')
+    if (!isPlain || event.defaultPrevented || anchor === null || anchor.target !== '') return
+    const to = new URL(anchor.href, location.href)
+    if (to.origin !== location.origin || !to.pathname.startsWith(BASE) || anchor.download !== '') {
+      return
+    }
+    event.preventDefault()
+    if (to.href !== location.href) go(to.pathname + to.search)
+  })
+}
+
+export function go(to: string): void {
+  history.pushState(null, '', to)
+  changed()
+}
+
+/** Without an entry of its own in the history: filters, for example. */
+export function replaceQuery(query: URLSearchParams): void {
+  const text = query.toString()
+  history.replaceState(null, '', text === '' ? location.pathname : `${location.pathname}?${text}`)
+  changed()
+}
+
+export function usePlace(): Place {
+  const href = useSyncExternalStore(subscribe, () => location.pathname + location.search)
+  const at = new URL(href, location.origin)
+  return { path: at.pathname.slice(BASE.length), query: at.searchParams }
+}
+
+function changed(): void {
+  for (const listener of listeners) listener()
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
