@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
 import {
   adminResponses,
@@ -53,6 +52,7 @@ import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { isOwnFile, ownFile } from './own-files.ts'
 import { painter } from './paint.ts'
 import { readArgs } from './read-args.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
@@ -64,10 +64,7 @@ import { stopAsked } from './stop-asked.ts'
 import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
 
-/** Beside the source, and one folder nearer in a bundle. */
-const [QUICKSTART = ''] = ['../../examples', '../examples']
-  .map((folder) => join(import.meta.dirname, folder, 'quickstart.yaml'))
-  .filter((file) => existsSync(file))
+const QUICKSTART = 'examples/quickstart.yaml'
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 const now = () => performance.now()
@@ -100,7 +97,8 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
   run: async (args, terminal) => {
     const { environment } = terminal
     const { file, isStrict, controller } = optionsOf(args, environment)
-    const path = file ?? controller?.address ?? QUICKSTART
+    const path = file ?? controller?.address ?? ownFile(QUICKSTART)
+    const isExample = (file ?? controller) === undefined || isOwnFile(path, QUICKSTART)
     const stamp = stampOf(path)
     const loaded =
       file === undefined && controller !== undefined
@@ -117,8 +115,7 @@ SIGHUP reads the configuration again, SIGTERM and SIGINT let requests finish fir
     const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
     if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
-    const example =
-      path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
+    const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     // Without the edits it would be another configuration: nothing is served until they are known.
     const isBaseline = controller === undefined && settings.storage.mode === 'database'
