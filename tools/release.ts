@@ -1,168 +1,176 @@
-import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { build } from 'esbuild'
-import { FOOT, HEAD } from './bundle/script.ts'
+import {
+  copyFileSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { arm64Libraries, hostLibraries, type Library } from './image/libraries.ts'
+import { nodeFiles } from './image/node-files.ts'
+import { type BuiltImage, type ImageCpu, imageArchive, indexArchive } from './image/oci.ts'
 import { programImage } from './image/program-image.ts'
 import { renderNotices } from './notices.ts'
+import { chartPackages } from './release/chart-packages.ts'
+import { renderCompletions, renderManual } from './release/manual.ts'
+import { type PackageFacts, renderPackage, writeNpmPackage } from './release/npm-package.ts'
+import { hostPlatform, nodeFor, PLATFORMS, type Platform } from './release/platforms.ts'
+import { filesOf, PROGRAMS, THREADS, writePrograms } from './release/programs.ts'
+import { writeSingleFile } from './release/single-file.ts'
 import { renderSbom } from './sbom.ts'
 
 /**
- * `npm run release`: dist/ as it is published: the programs, what is in them, and an image where
- * the machine is one that images are made for. Of each program there is `.cjs`, all of its text;
- * `.code`, what V8 made of that text, for a quick start with the same Node; and `.mjs`, which
- * starts it. The same sources give the same bytes but in `.code`, so that checksums can be
- * compared with a build of one's own: without that file the programs only start later.
+ * `npm run release`: dist/ as it is published. Without `--all` it makes the programs and the images
+ * of this platform alone, which is what tests on a cluster need; `--platforms` names others. The
+ * same sources give the same bytes (`test/release`); `--dist` is where they go.
  */
 const ROOT = join(import.meta.dirname, '..')
-const DIST = join(ROOT, 'dist')
-
-/** Program → its entry point. */
-const PROGRAMS: Readonly<Record<string, string>> = {
-  portcullis: 'bin/portcullis.ts',
-  controller: 'bin/controller.ts',
-}
-/** Those that must start quickly, and can be tried without a cluster. */
-const WARMED = ['portcullis']
-const endingsOf = (name: string) => ['.mjs', '.cjs', ...(WARMED.includes(name) ? ['.code'] : [])]
+const { values: options } = parseArgs({
+  options: {
+    all: { type: 'boolean' },
+    platforms: { type: 'string' },
+    dist: { type: 'string' },
+  },
+})
+const DIST = options.dist ?? join(ROOT, 'dist')
 
 /** Image → what it starts. */
 const IMAGES = {
   'portcullis-proxy': { program: 'portcullis', command: ['run'], ports: [4000, 15_020, 15_021] },
   controller: { program: 'controller', command: [], ports: [9978, 9092, 9093] },
 } as const
-
-/** What programs start as threads: a file beside them, which nobody runs by name. */
-const THREADS: Readonly<Record<string, string>> = {
-  'password-worker': 'src/policies/basic-auth/password-worker.ts',
-}
+const CPUS: Readonly<Record<Platform['cpu'], ImageCpu>> = { x64: 'amd64', arm64: 'arm64' }
 
 const SBOM = 'portcullis.cdx.json'
+const PAPERS = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
+/** What programs read at run time, by its name in the repository. */
+const OWN_FILES = ['examples/quickstart.yaml', ...globSync('examples/init/*.yaml', { cwd: ROOT })]
 /** Where images are published; the charts say the same. */
 const REGISTRY = 'ghcr.io/portcullis-dev'
 
-interface Package {
-  readonly name: string
-  readonly version: string
-  readonly description: string
-  readonly license: string
-}
-
 async function release(): Promise<void> {
-  const missing = Object.values(PROGRAMS).filter((entry) => !existsSync(join(ROOT, entry)))
-  if (missing.length > 0) {
-    console.error(`nothing to release: ${missing.join(', ')} is not there`)
-    process.exitCode = 1
-    return
-  }
-  const own: Package = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
+  const platforms = wantedPlatforms()
+  const isWhole = options.all === true || options.platforms !== undefined
+  const own = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as PackageFacts
   rmSync(DIST, { recursive: true, force: true })
-  mkdirSync(DIST)
-  const inputs = await bundle()
-  writeFileSync(join(DIST, 'package.json'), renderPackage(own))
-  writeFileSync(join(DIST, 'NOTICES.md'), renderNotices(ROOT, inputs))
-  writeFileSync(join(DIST, SBOM), renderSbom(ROOT, pick(own), inputs))
-  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md']) {
+  mkdirSync(DIST, { recursive: true })
+  const inputs = await writePrograms(ROOT, DIST)
+  const libraries = new Map(platforms.flatMap(librariesFor))
+  write('package.json', renderPackage(own))
+  write('NOTICES.md', renderNotices(ROOT, inputs))
+  write(SBOM, renderSbom(ROOT, pick(own), inputs, [...libraries].flatMap(systemPackages)))
+  for (const file of ['LICENSE', 'README.md', 'CHANGELOG.md', ...OWN_FILES]) {
+    mkdirSync(dirname(join(DIST, file)), { recursive: true })
     copyFileSync(join(ROOT, file), join(DIST, file))
   }
+  const manual = isWhole ? writeManual(own.version) : []
   const threads = Object.keys(THREADS).map((name) => `${name}.mjs`)
-  const bundles = [...Object.keys(PROGRAMS).flatMap(filesOf), ...threads]
-  const papers = ['package.json', 'NOTICES.md', 'LICENSE', SBOM]
-  const images = writeImages(own.version, [...threads, ...papers])
-  const files = [...bundles, ...papers, 'README.md', 'CHANGELOG.md', ...images]
-  writeFileSync(join(DIST, 'SHA256SUMS'), files.map(renderSum).join(''))
-  for (const name of [...bundles, ...images]) console.log(`dist/${name}  ${sizeOf(name)}`)
-  console.log(`${own.name} ${own.version} is in dist/`)
+  const inside = [...filesOf('portcullis'), ...threads, ...OWN_FILES, ...PAPERS]
+  const artefacts = [
+    ...writeImages(own.version, libraries, [...threads, ...OWN_FILES, ...PAPERS]),
+    ...(isWhole ? writeSingleFiles(own.version, platforms) : []),
+    ...(isWhole ? writePackages(own, [...inside, 'launch.js', 'README.md', ...manual]) : []),
+    ...manual,
+  ]
+  const programs = [...Object.keys(PROGRAMS).flatMap(filesOf), ...threads]
+  const files = [...programs, ...PAPERS, 'README.md', 'CHANGELOG.md', ...artefacts]
+  write('SHA256SUMS', files.map(renderSum).join(''))
+  for (const name of [...programs, ...artefacts]) console.log(`dist/${name}  ${sizeOf(name)}`)
+  console.log(`${own.name} ${own.version} is in ${DIST}`)
 }
 
-function filesOf(program: string): readonly string[] {
-  return endingsOf(program).map((ending) => `${program}${ending}`)
-}
-
-function pick({ name, version, license }: Package) {
-  return { name, version, license }
-}
-
-/** Archives of images, in dist/: the same that a registry would have. */
-function writeImages(version: string, shared: readonly string[]): readonly string[] {
-  if (process.platform !== 'linux' || process.arch !== 'x64') {
-    console.log('no image: it is made on Linux, x64')
-    return []
+function wantedPlatforms(): readonly Platform[] {
+  const host = hostPlatform()
+  if (options.platforms === undefined) {
+    return options.all === true ? PLATFORMS : host === undefined ? [] : [host]
   }
-  return Object.entries(IMAGES).map(([title, image]) => {
-    const file = `${title}-${version}-linux-amd64.tar`
+  return options.platforms.split(',').map((name) => {
+    const found = PLATFORMS.find((one) => one.name === name)
+    if (found === undefined) {
+      throw new Error(`unknown platform ${name}; available: ${PLATFORMS.map((one) => one.name)}`)
+    }
+    return found
+  })
+}
+
+/** Libraries come from Debian: from this machine, or its packages for arm64. */
+function librariesFor(platform: Platform): readonly [Platform, readonly Library[]][] {
+  if (platform.os !== 'linux' || process.platform !== 'linux') return []
+  if (platform === hostPlatform()) return [[platform, hostLibraries(nodeFor(ROOT, platform))]]
+  return platform.cpu === 'arm64' ? [[platform, arm64Libraries(ROOT)]] : []
+}
+
+function systemPackages([{ cpu }, libraries]: readonly [Platform, readonly Library[]]) {
+  const versions = new Map(libraries.map((one) => [one.package, one.version]))
+  return Array.from(versions, ([name, version]) => ({ name, version, cpu: CPUS[cpu] })).sort(
+    (one, other) => (one.name < other.name ? -1 : 1),
+  )
+}
+
+/** Archives of images: the same that a registry would have. */
+function writeImages(
+  version: string,
+  all: ReadonlyMap<Platform, readonly Library[]>,
+  shared: readonly string[],
+): readonly string[] {
+  if (all.size === 0) console.log('no images: they are made on Linux')
+  const nodes = Array.from(all, ([platform, libraries]) => {
+    return { cpu: CPUS[platform.cpu], node: nodeFiles(nodeFor(ROOT, platform), libraries) }
+  })
+  return Object.entries(IMAGES).flatMap(([title, image]) => {
     const name = `${REGISTRY}/${title}:${version}`
     const files = [...filesOf(image.program), ...shared]
-    writeFileSync(
-      join(DIST, file),
-      programImage({ ...image, name, title, version, dist: DIST, files }),
+    const built = nodes.map(({ cpu, node }) =>
+      programImage({ ...image, name, title, version, cpu, node, dist: DIST, files }),
     )
+    const single = built.map((one) => {
+      return write(`${title}-${version}-linux-${one.image.cpu}.tar`, imageArchive(one))
+    })
+    const [first, ...more] = built
+    if (first === undefined || more.length === 0) return single
+    const both: readonly [BuiltImage, ...BuiltImage[]] = [first, ...more]
+    return [...single, write(`${title}-${version}-linux-all.tar`, indexArchive(both))]
+  })
+}
+
+/** Node and the program as one file for each platform. */
+function writeSingleFiles(version: string, platforms: readonly Platform[]): readonly string[] {
+  return platforms.map((platform) => {
+    const file = `portcullis-${version}-${platform.name}${platform.os === 'win32' ? '.exe' : ''}`
+    const at = (name: string) => join(DIST, name)
+    // Code that V8 made is of use on the platform alone that it was made on.
+    const code = platform === hostPlatform() ? ['portcullis.code'] : []
+    const threads = Object.keys(THREADS).map((name) => `${name}.cjs`)
+    const names = ['portcullis.cjs', ...code, 'start.cjs', ...threads, ...OWN_FILES]
+    const assets = Object.fromEntries(names.map((name) => [name, at(name)]))
+    writeSingleFile({ root: ROOT, platform, start: at('start.cjs'), assets, output: at(file) })
     return file
   })
 }
 
-/** The files that went into it. */
-async function bundle(): Promise<readonly string[]> {
-  const { metafile } = await build({
-    ...COMMON,
-    entryPoints: PROGRAMS,
-    outExtension: { '.js': '.cjs' },
-    // Not as a module: an import of node:http and its like evaluates all that they have.
-    format: 'cjs',
-    define: { 'import.meta.dirname': '__dirname', 'import.meta.url': '__url' },
-    banner: { js: HEAD },
-    footer: { js: FOOT },
-    metafile: true,
-  })
-  const starts = Object.keys(PROGRAMS).map((name) => [name, 'tools/bundle/start.ts'])
-  const { metafile: beside } = await build({
-    ...COMMON,
-    entryPoints: { ...Object.fromEntries(starts), ...THREADS },
-    outExtension: { '.js': '.mjs' },
-    format: 'esm',
-    metafile: true,
-    // Packages written as CommonJS call require for what Node has built in.
-    banner: {
-      js: "import { createRequire as __requireOf } from 'node:module'; const require = __requireOf(import.meta.url);",
-    },
-  })
-  for (const name of WARMED) warmUp(join(DIST, `${name}.cjs`))
-  return [...Object.keys(metafile.inputs), ...Object.keys(beside.inputs)]
+function writePackages(own: PackageFacts, files: readonly string[]): readonly string[] {
+  const charts = chartPackages(ROOT).map(({ file, bytes }) => write(file, bytes))
+  return [write(`${own.name}-${own.version}.tgz`, writeNpmPackage(DIST, files)), ...charts]
 }
 
-function warmUp(file: string): void {
-  const warming = [join(ROOT, 'tools/bundle/warm-up.ts'), file]
-  const { status, stderr } = spawnSync(process.execPath, warming, { timeout: 60_000 })
-  if (status !== 0) throw new Error(`${file} does not run: ${stderr}`)
+function writeManual(version: string): readonly string[] {
+  return [['portcullis.1', renderManual(version)] as const, ...renderCompletions()].map(
+    ([name, text]) => write(name, text),
+  )
 }
 
-const COMMON = {
-  absWorkingDir: ROOT,
-  outdir: DIST,
-  bundle: true,
-  platform: 'node',
-  target: 'node26',
-  // One byte for each character, also in memory.
-  charset: 'ascii',
-  // Not minified: a stack trace that a user sends can be read without a map.
-  legalComments: 'none',
-  logLevel: 'warning',
-} as const
+function write(name: string, content: string | Buffer): string {
+  mkdirSync(dirname(join(DIST, name)), { recursive: true })
+  writeFileSync(join(DIST, name), content)
+  return name
+}
 
-function renderPackage({ name, version, description, license }: Package): string {
-  // The controller runs in a cluster, and its name is nothing to put into everybody's path.
-  const bin = { portcullis: 'portcullis.mjs' }
-  const text = {
-    name,
-    version,
-    description,
-    license,
-    type: 'module',
-    bin,
-    engines: { node: '>=26' },
-  }
-  return `${JSON.stringify(text, undefined, 2)}\n`
+function pick({ name, version, license }: PackageFacts) {
+  return { name, version, license }
 }
 
 function renderSum(name: string): string {
@@ -171,7 +179,7 @@ function renderSum(name: string): string {
 }
 
 function sizeOf(name: string): string {
-  return `${(readFileSync(join(DIST, name)).length / 1024).toFixed(0)} KiB`
+  return `${(statSync(join(DIST, name)).size / 1024).toFixed(0)} KiB`
 }
 
 await release()

@@ -8,8 +8,20 @@ interface Product {
   readonly license: string
 }
 
-/** The packages that went into the bundles, as a CycloneDX document. */
-export function renderSbom(root: string, product: Product, inputs: readonly string[]): string {
+/** A package of a distribution whose files are in an image. */
+export interface SystemPackage {
+  readonly name: string
+  readonly version: string
+  readonly cpu: string
+}
+
+/** All that is in a release, as a CycloneDX document: packages, Node with its parts, libraries. */
+export function renderSbom(
+  root: string,
+  product: Product,
+  inputs: readonly string[],
+  libraries: readonly SystemPackage[] = [],
+): string {
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   const components = packagesOf(inputs).map((folder) => {
     const own = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as Product
@@ -25,7 +37,28 @@ export function renderSbom(root: string, product: Product, inputs: readonly stri
       ...(integrity === undefined ? {} : { hashes: [hashOf(integrity)] }),
     }
   })
-  const node = { type: 'platform', 'bom-ref': 'node', name: 'node', version: process.versions.node }
+  const { node: version, ...parts } = process.versions
+  const node = {
+    type: 'platform',
+    'bom-ref': `node@${version}`,
+    name: 'node',
+    version,
+    purl: `pkg:generic/node@${version}`,
+    licenses: [{ license: { id: 'MIT' } }],
+    // Linked into it: V8, OpenSSL, zlib and so on.
+    components: Object.entries(parts)
+      .filter(([name]) => !NO_LIBRARIES.has(name))
+      .map(([name, of]) => ({
+        type: 'library',
+        'bom-ref': `node@${version}/${name}@${of}`,
+        name,
+        version: of,
+      })),
+  }
+  const system = libraries.map(({ name, version: of, cpu }) => {
+    const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(of)}?arch=${cpu}`
+    return { type: 'library', 'bom-ref': purl, name, version: of, purl }
+  })
   const document = {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
@@ -38,10 +71,13 @@ export function renderSbom(root: string, product: Product, inputs: readonly stri
         licenses: [{ license: { id: product.license } }],
       },
     },
-    components: [...components, node],
+    components: [...components, node, ...system],
   }
   return `${JSON.stringify(document, undefined, 2)}\n`
 }
+
+/** Numbers of interfaces and data, and not of code. */
+const NO_LIBRARIES = new Set(['modules', 'napi', 'cldr', 'tz', 'unicode'])
 
 function purlOf({ name, version }: Product): string {
   return `pkg:npm/${name.replace('@', '%40')}@${version}`

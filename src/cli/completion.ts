@@ -1,7 +1,7 @@
 import { type Command, defineCommand, UsageError } from './define.ts'
 import { readArgs } from './read-args.ts'
 
-const SHELLS = ['bash', 'zsh', 'fish'] as const
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
 
 /** What a shell offers behind `portcullis`; options are those that the help of a command shows. */
 export function completionOf(commands: () => readonly Command[]): Command {
@@ -30,9 +30,10 @@ Exit code: 0, or 2 for a usage error.`,
   })
 }
 
-const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], (commands: readonly Command[]) => string>> =
-  {
-    bash: (commands) => `# bash completion of portcullis
+export const SCRIPTS: Readonly<
+  Record<(typeof SHELLS)[number], (commands: readonly Command[]) => string>
+> = {
+  bash: (commands) => `# bash completion of portcullis
 _portcullis() {
   local word=\${COMP_WORDS[COMP_CWORD]} options=
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -50,7 +51,7 @@ ${commands.map((one) => `    ${one.name}) options="${optionsOf(one).join(' ')}" 
 }
 complete -o filenames -F _portcullis portcullis
 `,
-    zsh: (commands) => `#compdef portcullis
+  zsh: (commands) => `#compdef portcullis
 _portcullis() {
   local -a commands
   commands=(
@@ -67,8 +68,8 @@ ${commands.map((one) => `    ${one.name}) _arguments '*:file:_files' ${optionsOf
 }
 _portcullis "$@"
 `,
-    fish: (commands) =>
-      `# fish completion of portcullis
+  fish: (commands) =>
+    `# fish completion of portcullis
 ${commands
   .flatMap((one) => [
     `complete -c portcullis -n __fish_use_subcommand -f -a ${one.name} -d ${quoted(one.summary)}`,
@@ -81,7 +82,7 @@ ${commands
   ])
   .join('\n')}
 `,
-  }
+}
 
 /** Those that the help shows, in its order. */
 export function optionsOf({ help }: Command): readonly string[] {

@@ -1,12 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { writeFileSync } from 'node:fs'
 import { whyUnwritable } from '../diagnostics/system-error.ts'
 import { defineCommand, UsageError } from './define.ts'
+import { readOwnFile } from './own-files.ts'
 import { readArgs } from './read-args.ts'
 
-/** Beside the source, and one folder nearer in a bundle. */
-const FOLDERS = ['../../examples/init', '../examples/init']
 const KINDS = ['http', 'llm', 'mcp'] as const
 const DEFAULT_FILE = 'portcullis.yaml'
 /** What stands in the examples where a file of one's own has the digest of its first key. */
@@ -31,7 +29,7 @@ Exit code: 0, 1 if the file cannot be written or is there already, 2 for a usage
   run: (args, { out, err }) => {
     const { kind, file, isForced } = parse(args)
     const key = randomBytes(24).toString('base64url')
-    const text = exampleOf(kind).replaceAll(
+    const text = readOwnFile(`examples/init/${kind}.yaml`).replaceAll(
       NO_DIGEST,
       createHash('sha256').update(key).digest('hex'),
     )
@@ -59,11 +57,6 @@ The file has only its digest: keep the key, it is not shown again.
     return 0
   },
 })
-
-function exampleOf(kind: (typeof KINDS)[number]): string {
-  const folder = FOLDERS.map((one) => join(import.meta.dirname, one)).find(existsSync) ?? ''
-  return readFileSync(join(folder, `${kind}.yaml`), 'utf8')
-}
 
 function parse(args: readonly string[]) {
   const { values, positionals } = readArgs({

@@ -1,4 +1,4 @@
-import { Worker } from 'node:worker_threads'
+import { Worker, type WorkerOptions } from 'node:worker_threads'
 import { refusal, success } from '../diagnostics/result.ts'
 import type { Route } from '../model/route.ts'
 import { resolveSecrets } from '../model/secret.ts'
@@ -39,7 +39,7 @@ export async function loadInThread(
   const { entry = process.argv[1] as string, patience = 60_000, maxMegabytes = 2_048 } = options
   const workerData: ThreadData = { file, environment: { ...environment } }
   const resourceLimits = { maxOldGenerationSizeMb: maxMegabytes }
-  const thread = new Worker(entry, { argv: [THREAD], workerData, resourceLimits })
+  const thread = startThread(entry, { argv: [THREAD], workerData, resourceLimits })
   let timer: NodeJS.Timeout | undefined
   const failed = new Promise<never>((_, reject) => {
     thread.once('error', reject)
@@ -53,6 +53,14 @@ export async function loadInThread(
     clearTimeout(timer)
     void thread.terminate()
   }
+}
+
+/** In a release of one file no script is there to name: the file has it as an asset. */
+function startThread(entry: string, options: WorkerOptions): Worker {
+  const { getAsset, isSea } = process.getBuiltinModule('node:sea')
+  return isSea()
+    ? new Worker(getAsset('start.cjs', 'utf8'), { ...options, eval: true })
+    : new Worker(entry, options)
 }
 
 /** Some routes at a time: what comes from a thread is made anew here, between requests. */

@@ -1,5 +1,3 @@
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
 import own from '../../package.json' with { type: 'json' }
 import {
   adminResponses,
@@ -48,6 +46,7 @@ import { openFleet, openMetrics } from './fleet.ts'
 import { LintApart } from './lint-apart.ts'
 import { notImplemented } from './not-implemented.ts'
 import { outliveErrors } from './outlive-errors.ts'
+import { isOwnFile, ownFile } from './own-files.ts'
 import { painter } from './paint.ts'
 import { followSource, type ReloadOptions } from './reload.ts'
 import { restartNeeded } from './restart-needed.ts'
@@ -60,10 +59,7 @@ import { loadStored, openStorage, textOfWhole, withStorage } from './storage.ts'
 import { openTools } from './tool-runs.ts'
 import { openUi } from './ui-folder.ts'
 
-/** Beside the source, and one folder nearer in a bundle. */
-const [QUICKSTART = ''] = ['../../examples', '../examples']
-  .map((folder) => join(import.meta.dirname, folder, 'quickstart.yaml'))
-  .filter((file) => existsSync(file))
+const QUICKSTART = 'examples/quickstart.yaml'
 const EXAMPLE_PORT = 4001
 const VERSION = own.version
 const now = () => performance.now()
@@ -75,7 +71,8 @@ export const run = defineCommand({
   run: async (args, terminal) => {
     const { environment } = terminal
     const { file, isStrict, controller } = runOptionsOf(args, environment)
-    const path = file ?? controller?.address ?? QUICKSTART
+    const path = file ?? controller?.address ?? ownFile(QUICKSTART)
+    const isExample = (file ?? controller) === undefined || isOwnFile(path, QUICKSTART)
     const stamp = stampOf(path)
     const loaded =
       file === undefined && controller !== undefined
@@ -92,8 +89,7 @@ export const run = defineCommand({
     const settings = withSessionKey(loaded.settings, environment)
     const model = hasErrors(isStrict ? diagnostics : missing) ? undefined : read.value
     if (model === undefined || settings === undefined) return refuse(diagnostics, terminal)
-    const example =
-      path === QUICKSTART ? await startExampleBackend(EXAMPLE_PORT, QUICKSTART) : undefined
+    const example = isExample ? await startExampleBackend(EXAMPLE_PORT, path) : undefined
     if (example !== undefined && 'code' in example) return refuse([example], terminal)
     // Without the edits it would be another configuration: nothing is served until they are known.
     const embedded = example === undefined ? undefined : await openEmbedded(terminal)

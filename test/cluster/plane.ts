@@ -9,8 +9,9 @@ import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { makeAuthority, makeServingCertificate } from '../../src/xds/certificate.ts'
 import { chartFolder } from '../charts/helm.ts'
+import { freePorts } from '../free-port.ts'
 import { gatewayApiDefinitions } from './gateway-api.ts'
-import { type Cluster, eventually, freePorts, startCluster } from './harness.ts'
+import { type Cluster, eventually, startCluster } from './harness.ts'
 import { Programs, SYSTEM } from './programs.ts'
 
 /** API servers accept no loopback address in an EndpointSlice. */
@@ -199,7 +200,8 @@ export async function startPlane(options: {
     const chart = chartFolder('portcullis')
     cluster.helm(['install', 'portcullis', chart, '--namespace', SYSTEM], values)
     bringCertificate(cluster)
-    return new Plane(cluster, { first: await freePorts(ports), count: ports })
+    const [first = 0] = await freePorts(ports)
+    return new Plane(cluster, { first, count: ports })
   } catch (error) {
     await cluster.close()
     throw error

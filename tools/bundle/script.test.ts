@@ -46,6 +46,17 @@ describe('the script of a release', () => {
     assert.equal(run().isUsed, true)
   })
 
+  it('does not trust code that another platform or version made', () => {
+    const { platform } = process
+    assert.equal(run().isUsed, true)
+    Object.defineProperty(process, 'platform', { value: 'plan9' })
+    try {
+      assert.equal(run().isUsed, false)
+    } finally {
+      Object.defineProperty(process, 'platform', { value: platform })
+    }
+  })
+
   it('does not trust code that was changed, or cut', () => {
     const bytes = readFileSync(code)
     const changed = Buffer.from(bytes)

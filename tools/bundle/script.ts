@@ -18,14 +18,24 @@ export interface Bundle {
 
 /**
  * Compiles the text, or takes what V8 made of it when it was released, at a fifth of the time.
- * Where V8 is another one, or the code is not of this very text, the text alone is used.
+ * Where V8 or the platform is another one, or the code is not of this very text, the text alone is
+ * used. `filename` is what stack traces show, and a part of the code.
  */
-export function compileBundle(file: string): Bundle {
-  const text = readFileSync(file)
-  const cachedData = codeOf(file, text)
+export function compileBundle(file: string, filename = file): Bundle {
+  return compileText(file, readFileSync(file), readCode(file), filename)
+}
+
+/** `code`: as `writeCode` wrote it. */
+export function compileText(
+  file: string,
+  text: Buffer,
+  code: Buffer | undefined,
+  filename = file,
+): Bundle {
+  const cachedData = code && checkedCode(text, code)
   // As it is: each change of it would be another copy in memory.
   const script = new Script(text.toString('latin1'), {
-    filename: file,
+    filename,
     importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     ...(cachedData === undefined ? {} : { cachedData }),
   })
@@ -46,19 +56,24 @@ export function writeCode({ file, script }: Bundle): void {
 
 const codeFile = (file: string) => file.replace(/\.cjs$/, '.code')
 
-/** V8 itself looks only at the length of the text, and trusts the code. */
-function codeOf(file: string, text: Buffer): Buffer | undefined {
+function readCode(file: string): Buffer | undefined {
   try {
-    const all = readFileSync(codeFile(file))
-    const code = all.subarray(DIGEST)
-    return digestOf(text, code).equals(all.subarray(0, DIGEST)) ? code : undefined
+    return readFileSync(codeFile(file))
   } catch {
     return undefined
   }
 }
 
+/** V8 itself looks only at the length of the text, and trusts the code. */
+function checkedCode(text: Buffer, all: Buffer): Buffer | undefined {
+  const code = all.subarray(DIGEST)
+  return digestOf(text, code).equals(all.subarray(0, DIGEST)) ? code : undefined
+}
+
 const DIGEST = 32
 
-function digestOf(text: Buffer, code: Buffer): Buffer {
-  return createHash('sha256').update(text).update(code).digest()
+/** Of the platform, too: V8 does not look whether code was made for another one. */
+function digestOf(text: Buffer, code: Buffer, { platform, arch, version } = process): Buffer {
+  const maker = `${platform} ${arch} ${version}\n`
+  return createHash('sha256').update(maker).update(text).update(code).digest()
 }

@@ -1,27 +1,32 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { compileBundle, runBundle, writeCode } from './script.ts'
 
 /*
- * `node tools/bundle/warm-up.ts dist/portcullis.cjs` serves a small configuration and a few
- * requests with it, and writes down the code that V8 made meanwhile.
+ * `node --predictable tools/bundle/warm-up.ts DIST/portcullis.cjs` starts a gateway with it, and
+ * writes down the code that V8 made meanwhile. The port is taken, so that the start ends where it
+ * would begin to serve: what runs later depends on the clock, and the same text is to give the same
+ * bytes. For the same reason V8 compiles in one thread and draws nothing at random, no earlier code
+ * is read, and the name of the script does not say where it was built.
  */
 const [, , file = ''] = process.argv
+rmSync(file.replace(/\.cjs$/, '.code'), { force: true })
 const folder = mkdtempSync(join(tmpdir(), 'portcullis-release-'))
 const configuration = join(folder, 'gateway.yaml')
-const [port, readiness] = await Promise.all([freePort(), freePort()])
+const taken = createServer().listen(0, '127.0.0.1')
+await new Promise((resolve) => taken.once('listening', resolve))
+const { port } = taken.address() as AddressInfo
+taken.unref()
 writeFileSync(
   configuration,
   `config:
   workers: 1
   adminAddr: off
   statsAddr: off
-  readinessAddr: 127.0.0.1:${readiness}
+  readinessAddr: off
   logging: { level: warn }
-  connectionMinTerminationDeadline: 0s
 gateways:
   default: { port: ${port} }
 frontendPolicies:
@@ -33,35 +38,21 @@ routes:
       rules:
       - require: request.headers['x-internal'] == 'true'
   backends:
-  - host: 127.0.0.1:${readiness}
+  - host: 127.0.0.1:1
 `,
 )
 
-const bundle = compileBundle(file)
+const bundle = compileBundle(file, `/${basename(file)}`)
+const { write } = process.stderr
+const said: string[] = []
+process.stderr.write = (text) => said.push(String(text)) > 0
 process.argv = [process.execPath, file, 'run', '-f', configuration]
 runBundle(bundle)
 process.once('exit', () => {
+  process.stderr.write = write
   rmSync(folder, { recursive: true })
-  writeCode(bundle)
+  const isTaken = said.join('').includes('PC0401')
+  process.exitCode = isTaken ? 0 : 1
+  if (isTaken) writeCode(bundle)
+  else process.stderr.write(said.join(''))
 })
-while ((await statusOf(readiness, {})) !== 200) await new Promise((go) => setTimeout(go, 20))
-for (const header of ['true', 'false']) await statusOf(port, { 'x-internal': header })
-process.kill(process.pid, 'SIGTERM')
-
-function statusOf(of: number, headers: Readonly<Record<string, string>>): Promise<number> {
-  const options = { host: '127.0.0.1', port: of, path: '/healthz/ready', agent: false, headers }
-  return new Promise((answer) => {
-    get(options, (response) => {
-      response.resume()
-      answer(response.statusCode ?? 0)
-    }).once('error', () => answer(0))
-  })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

@@ -3,11 +3,12 @@ import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { withFolders } from './node-files.ts'
-import { type Image, writeImage } from './oci.ts'
+import { buildImage, type Image, imageArchive, indexArchive } from './oci.ts'
 import { writeTar } from './tar.ts'
 
 const IMAGE: Image = {
   name: 'registry.example.com/a/b:1',
+  cpu: 'amd64',
   labels: { 'org.opencontainers.image.version': '1' },
   entrypoint: ['/a'],
   command: ['b'],
@@ -62,7 +63,7 @@ describe('an archive', () => {
 })
 
 describe('an image', () => {
-  const archive = writeImage(IMAGE)
+  const archive = imageArchive(buildImage(IMAGE))
   const file = (path: string) => tar(archive, '--extract', '--to-stdout', path)
   const blob = (digest: string) => file(`blobs/${digest.replace(':', '/')}`)
   const [entry] = JSON.parse(file('index.json').toString()).manifests
@@ -89,5 +90,32 @@ describe('an image', () => {
     assert.equal(tar(layer, '--extract', '--to-stdout', 'a').toString(), 'hello')
   })
 
-  it('the same input gives the same bytes', () => assert.ok(writeImage(IMAGE).equals(archive)))
+  it('the same input gives the same bytes', () => {
+    assert.ok(imageArchive(buildImage(IMAGE)).equals(archive))
+  })
+})
+
+describe('images for several platforms', () => {
+  const other = buildImage({ ...IMAGE, cpu: 'arm64' })
+  const archive = indexArchive([buildImage(IMAGE), other])
+  const file = (path: string) => tar(archive, '--extract', '--to-stdout', path)
+  const blob = (digest: string) => JSON.parse(file(`blobs/${digest.replace(':', '/')}`).toString())
+
+  it('are one name whose index has a manifest for each', () => {
+    const [entry, ...more] = JSON.parse(file('index.json').toString()).manifests
+    assert.deepEqual(more, [])
+    assert.equal(entry.mediaType, 'application/vnd.oci.image.index.v1+json')
+    assert.equal(entry.annotations['io.containerd.image.name'], IMAGE.name)
+    const { manifests } = blob(entry.digest)
+    for (const [index, architecture] of ['amd64', 'arm64'].entries()) {
+      assert.deepEqual(manifests[index].platform, { architecture, os: 'linux' })
+      const { config } = blob(manifests[index].digest)
+      assert.equal(blob(config.digest).architecture, architecture)
+    }
+  })
+
+  it('what they share is there once', () => {
+    const names = tar(archive, '--list').toString().trim().split('\n')
+    assert.equal(new Set(names).size, names.length)
+  })
 })

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Library } from './libraries.ts'
 import type { TarEntry } from './tar.ts'
 
 /** The user that programs run as in an image; a number, so that Kubernetes can see it is not root. */
@@ -11,28 +12,14 @@ const PASSWD = `root:x:0:0:root:/:/sbin/nologin
 portcullis:x:65532:65532:portcullis:/tmp:/sbin/nologin
 `
 
-/**
- * Node and the libraries that it loads, and nothing else: no shell and no package manager. The
- * libraries are those of the machine that makes the image.
- */
-export function nodeFiles(): readonly TarEntry[] {
-  const node = realpathSync(process.execPath)
-  const { stdout, status } = spawnSync('ldd', [node], { encoding: 'utf8' })
-  if (status !== 0) throw new Error('ldd does not tell which libraries node needs')
-  const libraries = Array.from(stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g), ([, path = '']) => path)
+/** Node and the libraries that it loads, and nothing else: no shell and no package manager. */
+export function nodeFiles(node: string, libraries: readonly Library[]): readonly TarEntry[] {
   return withFolders([
     { kind: 'file', path: 'etc/passwd', bytes: Buffer.from(PASSWD) },
     { kind: 'file', path: 'etc/nsswitch.conf', bytes: Buffer.from('hosts: files dns\n') },
     { kind: 'file', path: 'usr/bin/node', bytes: stripped(node), mode: 0o755 },
     { kind: 'folder', path: 'tmp', mode: 0o1777 },
-    ...libraries.map((path): TarEntry => {
-      return {
-        kind: 'file',
-        path: path.slice(1),
-        bytes: readFileSync(realpathSync(path)),
-        mode: 0o755,
-      }
-    }),
+    ...libraries.map(({ path, bytes }): TarEntry => ({ kind: 'file', path, bytes, mode: 0o755 })),
   ])
 }
 

@@ -1,10 +1,13 @@
 import { createHash } from 'node:crypto'
-import { gzipSync } from 'node:zlib'
+import { gzip } from '../release/gzip.ts'
 import { type TarEntry, writeTar } from './tar.ts'
+
+export type ImageCpu = 'amd64' | 'arm64'
 
 export interface Image {
   /** `registry/repository:tag` */
   readonly name: string
+  readonly cpu: ImageCpu
   readonly labels: Readonly<Record<string, string>>
   readonly entrypoint: readonly string[]
   readonly command: readonly string[]
@@ -20,16 +23,19 @@ interface Blob {
   readonly bytes: Buffer
 }
 
+/** An image whose parts are written; archives are made of one or of several. */
+export interface BuiltImage {
+  readonly image: Image
+  readonly manifest: Blob
+  readonly blobs: readonly Blob[]
+}
+
 const MEDIA = 'application/vnd.oci.image'
 
-/** An image as an OCI archive, which `docker load`, `ctr images import` and `skopeo` take. */
-export function writeImage(image: Image): Buffer {
-  const layers = image.layers.map((entries) => {
-    const tar = writeTar(entries)
-    return { diffId: digestOf(tar), blob: toBlob(gzipSync(tar, { level: 6 })) }
-  })
+export function buildImage(image: Image): BuiltImage {
+  const layers = image.layers.map(layerOf)
   const config = jsonBlob({
-    architecture: 'amd64',
+    architecture: image.cpu,
     os: 'linux',
     config: {
       Entrypoint: image.entrypoint,
@@ -50,27 +56,69 @@ export function writeImage(image: Image): Buffer {
     layers: layers.map(({ blob }) => descriptor(`${MEDIA}.layer.v1.tar+gzip`, blob)),
     annotations: image.labels,
   })
+  return { image, manifest, blobs: [config, manifest, ...layers.map(({ blob }) => blob)] }
+}
+
+interface Layer {
+  readonly diffId: string
+  readonly blob: Blob
+}
+
+/** Several images have the same Node, which takes seconds to pack. */
+const packed = new WeakMap<readonly TarEntry[], Layer>()
+
+function layerOf(entries: readonly TarEntry[]): Layer {
+  const known = packed.get(entries)
+  if (known !== undefined) return known
+  const tar = writeTar(entries)
+  const layer = { diffId: digestOf(tar), blob: toBlob(gzip(tar)) }
+  packed.set(entries, layer)
+  return layer
+}
+
+/** An image as an OCI archive, which `docker load`, `ctr images import` and `skopeo` take. */
+export function imageArchive(built: BuiltImage): Buffer {
+  return writeArchive(built.image.name, platformEntry(built), built.blobs)
+}
+
+/** The archive of an image for amd64. */
+export function writeImage(image: Omit<Image, 'cpu'>): Buffer {
+  return imageArchive(buildImage({ ...image, cpu: 'amd64' }))
+}
+
+/** Images of one name for several platforms, as one archive: a registry gives each its own. */
+export function indexArchive(built: readonly [BuiltImage, ...BuiltImage[]]): Buffer {
+  const index = jsonBlob({
+    schemaVersion: 2,
+    mediaType: `${MEDIA}.index.v1+json`,
+    manifests: built.map(platformEntry),
+  })
+  const entry = descriptor(`${MEDIA}.index.v1+json`, index)
+  return writeArchive(built[0].image.name, entry, [index, ...built.flatMap(({ blobs }) => blobs)])
+}
+
+function platformEntry({ image, manifest }: BuiltImage) {
+  const platform = { architecture: image.cpu, os: 'linux' }
+  return { ...descriptor(`${MEDIA}.manifest.v1+json`, manifest), platform }
+}
+
+function writeArchive(name: string, entry: object, all: readonly Blob[]): Buffer {
+  const annotations = {
+    'io.containerd.image.name': name,
+    'org.opencontainers.image.ref.name': name.split(':').at(-1),
+  }
   const index = {
     schemaVersion: 2,
     mediaType: `${MEDIA}.index.v1+json`,
-    manifests: [
-      {
-        ...descriptor(`${MEDIA}.manifest.v1+json`, manifest),
-        platform: { architecture: 'amd64', os: 'linux' },
-        annotations: {
-          'io.containerd.image.name': image.name,
-          'org.opencontainers.image.ref.name': image.name.split(':').at(-1),
-        },
-      },
-    ],
+    manifests: [{ ...entry, annotations }],
   }
-  const blobs = [config, manifest, ...layers.map(({ blob }) => blob)]
+  const blobs = new Map(all.map(({ digest, bytes }) => [digest, bytes]))
   return writeTar([
     { kind: 'file', path: 'oci-layout', bytes: toBytes({ imageLayoutVersion: '1.0.0' }) },
     { kind: 'file', path: 'index.json', bytes: toBytes(index) },
     { kind: 'folder', path: 'blobs' },
     { kind: 'folder', path: 'blobs/sha256' },
-    ...blobs.map(({ digest, bytes }) => {
+    ...Array.from(blobs, ([digest, bytes]) => {
       return { kind: 'file', path: `blobs/${digest.replace(':', '/')}`, bytes } as const
     }),
   ])

@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { IMAGE_USER, nodeFiles, withFolders } from './node-files.ts'
-import { writeImage } from './oci.ts'
+import { IMAGE_USER, withFolders } from './node-files.ts'
+import { type BuiltImage, buildImage, type ImageCpu } from './oci.ts'
+import type { TarEntry } from './tar.ts'
 
 interface ProgramImage {
   readonly name: string
   /** What it is called in labels. */
   readonly title: string
+  readonly cpu: ImageCpu
+  /** Node and what it loads. */
+  readonly node: readonly TarEntry[]
   /** The program of the release that it starts, and with what. */
   readonly program: string
   readonly command: readonly string[]
@@ -21,10 +25,11 @@ interface ProgramImage {
 const FOLDER = 'usr/lib/portcullis'
 
 /** The image of a program of the release, as the charts use it. */
-export function programImage(image: ProgramImage): Buffer {
-  const { name, title, program, command, ports, version, dist, files } = image
-  return writeImage({
+export function programImage(image: ProgramImage): BuiltImage {
+  const { name, title, cpu, node, program, command, ports, version, dist, files } = image
+  return buildImage({
     name,
+    cpu,
     labels: {
       'org.opencontainers.image.title': title,
       'org.opencontainers.image.version': version,
@@ -36,7 +41,7 @@ export function programImage(image: ProgramImage): Buffer {
     user: IMAGE_USER,
     ports,
     layers: [
-      nodeFiles(),
+      node,
       withFolders(
         files.map((file) => {
           return { kind: 'file', path: `${FOLDER}/${file}`, bytes: readFileSync(join(dist, file)) }

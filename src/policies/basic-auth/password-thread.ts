@@ -26,7 +26,7 @@ class PasswordThread {
   }
 
   #start(): Worker {
-    const worker = new Worker(entryUrl(), { execArgv: [] })
+    const worker = startThread()
     worker.on('message', ({ id, isRight }: PasswordResult) => {
       this.#waiting.get(id)?.(isRight)
       this.#waiting.delete(id)
@@ -42,10 +42,15 @@ class PasswordThread {
   }
 }
 
-/** Beside this file as it is, or beside the bundle of a release. */
-function entryUrl(): URL {
+/** Beside this file as it is, beside the bundle of a release, or inside a release of one file. */
+function startThread(): Worker {
+  const { getAsset, isSea } = process.getBuiltinModule('node:sea')
+  if (isSea()) {
+    return new Worker(getAsset('password-worker.cjs', 'utf8'), { eval: true, execArgv: [] })
+  }
   const isBundle = !import.meta.url.endsWith('.ts')
-  return new URL(isBundle ? './password-worker.mjs' : './password-worker.ts', import.meta.url)
+  const name = isBundle ? './password-worker.mjs' : './password-worker.ts'
+  return new Worker(new URL(name, import.meta.url), { execArgv: [] })
 }
 
 export const passwordThread = new PasswordThread()
