@@ -142,10 +142,10 @@ describe('NOTES.txt of what is not implemented', options, () => {
     const notes = notesOf('portcullis', {})
     assert.match(notes, /No image is published yet: \S+\/controller:\S+ must be on/)
     assert.doesNotMatch(notes, /NOT SERVED YET/)
-    const values = { xBackend: { enabled: true }, inferenceExtension: { enabled: true } }
+    const values = { istio: { autoEnabled: true }, inferenceExtension: { enabled: true } }
     assert.match(
       notesOf('portcullis', values),
-      /NOT SERVED YET: inferenceExtension\.enabled, xBackend\.enabled\./,
+      /NOT SERVED YET: inferenceExtension\.enabled, istio\.autoEnabled\./,
     )
   })
 })

@@ -170,4 +170,36 @@ describe('an informer', () => {
     assert.equal(required.isSynced, false)
     required.stop()
   })
+
+  it('a kind that nobody permitted is absent, unless it could be read before', async () => {
+    const { request } = api
+    let isForbidden = true
+    api.request = (...args) =>
+      isForbidden
+        ? Promise.resolve({ status: 403, body: { message: 'forbidden' } })
+        : request.apply(api, args)
+    const own = new Informer(
+      { ...KIND, mayBeForbidden: true },
+      {
+        client: api,
+        store,
+        onChange: () => {},
+        onRestart: (_, reason) => restarts.push(reason),
+        backoff: { min: 1, max: 2 },
+      },
+    )
+    own.start()
+    await until(() => own.isSynced)
+    assert.equal(own.version, undefined)
+    isForbidden = false
+    api.put('a')
+    own.lookAgain()
+    await until(() => names().length === 1 && isWatching())
+    isForbidden = true
+    api.watches[0]?.send({ type: 'ERROR', object: { code: 410 } })
+    api.watches[0]?.end()
+    await until(() => restarts.includes('forbidden'))
+    assert.deepEqual(names(), ['a'])
+    own.stop()
+  })
 })

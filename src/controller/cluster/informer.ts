@@ -134,7 +134,11 @@ export class Informer {
       const path = this.#path(version, query)
       return await ask<List>(this.#deps.client, 'GET', path, { signal: this.#stop.signal })
     } catch (error) {
-      if (error instanceof KubeError && error.status === 404) return undefined
+      const status = error instanceof KubeError ? error.status : 0
+      // What could be read once is not gone because it cannot be read now.
+      const isForbidden =
+        status === 403 && this.kind.mayBeForbidden === true && this.#version === undefined
+      if (status === 404 || isForbidden) return undefined
       throw error
     }
   }

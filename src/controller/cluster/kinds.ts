@@ -12,11 +12,15 @@ export interface ResourceKind {
   readonly fieldSelector?: string
   readonly labelSelector?: string
   /** Watched only if this switch of the chart is on. */
-  readonly option?: 'models'
+  readonly option?: 'models' | 'xBackend'
+  /** Without permission there are none: a switch of the chart is about permissions alone. */
+  readonly mayBeForbidden?: boolean
 }
 
 const GATEWAY_API = 'gateway.networking.k8s.io'
 const PORTCULLIS = 'portcullis.dev'
+const X_GATEWAY_API = 'gateway.networking.x-k8s.io'
+const ISTIO = 'networking.istio.io'
 
 /** Neither can hold anything that a gateway refers to, and releases of Helm are large. */
 const USEFUL_SECRETS = 'type!=helm.sh/release.v1,type!=kubernetes.io/service-account-token'
@@ -49,6 +53,9 @@ export const KINDS: readonly ResourceKind[] = [
   custom(PORTCULLIS, 'ProxyBackend', 'proxybackends', ['v1alpha1']),
   custom(PORTCULLIS, 'ProxyParameters', 'proxyparameters', ['v1alpha1']),
   { ...custom(PORTCULLIS, 'ProxyModel', 'proxymodels', ['v1alpha1']), option: 'models' },
+  { ...custom(X_GATEWAY_API, 'XBackend', 'xbackends', ['v1alpha1']), option: 'xBackend' },
+  mesh('ServiceEntry', 'serviceentries'),
+  mesh('WorkloadEntry', 'workloadentries'),
 ]
 
 export function kindNamed(kind: string): ResourceKind | undefined {
@@ -80,4 +87,9 @@ function custom(
   isNamespaced = true,
 ): ResourceKind {
   return { kind, group, versions, plural, isNamespaced, isOptional: true }
+}
+
+function mesh(kind: string, plural: string): ResourceKind {
+  const versions = ['v1', 'v1beta1', 'v1alpha3']
+  return { ...custom(ISTIO, kind, plural, versions), mayBeForbidden: true }
 }

@@ -1,16 +1,18 @@
-import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
+import type { Diagnostic } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import type { Attached } from '../../model/policy.ts'
 import { type ServiceObject, service } from '../resources/cluster-objects.ts'
+import { serviceEntry, xBackend } from '../resources/external.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { type ProxyBackendObject, proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import type { BackendTlsPolicies, ClientMaterial } from './backend-tls.ts'
 import type { Effects } from './effects.ts'
+import { ofServiceEntry, ofXBackend } from './external-backends.ts'
 import { readPolicySection } from './policy-section.ts'
 import { toProxyBackend } from './proxy-backend.ts'
 import { backendName, type Recipe, resolver } from './references.ts'
-import { endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
+import { cleartextHttp2, endpointsOf, isCleartextHttp2, type ServicePort } from './services.ts'
 import { type ClusterView, complaint, originOf, type Read } from './view.ts'
 
 export interface BackendDeps {
@@ -34,6 +36,16 @@ export function makeBackend(deps: BackendDeps, recipe: Recipe): Backend {
   if (recipe.kind === 'ProxyBackend') {
     const read = view.get('ProxyBackend', proxyBackend, namespace, name)
     return read === undefined ? gone(recipe) : ofProxyBackend(deps, read)
+  }
+  if (recipe.kind === 'XBackend') {
+    const read = view.get('XBackend', xBackend, namespace, name)
+    return read === undefined ? gone(recipe) : ofXBackend(view, read, backendName(recipe))
+  }
+  if (recipe.kind === 'ServiceEntry') {
+    const read = view.get('ServiceEntry', serviceEntry, namespace, name)
+    const port = read?.value.spec.ports.find(({ number }) => number === recipe.port)
+    if (read === undefined || port === undefined) return gone(recipe)
+    return ofServiceEntry(view, read, port, backendName(recipe))
   }
   if (recipe.isAssumed) return assumed(deps, recipe)
   const read = view.get('Service', service, namespace, name)
@@ -106,18 +118,6 @@ function ofProxyBackend(deps: BackendDeps, read: Read<ProxyBackendObject>): Back
     resolve,
     attached: (part) => attached('ProxyBackend', read.key, part),
   })
-}
-
-function cleartextHttp2(backend: string, origin: Origin): Attached {
-  return {
-    state: 'valid',
-    kind: 'http',
-    section: 'backend',
-    level: 'backend',
-    policy: `backend:${backend}`,
-    origin,
-    value: { version: '2', maxResponseHeadSize: 32_768, maxResponseHeaders: 100 },
-  }
 }
 
 /** Why a ProxyBackend cannot be served, if so. */

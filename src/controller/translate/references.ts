@@ -2,11 +2,13 @@ import type { Diagnostic, Origin } from '../../diagnostics/diagnostic.ts'
 import type { Backend } from '../../model/backend.ts'
 import { isSame } from '../../model/reconcile.ts'
 import { service } from '../resources/cluster-objects.ts'
+import { ISTIO, serviceEntry, X_GATEWAY_API, xBackend } from '../resources/external.ts'
 import { PORTCULLIS } from '../resources/metadata.ts'
 import { proxyBackend } from '../resources/proxy.ts'
 import type { ObjectBackendRef } from '../resources/routes.ts'
 import { OK, type Refusal, refuse } from './conditions.ts'
 import type { Effects } from './effects.ts'
+import { verdictOfXBackend } from './external-backends.ts'
 import type { ResolvedRef } from './resolved-ref.ts'
 import type { ClusterView, Party } from './view.ts'
 
@@ -21,6 +23,13 @@ export type Recipe =
       /** Not among the manifests. */
       readonly isAssumed: boolean
     }
+  | { readonly kind: 'XBackend'; readonly namespace: string; readonly name: string }
+  | {
+      readonly kind: 'ServiceEntry'
+      readonly namespace: string
+      readonly name: string
+      readonly port: number
+    }
   /** What it refers to is nothing, or was made with what refers to it. */
   | { readonly kind: 'made'; readonly backend: Backend }
 
@@ -29,7 +38,7 @@ export function backendName(recipe: Recipe): string {
   if (recipe.kind === 'made') return recipe.backend.name
   const { kind, namespace, name } = recipe
   const whole = `${kind}/${namespace}/${name}`
-  return recipe.kind === 'Service' ? `${whole}/${recipe.port}` : whole
+  return 'port' in recipe ? `${whole}/${recipe.port}` : whole
 }
 
 export type Resolve = (from: Party, ref: ObjectBackendRef, origin: Origin) => ResolvedRef
@@ -69,13 +78,15 @@ function find(
 ): Recipe | Refusal {
   const { group, kind, namespace, name, port } = ref
   const isService = group === '' && kind === 'Service'
-  if (!isService && (group !== PORTCULLIS || kind !== 'ProxyBackend')) {
+  if (!isService && !OTHERS.includes(`${group}/${kind}`)) {
     return refuse('InvalidKind', `a backend cannot be a ${kind} of \`${group}\``)
   }
   const what = `${kind} ${namespace}/${name}`
   if (!view.isGranted(from, { group, kind, namespace, name })) {
     return refuse('RefNotPermitted', `no ReferenceGrant in ${namespace} allows ${what}`)
   }
+  if (kind === 'XBackend') return findXBackend(view, ref)
+  if (group === ISTIO) return findServiceEntry(view, ref)
   if (!isService) {
     const found = view.get('ProxyBackend', proxyBackend, namespace, name)
     if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
@@ -93,4 +104,44 @@ function find(
     return refuse('BackendNotFound', `${what} has no port ${port}`)
   }
   return { kind: 'Service', namespace, name, port, isAssumed: false }
+}
+
+type Placed = ObjectBackendRef & { readonly namespace: string }
+
+const OTHERS: readonly string[] = [
+  `${PORTCULLIS}/ProxyBackend`,
+  `${X_GATEWAY_API}/XBackend`,
+  `${ISTIO}/ServiceEntry`,
+  `${ISTIO}/Hostname`,
+]
+
+function findXBackend(view: ClusterView, { namespace, name, port }: Placed): Recipe | Refusal {
+  const found = view.get('XBackend', xBackend, namespace, name)
+  const what = `XBackend ${namespace}/${name}`
+  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+  if (port !== undefined && port !== found.value.spec.port.port) {
+    return refuse('BackendNotFound', `${what} has no port ${port}`)
+  }
+  const verdict = verdictOfXBackend(view, found)
+  return verdict.ok ? { kind: 'XBackend', namespace, name } : verdict
+}
+
+/** By its name, or by one of its hosts as Istio has it. */
+function findServiceEntry(
+  view: ClusterView,
+  { kind, namespace, name, port }: Placed,
+): Recipe | Refusal {
+  const lower = name.toLowerCase()
+  const found =
+    kind === 'Hostname'
+      ? view
+          .within('ServiceEntry', serviceEntry, namespace)
+          .find(({ value }) => value.spec.hosts.some((host) => host.toLowerCase() === lower))
+      : view.get('ServiceEntry', serviceEntry, namespace, name)
+  const what = `${kind === 'Hostname' ? 'ServiceEntry with the host' : 'ServiceEntry'} ${namespace}/${name}`
+  if (found === undefined) return refuse('BackendNotFound', `there is no ${what}`)
+  if (!found.value.spec.ports.some(({ number }) => number === port)) {
+    return refuse('BackendNotFound', `${what} has no port ${port ?? ''}`)
+  }
+  return { kind: 'ServiceEntry', namespace, name: found.name, port: port as number }
 }

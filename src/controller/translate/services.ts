@@ -1,4 +1,6 @@
+import type { Origin } from '../../diagnostics/diagnostic.ts'
 import type { Endpoint } from '../../model/backend.ts'
+import type { Attached } from '../../model/policy.ts'
 import { endpointSlice, type ServiceObject } from '../resources/cluster-objects.ts'
 import type { ClusterView, Read } from './view.ts'
 
@@ -43,4 +45,16 @@ export function endpointsOf(
 /** HTTP/2 without TLS, as the port says it. */
 export function isCleartextHttp2({ appProtocol }: ServicePort): boolean {
   return appProtocol === 'kubernetes.io/h2c'
+}
+
+export function cleartextHttp2(backend: string, origin: Origin): Attached {
+  return {
+    state: 'valid',
+    kind: 'http',
+    section: 'backend',
+    level: 'backend',
+    policy: `backend:${backend}`,
+    origin,
+    value: { version: '2', maxResponseHeadSize: 32_768, maxResponseHeaders: 100 },
+  }
 }

@@ -1,0 +1,139 @@
+import type { Backend, Endpoint } from '../../model/backend.ts'
+import type { Attached } from '../../model/policy.ts'
+import {
+  type ServiceEntryObject,
+  type ServiceEntryPort,
+  workloadEntry,
+  X_GATEWAY_API,
+  type XBackendObject,
+} from '../resources/external.ts'
+import { readAuthorities, readCertificate } from './certificates.ts'
+import { firstRefusal, OK, refuse, type Verdict } from './conditions.ts'
+import { cleartextHttp2 } from './services.ts'
+import { type ClusterView, complaint, originOf, type Party, type Read } from './view.ts'
+
+/** Why an XBackend cannot be served, whoever refers to it. */
+export function verdictOfXBackend(view: ClusterView, read: Read<XBackendObject>): Verdict {
+  if (read.value.spec.protocol === 'MCP') {
+    return refuse('UnsupportedProtocol', 'servers of MCP are served by a ProxyBackend')
+  }
+  return tlsOf(view, read).verdict
+}
+
+/** A host outside the cluster. */
+export function ofXBackend(view: ClusterView, read: Read<XBackendObject>, name: string): Backend {
+  const { port, externalHostname, protocol } = read.value.spec
+  const origin = originOf(read, 'spec')
+  const { verdict, policy } = tlsOf(view, read)
+  const isHttp2 = protocol === 'HTTP2' || protocol === 'H2C'
+  if (!verdict.ok) {
+    const diagnostics = [complaint(read, 'spec.tls', 'PC0706', verdict.message)]
+    return { kind: 'invalid', name, origin, policies: [], diagnostics }
+  }
+  const policies = [
+    ...(policy === undefined ? [] : [{ ...policy, policy: `backend:${name}`, origin }]),
+    ...(isHttp2 ? [cleartextHttp2(name, origin)] : []),
+  ]
+  const endpoint = { host: externalHostname.hostname.toLowerCase(), port: port.port }
+  return { kind: 'host', name, origin, policies, endpoints: [endpoint] }
+}
+
+type Tls = Omit<Extract<Attached, { readonly state: 'valid' }>, 'policy' | 'origin'>
+
+function tlsOf(
+  view: ClusterView,
+  { namespace, value }: Read<XBackendObject>,
+): { readonly verdict: Verdict; readonly policy?: Tls } {
+  const { tls, externalHostname } = value.spec
+  if (tls === undefined || tls.mode === 'None') return { verdict: OK }
+  const from = { group: X_GATEWAY_API, kind: 'XBackend', namespace }
+  const { caCertificateRefs = [], subjectAltNames = [], hostname } = tls.validation ?? {}
+  const { wellKnownCACertificates = 'System' } = tls.validation ?? {}
+  const reasons = { invalid: 'InvalidCACertificateRef', kind: 'InvalidKind' }
+  const read = caCertificateRefs.map((ref) => readAuthorities(view, from, ref, reasons))
+  const roots = read.flatMap((one) => (one.ok ? [one.text] : []))
+  const isKnown = caCertificateRefs.length > 0 || wellKnownCACertificates === 'System'
+  const known = isKnown
+    ? OK
+    : refuse('NoValidCACertificate', 'only the authorities of the system are well known')
+  const client = clientOf(view, from, tls)
+  const verdict = firstRefusal([known, ...read, client])
+  if (!verdict.ok) return { verdict }
+  const names = subjectAltNames.flatMap(({ hostname: dns, uri }) => dns ?? uri ?? [])
+  const shown = client.ok ? client.certificate : undefined
+  return {
+    verdict,
+    policy: {
+      ...{ state: 'valid', kind: 'backendTLS', section: 'backend', level: 'backend' },
+      value: {
+        hostname: hostname ?? externalHostname.hostname,
+        insecure: false,
+        insecureHost: false,
+        ...(roots.length === 0 ? {} : { root: { text: roots.join('\n') } }),
+        ...(names.length === 0 ? {} : { subjectAltNames: names }),
+        ...(shown === undefined ? {} : { cert: shown.cert, key: shown.key }),
+      },
+    },
+  }
+}
+
+function clientOf(
+  view: ClusterView,
+  from: Party,
+  { mode, clientCertificateRef: ref }: NonNullable<XBackendObject['spec']['tls']>,
+): ReturnType<typeof readCertificate> {
+  if (mode !== 'ClientAndServer') return { ok: true, certificate: undefined }
+  if (ref !== undefined) return readCertificate(view, from, ref)
+  return refuse('InvalidClientCertificateRef', 'there is no certificate to show')
+}
+
+/** What Istio calls a service: hosts outside the mesh, or workloads that are no pods. */
+export function ofServiceEntry(
+  view: ClusterView,
+  read: Read<ServiceEntryObject>,
+  port: ServiceEntryPort,
+  name: string,
+): Backend {
+  const origin = originOf(read, 'spec')
+  const isHttp2 = ['HTTP2', 'GRPC'].includes(port.protocol.toUpperCase())
+  const policies = isHttp2 ? [cleartextHttp2(name, origin)] : []
+  return { kind: 'host', name, origin, policies, endpoints: endpointsOf(view, read, port) }
+}
+
+function endpointsOf(
+  view: ClusterView,
+  { namespace, value }: Read<ServiceEntryObject>,
+  { number, name, targetPort = number }: ServiceEntryPort,
+): readonly Endpoint[] {
+  const { hosts, endpoints, workloadSelector, resolution } = value.spec
+  const selected =
+    workloadSelector === undefined
+      ? endpoints
+      : view
+          .within('WorkloadEntry', workloadEntry, namespace)
+          .filter(({ object, value: { spec } }) =>
+            isSelected(workloadSelector.labels, { ...object.metadata.labels, ...spec.labels }),
+          )
+          .map(({ value: { spec } }) => spec)
+  const named = selected.flatMap(({ address = '', ports }) =>
+    address === '' || address.startsWith('unix:')
+      ? []
+      : [{ host: address.toLowerCase(), port: ports[name] ?? targetPort }],
+  )
+  const isByName = workloadSelector === undefined && endpoints.length === 0
+  const byName =
+    isByName && resolution !== 'STATIC'
+      ? hosts
+          .filter((host) => !host.includes('*'))
+          .map((host) => ({ host: host.toLowerCase(), port: targetPort }))
+      : []
+  const all = [...named, ...byName].map((one) => [`${one.host} ${one.port}`, one] as const)
+  return [...new Map(all)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one)
+}
+
+function isSelected(
+  wanted: Readonly<Record<string, string>>,
+  labels: Readonly<Record<string, string>>,
+): boolean {
+  return Object.entries(wanted).every(([key, value]) => labels[key] === value)
+}
