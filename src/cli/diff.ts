@@ -1,5 +1,6 @@
 import { compareModels, type Difference, type SemanticDiff } from '../analysis/diff/compare.ts'
 import type { ExampleRequest } from '../analysis/diff/example.ts'
+import { servicesText } from '../analysis/diff/services.ts'
 import { Double, Uint } from '../cel/values/number.ts'
 import { renderCount, renderTerminal } from '../diagnostics/render.ts'
 import { hasErrors } from '../diagnostics/result.ts'
@@ -124,7 +125,13 @@ function render({ differences, untold }: SemanticDiff): string {
       const { old, now, example } = difference
       lines.push(`${TITLES[kind]} at ${placeOf(difference)}`)
       lines.push(...exampleLines(example).map((line) => `    ${visible(line)}`))
-      lines.push(`  before: ${visible(old.reason)}`, `  after:  ${visible(now.reason)}`, '')
+      const { services } = difference
+      const [before, after] = [old, now].map(({ isAdmitted, reason }) =>
+        isAdmitted && services.length > 0
+          ? `${reason}, if ${servicesText(services)} admits it`
+          : reason,
+      ) as [string, string]
+      lines.push(`  before: ${visible(before)}`, `  after:  ${visible(after)}`, '')
     }
   }
   for (const { kinds, places, why } of grouped(untold)) {

@@ -1,20 +1,23 @@
-import { isTree, type Json, rulesOf, type Tree, withValue } from './document.ts'
-import { condition, type Scope } from './expressions.ts'
+import { isTree, type Json, type Tree, withValue } from './document.ts'
+import { condition } from './expressions.ts'
+import {
+  type Feature,
+  firstBackend,
+  frontend,
+  isNobody,
+  NOBODY,
+  onGatewayOrRoutes,
+  routesIn,
+  SCOPE,
+  spareHost,
+  withHttp,
+  withoutHttp,
+  withPolicies,
+  withRules,
+} from './feature-edits.ts'
 import type { Place } from './generate.ts'
 import type { Random } from './random.ts'
-
-/**
- * What a file has besides routes, rules and tokens. Each is drawn apart from the rest, so that a
- * file is the same with it and without it but for the feature itself.
- */
-export interface Feature {
-  /** Of files that have it. */
-  readonly share: number
-  /** Undefined where it does not fit the file. */
-  add(random: Random, tree: Tree, place: Place): Tree | undefined
-  /** The same file with the feature set otherwise, or without it. */
-  change?(random: Random, tree: Tree): Tree | undefined
-}
+import { SERVICES } from './services.ts'
 
 /** `TRUTH_FEATURES=cors,hops`: these alone, in every file. */
 export function withFeatures(random: Random, tree: Tree, place: Place): Tree {
@@ -35,74 +38,6 @@ export function changedFeature(random: Random, tree: Tree): Tree {
     1,
   )
   return random.chance(0.1) ? (feature?.change?.(random, tree) ?? tree) : tree
-}
-
-const SCOPE: Scope = {
-  stage: 'traffic',
-  hasJwt: false,
-  hasApiKey: false,
-  hasCertificates: false,
-  hasServerName: false,
-  hasSources: false,
-}
-
-const frontend = (tree: Tree) => (tree['frontendPolicies'] ?? {}) as Tree
-const routesIn = (tree: Tree) => (tree['routes'] ?? []) as readonly Tree[]
-
-function withHttp(tree: Tree, settings: Tree): Tree {
-  const http = { ...((frontend(tree)['http'] ?? {}) as Tree), ...settings }
-  return { ...tree, frontendPolicies: { ...frontend(tree), http } }
-}
-
-/** One setting of the frontend's HTTP, removed. */
-function withoutHttp(tree: Tree, key: string): Tree | undefined {
-  const { http, ...others } = frontend(tree)
-  if (!isTree(http) || http[key] === undefined) return undefined
-  const { [key]: _, ...rest } = http
-  const { frontendPolicies: __, ...bare } = tree
-  const own = Object.keys(rest).length === 0 ? others : { ...others, http: rest }
-  return Object.keys(own).length === 0 ? bare : { ...bare, frontendPolicies: own }
-}
-
-/** Some routes with more policies. */
-function withPolicies(
-  random: Random,
-  tree: Tree,
-  share: number,
-  policies: (route: Tree) => Tree | undefined,
-): Tree {
-  const routes = routesIn(tree).map((route, index) => {
-    const more = index === 0 || random.chance(share) ? policies(route) : undefined
-    if (more === undefined) return route
-    return { ...route, policies: { ...((route['policies'] ?? {}) as Tree), ...more } }
-  })
-  return { ...tree, routes }
-}
-
-/** The same on the gateway of all routes or on some routes. */
-function onGatewayOrRoutes(random: Random, tree: Tree, more: (random: Random) => Tree): Tree {
-  const [name] = Object.keys(tree['gateways'] as Tree).filter((one) => one !== 'stream')
-  if (name !== undefined && random.chance(0.3)) {
-    const gateway = (tree['gateways'] as Tree)[name] as Tree
-    return withValue(tree, ['gateways', name], { ...gateway, ...more(random) })
-  }
-  return withPolicies(random, tree, 0.4, () => more(random))
-}
-
-/** All rules that are about one thing, each said to be about another one with some chance. */
-function withRules(
-  random: Random,
-  tree: Tree,
-  share: number,
-  edit: (expression: string, isConnection: boolean) => string | undefined,
-): Tree {
-  let own = tree
-  for (const { path, expression } of rulesOf(tree)) {
-    if (!random.chance(share)) continue
-    const edited = edit(expression, path.includes('networkAuthorization'))
-    if (edited !== undefined) own = withValue(own, path, edited)
-  }
-  return own
 }
 
 /** Printed by htpasswd -s: bob with the password s3cret. */
@@ -319,21 +254,7 @@ export const FEATURES: Readonly<Record<string, Feature>> = {
       return withValue(tree, ['routes', index, 'policies', 'authentication', 'mode'], mode)
     },
   },
-}
-
-/** Nothing listens there: it must never get a share. */
-const NOBODY = '127.0.0.1:9'
-const isNobody = (backend: Tree) => backend['host'] === NOBODY
-
-function firstBackend(route: Tree): Json | undefined {
-  return ((route['backends'] ?? []) as readonly Json[])[0]
-}
-
-/** The address of a backend that no route leads to. */
-function spareHost(tree: Tree, { backends }: Place): string | undefined {
-  const text = JSON.stringify(tree)
-  const hosts = backends.map((port) => `127.0.0.1:${port}`)
-  return hosts.find((host) => !text.includes(`"${host}"`))
+  ...SERVICES,
 }
 
 function harmless(random: Random): Tree {

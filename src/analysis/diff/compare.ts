@@ -40,6 +40,7 @@ import {
   unlookedText,
 } from './reasons.ts'
 import { routeText } from './route-conditions.ts'
+import { servicesAsked } from './services.ts'
 import { unlookedKinds } from './unlooked.ts'
 
 /** What one configuration does with a request, said by the program that would serve it. */
@@ -64,6 +65,8 @@ export interface Difference {
   readonly example: ExampleRequest
   readonly old: Verdict
   readonly now: Verdict
+  /** Policies that ask a service about what is admitted: it is, if they admit it. */
+  readonly services: readonly string[]
 }
 
 export interface SemanticDiff {
@@ -141,6 +144,7 @@ function oneWay(
     const { listener, route, backend, provider } = entry
     const place = { kind, listener, route }
     const others = counterparts(entry, from, to)
+    const services = servicesAsked(entry)
     let isUntold: string | undefined
     for (const other of others) {
       if (++pairs > MAX_PAIRS) {
@@ -152,7 +156,7 @@ function oneWay(
       for (const { example, refusing, admitting } of found.examples) {
         const [old, now] = kind === 'admitted' ? [refusing, admitting] : [admitting, refusing]
         if (isReported(differences, entry, refusing)) continue
-        differences.push({ ...place, backend, provider, example, old, now })
+        differences.push({ ...place, backend, provider, example, old, now, services })
       }
     }
     if (isUntold !== undefined) untold.push({ ...place, why: isUntold })

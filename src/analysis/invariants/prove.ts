@@ -1,5 +1,6 @@
 import type { Model } from '../../model/model.ts'
 import { compareModels, type Decide, type Difference } from '../diff/compare.ts'
+import { servicesText } from '../diff/services.ts'
 import { type Invariant, suppose, type Unclear } from './suppose.ts'
 
 /** What is known of an invariant. */
@@ -47,9 +48,11 @@ function counterexamples(
       one.kind === 'refused' && (one.listener === '' || listeners.has(one.listener))
     const { backend: wanted } = invariant.on
     const reaches = ({ backend }: Difference) => wanted === undefined || backend === wanted
+    const broken = found.differences.filter((one) => isMeant(one) && reaches(one))
     return {
-      examples: found.differences
-        .filter((one) => isMeant(one) && reaches(one))
+      // What a service would say was not tried.
+      examples: broken
+        .filter(({ services }) => services.length === 0)
         .map((one) => ({
           listener: one.listener,
           route: one.route,
@@ -60,6 +63,13 @@ function counterexamples(
         })),
       unclear: [
         ...unclear,
+        ...broken
+          .filter(({ services }) => services.length > 0)
+          .map(({ listener, route, services, example: { method, path } }) => ({
+            listener,
+            route,
+            why: `no rule stops ${method} ${path}; what ${servicesText(services)} says is not known`,
+          })),
         ...found.untold
           .filter(isMeant)
           .map(({ listener, route, why }) => ({ listener, route, why })),

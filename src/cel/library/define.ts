@@ -27,7 +27,10 @@ export interface Overload {
   readonly result: Type
   // biome-ignore lint/suspicious/noExplicitAny: each overload knows the JavaScript types of its own parameters
   readonly call: (...args: any[]) => Value | undefined
-  /** Set where `call` charges fuel: its work or result grows faster than a scan of its input. */
+  /**
+   * Set where `call` charges fuel: its work grows with its input. A scan of one text is quick, and a
+   * request with a long one is scanned by as many rules as there are.
+   */
   readonly metered?: true
   /** Differs from call to call: never folded, and rejected where the result must be reproducible. */
   readonly impure?: true

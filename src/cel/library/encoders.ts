@@ -4,14 +4,16 @@ import { charge, LARGEST_STRING, overBound } from '../values/fuel.ts'
 import { utf8Encode } from '../values/text.ts'
 import { defineLibrary, type FunctionDeclaration, fn, global } from './define.ts'
 
+const METERED = { metered: true } as const
+
 /** Bytes as text. Encoders take strings too, for the bytes of their UTF-8. */
 export const ENCODERS = defineLibrary('encoders', [
   encoder('base64.encode', toBase64),
   encoder('base64Encode', toBase64),
-  fn('base64.decode', global([STRING], BYTES, fromBase64)),
-  fn('base64Decode', global([STRING], BYTES, fromBase64)),
+  fn('base64.decode', global([STRING], BYTES, fromBase64, METERED)),
+  fn('base64Decode', global([STRING], BYTES, fromBase64, METERED)),
   encoder('hex.encode', toHex),
-  fn('hex.decode', global([STRING], BYTES, fromHex)),
+  fn('hex.decode', global([STRING], BYTES, fromHex, METERED)),
 ])
 
 function encoder(
@@ -20,8 +22,8 @@ function encoder(
 ): FunctionDeclaration {
   return fn(
     name,
-    global([BYTES], STRING, encode),
-    global([STRING], STRING, (text: string) => encode(utf8Encode(text))),
+    global([BYTES], STRING, encode, METERED),
+    global([STRING], STRING, (text: string) => encode(utf8Encode(text)), METERED),
   )
 }
 

@@ -16,6 +16,39 @@ import { parseUrl } from '../values/url.ts'
 import type { Value } from '../values/value.ts'
 import { LIBRARIES } from './index.ts'
 
+const GROWS: ReadonlySet<string> = new Set(['string', 'bytes', 'list', 'map', 'dyn'])
+
+/** What takes no longer for a long value than for a short one, or no longer than `==` does. */
+const UNCHARGED: readonly string[] = [
+  // They end where the shorter side does, which one constant keeps short.
+  ...['_<_', '_<=_', '_>_', '_>=_'].flatMap((name) => [
+    `${name}(string,string)`,
+    `${name}(bytes,bytes)`,
+  ]),
+  ...['startsWith', 'endsWith', 'stripPrefix', 'stripSuffix'].map(
+    (name) => `${name}(string,string)`,
+  ),
+  // What is too long to be one is not read.
+  ...['bool', 'int', 'uint', 'double', 'timestamp', 'duration'].map((name) => `${name}(string)`),
+  ...['ip', 'isIP', 'ip.isCanonical', 'cidr', 'isCIDR'].map((name) => `${name}(string)`),
+  'containsIP(cidr,string)',
+  'containsCIDR(cidr,string)',
+  ...['semver', 'isSemver'].flatMap((name) => [`${name}(string)`, `${name}(string,bool)`]),
+  ...['quantity', 'isQuantity'].map((name) => `${name}(string)`),
+  // They hand on what they get.
+  'string(string)',
+  'bytes(bytes)',
+  'default(dyn,dyn)',
+  'coalesce(dyn)',
+  'fail(string)',
+  '@onlyMap(map)',
+  // A length that is known, and single elements.
+  ...['size(bytes)', 'size(list)', 'size(map)', 'first(list)', 'last(list)'],
+  // As `in` is.
+  ...['contains(list,param)', 'contains(map,param)'],
+  ...['math.greatest', 'math.least'].flatMap((name) => [`${name}(list)`, `${name}(dyn,dyn,dyn)`]),
+]
+
 describe('the libraries', () => {
   it('have names of their own', () => {
     const names = LIBRARIES.map((library) => library.name)
@@ -33,6 +66,17 @@ describe('the libraries', () => {
         }
       }
     }
+  })
+
+  it('are charged for where their work grows with what a client sent', () => {
+    const free = LIBRARIES.flatMap(({ functions }) =>
+      functions.flatMap(({ name, overloads }) =>
+        overloads
+          .filter(({ metered, params }) => !metered && params.some(({ kind }) => GROWS.has(kind)))
+          .map(({ params }) => `${name}(${params.map(({ kind }) => kind).join()})`),
+      ),
+    )
+    assert.deepEqual([...new Set(free)].sort(), [...UNCHARGED].sort())
   })
 
   it('answer or fail for any values of their types, and never throw', () => {

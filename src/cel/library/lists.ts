@@ -21,7 +21,7 @@ const METERED = { metered: true } as const
 /** cel-go's lists extension. `list.sortBy(x, key)` is a macro for `@sortByKeys`. */
 export const LISTS = defineLibrary('lists', [
   fn('lists.range', global([INT], listOf(INT), range, METERED)),
-  fn('slice', method([LIST, INT, INT], LIST, slice)),
+  fn('slice', method([LIST, INT, INT], LIST, slice, METERED)),
   fn(
     'flatten',
     method([listOf(LIST)], LIST, (list: List) => flatten(list, 1), METERED),
@@ -34,7 +34,7 @@ export const LISTS = defineLibrary('lists', [
   ),
   fn('@sortByKeys', global([LIST, listOf(param('B'))], LIST, sortByKeys, METERED)),
   fn('distinct', method([LIST], LIST, distinct, METERED)),
-  fn('reverse', method([LIST], LIST, reverse)),
+  fn('reverse', method([LIST], LIST, reverse, METERED)),
   fn(
     'indexOf',
     method([LIST, A], INT, (list: List, value: Value) => placeOf(list, value, 1), METERED),

@@ -46,8 +46,8 @@ export const OPTIONAL = defineLibrary('optional', [
       value === undefined ? other : value,
     ),
   ),
-  fn('optional.unwrap', global([listOf(OPTIONAL_A)], listOf(A), unwrap)),
-  fn('unwrapOpt', method([listOf(OPTIONAL_A)], listOf(A), unwrap)),
+  fn('optional.unwrap', global([listOf(OPTIONAL_A)], listOf(A), unwrap, { metered: true })),
+  fn('unwrapOpt', method([listOf(OPTIONAL_A)], listOf(A), unwrap, { metered: true })),
 ])
 
 function of(value: Value): Optional {

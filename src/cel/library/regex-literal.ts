@@ -1,3 +1,5 @@
+import { findLastText, findText } from '../values/text-search.ts'
+
 type Test = (text: string) => boolean
 
 const META = /[\\.+*?()|[\]{}^$]/
@@ -21,22 +23,22 @@ type Start = '' | '^' | '^.*'
 type End = '' | '$' | '.*$'
 
 const TESTS: Record<`${Start} ${End}`, (literal: string) => Test> = {
-  ' ': (literal) => (text) => text.includes(literal),
+  ' ': (literal) => (text) => findText(text, literal, 0) >= 0,
   ' $': (literal) => (text) => text.endsWith(literal),
   ' .*$': (literal) => (text) => {
-    const at = text.lastIndexOf(literal)
+    const at = findLastText(text, literal, text.length)
     return at >= 0 && !text.includes('\n', at)
   },
   '^ ': (literal) => (text) => text.startsWith(literal),
   '^ $': (literal) => (text) => text === literal,
   '^ .*$': (literal) => (text) => text.startsWith(literal) && !text.includes('\n', literal.length),
   '^.* ': (literal) => (text) => {
-    const at = text.indexOf(literal)
+    const at = findText(text, literal, 0)
     return at >= 0 && !isBefore(text, at)
   },
   '^.* $': (literal) => (text) =>
     text.endsWith(literal) && !isBefore(text, text.length - literal.length),
-  '^.* .*$': (literal) => (text) => !text.includes('\n') && text.includes(literal),
+  '^.* .*$': (literal) => (text) => !text.includes('\n') && findText(text, literal, 0) >= 0,
 }
 
 /** Whether a newline stands before this offset. */

@@ -59,7 +59,7 @@ function readPattern(pattern: string, maxCodePoints?: number): Pattern | undefin
     const program = compileProgram(pattern)
     const find = (text: string, from = 0) => findFirst(program, literal, text, from)
     const matches = (text: string) => {
-      charge(text.length >> 4)
+      charge(text.length >> 3)
       return literal(text)
     }
     return { matches, find, groups: 0, names: new Map() }

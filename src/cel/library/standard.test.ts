@@ -68,13 +68,14 @@ describe('parts of strings', () => {
 describe('the libraries', () => {
   const declared = [STANDARD, TIME, NETWORK].flatMap((library) => library.functions)
 
-  it('meter exactly what grows strings, bytes or lists, or looks up a zone by name', () => {
+  it('meter exactly what scans or grows strings, bytes or lists, or looks up a zone by name', () => {
     const metered = declared.flatMap(({ name, overloads }) =>
       overloads.filter((overload) => overload.metered).map(() => name),
     )
     assert.deepEqual([...new Set(metered)].sort(), [
       '_+_',
       'bytes',
+      'contains',
       'getDate',
       'getDayOfMonth',
       'getDayOfWeek',
@@ -85,6 +86,7 @@ describe('the libraries', () => {
       'getMinutes',
       'getMonth',
       'getSeconds',
+      'size',
       'string',
     ])
   })

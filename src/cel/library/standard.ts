@@ -21,7 +21,7 @@ export const STANDARD = defineLibrary('standard', [
   fn(
     'size',
     ...[global, method].flatMap((declare) => [
-      declare([STRING], INT, sizeOfText),
+      declare([STRING], INT, sizeOfText, { metered: true }),
       declare([BYTES], INT, (bytes: Uint8Array) => bytes.length),
       declare([LIST], INT, (list: readonly Value[]) => list.length),
       declare([MAP], INT, sizeOf),
@@ -29,7 +29,7 @@ export const STANDARD = defineLibrary('standard', [
   ),
   fn(
     'contains',
-    method([STRING, STRING], BOOL, holdsText),
+    method([STRING, STRING], BOOL, holdsText, { metered: true }),
     method([LIST, param('A')], BOOL, holds),
     method([MAP, param('A')], BOOL, holds),
   ),

@@ -16,7 +16,7 @@ import {
   codePointLength,
   codePointSlice,
 } from '../values/text.ts'
-import { beginsWith, findText, finishesWith, splitText } from '../values/text-search.ts'
+import { beginsWith, finishesWith, searchFor, splitText } from '../values/text-search.ts'
 import type { Value } from '../values/value.ts'
 import { defineLibrary, fn, global, method } from './define.ts'
 import { FORMAT } from './strings-format.ts'
@@ -25,26 +25,29 @@ const METERED = { metered: true } as const
 
 /** cel-go's strings extension. Lengths and indices count code points. */
 export const STRINGS = defineLibrary('strings', [
-  fn('charAt', method([STRING, INT], STRING, charAt)),
+  fn('charAt', method([STRING, INT], STRING, charAt, METERED)),
   fn(
     'indexOf',
-    method([STRING, STRING], INT, (text: string, part: string) => indexOf(text, part, 0)),
-    method([STRING, STRING, INT], INT, indexOf),
+    method([STRING, STRING], INT, (text: string, part: string) => indexOf(text, part, 0), METERED),
+    method([STRING, STRING, INT], INT, indexOf, METERED),
   ),
   fn(
     'lastIndexOf',
-    method([STRING, STRING], INT, (text: string, part: string) =>
-      lastPlace(text, part, codePointLength(text)),
+    method(
+      [STRING, STRING],
+      INT,
+      (text: string, part: string) => lastPlace(text, part, codePointLength(text)),
+      METERED,
     ),
-    method([STRING, STRING, INT], INT, lastIndexOf),
+    method([STRING, STRING, INT], INT, lastIndexOf, METERED),
   ),
   fn(
     'join',
     method([listOf(STRING)], STRING, (list: readonly Value[]) => join(list, ''), METERED),
     method([listOf(STRING), STRING], STRING, join, METERED),
   ),
-  fn('lowerAscii', method([STRING], STRING, lowerAscii)),
-  fn('upperAscii', method([STRING], STRING, upperAscii)),
+  fn('lowerAscii', method([STRING], STRING, lowerAscii, METERED)),
+  fn('upperAscii', method([STRING], STRING, upperAscii, METERED)),
   fn(
     'replace',
     method(
@@ -67,16 +70,19 @@ export const STRINGS = defineLibrary('strings', [
   ),
   fn(
     'substring',
-    method([STRING, INT], STRING, (text: string, start: Int) =>
-      substring(text, start, codePointLength(text)),
+    method(
+      [STRING, INT],
+      STRING,
+      (text: string, start: Int) => substring(text, start, codePointLength(text)),
+      METERED,
     ),
-    method([STRING, INT, INT], STRING, substring),
+    method([STRING, INT, INT], STRING, substring, METERED),
   ),
-  fn('trim', method([STRING], STRING, trim)),
-  fn('reverse', method([STRING], STRING, reverse)),
+  fn('trim', method([STRING], STRING, trim, METERED)),
+  fn('reverse', method([STRING], STRING, reverse, METERED)),
   fn('stripPrefix', method([STRING, STRING], STRING, stripPrefix)),
   fn('stripSuffix', method([STRING, STRING], STRING, stripSuffix)),
-  fn('strings.quote', global([STRING], STRING, quote)),
+  fn('strings.quote', global([STRING], STRING, quote, METERED)),
   FORMAT,
 ])
 
@@ -132,11 +138,12 @@ function upperAscii(text: string): string | undefined {
 /** `limit` is the most replacements to make, all where negative. */
 function replace(text: string, old: string, fresh: string, limit: Int): string | undefined {
   if (old === '') return interleave(text, fresh, limit)
-  charge(text.length >> 4)
+  charge(text.length >> 3)
+  const find = searchFor(text, old)
   let result = ''
   let from = 0
   for (let left = Number(limit); left !== 0; left--) {
-    const at = findText(text, old, from)
+    const at = find(from)
     if (at < 0) break
     if (!afford(8 + (fresh.length >> 4))) return undefined
     result += text.slice(from, at) + fresh
@@ -163,7 +170,7 @@ function interleave(text: string, fresh: string, limit: Int): string | undefined
 /** `limit` is the most parts to make, the last being the rest; all where negative. */
 function split(text: string, separator: string, limit: Int): readonly string[] | undefined {
   if (limit === 0) return []
-  charge(text.length >> 4)
+  charge(20 + (text.length >> 4))
   const max = affordable(LARGEST_LIST, UNITS_PER_PART)
   const parts = separator === '' ? characters(text, max) : splitText(text, separator, max + 1)
   if (parts === undefined || parts.length > max) return overBound('list too long')
@@ -197,11 +204,12 @@ const SPACES: ReadonlySet<number> = new Set(
 )
 
 function trim(text: string): string | undefined {
-  if (!afford(text.length >> 1)) return undefined
+  if (text.length > LARGEST_STRING && !afford(text.length >> 1)) return undefined
   let start = 0
   let end = text.length
   while (start < end && SPACES.has(text.charCodeAt(start))) start++
   while (end > start && SPACES.has(text.charCodeAt(end - 1))) end--
+  charge((text.length - end + start) >> 1)
   return text.slice(start, end)
 }
 

@@ -1,0 +1,99 @@
+import { isTree, type Tree, withValue } from './document.ts'
+import { condition } from './expressions.ts'
+import {
+  type Feature,
+  firstBackend,
+  isNobody,
+  NOBODY,
+  onGatewayOrRoutes,
+  routesIn,
+  SCOPE,
+  spareHost,
+  withPolicies,
+} from './feature-edits.ts'
+import type { Random } from './random.ts'
+
+/** What others are asked for or count, and what is behind several providers. */
+export const SERVICES: Readonly<Record<string, Feature>> = {
+  /** A service that admits everyone, or one that cannot be asked; now and then by condition. */
+  asked: {
+    share: 0.03,
+    add: (random, tree, place) => {
+      const host = spareHost(tree, place)
+      if (host === undefined) return undefined
+      return onGatewayOrRoutes(random, tree, (own) => ({ extAuthz: question(own, host) }))
+    },
+    change: (random, tree) => {
+      const index = routesIn(tree).findIndex(
+        ({ policies }) => 'extAuthz' in ((policies ?? {}) as Tree),
+      )
+      if (index < 0) return undefined
+      const path = ['routes', index, 'policies', 'extAuthz'] as const
+      const known = /127\.0\.0\.1:\d{4,}/.exec(JSON.stringify(routesIn(tree)[index]?.['policies']))
+      return withValue(tree, path, question(random, known?.[0] ?? NOBODY))
+    },
+  },
+  /** Limits that nobody comes to. */
+  counted: {
+    share: 0.02,
+    add: (random, tree) =>
+      withPolicies(random, tree, 0.4, () => ({ localRateLimit: limit(random) })),
+    change: (random, tree) =>
+      withPolicies(random, tree, 0.3, (route) =>
+        'localRateLimit' in ((route['policies'] ?? {}) as Tree)
+          ? { localRateLimit: limit(random) }
+          : undefined,
+      ),
+  },
+  /** A backend with a provider of models, which has rules of its own. */
+  providers: {
+    share: 0.03,
+    add: (random, tree) => {
+      const index = routesIn(tree).findIndex((route) => isServed(route))
+      if (index < 0) return undefined
+      const { host, ...rest } = firstBackend(routesIn(tree)[index] as Tree) as Tree
+      const policies = random.chance(0.7) ? { policies: { authorization: rules(random) } } : {}
+      const provider = {
+        name: 'one',
+        provider: { openAI: random.chance(0.5) ? {} : { model: 'm' } },
+        hostOverride: host as string,
+        ...policies,
+      }
+      const ai = { groups: [{ providers: [provider] }] }
+      return withValue(tree, ['routes', index, 'backends', 0], { ...rest, ai })
+    },
+  },
+}
+
+function question(random: Random, host: string): Tree {
+  const one = (): Tree => ({
+    host: random.chance(0.6) ? host : NOBODY,
+    protocol: { http: {} },
+    failureMode: random.pick(['Deny', 'Allow']),
+  })
+  if (random.chance(0.4)) return one()
+  const conditional = Array.from(
+    { length: 1 + random.int(2) },
+    (): Tree => ({
+      condition: condition(random, SCOPE),
+      ...one(),
+    }),
+  )
+  return { conditional: random.chance(0.3) ? [...conditional, one()] : conditional }
+}
+
+function limit(random: Random): Tree {
+  const one = (): Tree => ({ requests: 100_000 * (1 + random.int(3)), unit: 'Seconds' })
+  if (random.chance(0.5)) return one()
+  return { conditional: [{ condition: condition(random, SCOPE), ...one() }] }
+}
+
+function rules(random: Random): Tree {
+  const action = random.pick(['deny', 'allow', 'require'])
+  return { rules: [{ [action]: condition(random, { ...SCOPE, stage: 'backend' }) }] }
+}
+
+function isServed(route: Tree): boolean {
+  const first = firstBackend(route)
+  return isTree(first) && !isNobody(first) && typeof first['host'] === 'string'
+}
