@@ -8,10 +8,11 @@ import {
   type ServerHttp2Stream,
 } from 'node:http2'
 import { after, describe, it } from 'node:test'
+import { free } from '../proxy/doorstep.ts'
 import { listen } from '../proxy/harness.ts'
 import { startHttp2Gateway } from '../proxy/http2-gateway.ts'
 import { askHttp2 } from '../proxy/http2-peers.ts'
-import { until } from '../proxy/whole-gateway.ts'
+import { startWhole, until } from '../proxy/whole-gateway.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR } = constants
 
@@ -135,6 +136,46 @@ describe('a backend that goes away while requests come', () => {
     assert.equal(await statusOf(client, '/next', Buffer.alloc(10)), 200)
     assert.deepEqual(seen, ['/first', '/cut', '/next'])
   })
+})
+
+it('connections that reach their age are replaced, and no request is lost', async () => {
+  const served = new Map<string, number>()
+  const sessions = new Set<ServerHttp2Session>()
+  const server = createServer()
+  server.on('session', (session) => void sessions.add(session))
+  server.on('stream', (stream, { ':path': path = '' }) => {
+    stream.resume()
+    stream.on('error', () => {})
+    stream.on('end', () => {
+      served.set(path, (served.get(path) ?? 0) + 1)
+      stream.respond({ ':status': 200 }, { endStream: true })
+    })
+  })
+  const backend = await listen(server)
+  const port = await free()
+  const gateway = await startWhole(`gateways: { default: { port: ${port} } }
+routes:
+- name: all
+  backends:
+  - host: 127.0.0.1:${backend}
+    policies: { http: { version: HTTP2 }, connectionLimits: { maxAge: 1s } }
+`)
+  const client = connectHttp2(`http://127.0.0.1:${port}`)
+  const statuses = new Set<number>()
+  let sent = 0
+  const work = async () => {
+    const until = performance.now() + 60_000
+    while (sessions.size < 3 && performance.now() < until)
+      statuses.add(await statusOf(client, `/${sent++}`, Buffer.alloc(30)))
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, work))
+  client.destroy()
+  await gateway.stop()
+  for (const session of sessions) session.destroy()
+  server.close()
+  assert.deepEqual([...statuses], [200])
+  assert.deepEqual([served.size, ...new Set(served.values())], [sent, 1])
+  assert.ok(sessions.size >= 3)
 })
 
 describe('uploads that are broken off', () => {
