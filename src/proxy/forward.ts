@@ -6,7 +6,7 @@ import type { RequestPool } from '../upstream/cluster.ts'
 import type { Waiting } from '../upstream/pool.ts'
 import type { Downstream } from '../wire/downstream.ts'
 import { hideOfSet } from '../wire/http1/field-lines.ts'
-import { type Fields, joinedValue } from '../wire/http1/fields.ts'
+import type { Fields } from '../wire/http1/fields.ts'
 import type { RequestHead } from '../wire/http1/head.ts'
 import { renderedEdit } from '../wire/http1/rendered-edit.ts'
 import { droppedWithId, linesWithId } from '../wire/http1/request-id-line.ts'
@@ -15,7 +15,10 @@ import { type OutgoingRequest, renderRequestHead } from '../wire/http1/write.ts'
 import type { BodySink } from '../wire/streams.ts'
 import type { ResponseEvents, UpstreamConnection } from '../wire/upstream-connection.ts'
 import type { CallOutName } from './call-outs.ts'
+import { grpcStatusOf } from './grpc-status.ts'
+import { IDEMPOTENT, MAX_UNSEEN, UNSEEN } from './repeated-requests.ts'
 import { endBody, writeBody } from './request-body.ts'
+import { SentBody } from './sent-body.ts'
 
 /** Who decides about attempts: ./delivery.ts. */
 export interface ForwardEvents {
@@ -50,6 +53,9 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #isTunnel = false
   /** The upstream takes a chunked body without its framing. */
   #takesPlain = false
+  /** What was sent of the body, as long as the upstream may say that it never looked at it. */
+  #sent: SentBody | undefined = undefined
+  #isBodyBegun = false
 
   constructor(
     _: ForwardPermit,
@@ -165,12 +171,27 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
     if (!this.#sendHead(connection, head, out)) {
       connection.release()
       this.#fail(500, 'bad-rewrite', false)
-    } else if (head.framing !== 'none') this.#events.sent(this)
+    } else if (head.framing !== 'none') this.#sendBody()
+  }
+
+  /** It comes from the client, but for what was sent to a connection that did not look at it. */
+  #sendBody(): void {
+    const isAgain = this.#isBodyBegun
+    this.#isBodyBegun = true
+    if (!isAgain) this.#events.sent(this)
+    else if (
+      this.#sent?.sendTo(
+        (bytes) => this.#write(bytes),
+        (trailers) => this.#endBody(trailers),
+      )
+    )
+      this.downstream.resumeBody()
   }
 
   #sendHead(connection: UpstreamConnection, head: RequestHead, out: OutgoingRequest): boolean {
     if (connection.sendReceived !== undefined && out.upgrade === '') {
       this.#takesPlain = this.encodes || this.isDirect
+      if (head.framing !== 'none') this.#sent ??= new SentBody()
       return connection.sendReceived(head, out, !this.#takesPlain, this.#timeout, this)
     }
     const text = renderRequestHead(head, out)
@@ -182,8 +203,15 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   // The request's body on its way to the upstream.
 
   write(bytes: Buffer): boolean {
-    const upstream = this.#upstream
-    if (this.#isOver || upstream === undefined) return true
+    const isWaiting = this.#upstream === undefined
+    if (this.#isOver) return true
+    this.#sent?.add(bytes, isWaiting)
+    // No more until there is another connection.
+    return isWaiting ? this.#sent === undefined : this.#write(bytes)
+  }
+
+  #write(bytes: Buffer): boolean {
+    const upstream = this.#upstream as UpstreamConnection
     try {
       return this.#takesPlain ? upstream.write(bytes) : writeBody(upstream, bytes, this.encodes)
     } catch (error) {
@@ -197,6 +225,11 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   end(trailers: Fields | undefined): void {
+    this.#sent?.end(trailers)
+    this.#endBody(trailers)
+  }
+
+  #endBody(trailers: Fields | undefined): void {
     const upstream = this.#upstream
     if (this.#isOver || upstream === undefined) return
     try {
@@ -237,6 +270,7 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 
   response(head: ResponseHead): boolean {
+    this.#sent?.drop()
     try {
       return this.#respond(head)
     } catch (error) {
@@ -344,7 +378,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   #failed(reason: string, isUntouched: boolean): void {
     // An idle connection may be closed by the upstream in the moment that it is used again. One of
     // HTTP/2 may be going away in the moment that it is opened: what was not looked at is sent again.
-    const isUnseen = isUntouched && UNSEEN.has(reason) && this.downstream.head.framing === 'none'
+    const isWhole = this.downstream.head.framing === 'none' || this.#sent?.isWhole === true
+    const isUnseen = isUntouched && UNSEEN.has(reason) && isWhole
     const isUnlucky = isUntouched && !this.#isFresh && this.#isRepeatable()
     if (isUnlucky || (isUnseen && this.#unseen++ < MAX_UNSEEN)) this.#open()
     else this.#fail(reason === 'timeout' ? 504 : 502, reason, isUntouched)
@@ -358,32 +393,8 @@ export class Forward implements ResponseEvents, BodySink, Waiting {
   }
 }
 
-/**
- * RFC 9110 §9.2.2: what an upstream may have begun to do is not asked for again by a proxy, unless
- * doing it twice is the same as doing it once.
- */
-const IDEMPOTENT: ReadonlySet<string> = new Set([
-  'GET',
-  'HEAD',
-  'OPTIONS',
-  'TRACE',
-  'PUT',
-  'DELETE',
-])
-
 /** RFC 9110 §7.8: a server goes over to what the client named, and to nothing else. */
 function isAsked(asked: string, chosen: string): boolean {
   const names = asked.split(', ')
   return chosen !== '' && chosen.split(', ').every((name) => names.includes(name))
-}
-
-/** HTTP/2 tells which requests were not even looked at. */
-const UNSEEN: ReadonlySet<string> = new Set(['goaway', 'refused-stream'])
-/** How often one that was not looked at is sent again. */
-const MAX_UNSEEN = 2
-
-/** -1 where it is no response of gRPC. */
-function grpcStatusOf(fields: Fields): number {
-  const text = joinedValue(fields, 'grpc-status')
-  return text !== undefined && /^[0-9]{1,3}$/.test(text) ? Number(text) : -1
 }

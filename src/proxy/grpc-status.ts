@@ -1,4 +1,5 @@
 import type { Exchange } from '../exchange/exchange.ts'
+import { type Fields, joinedValue } from '../wire/http1/fields.ts'
 
 /** The codes of gRPC for those of HTTP, as its specification has clients read them. */
 const CODES: Readonly<Record<number, number>> = {
@@ -23,4 +24,10 @@ export function grpcStatusFor(exchange: Exchange, status: number): number | unde
 export function isGrpc({ request: { version, headers } }: Exchange): boolean {
   if (version !== 'HTTP/2') return false
   return /^application\/grpc($|[+;])/i.test(headers.get('content-type') ?? '')
+}
+
+/** -1 where it is no response of gRPC. */
+export function grpcStatusOf(fields: Fields): number {
+  const text = joinedValue(fields, 'grpc-status')
+  return text !== undefined && /^[0-9]{1,3}$/.test(text) ? Number(text) : -1
 }

@@ -5,6 +5,8 @@
  */
 export const REFUSALS = {
   'bad-request-line': 400,
+  /** What a client of another protocol sends: it gets no response, which it could not read. */
+  'not-http': 400,
   'bad-method': 400,
   'bad-target': 400,
   'target-too-long': 414,

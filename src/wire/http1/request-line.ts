@@ -2,7 +2,18 @@
 // Guarded by bench/http1-head.ts; equals test/fuzz/http1-request.plain.ts on any input.
 // Liberties: counted loops, offsets instead of strings until the head is complete.
 
-import { CR, IS_METHOD, IS_PATH, IS_TARGET, IS_TOKEN, LF, QUESTION, SPACE, ZERO } from './ascii.ts'
+import {
+  CR,
+  IS_METHOD,
+  IS_PATH,
+  IS_TARGET,
+  IS_TOKEN,
+  LF,
+  QUESTION,
+  SLASH,
+  SPACE,
+  ZERO,
+} from './ascii.ts'
 import { refuseText } from './fields.ts'
 import { type RefusalWord, refuse } from './rejections.ts'
 
@@ -91,7 +102,7 @@ export function readRequestLine(
   }
   const version = readVersion(bytes, at, end, 'bad-request-line')
   if (version === 0) return pause(line, at - start)
-  if (version < 0) return version === UNKNOWN && isPreface(line, bytes, start) ? PREFACE : version
+  if (version < 0) return refuseVersion(version, line, bytes, start, at)
   if (end - at > 8 && bytes[at + 8] !== CR) {
     return refuseText(bytes[at + 8] as number, 'bad-request-line')
   }
@@ -129,11 +140,26 @@ function isUsualVersion(bytes: Buffer, at: number): boolean {
   )
 }
 
+function refuseVersion(
+  refusal: number,
+  line: RequestLine,
+  bytes: Buffer,
+  start: number,
+  at: number,
+): number {
+  if (refusal === UNKNOWN && isPreface(line, bytes, start)) return PREFACE
+  const hasPath = bytes[start + line.target] === SLASH
+  return refusal === BAD_LINE && !hasPath && bytes[at] !== LETTER_H ? NOT_HTTP : refusal
+}
+
 /** The connection may have chosen HTTP/2 with prior knowledge (RFC 9113 §3.3). */
 function isPreface(line: RequestLine, bytes: Buffer, start: number): boolean {
   return bytes.toString('latin1', start + line.method, start + line.targetEnd) === 'PRI *'
 }
 
+const LETTER_H = 0x48
+const BAD_LINE = refuse('bad-request-line')
+const NOT_HTTP = refuse('not-http')
 const UNKNOWN = refuse('unknown-version')
 const PREFACE = refuse('http2-preface')
 

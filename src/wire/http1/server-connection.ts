@@ -346,10 +346,10 @@ export class ServerConnection implements Downstream, Timed {
   #refuse(refusal: Refusal): void {
     this.#events.closing?.('bad-request')
     this.#keepsAlive = false
-    this.head.keepAlive = false
     this.head.method = ''
     this.#go(this.#state.on.refuse)
-    this.reply(refusal.status, NO_LINES, '')
+    if (refusal.word === 'not-http') this.#responded()
+    else this.reply(refusal.status, NO_LINES, '')
     this.#events.refused(this, refusal)
   }
 
