@@ -352,8 +352,9 @@ describe('a policy whose secret has no text', () => {
         headers: { authorization: `Basic ${btoa('bob:bob')}` },
       })
       assert.equal(reply?.status, 500)
-      assert.equal(exchange.decisions[0]?.cause, 'invalid-policy')
-      assert.match(exchange.decisions[0]?.failure.reason ?? '', /^PC0505: /)
+      const [decision] = exchange.decisions
+      assert.equal(decision?.cause, 'invalid-policy')
+      assert.match(decision?.failure?.reason ?? '', /^PC0505: /)
     })
   }
 })

@@ -3,6 +3,7 @@ import { get } from 'node:http'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setFlagsFromString } from 'node:v8'
 import { compileBundle, runBundle, writeCode } from './script.ts'
 
 /*
@@ -42,6 +43,8 @@ process.argv = [process.execPath, file, 'run', '-f', configuration]
 runBundle(bundle)
 process.once('exit', () => {
   rmSync(folder, { recursive: true })
+  // V8 refuses code that was made with other settings than those of a start (cli/startup-memory.ts).
+  setFlagsFromString('--semi-space-growth-factor=2')
   writeCode(bundle)
 })
 while ((await statusOf(readiness, {})) !== 200) await new Promise((go) => setTimeout(go, 20))

@@ -231,9 +231,25 @@ export function policiesSchema(sections: readonly Section[], level: Level): z.Zo
   const id = `${level}-${sections.join('-')}-policies`
   const known = MAPPINGS.get(id)
   if (known !== undefined) return known
-  const made = z.strictObject(policyShape(sections, level)).meta({ id })
+  const made = lazyObject(() => policyShape(sections, level)).meta({ id })
   MAPPINGS.set(id, made)
   return made
+}
+
+/**
+ * A strict object whose members are made when somebody looks at them. Policies are read one by one:
+ * all of them at every place are for editors and the reference, and would take a tenth of a start.
+ */
+function lazyObject(shapeOf: () => Record<string, z.ZodType>): z.ZodObject {
+  let made: Record<string, z.ZodType> | undefined
+  return new z.ZodObject({
+    type: 'object',
+    catchall: z.never(),
+    get shape() {
+      made ??= shapeOf()
+      return made
+    },
+  })
 }
 
 export function policyShape(sections: readonly Section[], level: Level, kinds?: readonly string[]) {
