@@ -98,6 +98,21 @@ function resolved(kind: string, ref: unknown, inner: string, context: ConvertCon
   throw new NotConvertible(kind, at, code, verdict.message)
 }
 
+/** The same for each entry of `conditional`. */
+const callingConditionally =
+  (kind: string): Converter =>
+  (value, context) => {
+    const entries = isFields(value) ? value['conditional'] : undefined
+    if (!Array.isArray(entries)) return calling(kind)(value, context)
+    const conditional = entries.map((entry: unknown, index) => {
+      if (!isFields(entry)) return entry
+      const { backendRef, ...rest } = entry
+      const inner = `conditional[${index}].backendRef`
+      return { ...rest, backend: resolved(kind, backendRef, inner, context) }
+    })
+    return [{ kind, field: context.field, value: { ...(value as Fields), conditional } }]
+  }
+
 const headerModifiers: Converter = (value, { field }) => {
   if (!isFields(value)) return [{ kind: 'requestHeaders', field, value }]
   const { request, response, ...rest } = value
@@ -117,9 +132,11 @@ const headerModifiers: Converter = (value, { field }) => {
 }
 
 const rateLimit: Converter = (value, { field }) => {
-  const local = isFields(value) ? value['local'] : undefined
-  if (local === undefined || Object.keys(value as Fields).length > 1) {
-    const message = 'only `local` is supported, and it is required'
+  const { local, conditional } = isFields(value) ? value : {}
+  const isOne = isFields(value) && Object.keys(value).length === 1
+  if (isOne && conditional !== undefined) return [{ kind: 'localRateLimit', field, value }]
+  if (local === undefined || !isOne) {
+    const message = 'only `local` or `conditional` is supported, and one of them is required'
     throw new NotConvertible('localRateLimit', field, 'PC0704', message)
   }
   return [{ kind: 'localRateLimit', field: `${field}.local`, value: local }]
@@ -325,7 +342,7 @@ export const CONVERTERS: Readonly<Record<Section, Readonly<Record<string, Conver
     basicAuthentication: basic,
     apiKeyAuthentication: apiKey,
     authentication,
-    extAuth: calling('extAuthz'),
+    extAuth: callingConditionally('extAuthz'),
     authorization: authorization('authorization'),
     rateLimit,
     transformation: renamed('transformations'),
